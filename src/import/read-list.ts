@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { InputError } from '../campaign/errors.js';
 import type { LaneOutlook } from '../campaign/estimate.js';
 import type { PriceList } from '../campaign/price.js';
@@ -111,8 +111,8 @@ export async function readList(
   const content = createHash('sha256').update(
     JSON.stringify([sender.address, sender.name ?? '', template.text]),
   );
-  const references = createHash('sha256');
-  let hasReferences = false;
+  // Most lists have none.
+  let references: Hash | undefined;
   // Lapsing depends on when the messages are sent, and is a warning.
   const isEstimated = options.estimate === true || options.validForMs !== undefined;
   // Read at the same time: most lists are short.
@@ -151,7 +151,7 @@ export async function readList(
       for (const value of values) digested += `,${value.length}:${value}`;
       const { reference } = row;
       if (reference !== '') {
-        hasReferences = true;
+        references ??= createHash('sha256');
         references.update(`${row.number},${row.line},${reference.length}:${reference}`);
       }
       recipients.push({ number: row.number, values, reference });
@@ -183,7 +183,7 @@ export async function readList(
   return {
     preview: preview.build(list, duplicates, outlook, suppression !== null),
     content: digest,
-    fingerprint: hasReferences ? references.update(digest).digest('base64url') : digest,
+    fingerprint: references === undefined ? digest : references.update(digest).digest('base64url'),
   };
 }
 

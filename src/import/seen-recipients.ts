@@ -5,8 +5,8 @@ const INITIAL_SLOTS = 16;
 const MAX_LOAD = 0.75;
 
 const ENTRIES_PER_CHUNK = 1 << 14;
-/** Entries of the first chunk, which grows until it has the size of the others. */
-const INITIAL_ENTRIES = 16;
+/** Entries of the first chunk, which grows until it has the size of the others. V8 keeps an array of at most 64 bytes within its heap. */
+const INITIAL_ENTRIES = 4;
 
 /** Recipients in the order in which they were added. Full chunks are never copied. */
 interface Chunk {

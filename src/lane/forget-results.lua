@@ -7,9 +7,10 @@
   Returns  how many chunks were removed
 ]]
 -- @include ./results.lua
-local campaignField, keptField = 'c' .. number, 'w' .. number
+local keptField = 'w' .. number
 local kept = redis.call('HGET', resultsKey, keptField)
-redis.call('HDEL', resultsKey, campaignField, keptField)
+redis.call('HDEL', resultsKey, keptField)
+results.forget(resultsKey, number)
 local removed = 0
 for field in string.gmatch(kept or '', '%d+') do
   local data = redis.call('HGET', resultsKey, field)

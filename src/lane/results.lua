@@ -10,7 +10,8 @@
     epochs     which chunks each server wrote, JSON: [[its replication id, first chunk, last chunk, entries of the last chunk], …]; the
                last of them has no end
     next       the number of the campaign numbered last
-    c<number>  id of the campaign with that number
+    i<number>  ids of the campaigns with IDS_TOGETHER numbers, from that number times IDS_TOGETHER on, with commas between them; one that
+               is removed leaves an empty id. An earlier version stored each in a field of its own, c<number>
     w<number>  chunks that are kept at least as long as that campaign: those whose last kept campaign it is
     <number>   a chunk
   Another server may lack the last entries, which a reader may have seen: chunks of another server begin at a number that none before
@@ -26,6 +27,8 @@ local results = {
   -- The numbers of the lists are the upper two bits of a count.
   LIST = { recipients = 0, suppressed = 1, duplicates = 2 },
   LIST_UNIT = 0x40000000,
+  -- A field for each campaign would take five times as much memory as its id. Also in reporting/results-feed.ts.
+  IDS_TOGETHER = 32,
 }
 do
 local CHUNK_BYTES = results.CHUNK_ENTRIES * results.ENTRY_BYTES
@@ -45,14 +48,59 @@ function results.note(c, list, first, count)
   end
 end
 
+-- The field with the id of a campaign, and its place there, from 1.
+local function place_of_id(number)
+  return results.field(math.floor(number / results.IDS_TOGETHER)), number % results.IDS_TOGETHER + 1
+end
+
+-- The ids in a field; none if it does not exist.
+local function ids_in(resultsKey, field)
+  local ids, text = {}, redis.call('HGET', resultsKey, 'i' .. field)
+  for id in string.gmatch(text and text .. ',' or '', '([^,]*),') do ids[#ids + 1] = id end
+  return ids
+end
+
+-- Stores ids by their field; a field without any is deleted.
+local function store_ids(resultsKey, changed)
+  for field, ids in pairs(changed) do
+    local text = table.concat(ids, ',')
+    if string.find(text, '[^,]') then
+      redis.call('HSET', resultsKey, 'i' .. field, text)
+    else
+      redis.call('HDEL', resultsKey, 'i' .. field)
+    end
+  end
+end
+
+-- Changes the id of a campaign; `changed`: ids that are not stored yet, by their field.
+local function set_id(resultsKey, changed, number, id)
+  local field, place = place_of_id(number)
+  changed[field] = changed[field] or ids_in(resultsKey, field)
+  for at = #changed[field] + 1, place - 1 do changed[field][at] = '' end
+  changed[field][place] = id
+end
+
+-- Forgets which campaign has a number.
+function results.forget(resultsKey, number)
+  local changed = {}
+  set_id(resultsKey, changed, number, '')
+  store_ids(resultsKey, changed)
+  redis.call('HDEL', resultsKey, 'c' .. number)
+end
+
 -- Has a chunk kept as long as the last of its campaigns that is kept; returns false if none is.
 function results.keep(resultsKey, chunk, data)
-  local seen = {}
+  local seen, known = {}, {}
+  local function is_kept(number)
+    local field, place = place_of_id(number)
+    known[field] = known[field] or ids_in(resultsKey, field)
+    return (known[field][place] or '') ~= '' or redis.call('HEXISTS', resultsKey, 'c' .. number) == 1
+  end
   for at = #data - results.ENTRY_BYTES + 1, 1, -results.ENTRY_BYTES do
     local number = struct.unpack('>I4', data, at)
     if not seen[number] then
       seen[number] = true
-      if redis.call('HEXISTS', resultsKey, 'c' .. number) == 1 then
+      if is_kept(number) then
         local kept = redis.call('HGET', resultsKey, 'w' .. number)
         redis.call('HSET', resultsKey, 'w' .. number, (kept and kept .. ',' or '') .. results.field(chunk))
         return true
@@ -122,13 +170,13 @@ end
 
 -- Appends what was noted of these campaigns, and numbers those that have no number yet.
 function results.append(resultsKey, latestResultsKey, campaigns)
-  local entries, chunk = {}, nil
+  local entries, ids, chunk = {}, {}, nil
   for id, c in pairs(campaigns) do
     if c.results then
       chunk = chunk or begin(resultsKey, latestResultsKey)
       if not c.number then
         c.number = redis.call('HINCRBY', resultsKey, 'next', 1)
-        redis.call('HSET', resultsKey, 'c' .. c.number, id)
+        set_id(resultsKey, ids, c.number, id)
       end
       for _, range in ipairs(c.results) do
         entries[#entries + 1] = struct.pack('>I4I4I4', c.number, range[2], range[1] * results.LIST_UNIT + range[3])
@@ -136,6 +184,7 @@ function results.append(resultsKey, latestResultsKey, campaigns)
       c.results = nil
     end
   end
+  store_ids(resultsKey, ids)
   if #entries == 0 then return end
   local length = redis.call('APPEND', latestResultsKey, table.concat(entries))
   if length >= CHUNK_BYTES then close_full(resultsKey, latestResultsKey, chunk) end

@@ -136,6 +136,21 @@ interface Wanted {
 
 const keyOf = ({ lane, campaign }: Pick<Place, 'lane' | 'campaign'>): string => `${lane} ${campaign}`;
 
+/** Ids of campaigns in one field of a log, as in lane/results.lua. */
+const IDS_TOGETHER = 32;
+
+/** The id of the campaign with a number in a lane's log; null if it is removed. */
+async function readCampaignId(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  number: number,
+): Promise<string | null> {
+  const field = Math.floor(number / IDS_TOGETHER);
+  const [ids, earlier] = await redis.hmget(keys.lane(lane, 'results'), `i${field}`, `c${number}`);
+  return ids?.split(',')[number % IDS_TOGETHER] || earlier || null;
+}
+
 /** What {@link createResultsFeed} needs. */
 interface ResultsFeedOptions {
   readonly redis: Redis;
@@ -179,7 +194,7 @@ export function createResultsFeed({ redis, keys, finder }: ResultsFeedOptions): 
   };
 
   const readCampaign = async ({ lane, number, positions }: Wanted) => {
-    const id = await redis.hget(keys.lane(lane, 'results'), `c${number}`);
+    const id = await readCampaignId(redis, keys, lane, number);
     const meta = id === null ? null : await readMeta(redis, keys, lane, id);
     if (meta === null) return null;
     const reader = recipientReader(redis, keys, lane, meta.id);

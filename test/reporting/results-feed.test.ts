@@ -3,6 +3,7 @@ import { GoneError, InputError } from '../../src/campaign/errors.js';
 import type { RecipientResult } from '../../src/campaign/views.js';
 import type { CampaignInput } from '../../src/import/campaign-input.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
+import { readState } from '../../src/lane/campaigns.js';
 import { openLanes } from '../../src/lane/lane-finder.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { findServer } from '../../src/redis/find-server.js';
@@ -225,7 +226,33 @@ test('The log of many results is read in pages of any size, and is removed with 
   for (const cursor of [undefined, all.next])
     expect(shown((await readAll(feed, cursor)).results)).toEqual(['order-90000 deliveredToTerminal']);
   const fields = await redis.hkeys(log);
-  expect(fields.sort()).toEqual(['c4', 'chunk', 'epochs', 'next', 'oldest', 'replicationId', 'run']);
+  expect(fields.sort()).toEqual(['chunk', 'epochs', 'i0', 'next', 'oldest', 'replicationId', 'run']);
+});
+
+test('The campaigns of an earlier version, whose ids have a field each, keep their results until they are removed', async () => {
+  const { feed, keys, lane, campaign, send, log } = fixture();
+  const ids: string[] = [];
+  // More than one field of ids; each result is one of a campaign of its own.
+  for (let at = 0; at < 40; at += 1) ids.push(await campaign({ recipients: people(1, at) }));
+  await send('T');
+  const all = await readAll(feed);
+  expect(all.results.map((result) => result.campaign).sort()).toEqual([...ids].sort());
+  const fields = async (): Promise<string[]> =>
+    (await redis.hkeys(log)).filter((field) => /^[ic]\d/.test(field));
+  expect((await fields()).sort()).toEqual(['i0', 'i1']);
+
+  const first = (await redis.hget(log, 'i1')) ?? '';
+  for (const [at, id] of first.split(',').entries()) await redis.hset(log, `c${32 + at}`, id);
+  await redis.hdel(log, 'i1');
+  expect((await readAll(feed)).results).toEqual(all.results);
+  for (const id of ids) {
+    const state = await readState(redis, keys, 'default', id);
+    await redis.hset(keys.lane('default', 'states'), id, JSON.stringify({ ...state, endedAt: 1 }));
+    await removeCampaign(redis, keys, 'default', id);
+  }
+  expect(await fields()).toEqual([]);
+  expect((await readAll(feed)).results).toEqual([]);
+  expect(await lane.state(ids[0] ?? '')).toBeNull();
 });
 
 test('After a loss of data, a reader that has seen more than Redis now has continues with what is settled again', async () => {

@@ -201,7 +201,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a late notification is matched to a batch with an unknown outcome',
-    from: 2260,
+    from: 3000,
     invariant: 4,
     why: 'a batch that was never accepted is recorded as an earlier request to the same recipients',
     parts: {
@@ -286,7 +286,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a claim of a paused campaign is confirmed',
-    from: 25,
+    from: 175,
     invariant: 8,
     why: 'a process that was suspended sends after pause has returned',
     lua: [

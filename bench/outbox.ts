@@ -145,7 +145,7 @@ async function waiting(count: number): Promise<void> {
 async function http(count: number): Promise<void> {
   await withBench(async ({ volley, env, spent }) => {
     const { key } = await volley.keys.create({ name: 'bench', scopes: ['read', 'send', 'operate'] });
-    const server = await startServer({ ...env, LOG_LEVEL: 'warn' });
+    const server = await startServer({ ...env, LOG_LEVEL: 'info' });
     const { hostname, port } = new URL(server.origin);
     let next = 0;
     for (const [connections, isDueNow] of [

@@ -166,10 +166,14 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
       isDraining = true;
       for (const control of serving.values()) control.abort();
       await worker.pause(true);
+      // Ends the blocking call at once, and then waits for the turns. Otherwise this worker could take the notice of a lane that it
+      // releases, and others would look for lanes only when their own calls end.
+      const closing = redis.status === 'ready' ? worker.close() : undefined;
+      closing?.catch(() => {});
       await Promise.allSettled(turns);
       // While Redis is away, no lane can be released. Do not wait longer than the locks, which expire by themselves.
       const isAway = redis.status !== 'ready';
-      await within(LOCK_MS, worker.close(isAway)).catch(() => undefined);
+      await within(LOCK_MS, closing ?? worker.close(isAway)).catch(() => undefined);
     },
   };
 }

@@ -78,7 +78,7 @@ async function addSchedules(redis: Redis, count: number, cronOf: (at: number) =>
       overlap: 'allow',
       catchUpMs: 3_600_000,
       source: { kind: 'inline', count: 1 },
-      campaign: { message: `Hello ${at}` },
+      campaign: { message: `Hello ${at}`, sender: '12345' },
     };
     const createdBy = { kind: 'library', id: null, name: 'a benchmark' } as const;
     const next = nextOccurrence(definition, now);

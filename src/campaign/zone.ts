@@ -2,6 +2,8 @@
  * Local times of IANA zones, with what Node knows of them. A local time is written as the ms since the epoch that it would be in UTC.
  */
 
+import { nearest } from './nearest.js';
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
 const DAY_MS = 86_400_000;
@@ -16,6 +18,13 @@ export function isZone(zone: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Says that this is not the name of a time zone, and which one may be meant. */
+export function noSuchZone(zone: string): string {
+  const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+  const hint = meant === null ? 'Use a name such as Europe/London or UTC' : `Did you mean ${meant}?`;
+  return `there is no time zone ${JSON.stringify(zone)}. ${hint}`;
 }
 
 function formatOf(zone: string): Intl.DateTimeFormat {

@@ -155,13 +155,17 @@ export function run(context: Context, typed: string): Promise<Answer> {
     const { at } = await volley.schedules.run(id);
     await noteIfNoWorkers(context, volley);
     const found = await occurrenceAt(context, volley, id, at);
-    if (found === undefined)
+    if (found === undefined) {
+      const { lane, recipients } = await volley.schedules.get(id);
+      const list = recipients.kind === 'provided' ? ` and provides the list ${recipients.name}` : '';
       return {
         json: { id, at, outcome: null, campaign: null, reason: null },
         lines: [
-          `No worker has run it yet. A worker that serves its lane will. To see the outcome: volley schedule show ${id}`,
+          `No worker has run it yet. A worker that serves lane ${lane}${list} will.`,
+          `To see the outcome: volley schedule show ${id}`,
         ],
       };
+    }
     const { outcome, campaign, reason } = found;
     return {
       json: { id, at, outcome, campaign, reason },

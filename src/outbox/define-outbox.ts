@@ -3,7 +3,7 @@ import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/lone-surrogat
 import { parseSendTimeRule, SEND_TIME_FORM } from '../campaign/send-time.js';
 import { checkSender } from '../campaign/sender.js';
 import { placeholdersOf } from '../campaign/template.js';
-import { isZone } from '../campaign/zone.js';
+import { isZone, noSuchZone } from '../campaign/zone.js';
 import type { LocalConfig } from '../config/index.js';
 import type { OutboxDefinition } from './settings.js';
 
@@ -64,11 +64,7 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput): OutboxDef
   const rule = parseSendTimeRule(sendAt);
   if (rule === null)
     return refuse('sendAt', `the send time ${JSON.stringify(sendAt)} is not valid: write ${SEND_TIME_FORM}`);
-  if (input.zone !== undefined && !isZone(input.zone))
-    refuse(
-      'zone',
-      `there is no time zone ${JSON.stringify(input.zone)}; write its name, such as Europe/London`,
-    );
+  if (input.zone !== undefined && !isZone(input.zone)) refuse('zone', noSuchZone(input.zone));
   if (input.zone === undefined && rule.kind === 'relative')
     refuse(
       'zone',

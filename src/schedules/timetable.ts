@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import { InputError } from '../campaign/errors.js';
-import { nearest } from '../campaign/nearest.js';
+import { isZone, noSuchZone } from '../campaign/zone.js';
 
 /** When a schedule is due: a cron expression of five fields, in the local time of an IANA zone. */
 export interface Timetable {
@@ -19,13 +19,7 @@ const FIELDS =
 
 /** Throws an InputError that names `zone` if there is no such time zone. */
 export function checkZone(zone: string): void {
-  if (isZone(zone)) return;
-  const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
-  const hint = meant === null ? '' : `Did you mean ${meant}? `;
-  throw new InputError(
-    `there is no time zone ${JSON.stringify(zone)}. ${hint}Use a name such as Europe/London or UTC`,
-    { field: 'zone' },
-  );
+  if (!isZone(zone)) throw new InputError(noSuchZone(zone), { field: 'zone' });
 }
 
 /** Throws an InputError that names `cron` if the expression is invalid, or never due. In an unknown zone, it is checked in UTC. */
@@ -44,7 +38,8 @@ export function checkCron({ cron, zone: named }: Timetable, now: number): void {
     job = cronOf({ cron, zone });
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
-    throw invalid(`is invalid (${reason}): use ${FIELDS}`);
+    const problem = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, '');
+    throw invalid(`is invalid (${problem}): use ${FIELDS}`);
   }
   if (job.nextRun(new Date(now)) === null) throw invalid('is never due: no such day exists');
 }
@@ -93,15 +88,4 @@ function cronOf({ cron, zone }: Timetable): Cron {
   if (crons.size >= MAX_CRONS) crons.clear();
   crons.set(key, made);
   return made;
-}
-
-/** Whether this is the name of a time zone. An offset such as `+02:00` is none: it knows no daylight saving. */
-function isZone(zone: string): boolean {
-  if (!/^[a-z]/i.test(zone)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -99,7 +99,7 @@ describe('A timetable is refused', () => {
     ['UTC', '0 0 30 2 *', /is never due/],
     ['UTC', '* * * * * *', /has 6 fields.*more than once per minute/],
     ['UTC', '0 9 * *', /is incomplete: use five fields/],
-    ['UTC', '61 9 * * *', /is invalid \(Invalid value for minute: 61\)/],
+    ['UTC', '61 9 * * *', /is invalid \(invalid value for minute: 61\)/],
     ['UTC', '', /is incomplete/],
     ['UTC', '@often', /is invalid/],
   ])('in %s for %s', (zone, cron, message) => {

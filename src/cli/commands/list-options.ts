@@ -43,8 +43,21 @@ export function withListOptions(command: Command, context: Context): Command {
     .option('--again', 'allow a campaign that equals one of the last 24 hours');
 }
 
+/** What help says about options that mean something else for other commands. */
+interface Wording {
+  readonly defaultName?: string;
+  readonly skipInvalid?: string;
+}
+
 /** Adds the options that the campaigns of a schedule have, too. */
-export function withCampaignOptions(command: Command, context: Context): Command {
+export function withCampaignOptions(
+  command: Command,
+  context: Context,
+  {
+    defaultName = 'the file name',
+    skipInvalid = 'leave out invalid rows; `send` writes them to a file beside the list: spring.invalid.csv',
+  }: Wording = {},
+): Command {
   withRequired(
     command,
     '-m, --message <text|@file|->',
@@ -61,7 +74,7 @@ export function withCampaignOptions(command: Command, context: Context): Command
     .option('-s, --sender <number|name>', 'the sender (default: SENDER_ADDRESS)', filled)
     .option('--sender-name <name>', 'name of the sending application (default: SENDER_NAME)', filled)
     .option('-l, --lane <name>', 'the lane to send through (default: the first one)', filled)
-    .option('--name <name>', "the campaign's name, for people (default: the file name)", filled)
+    .option('--name <name>', `the campaign's name, for people (default: ${defaultName})`, filled)
     .option(
       '--metadata <name=value>',
       'your own data about the campaign, which status and results return; repeat it for more',
@@ -88,10 +101,7 @@ export function withCampaignOptions(command: Command, context: Context): Command
       'if a number appears again with another text: send the first, send all, or refuse the list (default: first)',
       oneOf(['first', 'keep', 'refuse'] as const),
     )
-    .option(
-      '--skip-invalid',
-      'leave out invalid rows; `send` writes them to a file beside the list: spring.invalid.csv',
-    )
+    .option('--skip-invalid', skipInvalid)
     .option(
       '--max-cost <amount>',
       'refuse a campaign that costs more, or has a number without a price; needs PRICE_PER_SEGMENT or PRICE_FILE',

@@ -54,7 +54,10 @@ export function addScheduleCommands(program: Command, context: Context): void {
     'the time zone of the expression, such as Europe/London',
     (text) => text,
   );
-  withCampaignOptions(add, context)
+  withCampaignOptions(add, context, {
+    defaultName: 'the id of the schedule',
+    skipInvalid: 'leave out invalid rows; without it, an occurrence whose list has one fails',
+  })
     .option('--id <id>', 'names the schedule (default: the name of the file)', filled)
     .option(
       '--provided <name>',

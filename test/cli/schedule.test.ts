@@ -16,8 +16,11 @@ writeFileSync(join(cwd, 'Spring sale.csv'), 'name,phone\nAnna,+447700900101\n');
 const { volley, json } = commandLine(cwd, settings);
 const TIMES = ['--cron', '0 9 * * 1', '--zone', 'Europe/London', '-m', 'Hi {{name}}'];
 
-const simulator = await startSimulator({ keys: [{ key: 'key' }] });
-const config = loadConfig({ ...settings, API_KEY: 'key', MESSAGING_BASE_URL: simulator.messagingBaseUrl });
+const simulator = await startSimulator({ keys: [{ key: 'key' }], deliveryTime: 20 });
+const config = loadConfig({
+  ...{ ...settings, API_KEY: 'key', MESSAGING_BASE_URL: simulator.messagingBaseUrl },
+  ...{ FOLLOW_UP_FIRST_MS: '100', REDIS_MAY_LOSE: '0s' },
+});
 const worker = createVolley({ config, events: createEvents({ level: 'silent' }) });
 afterAll(async () => {
   await worker.close();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readMeta } from '../../src/lane/campaign-meta.js';
-import { listCampaigns } from '../../src/lane/campaigns.js';
+import { listCampaigns, readState } from '../../src/lane/campaigns.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { type StoredSchedule, storedDefinition } from '../../src/schedules/schedule.js';
@@ -114,8 +114,9 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
   const campaigns: string[] = [];
   for await (const { id, lane } of listCampaigns(redis, keys)) {
     const meta = await readMeta(redis, keys, lane, id);
-    const state = await redis.hget(keys.lane(lane, 'states'), id);
-    if (state?.includes('"importing"') !== true) campaigns.push(meta?.idempotencyKey ?? '');
+    // What was being imported when its process was killed is no campaign.
+    const state = await readState(redis, keys, lane, id);
+    if (state !== null && state.state !== 'importing') campaigns.push(meta?.idempotencyKey ?? '');
   }
   const schedules = await all(store.list());
   return {

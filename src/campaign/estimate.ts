@@ -8,6 +8,7 @@ import {
 } from './forecast.js';
 import { type SendOrder, sendOrder } from './send-order.js';
 import type { TimeRange } from './views.js';
+import { nextCommonOpening, nextOpening } from './window.js';
 
 /**
  * Polls per send request until all its recipients are final, if the lane has no figure of its own yet: most phones are
@@ -34,6 +35,8 @@ export interface OutlookCampaign {
   /** When its unsent recipients lapse, 0: never; and before when nothing of it is claimed. */
   readonly lapseAt: number;
   readonly notBefore: number;
+  /** The rule of its window. */
+  readonly window?: string | undefined;
 }
 
 /** What decides when a lane sends the rest of its campaigns. Times are in ms. */
@@ -81,6 +84,8 @@ export interface EstimatedCampaign {
   readonly unknown: number;
   /** Why it does not continue by itself; null if it does. */
   readonly obstacle: string | null;
+  /** The rules of its window and that of its lane. */
+  readonly windows: readonly string[];
 }
 
 /** When the last message is sent, and when the last recipient becomes final. Null: nothing is left to wait for. */
@@ -204,15 +209,51 @@ function estimateSent(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCam
   const lapsing = (at: number): number =>
     own.lapseAt > 0 ? Math.min(at, Math.max(lane.now, own.lapseAt)) : at;
   const start = startOf(lane, own);
-  const earliest = forecastOf(lane, rules, own, 'early') ?? start;
+  const inWindow = openHours(lane, rules, own, start);
+  const early = inWindow(forecastOf(lane, rules, own, 'early') ?? start, 'early');
+  if (early === null)
+    return {
+      earliest: lapsing(start),
+      latest: null,
+      reason: 'its window and that of its lane are never open',
+    };
+  const earliest = early.at;
   const reason = own.obstacle ?? closed(lane) ?? unbounded(lane, own);
   if (reason !== null) return { earliest: lapsing(earliest), latest: null, reason };
-  const late = lane.quota > 0 ? forecastOf(lane, rules, own, 'late') : null;
+  const forecasted = lane.quota > 0 ? forecastOf(lane, rules, own, 'late') : null;
+  const late = forecasted === null ? null : inWindow(forecasted, 'late');
   if (late === null) return { earliest: lapsing(earliest), latest: null, reason: 'too far away' };
   // On an overloaded machine, delays vary so much that the range would say little. Rounding may add 2 ms.
   const widest = Math.max(rules.window / 2, (earliest - lane.now) / 4) - 2;
-  return { earliest: lapsing(earliest), latest: lapsing(Math.min(late, earliest + widest)), reason };
+  const latest = late.isInterrupted ? late.at : Math.min(late.at, earliest + widest);
+  return { earliest: lapsing(earliest), latest: lapsing(latest), reason };
 }
+
+/**
+ * Moves a time that a forecast without windows has found into their openings, so that as much time passes in them as the forecast
+ * says; null if they do not open. While they are closed, permits return, so that at the earliest, up to one quota window of sending is saved.
+ */
+function openHours(lane: LaneOutlook, rules: EstimateRules, { windows }: EstimatedCampaign, start: number) {
+  return (at: number, bound: 'early' | 'late'): { at: number; isInterrupted: boolean } | null => {
+    if (windows.length === 0) return { at, isInterrupted: false };
+    let left = Math.max(0, at - start);
+    let now = Math.max(start, lane.now);
+    for (let openings = 0; openings < MOST_OPENINGS; openings += 1) {
+      const opening = nextCommonOpening(windows, now);
+      if (opening === null) return null;
+      const from = Math.max(now, opening.from);
+      if (from > now && bound === 'early') left -= Math.min(left, from - now, rules.window);
+      if (from + left < opening.until)
+        return { at: from + left, isInterrupted: openings > 0 || from > Math.max(start, lane.now) };
+      left -= opening.until - from;
+      now = opening.until;
+    }
+    return null;
+  };
+}
+
+/** Openings that an estimate passes through at most. */
+const MOST_OPENINGS = 1_000;
 
 /** Before, the campaign sends nothing. */
 function startOf(lane: LaneOutlook, own: EstimatedCampaign): number {
@@ -265,7 +306,7 @@ function forecastOf(
   };
   const order = sendOrder(own.id, lane.virtualTime);
   const events: OrderEvent[] = [];
-  const start = putInOrder(lane, own, order, events);
+  const start = putInOrder(lane, own, order, events, isEarly);
   // Without a quota, only the requests in flight limit a lane.
   if (lane.quota === 0) {
     return start + (order.lastPosition(0) ?? own.requests) * assumed.perRequest;
@@ -288,6 +329,7 @@ function putInOrder(
   own: EstimatedCampaign,
   order: SendOrder,
   events: OrderEvent[],
+  isEarly: boolean,
 ): number {
   let start: number | undefined;
   for (const campaign of lane.campaigns) {
@@ -298,7 +340,11 @@ function putInOrder(
     if (notBefore > lane.now) events.push({ at: notBefore, apply: join });
     else join(0);
     if (isOwn) start = Math.max(lane.now, lane.opensAt, notBefore);
-    else if (lapseAt > 0) events.push({ at: lapseAt, apply: (sent) => order.lapse(id, sent) });
+    else {
+      const closesAt = isEarly && campaign.window !== undefined ? closing(campaign.window, lane.now) : 0;
+      const ends = [lapseAt, closesAt].filter((end) => end > 0);
+      if (ends.length > 0) events.push({ at: Math.min(...ends), apply: (sent) => order.lapse(id, sent) });
+    }
   }
   for (const campaign of lane.scheduled) {
     const { id, weight, score } = campaign;
@@ -311,6 +357,12 @@ function putInOrder(
   const at = Math.max(lane.now, own.launchAt);
   events.push({ at, apply: (sent) => order.join({ id, weight, requests }, sent) });
   return Math.max(at, lane.opensAt);
+}
+
+/** When a campaign with this window leaves the order, at the earliest. */
+function closing(window: string, now: number): number {
+  const opening = nextOpening(window, now);
+  return opening !== null && opening.from <= now ? opening.until : now;
 }
 
 /** Buckets of uninterrupted sending that show how fast a lane sends, and the longest break in them. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { perName, RECIPIENT_STATES } from './recipient.js';
+import { sendWindow } from './views.js';
 
 /*
  * The public form of outboxes: the types of the library, `--json` on the command line, and the HTTP API.
@@ -27,6 +28,7 @@ export const outboxStatus = z
       .describe('When a message without a time of its own is sent, such as `appointment - 24h`'),
     zone: z.string().nullable().describe('The zone of local times'),
     lateMs: count.describe('How long after its time a message may still be sent; then it lapses'),
+    window: sendWindow.nullable().describe('When messages may be sent; null: whenever the lane may send'),
     createdAt: time,
     messages: z
       .object({ total: count, waiting: count.describe('Stored, or planned, and not sent yet'), ...states })

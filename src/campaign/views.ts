@@ -29,9 +29,22 @@ const block = pause.extend({
   state: z
     .enum(['paused', 'held', 'stopped', 'scheduled', 'waiting'])
     .describe(
-      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `scheduled`: the campaign starts later; `waiting`: for permits, or for the lane to be configured',
+      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
     ),
 });
+
+/** When messages may be sent. */
+export const sendWindow = z
+  .object({
+    window: z.string().describe('Days and hours: `Mon-Sat 09:00-20:00`'),
+    zone: z.string().describe('The time zone of the hours'),
+    except: z.array(z.string()).readonly().describe('Dates on which it is closed'),
+    opensAt: time.nullable().describe('When it opens; null while it is open'),
+    closesAt: time.nullable().describe('When it closes; null while it is closed'),
+  })
+  .readonly();
+/** See {@link sendWindow}. */
+export type SendWindow = z.output<typeof sendWindow>;
 
 /** The earliest and the latest time of something, if no operator intervenes and the service responds. */
 const timeRange = z
@@ -87,12 +100,13 @@ export const campaignStatus = z
       .describe('Null if the campaign has none, or an older version created it'),
     launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
     metadata: metadata.describe('Your own data, as you passed it when you created the campaign'),
+    window: sendWindow.nullable().describe('When the campaign may send; null: whenever its lane may'),
     endedAt: time.nullable().describe('When the last recipient was settled; null before'),
     recipients: recipientCounts,
     rate: amount
       .nullable()
       .describe(
-        'Messages per hour since `launchAt`, without the time in which the campaign was paused, or its lane held or stopped; null if the campaign is not running, has sent nothing yet, or has nothing left to send',
+        'Messages per hour since `launchAt`, without the time in which the campaign was paused, or its lane held or stopped; null if the campaign is not running, waits for its window, has sent nothing yet, or has nothing left to send',
       ),
     requests: z
       .object({ send: count, poll: count, throttled: count })
@@ -111,9 +125,11 @@ export const campaignStatus = z
         'Why planned recipients are not sent to now; null while the campaign is sending or nothing is planned',
       ),
     waitingFor: z
-      .enum(['start', 'permits', 'operator', 'resolve', 'reports', 'lane', 'workers'])
+      .enum(['start', 'window', 'permits', 'operator', 'resolve', 'reports', 'lane', 'workers'])
       .nullable()
-      .describe('What the campaign needs to continue or to complete; null if nothing'),
+      .describe(
+        'What the campaign needs to continue or to complete; `window`: that its window, or that of its lane, opens; null if nothing',
+      ),
     cost: campaignCost.nullable().describe(CAMPAIGN_COST),
     eta: timeRange.nullable().describe(`${ETA}; null if no message is left to send`),
     completion: timeRange.nullable().describe(`${COMPLETION}; null if the campaign has ended`),
@@ -237,9 +253,9 @@ export const laneStatus = z
       .nullable()
       .describe("The child organisation that the lane's account acts for; null for all but resellers"),
     state: z
-      .enum(['open', 'paused', 'probing', 'stopped', 'held'])
+      .enum(['open', 'waiting', 'paused', 'probing', 'stopped', 'held'])
       .describe(
-        '`paused`: resumes by itself; `probing`: one request tests the service; `stopped`: until you fix the cause and resume it; `held`: by an operator, until one resumes it',
+        '`waiting`: until its window opens; `paused`: resumes by itself; `probing`: one request tests the service; `stopped`: until you fix the cause and resume it; `held`: by an operator, until one resumes it',
       ),
     quota: z
       .object({
@@ -258,11 +274,12 @@ export const laneStatus = z
       })
       .readonly(),
     pause: pause.readonly().nullable(),
+    window: sendWindow.nullable().describe('When the lane may send; null: at any time'),
     throttled: count.describe('Requests for which the service returned 429 so far'),
     campaigns: z
       .object({
         running: count.describe('Running campaigns that still have messages to send'),
-        scheduled: count,
+        scheduled: count.describe('Campaigns that start later, or that wait for their window'),
       })
       .readonly(),
     awaitingReports: count,
@@ -398,6 +415,10 @@ export const preview = z
     senderName: z.string().nullable(),
     lane: z.string(),
     startsAt: time.nullable().describe('Null: as soon as the campaign is created'),
+    window: z
+      .string()
+      .nullable()
+      .describe('When messages may be sent: `Mon-Sat 09:00-20:00 Europe/Paris`; null: whenever the lane may'),
     validForMs: count.nullable().describe('Messages not sent this long after the start lapse; null: never'),
     refusal: refusal.nullable().describe('Why the campaign would be refused; null if it would not'),
     columns: z.array(z.string()).readonly(),

@@ -36,7 +36,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 }
 
 /** By how many ms local time is ahead of UTC at this moment. */
-function offsetAt(zone: string, at: number): number {
+export function offsetAt(zone: string, at: number): number {
   const [, sign, hours = '0', minutes = '0', seconds = '0'] = OFFSET.exec(formatOf(zone).format(at)) ?? [];
   const ms = (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000;
   return sign === '-' ? -ms : ms;

@@ -319,7 +319,7 @@ function processList(places: readonly string[]): string {
 }
 
 /** Whether a lane sends, and if not, what to do. */
-export function checkLane({ name, state, pause, unknownOutcomes }: LaneStatus, now: number): Check[] {
+export function checkLane({ name, state, pause, window, unknownOutcomes }: LaneStatus, now: number): Check[] {
   const title = `lane ${name}`;
   const why = pause === null ? '' : `: ${oneLine(pause.reason)}`;
   const resume = `volley lane resume ${name}`;
@@ -336,6 +336,13 @@ export function checkLane({ name, state, pause, unknownOutcomes }: LaneStatus, n
   switch (state) {
     case 'open':
       return [ok(title, 'open'), ...unknown];
+    case 'waiting': {
+      const opensAt = window?.opensAt ?? null;
+      return [
+        ok(title, `waits${opensAt === null ? '' : ` until ${until(opensAt, now)}`} (window)`),
+        ...unknown,
+      ];
+    }
     case 'paused':
     case 'probing': {
       const end = pause === null || pause.until === null ? '' : `, until ${until(pause.until, now)}`;

@@ -1,4 +1,4 @@
-import type { LaneStatus } from '../campaign/views.js';
+import type { LaneStatus, SendWindow } from '../campaign/views.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { bar, quotaUse } from './progress.js';
@@ -52,18 +52,39 @@ export function rename(context: Context, name: string, newName: string): Promise
   });
 }
 
-const INK = { open: 'green', paused: 'yellow', probing: 'yellow', stopped: 'red', held: 'yellow' } as const;
+const INK = {
+  open: 'green',
+  waiting: 'cyan',
+  paused: 'yellow',
+  probing: 'yellow',
+  stopped: 'red',
+  held: 'yellow',
+} as const;
 const MEANING = {
   open: 'open',
+  waiting: 'waits for its window',
   paused: 'paused',
   probing: 'probing: one request tests whether the service accepts more',
   stopped: 'stopped until you fix the reason and resume it',
   held: 'held by an operator',
 } as const;
 
+/** `Mon-Sat 09:00-20:00 Europe/Paris, opens 09:00:00 (in 2h)` */
+export function windowText({ window, zone, except, opensAt, closesAt }: SendWindow, now: number): string {
+  const [first, ...others] = except;
+  const not = first === undefined ? '' : `, except ${[first, ...others].join(', ')}`;
+  const next =
+    closesAt !== null
+      ? `; closes ${until(closesAt, now)}`
+      : opensAt !== null
+        ? `; opens ${until(opensAt, now)}`
+        : '';
+  return `${window} ${zone}${not}${next}`;
+}
+
 /** A lane in a few lines. */
 export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {
-  const { id, name, targetAccount, state, quota, pause: pauseOf, campaigns } = lane;
+  const { id, name, targetAccount, state, quota, pause: pauseOf, window, campaigns } = lane;
   const label = (text: string): string => `  ${paint('dim', padded(text, 9))} `;
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const filledBar =
@@ -87,6 +108,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
   return [
     `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,
     ...reason,
+    ...(window === null ? [] : [`${label('window')}${windowText(window, now)}`]),
     `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(permits === '' ? [] : [`${label('permits')}${permits}`]),
     `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${counted(lane.throttled, '429 response')} so far`,

@@ -66,7 +66,7 @@ export function listLines(
           grouped(settledOf(campaign)),
           startOf(campaign, moment),
           perHour(campaign.rate),
-          attention(campaign),
+          attention(campaign, now),
         ],
         costOf(campaign),
       ),
@@ -86,7 +86,7 @@ export function listLines(
           `${percentOf(campaign)} of ${compact(campaign.recipients.total)}`,
           startOf(campaign, shortMoment),
           perHour(campaign.rate, compact),
-          attention(campaign, { short: true }),
+          attention(campaign, now, { short: true }),
         ],
         costOf(campaign),
       ),
@@ -97,9 +97,13 @@ export function listLines(
   return table(full.heading, full.rows, width, short);
 }
 
-/** What an operator has to act on: unknown outcomes, and a lane that sends nothing until it is resumed. Empty if nothing. */
+/** `09:00` of `09:00:00`. */
+const toMinute = (text: string): string => text.replace(/^(\d{2}:\d{2}):\d{2}$/, '$1');
+
+/** What an operator has to act on or to know: unknown outcomes, a closed window, and a lane that sends nothing until it is resumed. Empty if nothing. */
 function attention(
   { recipients, lane, blockedBy, waitingFor }: CampaignStatus,
+  now: number,
   { short = false } = {},
 ): string {
   const isClosed = blockedBy?.state === 'stopped' || blockedBy?.state === 'held';
@@ -107,6 +111,13 @@ function attention(
     ...(recipients.unknown === 0 ? [] : [`${grouped(recipients.unknown)} unknown`]),
     ...(waitingFor === 'lane' && isClosed
       ? [short ? `lane ${blockedBy.state}` : `lane ${lane} is ${blockedBy.state}`]
+      : []),
+    ...(waitingFor === 'window' && blockedBy !== null && blockedBy.until !== null
+      ? [
+          short
+            ? `until ${shortMoment(Date.parse(blockedBy.until), now)} (window)`
+            : `waits until ${toMinute(moment(Date.parse(blockedBy.until), now))} (window)`,
+        ]
       : []),
     ...(waitingFor === 'workers' ? [short ? 'no worker' : 'no worker is running'] : []),
   ].join(', ');

@@ -7,6 +7,7 @@ import { formatDuration } from '../duration.js';
 import { EXIT } from '../exit-codes.js';
 import type { Answer, Context } from './context.js';
 import { openListFile } from './input.js';
+import { windowText } from './lane.js';
 import { withLocalVolley } from './open.js';
 import { columnsOf } from './terminal.js';
 import { counted, grouped, moment, oneLine, table } from './text.js';
@@ -19,6 +20,8 @@ interface CreateOptions {
   sendAt?: string;
   zone?: string;
   late?: number;
+  window?: string;
+  except?: readonly string[];
   priority?: 'high' | 'normal';
   country?: string;
 }
@@ -87,6 +90,7 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
     `Outbox ${name}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
     `  lane      ${lane}`,
     `  sends     ${sendAt}${zone === null ? '' : `, ${zone}`}; up to ${formatDuration(lateMs)} late`,
+    ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, now)}`]),
     `  text      ${oneLine(outbox.message)}`,
     `  messages  ${grouped(total)}${nonZero.map(([of, count]) => `, ${grouped(count)} ${of}`).join('')}`,
     ...(nextDue === null ? [] : [`  next due  ${moment(Date.parse(nextDue), now)}`]),

@@ -154,7 +154,7 @@ export async function campaignInput(
   const list = await openListFile(context, file);
   const { validFor: validForMs, message, sender, senderName, lane, name, toColumn, country, at } = options;
   const { metadata } = options;
-  const { priority, duplicates, skipInvalid, maxCost, again } = options;
+  const { priority, duplicates, skipInvalid, maxCost, again, window, zone, except } = options;
   return {
     recipients: list,
     validForMs,
@@ -167,6 +167,9 @@ export async function campaignInput(
     toColumn,
     country,
     at,
+    window,
+    zone,
+    except,
     priority,
     duplicates,
     skipInvalid,
@@ -201,6 +204,7 @@ export function renderPreview(seen: Preview, look: Look): string[] {
     ...line('sender', senderText(seen)),
     ...line('lane', seen.lane),
     ...line('start', seen.startsAt === null ? 'now' : until(seen.startsAt, now)),
+    ...(seen.window === null ? [] : line('window', seen.window)),
     ...line('validity', validityText(seen, now)),
     ...line(
       'recipients',

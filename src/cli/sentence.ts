@@ -56,6 +56,13 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
       };
     case 'lane':
       return { text: laneText(status, blocked), ink: 'yellow' };
+    case 'window': {
+      const opens = blockedBy?.until == null ? '' : ` until ${until(blockedBy.until, now)}`;
+      return {
+        text: `Waits${opens}: ${oneLine(blockedBy?.reason ?? 'the window is closed')}.${etaOf(status, now)}`,
+        ink: 'cyan',
+      };
+    }
     case 'permits':
       return {
         text: `Waiting for permits${blocked === '' ? '' : `: ${blocked}`}.${etaOf(status, now)}`,

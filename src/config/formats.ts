@@ -102,6 +102,12 @@ export const hostNames = format('names of hosts separated by commas, such as met
   return all.every((one) => /^[\w-]+(?:\.[\w-]+)*$/.test(one)) ? all : undefined;
 });
 
+/** Dates; whether they exist is checked with the window that they belong to. */
+export const dates = format('dates separated by commas, such as 2030-05-01,2030-12-25', (text) => {
+  const all = text.split(',').map((one) => one.trim());
+  return all.every((one) => /^\d{4}-\d{2}-\d{2}$/.test(one)) ? all : undefined;
+});
+
 /** A duration in ms; the bounds are written as a user writes them. */
 export function duration(min: string, max: string) {
   const [minMs = 0, maxMs = 0] = [parseDuration(min), parseDuration(max)];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readWindow } from '../campaign/window.js';
 import { parseDuration } from '../duration.js';
 import { PROFILES, type ProfileName } from '../profiles/index.js';
 import { CREDENTIAL_SOURCES, type Credentials } from './credentials.js';
@@ -110,6 +111,10 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
         .default(maxRecipientsPerRequest),
       unknownOutcome: unknownOutcome.default({ action: 'hold' }),
       clientCorrelator: clientCorrelator.optional(),
+      /** When the lane may send: days and hours such as `Mon-Sat 09:00-20:00`, in the local time of `zone`, not on the dates of `except`. */
+      window: z.string().optional(),
+      zone: z.string().optional(),
+      except: z.array(z.string(), 'must be a list of dates such as ["2030-05-01"]').optional(),
     },
     'must be an object with a name and credentials',
   );
@@ -117,9 +122,11 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
 /** How a lane behaves: all that commands need that do not call the service. */
 export type LaneRules = Omit<
   z.output<ReturnType<typeof laneSchema>>,
-  keyof typeof CREDENTIAL_SOURCES.shape | 'clientCorrelator'
+  keyof typeof CREDENTIAL_SOURCES.shape | 'clientCorrelator' | 'window' | 'zone' | 'except'
 > & {
   readonly clientCorrelator: ClientCorrelator;
+  /** The rule of its window (campaign/window.ts), if it has one. */
+  readonly sendWindow?: string;
   /** The child organisation that the lane's account acts for, if it does. */
   readonly targetAccountId?: string;
 };
@@ -128,6 +135,26 @@ export type LaneRules = Omit<
 export function correlatorOf(profile: ProfileName, setting: ClientCorrelator | undefined): ClientCorrelator {
   const lifetimeMs = PROFILES[profile].correlatorLifetimeMs;
   return lifetimeMs === null ? (setting ?? 'off') : { deduplicatesForMs: lifetimeMs };
+}
+
+/** The window of a lane; `report` is called with the field at fault and why it is invalid. */
+export function laneWindow(
+  {
+    window,
+    zone,
+    except,
+  }: { window?: string | undefined; zone?: string | undefined; except?: readonly string[] | undefined },
+  report: (field: 'window' | 'zone' | 'except', reason: string) => void,
+): { readonly sendWindow?: string } {
+  if (window === undefined) {
+    if (zone !== undefined) report('zone', 'belongs to a window, which is not set');
+    if (except !== undefined) report('except', 'belongs to a window, which is not set');
+    return {};
+  }
+  const read = readWindow({ window, zone, except }, Date.now());
+  if (read.ok) return { sendWindow: read.rule };
+  report(read.field, `is not valid: ${read.reason}`);
+  return {};
 }
 
 /** A lane with its credentials. */

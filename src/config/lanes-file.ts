@@ -10,7 +10,7 @@ import { nearest } from '../campaign/nearest.js';
 import { PROFILES, type ProfileName } from '../profiles/index.js';
 import { ACCOUNT, CLIENT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
 import type { Environment } from './environment.js';
-import { correlatorOf, type LaneRules, type laneSchema } from './lane.js';
+import { correlatorOf, type LaneRules, type laneSchema, laneWindow } from './lane.js';
 import { readSecret } from './secret-files.js';
 
 /** A lane of the file. Its credentials are undefined if they are invalid, or were not read. */
@@ -84,7 +84,10 @@ export function readLanesFile(
     if (!lane.success) continue;
     if (PROFILES[profile].correlatorLifetimeMs !== null && lane.data.clientCorrelator !== undefined)
       report(['clientCorrelator'], `is determined by profile ${profile}: remove it`);
-    const rules = rulesOf(lane.data);
+    const rules = {
+      ...rulesOf(lane.data),
+      ...laneWindow(lane.data, (field, reason) => report([field], reason)),
+    };
     if (result.lanes.some((other) => other.name === rules.name)) {
       report(['name'], 'is already used by a lane above: each lane needs its own name');
     }
@@ -197,7 +200,8 @@ const FIELD_NAMES = {
 /** A lane without its credentials, except for the account that it acts for. */
 function rulesOf(lane: z.output<ReturnType<typeof laneSchema>>): LaneRules {
   const { apiKey: _key, apiKeyEnv: _env, account, client: _client, ...rest } = lane;
-  const { authorization: _authorization, xAuthorization: _xAuthorization, ...settings } = rest;
+  const { authorization: _authorization, xAuthorization: _xAuthorization, ...others } = rest;
+  const { window: _window, zone: _zone, except: _except, ...settings } = others;
   const rules = { ...settings, clientCorrelator: correlatorOf(lane.profile, lane.clientCorrelator) };
   const targetAccountId = account?.targetAccountId;
   return targetAccountId === undefined ? rules : { ...rules, targetAccountId };

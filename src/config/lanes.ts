@@ -3,11 +3,17 @@ import { formatDuration } from '../duration.js';
 import { type Credentials, combineCredentials } from './credentials.js';
 import type { ConfigOptions, Environment } from './environment.js';
 import { readProblem } from './file-problem.js';
-import { correlatorOf, laneSchema } from './lane.js';
+import { correlatorOf, laneSchema, laneWindow } from './lane.js';
 import { type LaneInFile, readLanesFile } from './lanes-file.js';
 import type { Reading } from './read-settings.js';
 
 const ACCOUNT_SETTINGS = ['ACCOUNT_USERNAME', 'ACCOUNT_PASSWORD', 'ACCOUNT_TARGET_ID'] as const;
+/** The settings of the window of a single lane. */
+const WINDOW_SETTINGS = {
+  window: 'SEND_WINDOW',
+  zone: 'SEND_WINDOW_ZONE',
+  except: 'SEND_WINDOW_EXCEPT',
+} as const;
 const HEADER_SETTINGS = ['AUTHORIZATION_HEADER', 'X_AUTHORIZATION_HEADER'] as const;
 
 /**
@@ -24,10 +30,24 @@ export function readLanes(
   const file = settings.LANES_FILE;
   if (file === undefined) {
     const credentials = environment && singleLaneCredentials(reading, simulator !== undefined);
-    const lane = schema.parse({ name: 'default' });
-    const rules = { ...lane, clientCorrelator: correlatorOf(lane.profile, lane.clientCorrelator) };
+    const { window: _window, zone: _zone, except: _except, ...lane } = schema.parse({ name: 'default' });
+    const { SEND_WINDOW: window, SEND_WINDOW_ZONE: zone, SEND_WINDOW_EXCEPT: except } = settings;
+    const sendWindow = laneWindow({ window, zone, except }, (field, reason) =>
+      problems.push(`${WINDOW_SETTINGS[field]} ${reason}`),
+    );
+    const rules = {
+      ...lane,
+      ...sendWindow,
+      clientCorrelator: correlatorOf(lane.profile, lane.clientCorrelator),
+    };
     const targetAccountId = settings.ACCOUNT_TARGET_ID;
     return [{ ...rules, ...(targetAccountId === undefined ? {} : { targetAccountId }), credentials }];
+  }
+  for (const name of Object.values(WINDOW_SETTINGS)) {
+    if (isSet.has(name))
+      problems.push(
+        `${name} and LANES_FILE are both set: unset ${name}, and set the windows of lanes in ${file}`,
+      );
   }
   let contents: string;
   try {

@@ -46,6 +46,13 @@ export const SECTIONS = {
       .describe(`
         Requests per hour that the API key may make; sends and polls count together. Set it if you know the number.
         With "auto", Volley learns it from the service's 429 responses.`),
+    SEND_WINDOW: z.optional(z.string()).describe(`
+        When the single lane may send: days and hours such as "Mon-Sat 09:00-20:00", several separated by commas. Campaigns
+        and outboxes may have windows of their own; both apply. Default: at any time.`),
+    SEND_WINDOW_ZONE: z.optional(z.string()).describe(`
+        Time zone of SEND_WINDOW, such as Europe/Paris. Required with it.`),
+    SEND_WINDOW_EXCEPT: z.optional(formats.dates).describe(`
+        Dates on which SEND_WINDOW is closed, separated by commas: 2030-05-01,2030-12-25.`),
     LANES_FILE: z.optional(z.string()).describe(`
         Path of a JSON file with several lanes, one per API key or account. Set it instead of API_KEY. Example:
           [{ "name": "acme", "apiKeyEnv": "ACME_KEY", "hourlyQuota": 5000 }]
@@ -56,7 +63,8 @@ export const SECTIONS = {
           "profile": "v3", "client": { "idEnv": "ACME_ID", "secretEnv": "ACME_SECRET", "product": "sms-a2p-marketing" }
         Optional fields: baseUrl (default: MESSAGING_BASE_URL), hourlyQuota, maxRecipientsPerRequest, pollShare (0 to 0.9, default 0.2), pacing ("burst" or
         "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after 24h"), and clientCorrelator ("off",
-        "send", or "deduplicates: 24h" if the service remembers correlators for 24 hours). HOURLY_QUOTA and
+        "send", or "deduplicates: 24h" if the service remembers correlators for 24 hours). A lane that sends only at certain
+        times has "window": "Mon-Sat 09:00-20:00", "zone": "Europe/Paris", and maybe "except": ["2030-05-01"]. HOURLY_QUOTA and
         MAX_RECIPIENTS_PER_REQUEST apply to lanes that do not set them.`),
   },
   Campaigns: {

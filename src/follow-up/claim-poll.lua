@@ -9,6 +9,7 @@
         running    sorted set: campaign with something to send -> virtual start
         unpolled   sorted set: request never polled -> when it is due, ms
         polled     sorted set: request polled before -> when it is due, ms
+        windows    hash: rule of a window -> its openings, JSON (window.lua)
   ARGV  rules      JSON: the lane's rules
         turn       name of the turn
         call       number: of the call in the turn, from 1
@@ -19,6 +20,7 @@
   Returns  why there are no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
 -- @include ../lane/claim.lua
+-- @include ../lane/window.lua
 local context, refused = claim_begin({
   kind = 'poll', laneKey = laneKey, windowKey = windowKey, claimsKey = claimsKey, pollsKey = pollsKey, rules = rules,
   turn = turn, number = call, seen = seen, time = time,
@@ -45,7 +47,9 @@ if closed then return claim_end(context, closed, reopens, {}) end
 if process ~= '' then workers_join(lane, process, 0) end
 workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
 local late = permits_late_polls(rules, now, unpolledKey)
-local wanted = redis.call('ZCARD', runningKey) > 0 and math.huge or 0
+-- While the lane's window stays closed for longer than a permit is used, no send waits for one.
+local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now, true)
+local wanted = (opensAt or 0) <= now + rules.window and redis.call('ZCARD', runningKey) > 0 and math.huge or 0
 local permits, more = permits_now(windowKey, pollsKey, lane, rules, now, 'poll', inFlight, 0, wanted, late)
 local take = math.min(want, permits)
 if take <= 0 then return claim_denied(context, more, {}) end

@@ -66,6 +66,17 @@ export const details = {
     .refine((time) => (parseDuration(time) ?? 0) > 0, `Use a duration greater than zero: ${DURATION_FORM}`)
     .optional()
     .describe('Messages that have not been sent this long after the start lapse. For example: `24h`.'),
+  window: text
+    .optional()
+    .describe(
+      'When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`, several separated by commas. Default: whenever the lane may send.',
+    ),
+  zone: text.max(100).optional().describe('The IANA time zone of `window`, such as `Europe/Paris`.'),
+  except: z
+    .array(z.iso.date())
+    .max(200)
+    .optional()
+    .describe('Dates on which `window` is closed, such as `2030-05-01`.'),
   skipInvalid: z
     .boolean()
     .optional()

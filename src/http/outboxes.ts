@@ -41,6 +41,16 @@ const outboxInput = z
         'When a message without a time is sent: `now` (the default), `appointment - 24h` (elapsed time), or `appointment - 1d` (the same time of day)',
       ),
     zone: text.optional().describe('The IANA zone of local times. Required unless `sendAt` is `now`'),
+    window: text
+      .optional()
+      .describe(
+        'When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`, in `zone`. Default: whenever the lane may send',
+      ),
+    except: z
+      .array(z.iso.date())
+      .max(200)
+      .optional()
+      .describe('Dates on which `window` is closed, such as `2030-05-01`'),
     late: z
       .string()
       .refine((time) => (parseDuration(time) ?? 0) > 0, `Use a duration greater than zero: ${DURATION_FORM}`)

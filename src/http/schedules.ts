@@ -8,7 +8,7 @@ import { columnsOf, details, laneOf, recipient, rowsOf } from './campaign-reques
 import { invalidMember, Problem } from './problem.js';
 import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';
 
-const { at: _at, again: _again, ...campaign } = details;
+const { at: _at, again: _again, zone: _zone, ...campaign } = details;
 const scheduleId = z.strictObject({ id: z.string().min(1).max(64) });
 const MAX_PAGE = 200;
 const time = z.string().describe('ISO 8601, UTC');
@@ -26,7 +26,7 @@ const scheduleRequest = z
       .string()
       .max(200)
       .describe('Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine.'),
-    zone: z.string().max(100).describe('The IANA time zone of `cron`, such as `Europe/London`'),
+    zone: z.string().max(100).describe('The IANA time zone of `cron` and `window`, such as `Europe/London`'),
     recipients: z
       .array(recipient)
       .min(1)

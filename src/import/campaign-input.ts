@@ -8,6 +8,7 @@ import { type Metadata, metadataProblem } from '../campaign/metadata.js';
 import { parseLimit } from '../campaign/price.js';
 import { checkSender } from '../campaign/sender.js';
 import type { InvalidRow, Preview } from '../campaign/views.js';
+import { describeWindow, nextCommonOpening, readWindow } from '../campaign/window.js';
 import type { Clock, Random } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
 import { formatDuration } from '../duration.js';
@@ -46,6 +47,12 @@ export interface CampaignInput {
   readonly priority?: 'high' | 'normal' | undefined;
   /** Milliseconds after launch until recipients that were not sent to lapse; default: never. */
   readonly validForMs?: number | undefined;
+  /** When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`; default: at any time that the lane allows. */
+  readonly window?: string | undefined;
+  /** The IANA zone of `window`, such as `Europe/Paris`. */
+  readonly zone?: string | undefined;
+  /** Dates on which `window` is closed, such as `2030-05-01`. */
+  readonly except?: readonly string[] | undefined;
   /** The same key and content return the existing campaign while that is kept; the same key with other content conflicts. */
   readonly idempotencyKey?: string | undefined;
   /** Leaves invalid rows out and passes them to `onInvalid`, with the columns of the list; by default a single invalid row refuses the list. */
@@ -162,7 +169,7 @@ export function resolveInput<Found>(
     clock,
   }: Pick<DraftDeps, 'config' | 'clock'> & { readonly lanes: ReadonlyMap<string, Found> },
   input: CampaignInput,
-): { readonly lane: Found; readonly sender: Sender } {
+): { readonly lane: Found; readonly sender: Sender; readonly window: string | undefined } {
   const lane = laneNamed(lanes, input.lane ?? config.lanes[0]?.name ?? '');
   const found: InputError[] = [];
   const refuse = (field: string | undefined, reason: string): void =>
@@ -192,7 +199,14 @@ export function resolveInput<Found>(
   }
   throwInputErrors(found);
   const name = input.senderName ?? config.senderName;
-  return { lane, sender: { address: address ?? '', name } };
+  const lanesWindow = config.lanes.find(
+    ({ name: own }) => own === (input.lane ?? config.lanes[0]?.name),
+  )?.sendWindow;
+  return {
+    lane,
+    sender: { address: address ?? '', name },
+    window: windowOf(input, lanesWindow, Math.max(clock(), input.at ?? 0)),
+  };
 }
 
 /** What a campaign may cost at most, in micros; undefined: anything. A text says why that cannot be checked. */
@@ -209,7 +223,7 @@ export function budgetOf(
 
 /** The campaign before its list is read, with a new id. Throws as {@link resolveInput} does. */
 export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
-  const { lane, sender } = resolveInput(deps, input);
+  const { lane, sender, window } = resolveInput(deps, input);
   const created = deps.clock();
   const { idempotencyKey } = input;
   return {
@@ -224,6 +238,7 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
     placeholders: [],
     priority: input.priority ?? 'normal',
     validForMs: input.validForMs === undefined ? undefined : Math.round(input.validForMs),
+    ...(window === undefined ? {} : { window }),
     created,
     ...(Object.keys(input.metadata ?? {}).length === 0 ? {} : { metadata: input.metadata }),
     createdBy: deps.by.actor,
@@ -239,6 +254,32 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
     suppressed: 0,
     preview: null,
   };
+}
+
+/**
+ * The rule of a window, checked together with that of its lane; undefined if none is requested. `from`: when it is first used, ms. Throws
+ * an InputError.
+ */
+export function windowOf(
+  { window, zone, except }: Pick<CampaignInput, 'window' | 'zone' | 'except'>,
+  lanes: string | undefined,
+  from: number,
+): string | undefined {
+  if (window === undefined) {
+    const [field, value] = except === undefined ? (['zone', zone] as const) : (['except', except] as const);
+    if (value === undefined) return undefined;
+    throw new InputError(`${field} belongs to a window: set \`window\`, such as Mon-Sat 09:00-20:00`, {
+      field,
+    });
+  }
+  const read = readWindow({ window, zone, except }, from);
+  if (!read.ok) throw new InputError(read.reason, { field: read.field });
+  if (lanes !== undefined && nextCommonOpening([read.rule, lanes], from) === null)
+    throw new InputError(
+      `the window (${describeWindow(read.rule)}) and that of the lane (${describeWindow(lanes)}) are never open at the same time, so nothing could be sent`,
+      { field: 'window' },
+    );
+  return read.rule;
 }
 
 function defaultName({ recipients }: CampaignInput, now: number): string {

@@ -6,7 +6,7 @@
         states      hash: campaign -> its state, JSON
         importing   sorted set: campaign -> when the lease of its import expires, ms
         running     sorted set: campaign -> virtual start
-        scheduled   sorted set: campaign -> when it is launched, ms
+        scheduled   sorted set: campaign -> when it is launched, or its window opens, ms
         lapsing     sorted set: campaign -> when its unsent recipients lapse, ms
         ended       sorted set: campaign -> when it ended, ms
         meta        string: what never changes of the campaign, JSON
@@ -15,6 +15,7 @@
         duplicates  hash: the same of rows that were left out as duplicates
         results     hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
+        windows     hash: rule of a window -> its openings, JSON (window.lua)
   ARGV  id          the campaign
         state       JSON: its state with all counts, without usual values
         meta        what never changes of it, JSON
@@ -61,9 +62,13 @@ if campaign.endedAt == 0 then
     campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), tonumber(lane[4] or '0'), now)
     -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
     campaign.notBefore = lossMs > 0 and now + lossMs or nil
-    campaign_queue(runningKey, virtual, id)
+    local opensAt = WINDOW.queue(runningKey, scheduledKey, windowsKey, virtual, id, campaign, now)
     -- A turn that is to come takes all that wait.
-    if redis.call('ZCARD', runningKey) == 1 then wakeIn = 0 end
+    if opensAt then
+      wakeIn = opensAt - now
+    elseif redis.call('ZCARD', runningKey) == 1 then
+      wakeIn = 0
+    end
     events[#events + 1] = { type = 'launched', campaign = id, at = campaign.launchAt }
   end
 end

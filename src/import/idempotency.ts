@@ -21,7 +21,7 @@ import { type ImportSession, settledImport } from './import-session.js';
 const RETRY_MS = 100;
 
 /** Besides the content, two campaigns are the same only if these are equal. A name is for people and may differ. */
-const COMPARED = ['lane', 'at', 'validForMs', 'priority'] as const;
+const COMPARED = ['lane', 'at', 'validForMs', 'priority', 'window'] as const;
 
 /** The import that now holds its idempotency key, or the committed campaign that already held it. */
 type KeyOutcome =

@@ -135,7 +135,7 @@ async function fillAndCommit(
   session: ImportSession,
 ): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
-  const { lane, sender } = resolveInput(deps, input);
+  const { lane, sender, window } = resolveInput(deps, input);
   const opened = await openList(deps.config, input);
   let isRefused = false;
   let stored = 0;
@@ -152,6 +152,7 @@ async function fillAndCommit(
     suppression: deps.suppression,
     signal: input.signal,
     ...whenOf(input),
+    window,
     onMemory: input.onMemory,
     onInvalid(row, columns) {
       if (input.skipInvalid === true) input.onInvalid?.(row, columns);
@@ -310,7 +311,7 @@ async function readWithoutStoring(
     Pick<ReadOptions, 'suppression'> & { lanes: ReadonlyMap<string, ReadOptions['lane']> },
   input: CampaignInput,
 ): Promise<ListSummary & { readonly opened: OpenList }> {
-  const { lane, sender } = resolveInput(deps, input);
+  const { lane, sender, window } = resolveInput(deps, input);
   const opened = await openList(deps.config, input);
   const summary = await readList(opened, {
     lane,
@@ -318,6 +319,7 @@ async function readWithoutStoring(
     suppression: deps.suppression,
     signal: input.signal,
     ...whenOf(input),
+    window,
     onMemory: input.onMemory,
     onInvalid: input.onInvalid,
   });

@@ -4,6 +4,7 @@ import { type CampaignMeta, readMeta, storedMeta } from '../lane/campaign-meta.j
 import { indexMember, readState, type StoredState } from '../lane/campaigns.js';
 import { markDue } from '../lane/due.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
+import { registerWindow } from '../lane/windows.js';
 import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../recipients/campaign-keys.js';
 import { deleteCampaign } from '../recipients/delete-campaign.js';
 import { shortList } from '../recipients/short-list.js';
@@ -158,6 +159,7 @@ export function beginImport(
     storeCosts: (chunk) => write(costsKey(keys, lane, id), chunk),
     async commit(whole) {
       await begun;
+      if (whole.window !== undefined) await registerWindow(store, whole.window, whole.created);
       const rest: (string | Buffer)[] = [];
       const list = shortList(await writers.slices.rest());
       for (const series of SERIES) {
@@ -169,7 +171,7 @@ export function beginImport(
         [
           ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
           ...[ownKeys.meta, ...SERIES.map((series) => ownKeys[series])],
-          ...laneKeys('results', 'latestResults'),
+          ...laneKeys('results', 'latestResults', 'windows'),
         ],
         [
           id,
@@ -234,13 +236,14 @@ export async function settledImport(
 }
 
 /** The state of a campaign that begins, without what is usual. */
-function beginningOf({ placeholders, priority }: CampaignMeta): Partial<StoredState> {
+function beginningOf({ placeholders, priority, window }: CampaignMeta): Partial<StoredState> {
   return {
     state: 'importing',
     ...countsOf(0, 0),
     // A shared message is limited by the lane's maximum instead, which may change.
     ...(placeholders.length > 0 ? { batch: 1 } : {}),
     ...(priority === 'normal' ? {} : { weight: PRIORITY_WEIGHT[priority] }),
+    ...(window === undefined ? {} : { window }),
   };
 }
 

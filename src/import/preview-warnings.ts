@@ -28,6 +28,8 @@ interface Warned {
   readonly repeats: readonly RepeatedRow[];
   readonly duplicates: Duplicates;
   readonly validForMs: number | undefined;
+  /** Whether the campaign or its lane has a window. */
+  readonly hasWindow: boolean;
   /** How many messages can be sent before they lapse: at least, and at most. Undefined if they do not lapse. */
   readonly inTime: { readonly atLeast: number; readonly atMost: number } | undefined;
   /** Why nothing bounds the time that sending takes; null if something does. */
@@ -86,9 +88,9 @@ function notMobileWarning({ notMobile: count, notMobileLines: lines }: Warned): 
   ];
 }
 
-function validityWarning({ recipients, validForMs, inTime, unbounded }: Warned): string[] {
+function validityWarning({ recipients, validForMs, hasWindow, inTime, unbounded }: Warned): string[] {
   if (validForMs === undefined || inTime === undefined || inTime.atLeast >= recipients) return [];
-  const within = `within ${formatDuration(validForMs)} after the start`;
+  const within = `within ${formatDuration(validForMs)} after the start${hasWindow ? ', while its window is open' : ''}`;
   const [certain, possible] = [recipients - inTime.atMost, recipients - inTime.atLeast];
   if (certain === recipients) {
     return [`All messages will lapse: the lane can send none of them ${within}. Allow more time.`];

@@ -12,6 +12,7 @@ import { costMeter, formatAmount, type PriceList } from '../campaign/price.js';
 import { charactersForcingUcs2, segmentsOf } from '../campaign/segments.js';
 import type { Template } from '../campaign/template.js';
 import type { PlannedCost, Preview, RepeatedRow } from '../campaign/views.js';
+import { describeWindow } from '../campaign/window.js';
 import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slices.js';
 import type { CampaignInput, Sender } from './campaign-input.js';
@@ -29,6 +30,8 @@ const MAX_MESSAGES_SEARCHED = 200;
 
 /** What a preview describes besides its list. */
 interface Previewed extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
+  /** The rule of its window. */
+  readonly window: string | undefined;
   readonly lane: Pick<Lane, 'name' | 'rules'>;
   readonly sender: Sender;
   /** The country of numbers in national format, if it is known. */
@@ -42,7 +45,7 @@ interface Previewed extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'
 /** Collects the preview of a campaign while its list is read. */
 export function previewBuilder(
   template: Template,
-  { lane, sender, at, validForMs, priority, country, prices, budget }: Previewed,
+  { lane, sender, at, validForMs, priority, country, prices, budget, window }: Previewed,
 ) {
   const isShared = template.placeholders.length === 0;
   const shared = isShared ? segmentsOf(template.text) : undefined;
@@ -137,6 +140,7 @@ export function previewBuilder(
           awaiting: 0,
           unknown: 0,
           obstacle: null,
+          windows: [window, lane.rules.sendWindow].filter((rule) => rule !== undefined),
         });
       const { eta, completion, inTime } =
         outlook === null ? { eta: null, completion: null } : estimateWith(outlook);
@@ -148,6 +152,7 @@ export function previewBuilder(
         senderName: sender.name ?? null,
         lane: lane.name,
         startsAt: at === undefined ? null : new Date(at).toISOString(),
+        window: window === undefined ? null : describeWindow(window),
         validForMs: validForMs === undefined ? null : Math.round(validForMs),
         refusal: null,
         columns: list.columns,
@@ -180,6 +185,7 @@ export function previewBuilder(
           repeats: repeats.different,
           duplicates,
           validForMs,
+          hasWindow: window !== undefined || lane.rules.sendWindow !== undefined,
           inTime: inTime && { atLeast: reached(inTime.atLeast), atMost: reached(inTime.atMost) },
           unbounded: inTime?.reason ?? null,
         }),

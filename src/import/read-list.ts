@@ -66,6 +66,8 @@ const CURRENT_MS = 1_000;
 
 /** How to read a list. */
 export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority' | 'estimate'> {
+  /** The rule of the campaign's window. */
+  readonly window: string | undefined;
   /** `outlook`: null if it is not known. */
   readonly lane: Pick<Lane, 'id' | 'name' | 'rules' | 'monotonic'> & {
     outlook(): Promise<LaneOutlook | null>;

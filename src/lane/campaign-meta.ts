@@ -36,6 +36,8 @@ export interface CampaignMeta {
   readonly placeholders: readonly string[];
   readonly priority: 'high' | 'normal';
   readonly validForMs?: number | undefined;
+  /** The rule of its window (window.ts); undefined if it has none. */
+  readonly window?: string | undefined;
   /** The producer's own data; undefined if it has none. */
   readonly metadata?: Metadata | undefined;
   /** Times in ms since the epoch. */
@@ -72,6 +74,7 @@ const meta = z.object({
   placeholders: z.array(z.string()),
   priority: z.enum(['high', 'normal']),
   validForMs: count.optional(),
+  window: z.string().optional(),
   metadata: metadata.optional(),
   created: count,
   createdBy: packedActor.optional(),
@@ -123,6 +126,7 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     sender,
     senderName: null,
     startsAt: null,
+    window: null,
     validForMs: null,
     refusal: null,
     columns,

@@ -7,7 +7,9 @@
   (campaign_cut), each of which goes again whole and unchanged. A range of a wave has a seventh member, `notAfter`, and `false` for each
   member that it lacks before it. `remainder` is the state of every ordinal that was certainly never accepted: planned, cancelled, or
   lapsed; in a wave, one that is cancelled or has lapsed has a letter. `irregularAt`: when it ceased to be known where all lost batches
-  begin. `number` names the campaign in the lane's log of results; `results` and `unreported` exist only while a script runs.
+  begin. `number` names the campaign in the lane's log of results.
+  `window`: the rule of its window, if it has one (window.lua); while that is closed, the campaign waits in `scheduled`, and `opensAt` says
+  until when; `results` and `unreported` exist only while a script runs.
 ]]
 -- @include ./policy.lua
 -- @include ./record.lua
@@ -15,6 +17,7 @@
 -- @include ./recipient-states.lua
 -- @include ./campaign-text.lua
 -- @include ./wave.lua
+-- @include ./window.lua
 
 -- Lua unpacks at most some thousand values at once.
 local UNPACK_AT_ONCE = 1000
@@ -104,7 +107,8 @@ local function campaign_continues(lane, c, now) c.idleMs = now - c.launchAt - la
 -- Pauses a campaign.
 local function campaign_pause(lane, c, reason, now)
   if c.state == 'paused' then c.pauseReason = reason return end
-  c.activeMs = c.state == 'running' and campaign_active_for(lane, c, now) or 0
+  if not c.opensAt then c.activeMs = c.state == 'running' and campaign_active_for(lane, c, now) or 0 end
+  c.opensAt = nil
   campaign_enter(c, 'paused')
   c.pauseReason = reason
 end
@@ -116,6 +120,25 @@ end
 
 local function campaign_queue(runningKey, virtualTime, id)
   redis.call('ZADD', runningKey, campaign_virtual_start(virtualTime), id)
+end
+
+-- Takes a running campaign out of the order until its window opens.
+function WINDOW.close(scheduledKey, lane, id, c, opensAt, now)
+  if not c.opensAt then c.activeMs = campaign_active_for(lane, c, now) end
+  c.opensAt = opensAt
+  redis.call('ZADD', scheduledKey, string.format('%.0f', opensAt), id)
+end
+
+-- Puts a running campaign in the order, or makes it wait until its window opens. Returns when that is, or nil.
+function WINDOW.queue(runningKey, scheduledKey, windowsKey, virtualTime, id, c, now)
+  local _, opensAt = WINDOW.at(windowsKey, c.window, now, true)
+  c.opensAt = opensAt
+  if opensAt then
+    redis.call('ZADD', scheduledKey, string.format('%.0f', opensAt), id)
+  else
+    campaign_queue(runningKey, math.max(virtualTime, c.outbox and (c.finish or 0) + POLICY.HEAD_START or 0), id)
+  end
+  return opensAt
 end
 
 -- Ends the campaign if none of its recipients is open. A cancelled campaign keeps its state, and a wave waits until it is sealed.
@@ -232,23 +255,28 @@ local function campaign_in_flight(claimsKey, id)
   return count
 end
 
--- Launches the campaigns that are due. Returns when the next one is due, or nil.
-local function campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
+-- Launches the campaigns that are due, and continues those whose windows open. Returns when the next one is due, or nil.
+local function campaigns_launch(scheduledKey, statesKey, runningKey, windowsKey, lane, now, events)
   local first = redis.call('ZRANGE', scheduledKey, 0, 0, 'WITHSCORES')[2]
   if not first or tonumber(first) > now then return first and tonumber(first) end
   local ids = redis.call('ZRANGEBYSCORE', scheduledKey, '-inf', now, 'LIMIT', 0, 1000)
+  redis.call('ZREM', scheduledKey, unpack(ids))
   local campaigns = campaigns_load(statesKey, ids)
   for id, c in pairs(campaigns) do
     if c.state == 'scheduled' then
       campaign_enter(c, 'running')
       -- It may be late, because no worker ran.
       campaign_continues(lane, c, now)
-      campaign_queue(runningKey, lane.virtualTime, id)
       events[#events + 1] = { type = 'launched', campaign = id, at = c.launchAt }
+      WINDOW.queue(runningKey, scheduledKey, windowsKey, lane.virtualTime, id, c, now)
+    elseif campaign_is_sendable(c) then
+      local waited = c.opensAt
+      if not WINDOW.queue(runningKey, scheduledKey, windowsKey, lane.virtualTime, id, c, now) and waited then
+        campaign_continues(lane, c, now)
+      end
     end
   end
   campaigns_save(statesKey, campaigns)
-  redis.call('ZREM', scheduledKey, unpack(ids))
   first = redis.call('ZRANGE', scheduledKey, 0, 0, 'WITHSCORES')[2]
   return first and tonumber(first)
 end

@@ -73,6 +73,9 @@ const state = z.object({
   outbox: z.string().optional(),
   open: z.boolean().optional(),
   capacity: count.optional(),
+  /** The rule of its window; while that is closed, `opensAt` says when it opens. */
+  window: z.string().optional(),
+  opensAt: count.optional(),
   /** How often the state was written; an older version did not count. */
   changes: count.optional(),
   /**

@@ -10,6 +10,7 @@ import { type ScriptEvent, scriptEvents } from './script-events.js';
  * - `more`: it returned as many as wanted. `nothing`: nothing is left, or nothing is due.
  * - `inFlight`: the maximum number of requests is in flight. `quota`: the window is used up.
  * - `joining`: the process or the campaign is too new. If Redis lost data now, nothing would show its claims (workers.lua).
+ * - `window`: the lane's window is closed.
  * - `unbounded`: nothing bounds how much Redis may lose in a failover, so nothing may be sent.
  * - `fenced`: another turn serves the lane. `again`: this call was made before; the reply repeats its unsettled claims.
  * - The others: the lane is closed (gate.lua).
@@ -24,6 +25,7 @@ const WHY = [
   'recovering',
   'joining',
   'unbounded',
+  'window',
   'throttled',
   'unreachable',
   'probing',
@@ -81,6 +83,7 @@ export const claimShape = z.object({
   at: z.number(),
   maybeAccepted: z.number().optional(),
   firstAt: z.number().optional(),
+  closesAt: z.number().optional(),
 });
 const whyShape = z.enum(WHY);
 const head = z.tuple([z.string(), z.string(), z.string(), z.string()]).rest(z.string());

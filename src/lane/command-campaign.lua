@@ -5,12 +5,13 @@
   KEYS  lane       hash: the lane's record
         claims     hash: claim number -> send in flight
         running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, ms
+        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
         states     hash: campaign -> its state, JSON
         ended      sorted set: campaign -> when it ended, ms
         lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
         results    hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
+        windows    hash: rule of a window -> its openings, JSON (window.lua)
   ARGV  rules      JSON: the lane's rules
         command    pause, resume, or cancel
         id         the campaign
@@ -47,7 +48,7 @@ elseif command == 'resume' and c.state == 'paused' then
     campaign_continues(lane, c, now)
     -- Not before the server can no longer lose this command: it must not forget that the campaign was resumed after sending from it.
     c.notBefore = lane.mayLoseMs > 0 and now + lane.mayLoseMs or nil
-    campaign_queue(runningKey, lane.virtualTime, id)
+    WINDOW.queue(runningKey, scheduledKey, windowsKey, lane.virtualTime, id, c, now)
   end
 elseif command == 'cancel' and c.state ~= 'cancelled' then
   local cancelledBefore = c.counts.cancelled or 0

@@ -6,7 +6,7 @@
         claims     hash: claim number -> send in flight
         polls      hash: claim number -> poll in flight
         running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, ms
+        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
         states     hash: campaign -> its state, JSON
         unpolled   sorted set: request never polled -> when it is due, ms
         polled     sorted set: request polled before -> when it is due, ms

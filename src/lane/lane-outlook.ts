@@ -19,6 +19,7 @@ const stored = z.object({
   lapseAt: z.number().default(STATE_DEFAULTS.lapseAt),
   weight: z.number().default(STATE_DEFAULTS.weight),
   notBefore: z.number().default(0),
+  window: z.string().optional(),
 });
 
 type StoredCampaign = z.output<typeof stored>;
@@ -94,7 +95,7 @@ function openCampaigns(
   for (const [at, text] of texts.entries()) {
     const state = text === null ? null : parseStored(text);
     if (state?.remainder !== 'planned') continue;
-    const { ordinals, cursor, slice, released, lapseAt, weight, notBefore } = state;
+    const { ordinals, cursor, slice, released, lapseAt, weight, notBefore, window } = state;
     open.push({
       id: members[2 * at] ?? '',
       score: Number(members[2 * at + 1]),
@@ -106,6 +107,7 @@ function openCampaigns(
       lapseAt,
       weight,
       notBefore,
+      window,
     });
   }
   return open;

@@ -6,20 +6,23 @@
         claims     hash: claim number -> send in flight
         polls      hash: claim number -> poll in flight
         running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, ms
+        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
         unpolled   sorted set: request never polled -> when it is due, ms
         polled     sorted set: request polled before -> when it is due, ms
         unknown    hash: claim number -> batch with an unknown outcome
         outboxes   sorted set: outbox -> when it next has something to do, ms
+        windows    hash: rule of a window -> its openings, JSON (window.lua)
   ARGV  rules      JSON: the lane's rules
         time       ms, or '' for the server's
   Returns  JSON; times in ms; sendAt and pollAt: when a turn can do something, -1 for never; pollDueAt: when the earliest poll is
            due, 0 if there is none
 ]]
 -- @include ./permits.lua
+-- @include ./window.lua
 local STEPS = 12
 
 local lane, now = lane_load(laneKey, time)
+local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now)
 local running, scheduled = redis.call('ZCARD', runningKey), redis.call('ZCARD', scheduledKey)
 local unpolled, polled = redis.call('ZCARD', unpolledKey), redis.call('ZCARD', polledKey)
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
@@ -61,6 +64,7 @@ local function next_at(kind, wantedAt, wanted)
   local closed, reopens = gate_closed(lane, rules, now, kind, unpolledAt and unpolledAt <= now, permits_own(lane, kind, inFlight))
   if closed == 'stopped' or closed == 'held' then return -1, closed end
   if closed then return math.max(reopens, wantedAt), closed end
+  if kind == 'send' and opensAt then return math.max(opensAt, wantedAt), 'window' end
   if kind == 'send' and lane.barrierUntil > now and lane.mayHaveLost == 1 then return lane.barrierUntil, 'recovering' end
   local flightKey, late = kind == 'send' and claimsKey or pollsKey, permits_late_polls(rules, now, unpolledKey)
   local permits, more = permits_now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
@@ -71,7 +75,7 @@ end
 local startsAt, outboxDueAt = due_at(scheduledKey), due_at(outboxesKey)
 local sendWanted = running > 0 and now or startsAt and outboxDueAt and math.min(startsAt, outboxDueAt) or startsAt or outboxDueAt
 local sendAt, sendBlocked = next_at('send', sendWanted, math.huge)
-local pollAt, pollBlocked = next_at('poll', dueAt, running > 0 and math.huge or 0)
+local pollAt, pollBlocked = next_at('poll', dueAt, running > 0 and (opensAt or 0) <= now + rules.window and math.huge or 0)
 local limit = limit_now(lane, rules, now)
 local used = sends + polls + inFlight.send + inFlight.poll
 local view = {

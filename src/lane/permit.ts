@@ -23,8 +23,11 @@ export function grantPermit({ timeout, margin }: Timing, age: Stopwatch): Grante
   return { age, isExpired: () => age() > timeout + margin };
 }
 
-/** The permit for a batch that is sent again under its correlator: the service must still remember the first request. */
-export function permitRepeat(permit: GrantedPermit, withinMs: number): GrantedPermit {
+/**
+ * A permit that expires `withinMs` after the claim: when the window closes, or when the service no longer remembers the request that is
+ * repeated.
+ */
+export function limitPermit(permit: GrantedPermit, withinMs: number): GrantedPermit {
   return { ...permit, isExpired: () => permit.isExpired() || permit.age() > withinMs };
 }
 

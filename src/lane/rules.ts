@@ -31,6 +31,8 @@ export interface ScriptRules {
   readonly repeatFor: number;
   /** With `repeatFor`: the profile under whose rules a batch is sent again. Default, for tests: v1. */
   readonly profile?: string;
+  /** The rule of the lane's window (campaign/window.ts). Without one, it is always open. */
+  readonly sendWindow?: string;
   /** Age at which the lane's policy resolves a request with an unknown outcome; 0: never. */
   readonly resolveAfter: number;
   /** Set if notifications are on: the lane keeps an index of request ids. */
@@ -81,6 +83,7 @@ export function scriptRules(lane: LaneRules, config: LocalConfig): ScriptRules {
         : repeatFor(clientCorrelator.deduplicatesForMs, timeout, margin),
     profile: lane.profile,
     resolveAfter: lane.unknownOutcome.action === 'hold' ? 0 : lane.unknownOutcome.afterMs,
+    ...(lane.sendWindow === undefined ? {} : { sendWindow: lane.sendWindow }),
     ...(config.callback === undefined
       ? {}
       : {

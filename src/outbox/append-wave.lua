@@ -20,6 +20,7 @@
         capacity  number: how many messages a new wave may get
         weight    number: of the wave in the fair order
         name      the outbox
+        rule      the rule of its window, or ''
         revision  number: of the outbox when the messages were read
         ordinals  number: of the wave when its last slice was read
         ranges    JSON: [[messages, not after], …], ms
@@ -60,7 +61,7 @@ if not c then
   if begin == '' then return { 'outdated', encoded_events() } end
   c = campaign_with_defaults({
     state = 'running', total = 0, ordinals = 0, batch = 1, weight = weight, counts = {}, launchAt = now, outbox = name, open = true,
-    capacity = capacity, ranges = {}, idleMs = -lane_closed_for(lane),
+    window = rule ~= '' and rule or nil, capacity = capacity, ranges = {}, idleMs = -lane_closed_for(lane),
   })
   campaigns[wave] = c
   redis.call('SET', metaKey, begin)
@@ -89,5 +90,5 @@ redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(lane.virtua
 campaigns_save(statesKey, campaigns)
 lane_save(laneKey, lane)
 for at, trim in ipairs(trims) do message_trim(entry_key(messages + 2 * at), entry_key(messages + 2 * at - 1), trim[1], trim[2]) end
-message_schedule(outboxesKey, dueKey, forgetKey, name, wavesAt)
+message_schedule(outboxesKey, dueKey, forgetKey, name, wavesAt, 0)
 return { 'done', encoded_events() }

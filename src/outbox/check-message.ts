@@ -2,6 +2,7 @@ import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/lone-surrogat
 import { type NumberKinds, numberReader } from '../campaign/number.js';
 import { applyRule, readTime } from '../campaign/send-time.js';
 import { compileTemplate } from '../campaign/template.js';
+import { describeWindow, nextCommonOpening } from '../campaign/window.js';
 import { formatInZone } from '../campaign/zone.js';
 import { formatDuration } from '../duration.js';
 import { type OutboxSettings, ruleOf } from './settings.js';
@@ -49,10 +50,11 @@ export function readVersion(version: OutboxMessage['version']): number | null | 
 /** What is wrong with a version; continues its name. */
 export const VERSION_REASON = `is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
-/** Makes the check of an outbox's messages. Throws an InputError for an unknown country. */
+/** Makes the check of an outbox's messages. `windows`: its window and that of its lane. Throws an InputError for an unknown country. */
 export function messageChecker(
   settings: OutboxSettings,
   defaults: { readonly defaultCountry?: string | undefined; readonly numberKinds: NumberKinds },
+  windows: readonly string[],
 ): (message: OutboxMessage, now: number) => CheckedMessage {
   const readNumber = numberReader(settings.country ?? defaults.defaultCountry, defaults.numberKinds);
   const rule = ruleOf(settings);
@@ -64,10 +66,28 @@ export function messageChecker(
   const textOf = (message: OutboxMessage, member: string): string =>
     Object.hasOwn(message, member) ? String(message[member] ?? '') : '';
 
+  /** Why a message lapses before its window opens; undefined if it does not. `due`: its time, if that is not `at`. */
+  const tooLate = (
+    at: number,
+    what: string,
+    due = at,
+  ): readonly [member: string, reason: string] | undefined => {
+    if (windows.length === 0) return undefined;
+    const opening = nextCommonOpening(windows, at);
+    if (opening !== null && opening.from < due + lateMs) return undefined;
+    const described = windows.map(describeWindow).join('; ');
+    const when =
+      opening === null ? 'never opens' : `opens next at ${formatInZone(zone ?? 'UTC', opening.from)}`;
+    return [
+      'sendAt',
+      `${what}, but the window (${described}) ${when}, and the message may be at most ${formatDuration(lateMs)} late`,
+    ];
+  };
+
   /** When it is due, ms; 0: at once. */
   const dueOf = (message: OutboxMessage, now: number): number | readonly [member: string, reason: string] => {
     const own = textOf(message, 'sendAt').trim();
-    if (own === '' && rule.kind === 'now') return 0;
+    if (own === '' && rule.kind === 'now') return tooLate(now, 'is not set, so the message is due now') ?? 0;
     const member = own !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
     const text = own !== '' ? own : textOf(message, member).trim();
     if (text === '')
@@ -88,7 +108,8 @@ export function messageChecker(
         member,
         `is ${text}, so it would be sent at ${shown}, more than ${MAX_AHEAD_YEARS} years ahead`,
       ];
-    return at;
+    const late = tooLate(Math.max(at, now), `is ${text}`, at);
+    return late === undefined ? at : [member, late[1]];
   };
 
   return (message, now) => {

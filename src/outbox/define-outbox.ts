@@ -5,6 +5,7 @@ import { checkSender } from '../campaign/sender.js';
 import { placeholdersOf } from '../campaign/template.js';
 import { isZone, noSuchZone } from '../campaign/zone.js';
 import type { LocalConfig } from '../config/index.js';
+import { windowOf } from '../import/campaign-input.js';
 import type { OutboxDefinition } from './settings.js';
 
 /** An outbox to be created. */
@@ -22,6 +23,10 @@ export interface OutboxInput {
   readonly sendAt?: string | undefined;
   /** The IANA zone of local times and of `- 1d`, such as `Europe/London`. Required unless `sendAt` is `now`. */
   readonly zone?: string | undefined;
+  /** When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`, in `zone`; default: whenever the lane may. */
+  readonly window?: string | undefined;
+  /** Dates on which `window` is closed, such as `2030-05-01`. */
+  readonly except?: readonly string[] | undefined;
   /** How long after its time a message may still be sent, ms; then it lapses. Default: 1 hour. */
   readonly lateMs?: number | undefined;
   readonly priority?: 'high' | 'normal' | undefined;
@@ -36,7 +41,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const RESERVED = ['sendAt', 'version'];
 
 /** Checks what does not depend on Redis. Throws an InputError that names the member. */
-export function defineOutbox(config: LocalConfig, input: OutboxInput): OutboxDefinition {
+export function defineOutbox(config: LocalConfig, input: OutboxInput, now: number): OutboxDefinition {
   const refuse = (field: string, reason: string): never => {
     throw new InputError(reason, { field });
   };
@@ -70,6 +75,10 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput): OutboxDef
       'zone',
       'there is no time zone: set `zone`, such as Europe/London, because the send time follows from local times',
     );
+  const lane = config.lanes.find(({ name }) => name === input.lane) ?? config.lanes[0];
+  const { window: hours, except } = input;
+  const ownZone = hours === undefined ? undefined : input.zone;
+  const window = windowOf({ window: hours, zone: ownZone, except }, lane?.sendWindow, now);
   const lateMs = Math.round(input.lateMs ?? LATE_MS);
   if (!(lateMs >= 1_000 && lateMs <= MAX_LATE_MS))
     refuse('late', 'late must be between 1s and 30d: how long after its time a message may still be sent');
@@ -81,6 +90,7 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput): OutboxDef
     sendAt,
     ...(input.zone === undefined ? {} : { zone: input.zone }),
     lateMs,
+    ...(window === undefined ? {} : { window }),
     priority: input.priority ?? 'normal',
     ...(input.country === undefined ? {} : { country: input.country }),
   };

@@ -57,6 +57,7 @@ const look = z.object({
   wave: z.string(),
   capacity: z.number().optional(),
   room: z.number(),
+  opensAt: z.number(),
   waves: luaList(wave),
   due: luaList(z.string()),
   forget: luaList(z.string()),
@@ -133,7 +134,8 @@ export async function tendOutbox(lane: LaneStore, name: string, options: Harvest
     lapsed += round.lapsed;
     if (round.next === 'scheduled') break;
     if (round.next === 'nothing') {
-      await scheduleScript(lane, { name, at: nextOfWaves(seen), revision: seen.revision }, [], {
+      const { waitsUntil = 0 } = round;
+      await scheduleScript(lane, { name, at: nextOfWaves(seen), waitsUntil, revision: seen.revision }, [], {
         ownKeys: tending.store.keys.fixed,
       });
       break;
@@ -155,6 +157,8 @@ interface Round {
   readonly planned: number;
   readonly lapsed: number;
   readonly next: 'again' | 'scheduled' | 'nothing';
+  /** While the window is closed: when it opens, or when the first message that is due lapses, ms. */
+  readonly waitsUntil?: number;
 }
 
 const lookAt = ({ lane, store, options }: Tending): Promise<Seen | null> =>
@@ -249,7 +253,9 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
     });
     if (revision < 0) return { ...again, lapsed };
   }
-  return { planned: 0, lapsed, next: trims.length > 0 ? 'again' : 'nothing' };
+  const firstLapse = Math.min(...waiting.map(({ message }) => message.due * 1_000 + settings.lateMs));
+  const waitsUntil = seen.opensAt > 0 ? Math.min(seen.opensAt, firstLapse) : 0;
+  return { planned: 0, lapsed, next: trims.length > 0 ? 'again' : 'nothing', waitsUntil };
 }
 
 /** What to remove from the lists: everything before the first message that is `left`. */
@@ -369,6 +375,7 @@ async function append(
       capacity,
       weight: PRIORITY_WEIGHT[settings.priority],
       name,
+      rule: settings.window ?? '',
       revision: seen.revision,
       ordinals,
       ranges: JSON.stringify(ranges),

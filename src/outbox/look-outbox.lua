@@ -7,6 +7,7 @@
         claims    hash: claim number -> send in flight
         polls     hash: claim number -> poll in flight
         states    hash: campaign -> its state, JSON
+        windows   hash: rule of a window -> its openings, JSON (window.lua)
         outbox    hash: settings, state, and counts of the outbox
         due       sorted set: second -> the same
         dueNow    list: ids of messages that were due when they were put
@@ -15,11 +16,12 @@
   ARGV  rules     JSON: the lane's rules
         most      number: messages to harvest at most
         time      ms, or '' for the server's
-  Returns  the settings of the outbox, JSON, or '' if there is no such outbox; JSON { now, state, buckets, revision, wave, room, capacity
-           of the next wave; waves: those that have not ended, with their states; due, forget: the earliest seconds that are due }; the
+  Returns  the settings of the outbox, JSON, or '' if there is no such outbox; JSON { now, state, buckets, revision, wave, room, opensAt:
+           when its window opens, 0 if it is open; capacity of the next wave; waves: those that have not ended, with their states; due, forget: the earliest seconds that are due }; the
            first ids of dueNow
 ]]
 -- @include ../lane/workers.lua
+-- @include ../lane/window.lua
 local SECONDS_AT_ONCE = 20
 -- At least so many are planned ahead, and so long.
 local AHEAD, AHEAD_MS = 64, 2000
@@ -54,7 +56,15 @@ for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
   end
 end
 
+-- When the windows of the lane and of the outbox are open; 0 if they are now.
+local opensAt, own = 0, string.find(outbox[6], '"window":', 1, true) and cjson.decode(outbox[6]).window or nil
+for _, rule in pairs({ own = own, lanes = rules.sendWindow }) do
+  local _, opens = WINDOW.at(windowsKey, rule, now, true)
+  opensAt = math.max(opensAt, opens or 0)
+end
+
 local function room()
+  if opensAt > 0 then return 0 end
   local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now or lane.unsureUntil
   if outbox[1] == 'paused' or isRecovering or lane.unboundedAt > 0 then return 0 end
   if gate_closed(lane, rules, now, 'send', false, permits_own(lane, 'send', inFlight)) then return 0 end
@@ -67,7 +77,7 @@ end
 
 local second = math.floor(now / 1000)
 local view = {
-  now = now, state = outbox[1], buckets = tonumber(outbox[2]), revision = tonumber(outbox[3]), wave = outbox[4] or '', capacity = tonumber(outbox[5]), room = room(),
+  now = now, state = outbox[1], buckets = tonumber(outbox[2]), revision = tonumber(outbox[3]), wave = outbox[4] or '', capacity = tonumber(outbox[5]), room = room(), opensAt = opensAt,
   waves = waves, due = redis.call('ZRANGEBYSCORE', dueKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
   forget = redis.call('ZRANGEBYSCORE', forgetKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
 }

@@ -35,11 +35,12 @@ local function message_trim(setKey, listKey, second, count)
 end
 
 -- Notes when the outbox next has something to do: when a message is due or forgotten, or at `wavesAt`, ms; 0: never.
-local function message_schedule(outboxesKey, dueKey, forgetKey, outbox, wavesAt)
+-- `waitsUntil`: until when what is due has to wait, ms; 0: it need not.
+local function message_schedule(outboxesKey, dueKey, forgetKey, outbox, wavesAt, waitsUntil)
   local at = wavesAt > 0 and wavesAt or math.huge
   for _, key in ipairs({ dueKey, forgetKey }) do
     local first = tonumber(redis.call('ZRANGE', key, 0, 0)[1])
-    if first then at = math.min(at, first * 1000) end
+    if first then at = math.min(at, math.max(first * 1000, key == dueKey and waitsUntil or 0)) end
   end
   if at < math.huge then
     redis.call('ZADD', outboxesKey, string.format('%.0f', at), outbox)

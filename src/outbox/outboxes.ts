@@ -17,6 +17,7 @@ import type { LocalConfig } from '../config/index.js';
 import { markDue } from '../lane/due.js';
 import { type Lane, laneNamed, type Wakers, wakeLane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
+import { registerWindow } from '../lane/windows.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
@@ -32,7 +33,7 @@ import { defineOutbox, type OutboxInput } from './define-outbox.js';
 import { OutboxClosedError, OutboxExistsError, RecoveringError } from './errors.js';
 import { outboxKeys } from './outbox-keys.js';
 import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
-import { readMessage, readOutboxStatus, reportMessages } from './read-outbox.js';
+import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
 import { type OutboxDefinition, type OutboxSettings, readOutboxSettings } from './settings.js';
 import { cancelHarvested, OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
 import { packMessage, type WaitingMessage } from './stored-message.js';
@@ -122,7 +123,7 @@ export function openOutboxes(
 
   return {
     async create(input) {
-      const wanted = defineOutbox(config, input);
+      const wanted = defineOutbox(config, input, clock());
       laneNamed(
         new Map(config.lanes.map((lane) => [lane.name, lane])),
         input.lane ?? config.lanes[0]?.name ?? '',
@@ -130,7 +131,7 @@ export function openOutboxes(
       const lane = await finder.named(input.lane ?? config.lanes[0]?.name ?? '');
       const settings: OutboxSettings = { ...wanted, created: clock(), createdBy: by.actor };
       // Reports an unknown country before anything is stored.
-      messageChecker(settings, config);
+      messageChecker(settings, config, []);
       const key = outboxKeys(keys, lane.id, input.name).fixed.outbox;
       const isNew = await by.audited(
         { action: 'outbox.create', lane: lane.id, details: { outbox: input.name } },
@@ -142,6 +143,7 @@ export function openOutboxes(
             throw new OutboxExistsError(`another lane has an outbox ${input.name}; choose another name`, {
               field: 'name',
             });
+          if (wanted.window !== undefined) await registerWindow(lane, wanted.window, clock());
           return createScript.run(redis, { outbox: key }, { settings: JSON.stringify(settings) });
         },
       );
@@ -189,6 +191,7 @@ function differenceOf(stored: OutboxSettings, wanted: OutboxDefinition): string 
     'sendAt',
     'zone',
     'lateMs',
+    'window',
     'priority',
     'country',
   ] as const;
@@ -258,7 +261,9 @@ export function outboxOpener(options: OutboxesOptions): OpenOutbox {
       }
     };
     const storeOne = storedTogether(storeAll);
-    return { lane, settings, store, check: messageChecker(settings, config), storeAll, storeOne, wake };
+    const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
+    const check = messageChecker(settings, config, windows);
+    return { lane, settings, store, check, storeAll, storeOne, wake };
   };
 
   return (name) => {
@@ -328,6 +333,12 @@ function operatedOutbox(
   name: string,
   open: () => Promise<Opened>,
 ): Outbox {
+  /** When a message is sent that is due at this second. */
+  const sentAt = async (due: number | null): Promise<string | null> => {
+    const { lane, settings } = await open();
+    return whenSent(settings, lane, iso(due));
+  };
+
   /** What a put of a message that is in a wave did. */
   const resultOfHarvested = async (
     id: string,
@@ -347,7 +358,7 @@ function operatedOutbox(
         return {
           id,
           outcome: 'created',
-          sendAt: iso(message.due === 0 ? Math.floor(clock() / 1_000) : message.due),
+          sendAt: await sentAt(message.due === 0 ? Math.floor(clock() / 1_000) : message.due),
         };
       }
     }
@@ -358,12 +369,12 @@ function operatedOutbox(
       found.values.length === message.values.length &&
       found.values.every((value, at) => value === message.values[at]) &&
       (message.due === 0 || message.due === found.due);
-    return { id, outcome: isSame ? 'unchanged' : 'sent', sendAt: isSame ? iso(found.due) : null };
+    return { id, outcome: isSame ? 'unchanged' : 'sent', sendAt: isSame ? await sentAt(found.due) : null };
   };
 
   const resultOf = async (id: string, message: WaitingMessage, reply: PutReply): Promise<PutResult> => {
     if (reply.outcome === 'harvested') return resultOfHarvested(id, message, reply);
-    return { id, outcome: reply.outcome, sendAt: iso(reply.due) };
+    return { id, outcome: reply.outcome, sendAt: await sentAt(reply.due) };
   };
 
   const invalid = (id: string, line: number, member: string | null, reason: string): BulkResult => ({

@@ -1,12 +1,14 @@
 import { NotFoundError } from '../campaign/errors.js';
 import type { OutboxMessageStatus, OutboxStatus } from '../campaign/outbox-views.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
+import { nextCommonOpening } from '../campaign/window.js';
 import { parseState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import { type OrdinalRecord, recipientReader } from '../reporting/recipient-reader.js';
+import { windowNow } from '../reporting/status.js';
 import { outboxKeys } from './outbox-keys.js';
-import { readOutboxSettings } from './settings.js';
+import { type OutboxSettings, readOutboxSettings } from './settings.js';
 import { outboxStore } from './store.js';
 import { type StoredMessage, unpackMessage } from './stored-message.js';
 import { sliceOf, type WaveMessage } from './wave.js';
@@ -58,6 +60,7 @@ export async function readOutboxStatus(lane: Lane, name: string): Promise<Outbox
     sendAt: settings.sendAt,
     zone: settings.zone ?? null,
     lateMs: settings.lateMs,
+    window: windowNow(settings.window, lane.clock()),
     createdAt: new Date(settings.created).toISOString(),
     messages: {
       total: numberIn('total'),
@@ -66,7 +69,7 @@ export async function readOutboxStatus(lane: Lane, name: string): Promise<Outbox
       cancelled: rest.cancelled + numberIn('cancelled'),
       lapsed: rest.lapsed + numberIn('lapsed'),
     },
-    nextDue: waiting === 0 ? null : await nextDue(lane, name),
+    nextDue: waiting === 0 ? null : whenSent(settings, lane, await nextDue(lane, name)),
   };
 }
 
@@ -101,6 +104,29 @@ export async function outboxTotals(
     });
   }
   return totals;
+}
+
+/** When a message that is due at this time is sent: when its window and that of the lane are open. */
+export function whenSent(
+  { window }: Pick<OutboxSettings, 'window'>,
+  lane: Pick<Lane, 'rules' | 'clock'>,
+  due: string,
+): string;
+export function whenSent(
+  { window }: Pick<OutboxSettings, 'window'>,
+  lane: Pick<Lane, 'rules' | 'clock'>,
+  due: string | null,
+): string | null;
+export function whenSent(
+  { window }: Pick<OutboxSettings, 'window'>,
+  { rules, clock }: Pick<Lane, 'rules' | 'clock'>,
+  due: string | null,
+): string | null {
+  const windows = [window, rules.sendWindow].filter((rule) => rule !== undefined);
+  if (due === null || windows.length === 0) return due;
+  const at = Math.max(Date.parse(due), clock());
+  const opening = nextCommonOpening(windows, at);
+  return opening === null || opening.from <= at ? due : iso(opening.from);
 }
 
 /** When the next waiting message is due. The lists also contain messages that were moved or cancelled. */

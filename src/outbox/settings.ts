@@ -13,6 +13,8 @@ const stored = z.object({
   sendAt: z.string(),
   zone: z.string().optional(),
   lateMs: z.number(),
+  /** The rule of its window. */
+  window: z.string().optional(),
   priority: z.enum(['high', 'normal']),
   country: z.string().optional(),
   created: z.number(),

@@ -34,6 +34,7 @@ export function waveMeta(
     numberColumn: 'to',
     placeholders: [...settings.placeholders, ...HIDDEN],
     priority: settings.priority,
+    ...(settings.window === undefined ? {} : { window: settings.window }),
     created: CAMPAIGN_ID.test(id) ? Number.parseInt(id.slice(0, -5), 36) : now,
     createdBy: settings.createdBy,
     duplicates: 0,

@@ -6,7 +6,7 @@
         claims     hash: claim number -> send in flight
         polls      hash: claim number -> poll in flight
         running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, ms
+        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
         states     hash: campaign -> its state, JSON
         unknown    hash: claim number -> batch with an unknown outcome
         ended      sorted set: campaign -> when it ended, ms
@@ -15,19 +15,23 @@
         results    hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
         outboxes   sorted set: outbox -> when it next has something to do, ms
+        windows    hash: rule of a window -> its openings, JSON (window.lua)
   ARGV  rules      JSON: the lane's rules
         retention  number: ms that an ended campaign is kept
         alive      JSON: the processes with a heartbeat
         longest    number: their longest quota window, ms; 0: unknown
         time       ms, or '' for the server's
   Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids; outboxes: names of
-           those with something to do; now: the time, ms;
+           those with something to do; windows: rules whose openings run out, and unusedWindows: those that can be removed; now: the
+           time, ms;
            dueAt: when the lane is due for the next sweep, apart from its turns }, events
 ]]
 -- @include ../lane/campaign.lua
 -- @include ../lane/workers.lua
 -- How soon a lane with requests in flight, or one that recovers from a loss of data, is swept again, ms.
 local SOON_MS = 2000
+-- How often the openings of a window are computed again, and how long after its last use it is removed, ms.
+local WINDOW_AGAIN_MS, WINDOW_UNUSED_MS = 86400000, 30 * 86400000
 
 local lane, now = lane_load(laneKey, time)
 local events = {}
@@ -39,12 +43,13 @@ workers_see_replica(lane, now)
 if lane.unsureUntil then
   lane_save(laneKey, lane)
   local nothing = {
-    overdueSends = {}, overduePolls = {}, resolvable = {}, deadImports = {}, expired = {}, outboxes = {}, now = now,
+    overdueSends = {}, overduePolls = {}, resolvable = {}, deadImports = {}, expired = {}, outboxes = {}, windows = {}, unusedWindows = {},
+    now = now,
     dueAt = lane.unsureUntil,
   }
   return { cjson.encode(nothing), #events > 0 and cjson.encode(events) or '[]' }
 end
-campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
+campaigns_launch(scheduledKey, statesKey, runningKey, windowsKey, lane, now, events)
 if redis.call('ZCARD', runningKey) == 0 then workers_end_idle_barrier(lane, now) end
 workers_prune(lane, alive)
 if longest > 0 then lane.windowMs = longest end
@@ -105,6 +110,26 @@ due_at(first_of(importingKey))
 due_at(first_of(outboxesKey))
 local endedFirst = first_of(endedKey)
 due_at(endedFirst and endedFirst + retention)
+-- The windows whose openings are to be computed, and those that no campaign has used for long. A campaign that needs one of these again
+-- notes it again.
+local function windows_due()
+  local entries, toCompute, unused = redis.call('HGETALL', windowsKey), {}, {}
+  local isLanesMissing = rules.sendWindow ~= nil
+  for i = 1, #entries, 2 do
+    local rule, times = entries[i], entries[i + 1] ~= '' and cjson.decode(entries[i + 1]) or {}
+    if rule == rules.sendWindow then isLanesMissing = false end
+    if times[1] and now - times[1] > WINDOW_UNUSED_MS and rule ~= rules.sendWindow then
+      unused[#unused + 1] = rule
+    elseif not times[2] or now - times[2] > WINDOW_AGAIN_MS then
+      toCompute[#toCompute + 1] = { rule = rule, usedAt = times[1] or now }
+    end
+  end
+  if isLanesMissing then toCompute[#toCompute + 1] = { rule = rules.sendWindow, usedAt = now } end
+  return toCompute, unused
+end
+found.windows, found.unusedWindows = windows_due()
+if #found.windows > 0 then due_at(now + SOON_MS) end
+
 local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
 local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now
 if inFlight > 0 or #found.resolvable > 0 or isRecovering then due_at(now + SOON_MS) end

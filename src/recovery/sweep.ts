@@ -10,6 +10,7 @@ import { type Lane, type Wakers, wakeLane } from '../lane/lane.js';
 import { correctClock, type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { createServerClock } from '../lane/server-clock.js';
+import { computeWindows, type OpeningsOf } from '../lane/windows.js';
 import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { luaList } from '../redis/script.js';
@@ -48,6 +49,8 @@ export interface SweepOptions {
   discardImport(lane: LaneId, id: string): Promise<void>;
   /** Does what the outboxes of a lane have to do now, and returns their events; by default there are none. */
   tendOutboxes?(lane: Lane): Promise<readonly ScriptEvent[]>;
+  /** The openings of a window. Default: those of its rule. Tests pass their own. */
+  readonly openingsOf?: OpeningsOf;
   /** Removes all data of a campaign. */
   removeCampaign(lane: LaneId, id: string): Promise<unknown>;
 }
@@ -239,6 +242,8 @@ const findings = z.object({
   deadImports: ids,
   expired: ids,
   outboxes: ids,
+  windows: luaList(z.object({ rule: z.string(), usedAt: z.number() })),
+  unusedWindows: ids,
   now: z.number(),
   dueAt: z.number().default(Number.POSITIVE_INFINITY),
 });
@@ -286,6 +291,8 @@ export async function sweepLane(
 ): Promise<number> {
   const found = await sweepLaneState(lane, options.retentionMs, alive, undefined, longestWindowMs);
   lane.emit(found.events);
+  // First: what waits for a window whose openings are not known waits for this.
+  await computeWindows(lane, found, found.now, options.openingsOf);
   if (found.overdueSends.length > 0) {
     const entries = found.overdueSends.map(
       (claim) => ({ claim, result: 'unknown', reason: OVERDUE, overdue: true }) as const,

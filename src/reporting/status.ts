@@ -3,7 +3,8 @@ import { type Estimate, estimate, type LaneOutlook, requestsLeft } from '../camp
 import { describePause } from '../campaign/pause-reason.js';
 import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import type { CampaignCost, CampaignStatus, LaneStatus } from '../campaign/views.js';
+import type { CampaignCost, CampaignStatus, LaneStatus, SendWindow } from '../campaign/views.js';
+import { describeWindow, nextCommonOpening, nextOpening, windowParts } from '../campaign/window.js';
 import type { CampaignMeta } from '../lane/campaign-meta.js';
 import type { StoredState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
@@ -44,7 +45,9 @@ export function campaignStatus({
   acceptedCost,
 }: StatusInput): CampaignStatus {
   const counts = perName(RECIPIENT_STATES, (name) => state.counts[name] ?? 0);
-  const blockedBy = campaignBlock(state, counts, view, isConfigured ? null : lane.name);
+  const window = windowNow(meta.window, view.now);
+  const closed = closedWindow([meta.window, lane.rules.sendWindow], view.now);
+  const blockedBy = campaignBlock(state, counts, view, isConfigured ? null : lane.name, closed);
   return {
     id: meta.id,
     name: meta.name,
@@ -55,13 +58,14 @@ export function campaignStatus({
     idempotencyKey: meta.idempotencyKey ?? null,
     launchAt: isoOrNull(state.launchAt),
     metadata: meta.metadata ?? {},
+    window,
     endedAt: isoOrNull(state.endedAt),
     recipients: { total: state.total, ...counts },
-    rate: rateOf(state, counts, view),
+    rate: closed === null ? rateOf(state, counts, view) : null,
     requests: { send: state.sends, poll: state.polls, throttled: state.throttled },
     quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
     blockedBy,
-    waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured),
+    waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured, closed !== null),
     cost: costView(meta, acceptedCost),
     ...estimateOf({ meta, state, lane, outlook, hasWorkers, isConfigured }, counts),
     contradictions: state.contradictions,
@@ -88,12 +92,18 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
   const { settings } = lane;
   const state = gateState(view);
   const block = laneBlock(view);
+  const window = windowNow(settings.sendWindow, view.now);
   return {
     name: lane.name,
     id: lane.id,
     targetAccount: settings.targetAccountId ?? null,
     // `pause` gives the reason.
-    state: state === 'recovering' || (state === 'open' && view.unboundedAt > 0) ? 'paused' : state,
+    state:
+      state === 'recovering' || (state === 'open' && view.unboundedAt > 0)
+        ? 'paused'
+        : state === 'open' && window?.opensAt != null
+          ? 'waiting'
+          : state,
     quota: {
       configured: settings.hourlyQuota,
       learned: settings.hourlyQuota === 'auto' ? view.learned : null,
@@ -104,6 +114,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
       permitsToCome: view.permitsToCome.map(({ at, permits }) => ({ at: iso(at), permits })),
     },
     pause: block && { reason: block.reason, until: block.until },
+    window,
     throttled: view.throttled,
     campaigns: { running: view.running, scheduled: view.scheduled },
     awaitingReports: view.awaiting,
@@ -112,6 +123,32 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
       view.maxRecipients === 0
         ? settings.maxRecipientsPerRequest
         : Math.min(view.maxRecipients, settings.maxRecipientsPerRequest),
+  };
+}
+
+/** A window at a time; null if there is none. */
+export function windowNow(rule: string | undefined, now: number): SendWindow | null {
+  if (rule === undefined) return null;
+  const next = nextOpening(rule, now);
+  const isOpen = next !== null && next.from <= now;
+  return {
+    ...windowParts(rule),
+    opensAt: isOpen || next === null ? null : iso(next.from),
+    closesAt: isOpen ? iso(next.until) : null,
+  };
+}
+
+/** The first of these windows that is closed, and until when nothing is sent; null if none is. */
+function closedWindow(rules: readonly (string | undefined)[], now: number): Block {
+  const windows = rules.filter((rule) => rule !== undefined);
+  const closed = windows.find((rule) => !((nextOpening(rule, now)?.from ?? Number.POSITIVE_INFINITY) <= now));
+  if (closed === undefined) return null;
+  const opening = nextCommonOpening(windows, now);
+  const which = closed === rules[0] ? '' : ' of its lane';
+  return {
+    state: 'waiting',
+    reason: `the window${which} is closed (${describeWindow(closed)})`,
+    until: opening === null ? null : iso(opening.from),
   };
 }
 
@@ -165,6 +202,7 @@ function campaignBlock(
   counts: Record<RecipientState, number>,
   view: LaneStatusRecord,
   unconfiguredLane: string | null,
+  closed: Block,
 ): Block {
   if (counts.planned === 0) return null;
   if (state.state === 'paused')
@@ -176,6 +214,7 @@ function campaignBlock(
     return { state: 'waiting', reason: `lane ${unconfiguredLane} is not configured`, until: null };
   const lane = laneBlock(view);
   if (lane !== null) return lane;
+  if (closed !== null) return closed;
   if (isUsedUp(view) && view.nextPermitAt > view.now) {
     return { state: 'waiting', reason: 'the quota is used up', until: iso(view.nextPermitAt) };
   }
@@ -187,6 +226,7 @@ function waitingFor(
   counts: Record<RecipientState, number>,
   view: LaneStatusRecord,
   hasWorkers: boolean,
+  isClosed: boolean,
 ): CampaignStatus['waitingFor'] {
   if (state.endedAt > 0 || state.state === 'importing') return null;
   if (state.state === 'scheduled') return 'start';
@@ -195,7 +235,10 @@ function waitingFor(
   if (planned + sending + deliveredToNetwork === 0 && unknown > 0) return 'resolve';
   if (!hasWorkers) return 'workers';
   if (view.stopped || view.held) return 'lane';
-  if (planned > 0) return laneBlock(view) !== null ? 'lane' : isUsedUp(view) ? 'permits' : null;
+  if (planned > 0) {
+    if (laneBlock(view) !== null) return 'lane';
+    return isClosed ? 'window' : isUsedUp(view) ? 'permits' : null;
+  }
   return deliveredToNetwork > 0 ? 'reports' : null;
 }
 
@@ -230,6 +273,7 @@ function estimateOf(
     awaiting: requestsOf(deliveredToNetwork),
     unknown: requestsOf(unknown),
     obstacle: obstacleOf(state, hasWorkers, isConfigured),
+    windows: [meta.window, rules.sendWindow].filter((rule) => rule !== undefined),
   });
 }
 

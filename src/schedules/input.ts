@@ -30,6 +30,8 @@ export interface ScheduleInput
     | 'country'
     | 'priority'
     | 'validForMs'
+    | 'window'
+    | 'except'
     | 'duplicates'
     | 'skipInvalid'
     | 'maxCost'
@@ -38,7 +40,7 @@ export interface ScheduleInput
   readonly id: string;
   /** Five fields: minute, hour, day of the month, month, day of the week. `0 9 * * 1` is Monday at nine. */
   readonly cron: string;
-  /** The IANA time zone in which `cron` is read, such as `Europe/London`. */
+  /** The IANA time zone of `cron` and `window`, such as `Europe/London`. */
   readonly zone: string;
   /**
    * The path of a CSV file, which the worker processes must be able to read; up to 10,000 recipients as objects; or the name of a list
@@ -69,7 +71,7 @@ export async function checkInput(
 ): Promise<{ definition: Definition; recipients: readonly RecipientInput[] | null }> {
   const { id, cron, zone, overlap = 'skip', catchUpMs = DEFAULT_CATCH_UP_MS } = input;
   const { message, sender, senderName, metadata, toColumn, country } = input;
-  const { priority, validForMs, duplicates, skipInvalid } = input;
+  const { priority, validForMs, window, except, duplicates, skipInvalid } = input;
   const campaign = {
     message,
     sender,
@@ -79,6 +81,9 @@ export async function checkInput(
     country,
     priority,
     validForMs,
+    window,
+    zone: window === undefined ? undefined : zone,
+    except,
     duplicates,
     skipInvalid,
     maxCost: input.maxCost === undefined ? undefined : String(input.maxCost),

@@ -8,7 +8,7 @@
         claims     hash: claim number -> send in flight
         polls      hash: claim number -> poll in flight
         running    sorted set: campaign -> virtual start; the lowest is served next
-        scheduled  sorted set: campaign -> when it is launched, ms
+        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
         states     hash: campaign -> its state, JSON
         unpolled   sorted set: request never polled -> when it is due, ms
         polled     sorted set: request polled before -> when it is due, ms
@@ -17,6 +17,7 @@
         results    hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
         outboxes   sorted set: outbox -> when it next has something to do, ms
+        windows    hash: rule of a window -> its openings, JSON (window.lua)
   ARGV  rules      JSON: the lane's rules
         turn       name of the turn
         call       number: of the call in the turn, from 1
@@ -51,16 +52,20 @@ limit_raise(lane, rules, now)
 
 if now < lane.graceUntil then return claim_end(context, 'recovering', lane.graceUntil, {}) end
 if not lossKnownAt then return claim_end(context, 'unbounded', now + CALL.UNBOUNDED_AGAIN_MS, {}) end
-local barrierUntil = workers_barrier(lane, now, events)
-if barrierUntil then return claim_end(context, 'recovering', barrierUntil, {}) end
+do
+  local barrierUntil = workers_barrier(lane, now, events)
+  if barrierUntil then return claim_end(context, 'recovering', barrierUntil, {}) end
+end
 workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
-local joinedAt = process ~= '' and workers_join(lane, process, now) or 0
-joinedAt = math.max(joinedAt, lossKnownAt)
--- The batches that may be lost were divided by the size as it was then.
-if lane.placeholders == 0 then joinedAt = math.max(joinedAt, workers_note_size(lane, rules, now)) end
-if joinedAt > now then return claim_end(context, 'joining', joinedAt, {}) end
+do
+  local joinedAt = process ~= '' and workers_join(lane, process, now) or 0
+  joinedAt = math.max(joinedAt, lossKnownAt)
+  -- The batches that may be lost were divided by the size as it was then.
+  if lane.placeholders == 0 then joinedAt = math.max(joinedAt, workers_note_size(lane, rules, now)) end
+  if joinedAt > now then return claim_end(context, 'joining', joinedAt, {}) end
+end
 
-local launchAt = campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
+local launchAt = campaigns_launch(scheduledKey, statesKey, runningKey, windowsKey, lane, now, events)
 local outboxDueAt = tonumber(redis.call('ZRANGE', outboxesKey, 0, 0, 'WITHSCORES')[2])
 if outboxDueAt then launchAt = math.min(launchAt or math.huge, math.max(outboxDueAt, now + CALL.HARVEST_AGAIN_MS)) end
 local isForPlaceholders = lane.placeholders > 0
@@ -71,38 +76,47 @@ if redis.call('ZCARD', runningKey) == 0 then
   if isForPlaceholders or not (outboxDueAt and outboxDueAt <= now) then return claim_end(context, 'nothing', launchAt, {}) end
 end
 
-local dueBefore = now + rules.window
-local due = redis.call('ZCOUNT', unpolledKey, '-inf', dueBefore) + redis.call('ZCOUNT', polledKey, '-inf', dueBefore)
-local late, oldest = 0, nil
-if due > 0 then late, oldest = permits_late_polls(rules, now, unpolledKey) end
-
--- Batches to take, and when more permits come.
-local take, more = want, nil
-if not isForPlaceholders then
+-- How many batches may be sent now, and when more permits come; or instead, as the third value, the reply that ends the call.
+local function batches_to_send()
+  local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window) + redis.call('ZCOUNT', polledKey, '-inf', now + rules.window)
+  local late, oldest = 0, nil
+  if due > 0 then late, oldest = permits_late_polls(rules, now, unpolledKey) end
   local own = permits_own(lane, 'send', inFlight)
   local closed, reopens = gate_closed(lane, rules, now, 'send', oldest and oldest <= now, own)
-  if closed then return claim_end(context, closed, reopens, {}) end
-  local permits
-  permits, more = permits_now(windowKey, claimsKey, lane, rules, now, 'send', inFlight, due, want, late)
-  take = math.min(want, permits)
-  if take <= 0 then return claim_denied(context, more, {}) end
+  if closed then return 0, nil, claim_end(context, closed, reopens, {}) end
+  local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now, true)
+  if opensAt then return 0, nil, claim_end(context, 'window', opensAt, {}) end
+  local permits, more = permits_now(windowKey, claimsKey, lane, rules, now, 'send', inFlight, due, want, late)
+  local take = math.min(want, permits)
+  if take <= 0 then return 0, nil, claim_denied(context, more, {}) end
   local nextBurstAt
   take, nextBurstAt = workers_limit_burst(lane, rules, take, now)
-  if take <= 0 then return claim_end(context, 'joining', nextBurstAt, {}) end
+  if take <= 0 then return 0, nil, claim_end(context, 'joining', nextBurstAt, {}) end
   if own == 0 then lane.busySince = now end
+  return take, more
 end
+
+local take, more, ended = want, nil, nil
+if not isForPlaceholders then take, more, ended = batches_to_send() end
+if ended then return ended end
 
 -- The candidates, in the order of their virtual start. Campaigns that must not be claimed from yet are passed over: others must not
 -- wait behind them, nor be left out of the placeholder claims.
 local ids, virtual, campaigns, notBefore, from = {}, {}, {}, nil, 0
+local touched, exhausted = {}, {}
 repeat
   local page, names = redis.call('ZRANGE', runningKey, from, from + want, 'WITHSCORES'), {}
   for i = 1, #page, 2 do names[#names + 1] = page[i] end
   local loaded = campaigns_load(statesKey, names)
   for i, id in ipairs(names) do
     local c = loaded[id]
+    local _, opensAt = WINDOW.at(windowsKey, c and not isForPlaceholders and c.window, now, true)
     local readyAt = c and math.max(c.notBefore or 0, not isForPlaceholders and WAVE.not_before(c, lane, now) or 0) or 0
-    if readyAt > now then
+    if opensAt then
+      WINDOW.close(scheduledKey, lane, id, c, opensAt, now)
+      launchAt = math.min(launchAt or opensAt, opensAt)
+      touched[id], exhausted[#exhausted + 1] = c, id
+    elseif readyAt > now then
       notBefore = math.min(notBefore or readyAt, readyAt)
     elseif not (c and isForPlaceholders and workers_is_newcomer(lane, c)) then
       ids[#ids + 1], virtual[id], campaigns[id] = id, tonumber(page[2 * i]), c
@@ -119,7 +133,7 @@ local function next_campaign()
   return id
 end
 
-local touched, exhausted, claims, fields, placeholders, taken = {}, {}, {}, {}, {}, 0
+local claims, fields, placeholders, taken = {}, {}, {}, 0
 
 -- One placeholder claim holds all consecutive batches of a campaign.
 local function add_placeholder(id, first, count, maybeAccepted, firstAt, notAfter)
@@ -137,7 +151,7 @@ local function add_claim(id, first, count, parent, maybeAccepted, firstAt, notAf
   claim_add(fields, claims, number, {
     campaign = id, first = first, count = count, parent = parent, at = now, turn = turn, call = call, epoch = lane.epoch,
     timeout = rules.timeout, margin = rules.margin, maybeAccepted = maybeAccepted, firstAt = firstAt,
-    notAfter = notAfter,
+    notAfter = notAfter, closesAt = WINDOW.closes_at(windowsKey, campaigns[id], rules, now),
   })
   if lane.paused ~= '' then lane.probe, lane.probeUntil = number, now + rules.timeout + rules.margin end
   if rules.smooth and lane.paceAt > 0 then
@@ -211,14 +225,16 @@ for _, claim in pairs(placeholders) do placeholder_store(claimsKey, lane, claim)
 
 if #fields > 0 then redis.call('HSET', claimsKey, unpack(fields)) end
 campaigns_save(statesKey, touched, resultsKey, latestResultsKey)
-local scores = {}
-for id in pairs(touched) do
-  if virtual[id] then
-    scores[#scores + 1] = string.format('%.17g', virtual[id])
-    scores[#scores + 1] = id
+do
+  local scores = {}
+  for id in pairs(touched) do
+    if virtual[id] then
+      scores[#scores + 1] = string.format('%.17g', virtual[id])
+      scores[#scores + 1] = id
+    end
   end
+  if #scores > 0 then redis.call('ZADD', runningKey, unpack(scores)) end
 end
-if #scores > 0 then redis.call('ZADD', runningKey, unpack(scores)) end
 if #exhausted > 0 then redis.call('ZREM', runningKey, unpack(exhausted)) end
 
 if isForPlaceholders then

@@ -15,24 +15,28 @@ export interface SendClaim {
   readonly maybeAccepted?: number;
   /** When the first request that may have been accepted was claimed, by the clock of Redis, ms. */
   readonly firstAt?: number | undefined;
-  /** Set for a repeat under its correlator: how long after the claim call it may leave, ms. */
-  readonly repeatWithinMs?: number;
+  /** How long after the claim call it may leave, ms: until its window closes, or while the service recognises it as a repeat. */
+  readonly leaveWithinMs?: number;
 }
 
 /** `maybeAccepted` of a batch that is sent again under the correlator of an earlier request. */
 export const REPEAT = 1;
 
+/** A claim as Redis returns it. `closesAt`: when its window closes, by the clock of Redis, ms. */
+type StoredClaim = Omit<SendClaim, 'leaveWithinMs'> & { readonly closesAt?: number };
+
 const claimSend = laneScript(
   import.meta.url,
   './claim-send.lua',
   claimReply(
-    ({ number, turn, campaign, first, count, at, maybeAccepted, firstAt }): SendClaim => ({
+    ({ number, turn, campaign, first, count, at, maybeAccepted, firstAt, closesAt }): StoredClaim => ({
       number,
       turn,
       campaign,
       first,
       count,
       ...(maybeAccepted === undefined ? { firstAt: at } : { maybeAccepted, firstAt: firstAt ?? 0 }),
+      ...(closesAt === undefined ? {} : { closesAt }),
     }),
   ),
   { comparesClock: true },
@@ -54,11 +58,12 @@ export function sendClaims(store: LaneStore) {
       now,
     }: ClaimCall): Promise<ClaimReply<SendClaim>> => {
       const reply = await claimSend(store, { turn, call, want, seen, process, loss, replicaLoss, time: now });
-      const claims = reply.claims.map((claim) =>
-        claim.maybeAccepted === REPEAT
-          ? { ...claim, repeatWithinMs: (claim.firstAt ?? 0) + store.rules.repeatFor - reply.now }
-          : claim,
-      );
+      const claims = reply.claims.map(({ closesAt = Number.POSITIVE_INFINITY, ...claim }): SendClaim => {
+        const isRepeat = claim.maybeAccepted === REPEAT;
+        const repeatUntil = isRepeat ? (claim.firstAt ?? 0) + store.rules.repeatFor : closesAt;
+        const leaveWithinMs = Math.min(closesAt - 1, repeatUntil) - reply.now;
+        return leaveWithinMs === Number.POSITIVE_INFINITY ? claim : { ...claim, leaveWithinMs };
+      });
       return { ...reply, claims, permit: grantPermit(store.rules, age) };
     },
     /** Whether the claim still holds. */

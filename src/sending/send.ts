@@ -3,7 +3,7 @@ import type { MessagingClient } from '../gateway/messaging.js';
 import type { SendOutcome } from '../gateway/outcome.js';
 import { withMessage } from '../gateway/reason.js';
 import type { Lane } from '../lane/lane.js';
-import { confirmPermit, type GrantedPermit, permitRepeat } from '../lane/permit.js';
+import { confirmPermit, type GrantedPermit, limitPermit } from '../lane/permit.js';
 import { type TokenSource, turnCredentials } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
 import { DamagedError } from '../recipients/slices.js';
@@ -55,8 +55,8 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
       return { claim, result: 'partlySuppressed', letters };
     if (signal.aborted || (await credentials.forRequest()) === undefined)
       return { claim, result: 'released' };
-    const { repeatWithinMs } = claim;
-    const own = repeatWithinMs === undefined ? granted : permitRepeat(granted, repeatWithinMs);
+    const { leaveWithinMs } = claim;
+    const own = leaveWithinMs === undefined ? granted : limitPermit(granted, leaveWithinMs);
     const permit = await confirmPermit(lane, own, () => claims.confirm(claim));
     const token = credentials.current();
     if (permit === undefined || permit.isExpired() || token === undefined)

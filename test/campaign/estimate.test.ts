@@ -5,6 +5,7 @@ import {
   type EstimateRules,
   estimate,
   type LaneOutlook,
+  requestsInTime,
   requestsLeft,
   requestsNeeded,
 } from '../../src/campaign/estimate.js';
@@ -69,6 +70,7 @@ const own: EstimatedCampaign = {
   awaiting: 0,
   unknown: 0,
   obstacle: null,
+  windows: [],
 };
 
 /** The estimate of when the last message is sent, ms from now. */
@@ -275,4 +277,31 @@ test('No estimate lets a lane send more than its quota, and the range is ordered
     }),
     { numRuns: 200 },
   );
+});
+
+/** Windows in UTC around the time of these estimates, 8:00. */
+const MORNING = 'Mon-Sun 09:00-10:00; UTC';
+
+test('A campaign whose window is closed is estimated from its opening on', () => {
+  const { earliest, latest } = sent({}, { requests: 100, windows: [MORNING] });
+  expect(earliest).toBeGreaterThanOrEqual(HOUR);
+  expect(earliest).toBeLessThan(HOUR + 60_000);
+  expect(latest).toBeLessThan(2 * HOUR);
+});
+
+test('The estimate counts the open hours of both windows only', () => {
+  // Without windows, 2,500 requests at 1,000 an hour take two hours.
+  expect(sent({}, { requests: 2_500 }).earliest).toBeLessThan(3 * HOUR);
+  const closesSoon = 'Mon-Sun 08:00-08:30, Mon-Sun 09:30-10:30; UTC';
+  const { earliest, latest } = sent({}, { requests: 2_500, windows: [closesSoon, MORNING] });
+  // Half an hour a day, from 9:30 on. A new quota is there each day.
+  expect(earliest).toBeGreaterThanOrEqual(25.5 * HOUR);
+  expect(latest).toBeLessThan(7 * 24 * HOUR);
+});
+
+test('What does not fit into the window before it lapses is not sent', () => {
+  const lapseAt = NOW + 90 * 60_000;
+  const estimated = { ...own, requests: 3_000, windows: [MORNING], lapseAt };
+  expect(requestsInTime(idle, rules, estimated).atMost).toBeLessThan(2_100);
+  expect(requestsInTime(idle, rules, { ...estimated, lapseAt: NOW + HOUR - 1 })).toMatchObject({ atMost: 0 });
 });

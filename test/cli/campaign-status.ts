@@ -25,6 +25,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     idempotencyKey: null,
     metadata: {},
     launchAt: isoAt(-60_000),
+    window: null,
     endedAt: null,
     rate: null,
     requests: { send: 0, poll: 0, throttled: 0 },

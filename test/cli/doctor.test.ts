@@ -21,6 +21,7 @@ const lane: LaneStatus = {
     permitsToCome: [],
   },
   pause: null,
+  window: null,
   throttled: 0,
   campaigns: { running: 0, scheduled: 0 },
   awaitingReports: 0,

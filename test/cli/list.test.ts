@@ -45,6 +45,23 @@ test.each([80, 100, 120, 200])('At %i columns, the list is a table that fits', (
   expect(lines[1]).toMatch(new RegExp(`^${id}  A na.* marketing  running .* 17 unknown$`));
 });
 
+test.each([
+  [2 * 3_600_000, 'until 14:00 (window)', 'waits until 14:00 (window)'],
+  [DAY, 'until 3 May (window)', 'waits until 3 May 12:00 (window)'],
+])('A campaign that waits %i ms for its window says until when', (inMs, short, long) => {
+  const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
+  const waiting = statusWith({
+    id,
+    recipients: { planned: 500_000 },
+    waitingFor: 'window',
+    blockedBy: { state: 'waiting', reason, until: isoAt(inMs) },
+  });
+  const [, at80] = listLines([waiting], NOON, 80);
+  expect(at80).toContain(short);
+  expect(widthOf(at80 ?? '')).toBeLessThanOrEqual(80);
+  expect(listLines([waiting], NOON, 120)[1]).toContain(long);
+});
+
 test('At 80 columns, numbers and times are short', () => {
   const alike = campaigns.map((campaign) => ({ ...campaign, lane: 'main' }));
   expect(listLines(alike, NOON, 80)).toEqual([

@@ -98,3 +98,11 @@ test('A reason from the service cannot contain escape sequences', () => {
     sentence({ waitingFor: 'lane', blockedBy: { state: 'stopped', reason: 'x\u001b[2J', until: null } }),
   ).not.toContain('\u001b');
 });
+
+test('A campaign outside its window says until when it waits, and why', () => {
+  const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
+  const blockedBy = { state: 'waiting' as const, reason, until: isoAt(7_200_000) };
+  expect(sentence({ waitingFor: 'window', blockedBy })).toBe(
+    'Waits until 14:00:00 (in 2h): the window is closed (Mon-Sat 09:00-20:00 Europe/Paris).',
+  );
+});

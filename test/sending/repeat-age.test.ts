@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { grantPermit, permitRepeat } from '../../src/lane/permit.js';
+import { grantPermit, limitPermit } from '../../src/lane/permit.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
 import { replayClaim } from '../../src/recovery/replay-claims.js';
 import type { SendClaim } from '../../src/sending/claims.js';
@@ -39,7 +39,7 @@ async function laneWithRepeat(name: string, change: Partial<ScriptRules> = {}) {
 test('A batch is repeated under its correlator while the service remembers its first request', async () => {
   const lane = await laneWithRepeat('in-time');
   const [repeat] = await lane.claim(START + REPEAT_FOR - 1);
-  expect(repeat).toMatchObject({ first: 0, count: 2, maybeAccepted: 1, firstAt: START, repeatWithinMs: 1 });
+  expect(repeat).toMatchObject({ first: 0, count: 2, maybeAccepted: 1, firstAt: START, leaveWithinMs: 1 });
 });
 
 test('A lane that is paused for longer than the service remembers correlators repeats nothing', async () => {
@@ -116,7 +116,7 @@ test('A lane whose service no longer deduplicates repeats nothing', async () => 
 test('The permit of a repeat ends when the service may no longer remember the first request', () => {
   let now = 0;
   const granted = grantPermit({ timeout: 3_000, margin: 500 }, () => now);
-  const [repeat, later] = [permitRepeat(granted, 1_000), permitRepeat(granted, 10_000)];
+  const [repeat, later] = [limitPermit(granted, 1_000), limitPermit(granted, 10_000)];
   now = 1_000;
   expect([granted, repeat, later].map((permit) => permit.isExpired())).toEqual([false, false, false]);
   now = 1_001;

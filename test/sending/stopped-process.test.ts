@@ -9,6 +9,7 @@ import { settlePolls } from '../../src/follow-up/settlements.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
 import type { ClaimCall } from '../../src/lane/claims.js';
 import { DamagedError } from '../../src/recipients/slices.js';
+import { serverTime } from '../../src/redis/connection.js';
 import { untilAnswered } from '../../src/redis/until-answered.js';
 import { sendClaims } from '../../src/sending/claims.js';
 import type { Messages } from '../../src/sending/messages.js';
@@ -153,4 +154,40 @@ test('An error about damaged data is reported at once and not retried', async ()
   });
   await expect(damaged).rejects.toThrow('no slice');
   expect(tries).toBe(1);
+});
+
+test.each([
+  ['sends nothing after it', 1_000, 0],
+  ['sends as long as the window is open', 60_000, 2],
+])('A process that was stopped while its window closed %s', async (_, closesInMs, expected) => {
+  const own = `${prefix}-window-${closesInMs}`;
+  const fixture = laneFixture(redis, own, 'default');
+  const now = await serverTime(redis);
+  const openings = [now, now, now - 1_000, now + closesInMs];
+  await redis.hset(fixture.keys.lane('default', 'windows'), 'w', JSON.stringify(openings));
+  await fixture.campaign('c', 2, { window: 'w' });
+  let [stoppedMs, calls] = [0, 0];
+  const control = new AbortController();
+  const monotonic = () => performance.now() + stoppedMs;
+  const { lane, tokens } = openDefaultLane(redis, own, { monotonic });
+  const sends = sendClaims(lane);
+  const claims: typeof sends = {
+    ...sends,
+    async take(call: ClaimCall) {
+      calls += 1;
+      if (calls > 1) control.abort();
+      const reply = await sends.take(call);
+      // Too short for the claim to be confirmed before its request.
+      stoppedMs += 1_500;
+      return reply;
+    },
+  };
+  const client = openClient();
+  requests = 0;
+  const options = { turnMs: 100_000, waitHereMs: 0, signal: control.signal };
+  const recent = recentClaims(monotonic);
+  await sendTurn(lane, { client, tokens, messages, recent, claims, failed: () => {} }, options);
+  client.close();
+  expect(requests).toBe(expected);
+  if (expected === 0) expect((await fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0 });
 });

@@ -35,7 +35,7 @@ export class FairnessChecker {
     for (const [id, { state }] of before.campaigns) {
       const hasSome =
         state.state === 'running' && state.remainder === 'planned' && (state.counts['planned'] ?? 0) > 0;
-      const waits = hasSome && state.notBefore <= now.time;
+      const waits = hasSome && state.notBefore <= now.time && this.#world.isOpen(id);
       if (!waits || claimed.has(id)) {
         this.#passed.delete(id);
         continue;
@@ -61,9 +61,12 @@ export class FairnessChecker {
     const fresh = (which: 'claims' | 'polls'): number =>
       [...now[which].keys()].filter((number) => !before[which].has(number)).length;
     const [sends, polls] = [fresh('claims'), fresh('polls')];
-    const areSendsWaiting = [...now.campaigns.values()].some(
-      ({ state }) =>
-        state.state === 'running' && state.remainder === 'planned' && (state.counts['planned'] ?? 0) > 0,
+    const areSendsWaiting = [...now.campaigns].some(
+      ([id, { state }]) =>
+        this.#world.isOpen(id) &&
+        state.state === 'running' &&
+        state.remainder === 'planned' &&
+        (state.counts['planned'] ?? 0) > 0,
     );
     const isPollWaiting = [...now.unpolled.values()].some((due) => due <= now.time);
     waited.sends = polls > 0 || !isPollWaiting ? 0 : waited.sends + sends;

@@ -105,6 +105,8 @@ export class Checker {
         `${process.name} sends ${first} of ${campaign}, which ${turn} has claimed since`,
       );
     }
+    if (!this.#world.isOpen(campaign))
+      throw new Violation(12, `${process.name} sends ${first} of ${campaign} outside its window`);
     const halt = history.halted.get(campaign);
     if (halt === undefined || lost !== undefined) return;
     if (!halt.inFlight.has(claimed?.[0] ?? '')) {

@@ -321,7 +321,7 @@ export class Director {
       keys.losses,
       keys.removals,
       ...scenario.lanes.flatMap(({ settings }) =>
-        ['lane', 'window', 'callback', 'results', 'latestResults'].map((key) =>
+        ['lane', 'window', 'windows', 'callback', 'results', 'latestResults'].map((key) =>
           keys.lane(settings.name, key),
         ),
       ),

@@ -97,11 +97,24 @@ export const MUTANTS: readonly Mutant[] = [
         const claims = sendClaims(lane);
         const take: typeof claims.take = async (call) => {
           const reply = await claims.take(call);
-          return { ...reply, claims: reply.claims.map(({ repeatWithinMs: _, ...claim }) => claim) };
+          return { ...reply, claims: reply.claims.map(({ leaveWithinMs: _, ...claim }) => claim) };
         };
         return sendTurn(lane, { ...sending, claims: { ...claims, take } }, options);
       },
     },
+  },
+  {
+    name: 'the window of the lane is ignored',
+    from: 25,
+    invariant: 12,
+    why: 'campaigns without a window of their own send at any time',
+    lua: [
+      {
+        file: 'lane/window.lua',
+        from: 'if not rule then return nil end',
+        to: "if not rule or string.find(rule, 'lane', 1, true) then return nil end",
+      },
+    ],
   },
   {
     name: 'the age of a claim is measured by the monotonic clock alone',

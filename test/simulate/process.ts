@@ -223,6 +223,7 @@ export class Process implements Owner, Transport {
       retentionMs: scenario.config.retentionMs,
       discardImport: async () => {},
       alive: async () => [],
+      openingsOf: this.#world.openingsOf,
       removeCampaign: (lane: string, id: string) => removeCampaign(this.redis, keys, lane, id),
     };
     const alive = this.#world.allProcesses.filter((process) => process.isAlive).map(({ name }) => name);

@@ -1,7 +1,9 @@
+import type { Opening } from '../../src/campaign/window.js';
 import type { Clocks } from '../../src/clock.js';
 import { type Config, type LaneSettings, loadConfig } from '../../src/config/index.js';
 import { QUOTA_MODELS, type QuotaModelName } from '../../src/simulator/quota-models.js';
 import type { SeededRandom } from './random.js';
+import { START } from './server.js';
 
 /** The kinds of faults. Each world draws some of them. */
 export const FAULTS = ['kill', 'stop', 'cut', 'lock', 'clock', 'full', 'forget', 'service', 'slow'] as const;
@@ -18,6 +20,8 @@ export interface CampaignPlan {
   readonly committedAt: number;
   readonly startsInMs: number;
   readonly validForMs: number;
+  /** The rule of its window: a key of {@link Scenario.windows}. */
+  readonly window?: string;
   /** Ordinals of the numbers that the service refuses. */
   readonly bad: ReadonlySet<number>;
   /** Ordinals of the numbers that are suppressed after the import. */
@@ -111,6 +115,8 @@ export interface Scenario {
   readonly suspension: SuspensionPlan | undefined;
   readonly rollback: RollbackPlan | undefined;
   readonly lateRequest: TimeoutPlan | undefined;
+  /** The openings of windows by their rules, ms by the clock of Redis. The last ones stay open. */
+  readonly windows: ReadonlyMap<string, readonly Opening[]>;
   /** When all slots move to another server, which loses nothing and breaks no connection, ms of virtual time. */
   readonly movesAt: readonly number[];
 }
@@ -155,11 +161,11 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotif
 export function draw(
   random: SeededRandom,
   sources: Record<
-    'notifying' | 'refusing' | 'suspending' | 'changing' | 'moving' | 'overlapping',
+    'notifying' | 'refusing' | 'suspending' | 'changing' | 'moving' | 'overlapping' | 'windowing',
     SeededRandom
   >,
 ): Scenario {
-  const { notifying, refusing, suspending, changing, moving, overlapping } = sources;
+  const { notifying, refusing, suspending, changing, moving, overlapping, windowing } = sources;
   const notifications = notifying.chance(0.25)
     ? {
         loss: notifying.pick([0, 0.2, 0.6]),
@@ -229,11 +235,26 @@ export function draw(
       return { ...drawCampaign(random, `c${at}${place}`, name, recipients, place, isFairness), range };
     });
   });
+  // Whether a request is in its window cannot be judged by a clock that is changed, nor can order by campaigns that wait.
+  const hasWindows = !isFairness && !faults.has('clock') && windowing.chance(0.35);
+  const windows = new Map<string, readonly Opening[]>();
+  const windowed = (rule: string, probability: number): boolean => {
+    const isDrawn = hasWindows && windowing.chance(probability);
+    if (isDrawn) windows.set(rule, drawOpenings(windowing));
+    return isDrawn;
+  };
   const scenario = {
     config,
     changed,
-    lanes,
-    campaigns,
+    windows,
+    lanes: lanes.map((plan) => {
+      const rule = `window of ${plan.settings.name}`;
+      return windowed(rule, 0.3) ? { ...plan, settings: { ...plan.settings, sendWindow: rule } } : plan;
+    }),
+    campaigns: campaigns.map((plan) => {
+      const rule = `window of ${plan.id}`;
+      return windowed(rule, 0.7) ? { ...plan, window: rule } : plan;
+    }),
     processes: random.weighted([
       [3, 2],
       [1, 3],
@@ -323,6 +344,23 @@ function withRollback(random: SeededRandom, drawn: Scenario): Scenario {
 
 /** What is drawn before the incidents. */
 type Drawn = Omit<Scenario, 'refusal' | 'standing' | 'suspension' | 'rollback' | 'lateRequest' | 'movesAt'>;
+
+/** Some short openings, and one without an end, so that every campaign ends. */
+function drawOpenings(random: SeededRandom): Opening[] {
+  const openings: Opening[] = [];
+  let at = START + random.integer(-5_000, 5_000);
+  for (let count = random.integer(1, 12); count > 0; count -= 1) {
+    const until =
+      at +
+      random.weighted([
+        [3, random.integer(50, 700)],
+        [1, random.integer(700, 5_000)],
+      ]);
+    openings.push({ from: at, until });
+    at = until + random.integer(100, 3_000);
+  }
+  return [...openings, { from: at, until: Number.MAX_SAFE_INTEGER }];
+}
 
 /** The refusals mostly begin while the first requests of the lane are in flight. */
 function drawRefusal(random: SeededRandom, world: Drawn): RefusalPlan {

@@ -12,6 +12,7 @@ export const INVARIANTS = [
   'no starvation',
   'nothing left behind',
   'results delivered',
+  'only in its window',
 ] as const;
 
 /** A broken invariant. */

@@ -1,6 +1,7 @@
 import { beginImport } from '../../src/import/import-session.js';
 import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
 import { wakeLane } from '../../src/lane/lane.js';
+import { computeWindows, type OpeningsOf } from '../../src/lane/windows.js';
 import { recordsKey } from '../../src/recipients/campaign-keys.js';
 import { parseRecord, type RequestRecord, readOnlyRecord } from '../../src/recipients/records.js';
 import { suppression } from '../../src/recipients/suppression.js';
@@ -59,6 +60,7 @@ const CHANGE_SEEDS = 4_000_000_007;
 const MOVE_SEEDS = 5_000_000_029;
 const READER_SEEDS = 6_000_000_037;
 const OVERLAP_SEEDS = 7_000_000_001;
+const WINDOW_SEEDS = 8_000_000_011;
 
 /** A run with more steps than this is in an endless loop. */
 const MAX_STEPS = 20_000;
@@ -118,6 +120,7 @@ export class World {
       changing: randomFrom(seed + CHANGE_SEEDS),
       moving: this.moving,
       overlapping: randomFrom(seed + OVERLAP_SEEDS),
+      windowing: randomFrom(seed + WINDOW_SEEDS),
     });
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.clock.now);
@@ -292,6 +295,19 @@ export class World {
       this.fail(new Violation(0, `${what} failed: ${stackOf(error)}`));
   }
 
+  /** The openings of a window of this world. */
+  readonly openingsOf: OpeningsOf = (rule, at, most) =>
+    (this.scenario.windows.get(rule) ?? []).filter(({ until }) => until > at).slice(0, most);
+
+  /** Whether a campaign may send now. */
+  isOpen(id: string): boolean {
+    const { window, lane } = this.campaign(id);
+    const now = START + this.clock.now;
+    return [window, this.planOf(lane).settings.sendWindow].every(
+      (rule) => rule === undefined || this.openingsOf(rule, now, 1).some(({ from }) => from <= now),
+    );
+  }
+
   /** Imports a campaign. */
   async commit(plan: CampaignPlan): Promise<void> {
     const meta: CampaignMeta = {
@@ -310,10 +326,17 @@ export class World {
       invalid: 0,
       suppressed: 0,
       preview: null,
+      ...(plan.window === undefined ? {} : { window: plan.window }),
       ...(plan.startsInMs > 0 ? { at: START + this.clock.now + plan.startsInMs } : {}),
       ...(plan.validForMs > 0 ? { validForMs: plan.validForMs } : {}),
     };
     this.trace.add('operator', `commits ${plan.id}, ${plan.recipients} recipients`);
+    const windows = [plan.window, this.planOf(plan.lane).settings.sendWindow].filter(
+      (rule) => rule !== undefined,
+    );
+    const due = { windows: windows.map((rule) => ({ rule, usedAt: START })), unusedWindows: [] };
+    const store = { redis: this.#direct, keys: this.keys, id: plan.lane };
+    await computeWindows(store, due, START + this.clock.now, this.openingsOf);
     const session = await beginImport(this.#direct, this.keys, meta);
     for (let ordinal = 0; ordinal < plan.recipients; ordinal += 1) {
       session.recipients.add({ number: this.numberOf(plan.id, ordinal), values: [] });

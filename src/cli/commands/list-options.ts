@@ -3,7 +3,16 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { readProblem } from '../../config/file-problem.js';
 import type { Context } from '../context.js';
 import { badInput } from '../errors.js';
-import { amount, duration, filled, moment, oneOf, tomorrow, withRequired } from './option-values.js';
+import {
+  amount,
+  duration,
+  filled,
+  moment,
+  oneOf,
+  someNames,
+  tomorrow,
+  withRequired,
+} from './option-values.js';
 
 /** Means standard input. */
 const STDIN = '-';
@@ -21,6 +30,9 @@ export interface ListOptions {
   at?: number;
   priority?: 'high' | 'normal';
   validFor?: number;
+  window?: string;
+  zone?: string;
+  except?: readonly string[];
   duplicates?: 'first' | 'keep' | 'refuse';
   skipInvalid?: boolean;
   maxCost?: string;
@@ -40,6 +52,7 @@ export function withListOptions(command: Command, context: Context): Command {
       `when sending starts, ISO 8601 with a time zone: ${tomorrow(context.clock())}`,
       (text: string) => moment(text, context.clock),
     )
+    .option('--zone <zone>', 'the time zone of --window, such as Europe/Paris', filled)
     .option('--again', 'allow a campaign that equals one of the last 24 hours');
 }
 
@@ -96,6 +109,12 @@ export function withCampaignOptions(
       'messages not sent within this time after the start lapse: 90m, 24h',
       duration,
     )
+    .option(
+      '--window <hours>',
+      'when messages may be sent: "Mon-Sat 09:00-20:00", several separated by commas (default: at any time)',
+      filled,
+    )
+    .option('--except <dates>', 'dates on which --window is closed: 2030-05-01,2030-12-25', someNames)
     .option(
       '--duplicates <first|keep|refuse>',
       'if a number appears again with another text: send the first, send all, or refuse the list (default: first)',

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { messageText } from './list-options.js';
-import { duration, filled, oneOf, wholeNumber, withRequired } from './option-values.js';
+import { duration, filled, oneOf, someNames, wholeNumber, withRequired } from './option-values.js';
 
 const verbs = () => import('../outbox.js');
 
@@ -48,7 +48,13 @@ export function addOutboxCommands(program: Command, context: Context): void {
       "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
       filled,
     )
-    .option('--zone <zone>', 'the time zone of local times, such as Europe/London', filled)
+    .option('--zone <zone>', 'the time zone of local times and of --window, such as Europe/London', filled)
+    .option(
+      '--window <hours>',
+      'when messages may be sent: "Mon-Sat 09:00-20:00", several separated by commas (default: at any time)',
+      filled,
+    )
+    .option('--except <dates>', 'dates on which --window is closed: 2030-05-01,2030-12-25', someNames)
     .option(
       '--late <duration>',
       'how long after its time a message may still be sent (default: 1h)',

@@ -51,7 +51,7 @@ export function addScheduleCommands(program: Command, context: Context): void {
   withRequired(
     add,
     '--zone <zone>',
-    'the time zone of the expression, such as Europe/London',
+    'the time zone of the expression and of --window, such as Europe/London',
     (text) => text,
   );
   withCampaignOptions(add, context, {

@@ -1,0 +1,35 @@
+--[[
+  window: when messages of a campaign or lane may be sent. The zones are known only to TypeScript (campaign/window.ts), which computes
+  the openings of each rule ahead (windows.ts). A rule that a script does not find opens at no known time: it is noted, so that the next
+  sweep computes its openings.
+  An entry of the lane's hash `windows` is [used at, computed at, from, until, from, until, …], in ms.
+]]
+-- One table, because a script may have at most 200 local variables.
+local WINDOW = { known = {}, UNKNOWN_AGAIN_MS = 1000, NOTE_USE_MS = 86400000 }
+
+-- When the window of this rule closes; or nil, and when it opens. Nil for no rule. `isNoted`: the script may write.
+function WINDOW.at(windowsKey, rule, now, isNoted)
+  if not rule then return nil end
+  local times = WINDOW.known[rule]
+  if not times then
+    local stored = redis.call('HGET', windowsKey, rule)
+    times = stored and stored ~= '' and cjson.decode(stored) or {}
+    if isNoted and not stored then redis.call('HSET', windowsKey, rule, '') end
+    if isNoted and times[1] and now - times[1] > WINDOW.NOTE_USE_MS then
+      times[1] = now
+      redis.call('HSET', windowsKey, rule, cjson.encode(times))
+    end
+    WINDOW.known[rule] = times
+  end
+  for i = 3, #times, 2 do
+    if now < times[i] then return nil, times[i] end
+    if now < times[i + 1] then return times[i + 1] end
+  end
+  return nil, now + WINDOW.UNKNOWN_AGAIN_MS
+end
+
+-- When a request of a campaign must not leave any more: when the first of its windows closes; nil without any.
+function WINDOW.closes_at(windowsKey, c, rules, now)
+  local own, lanes = WINDOW.at(windowsKey, c.window, now), WINDOW.at(windowsKey, rules.sendWindow, now)
+  return own and lanes and math.min(own, lanes) or own or lanes
+end

@@ -106,7 +106,7 @@ export const campaignStatus = z
     rate: amount
       .nullable()
       .describe(
-        'Messages per hour since `launchAt`, without the time in which the campaign was paused, or its lane held or stopped; null if the campaign is not running, waits for its window, has sent nothing yet, or has nothing left to send',
+        'Messages per hour since `launchAt`, without the time in which the campaign was paused, or its lane held or stopped, or after it had sent everything; null if it has sent nothing yet, was cancelled, or has one recipient',
       ),
     requests: z
       .object({ send: count, poll: count, throttled: count })

@@ -57,7 +57,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) {
     // Commander throws for --help and --version too, with exit code 0. It has printed its message itself.
     const exit = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
-    return { exit, code: error.code, message: undefined, details: {} };
+    return { exit, code: error.exitCode === 0 ? error.code : 'badInput', message: undefined, details: {} };
   }
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotFoundError) return new CliError(EXIT.badInput, 'notFound', message);

@@ -103,7 +103,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     pauseOf === null
       ? []
       : [
-          `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : `, until ${until(pauseOf.until, now)}`}${howToResume}`,
+          `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : ` (until ${until(pauseOf.until, now)})`}${howToResume}`,
         ];
   return [
     `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,

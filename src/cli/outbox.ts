@@ -194,10 +194,10 @@ export function cancel(
     const result = await volley.outbox(name).cancel(id, { version });
     const shown = oneLine(id);
     const line = {
-      cancelled: `Message ${shown} is cancelled: it is never sent.`,
+      cancelled: `Message ${shown} is cancelled: it will never be sent.`,
       sent: `Message ${shown} is not cancelled: it is too late.`,
       stale: `Message ${shown} is not cancelled: the stored one has a higher version.`,
-      lapsed: `Message ${shown} has lapsed: it is never sent.`,
+      lapsed: `Message ${shown} has lapsed: it will never be sent.`,
     }[result.outcome];
     const isDone = result.outcome === 'cancelled' || result.outcome === 'lapsed';
     return { json: result, lines: [line], ...(isDone ? {} : { exit: EXIT.failed }) };

@@ -41,7 +41,9 @@ export async function outputFile(
   const real = found === undefined ? target : await realpath(target);
   const folder = await stat(dirname(real)).catch(() => undefined);
   if (folder === undefined)
-    throw badInput(`There is no folder ${dirname(path)}. Create it first: mkdir -p ${dirname(path)}`);
+    throw badInput(
+      `There is no folder ${dirname(path)}. Create it first with \`mkdir -p ${dirname(path)}\`.`,
+    );
   return async (chunks) => {
     const draft = join(dirname(real), `.${basename(real)}.${randomBytes(4).toString('hex')}.part`);
     try {

@@ -11,7 +11,7 @@ const laneState = z.object({ lane: z.string(), state: z.string() });
 
 /** The headers of the earlier name of `/hold` (RFC 9745 and RFC 8594). */
 const PAUSE_IS_DEPRECATED = {
-  deprecation: `@${Date.UTC(2026, 11, 1) / 1_000}`,
+  deprecation: `@${Date.UTC(2026, 10, 22) / 1_000}`,
   sunset: new Date(Date.UTC(2027, 6, 1)).toUTCString(),
   link: '</docs>; rel="deprecation"',
 };

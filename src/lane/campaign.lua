@@ -100,7 +100,7 @@ local function campaign_batch_size(lane, rules, c) return math.min(lane_batch_si
 local function campaign_cut(c, first, most) return math.min(most, c.slice - first % c.slice) end
 
 -- For how long a launched campaign could send: not while it was paused, or its lane held or stopped. `idleMs` is set at its launch and
--- when it is resumed; while it is paused, `activeMs` has the time before.
+-- when it is resumed; while it is paused, and when it has sent everything, `activeMs` has the time before.
 local function campaign_active_for(lane, c, now) return now - c.launchAt - lane_closed_for(lane) - c.idleMs end
 local function campaign_continues(lane, c, now) c.idleMs = now - c.launchAt - lane_closed_for(lane) - c.activeMs end
 

@@ -61,7 +61,7 @@ const state = z.object({
   pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
   /**
    * For how long it could send: the time since `launchAt`, less that in which its lane was held or stopped, less `idleMs`; while it is
-   * paused, `activeMs`.
+   * paused, and when it has sent everything, `activeMs`.
    */
   idleMs: count.default(STATE_DEFAULTS.idleMs),
   activeMs: count.default(STATE_DEFAULTS.activeMs),

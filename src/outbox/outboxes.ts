@@ -410,7 +410,8 @@ function operatedOutbox(
       }
       const checked = check(own.message, clock());
       if (!checked.ok) {
-        results.set(line, invalid(checked.id, line, checked.member, checked.reason));
+        const member = checked.member === 'to' ? (own.toColumn ?? 'to') : checked.member;
+        results.set(line, invalid(checked.id, line, member, checked.reason));
         return;
       }
       const { id, message } = checked;

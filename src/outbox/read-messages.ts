@@ -7,7 +7,12 @@ import type { OutboxMessage } from './check-message.js';
 
 /** A line of a list: a message, or why it is none. */
 export type MessageLine =
-  | { readonly line: number; readonly message: OutboxMessage }
+  | {
+      readonly line: number;
+      readonly message: OutboxMessage;
+      /** What the list calls the column of the numbers. */
+      readonly toColumn?: string | undefined;
+    }
   | { readonly line: number; readonly id: string; readonly member: string | null; readonly reason: string };
 
 /** Which columns of a CSV have a meaning of their own. All others are values. */
@@ -46,7 +51,7 @@ export async function* messagesOfCsv(
         continue;
       }
       const values = Object.fromEntries(columns.map((name, at) => [name, fields[at] ?? '']));
-      yield { line, message: { ...values, id, to: fields[toAt] ?? '' } };
+      yield { line, message: { ...values, id, to: fields[toAt] ?? '' }, toColumn: columns[toAt] };
     }
   }
 }

@@ -127,11 +127,19 @@ function urlOf(port: number, password: string): string {
 async function readAddress(dir: string): Promise<Address | undefined> {
   const text = await readFile(join(dir, ADDRESS_FILE), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  const { port, password } = JSON.parse(text) as Partial<Address>;
-  if (typeof port !== 'number' || typeof password !== 'string') {
-    throw new Error(`${join(dir, ADDRESS_FILE)} is damaged: delete it (the data stays) and try again`);
+  const address = parsedAddress(text);
+  if (address === undefined)
+    throw new Error(`${join(dir, ADDRESS_FILE)} is damaged. Delete it (the data stays), and try again.`);
+  return address;
+}
+
+function parsedAddress(text: string): Address | undefined {
+  try {
+    const { port, password } = JSON.parse(text) as Partial<Address>;
+    return typeof port === 'number' && typeof password === 'string' ? { port, password } : undefined;
+  } catch {
+    return undefined;
   }
-  return { port, password };
 }
 
 /** The folder's address, chosen on the first call. Linking creates the file atomically and only once. */

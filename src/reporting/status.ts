@@ -156,16 +156,16 @@ const HOUR_MS = 3_600_000;
 /** Before, a rate would say little. */
 const MEASURED_AFTER_MS = 1_000;
 
-/** Messages per hour for as long as the campaign could send; null if it sends none. */
+/** Messages per hour for as long as the campaign could send; null if it has sent none. */
 function rateOf(
   state: StoredState,
   { planned, sending, suppressed, lapsed, cancelled }: Record<RecipientState, number>,
   { now, closedMs }: LaneStatusRecord,
 ): number | null {
-  if (state.state !== 'running') return null;
+  const isSending = state.state === 'running' && state.opensAt === undefined && planned + sending > 0;
   const sent = state.total - planned - sending - suppressed - lapsed - cancelled;
-  const activeMs = now - state.launchAt - closedMs - state.idleMs;
-  if (planned + sending === 0 || sent <= 0 || activeMs < MEASURED_AFTER_MS) return null;
+  const activeMs = isSending ? now - state.launchAt - closedMs - state.idleMs : state.activeMs;
+  if (sent <= 0 || activeMs < (isSending ? MEASURED_AFTER_MS : 1)) return null;
   // A client that polls needs no more digits, and its ETag stays valid for longer.
   return Number(((sent / activeMs) * HOUR_MS).toPrecision(3));
 }
@@ -182,7 +182,7 @@ function laneBlock(view: LaneStatusRecord): Block {
   if (view.stopped) return { state: 'stopped', reason: view.stopped, until: null };
   if (view.held) return { state: 'held', reason: view.held, until: null };
   if (view.graceUntil > view.now) {
-    const reason = 'recovering: workers replay their recent claims after Redis may have lost data';
+    const reason = 'workers report again what they sent last, in case Redis has lost data';
     return { state: 'paused', reason, until: iso(view.graceUntil) };
   }
   if (view.unboundedAt > 0) {

@@ -252,6 +252,9 @@ for i, settlement in ipairs(settlements) do
     elseif effect.event == 'unauthorised' or effect.event == 'requestStopped' or effect.event == 'notSent' then
       events[#events + 1] = { type = effect.event, kind = 'send', reason = settlement.reason }
     end
+    if not claim.isLate and c.total > 1 and not c.opensAt and (c.counts.planned or 0) + (c.counts.sending or 0) == 0 then
+      c.activeMs = campaign_active_for(lane, c, now)
+    end
     if effect.ledger ~= 'none' and not claim.isLate then
       c.sends = c.sends + 1
       settle_ledger(context, effect, claim, 'send')

@@ -166,7 +166,7 @@ test('With --json, an error is one object on standard output and a message on st
   expect(stdout.trimEnd().split('\n')).toHaveLength(1);
   expect(stderr).toContain('rows are invalid');
   const parsed = await volley('list', '--limit', 'x', '--json');
-  expect(JSON.parse(parsed.stdout)).toMatchObject({ error: { code: 'commander.invalidArgument' } });
+  expect(JSON.parse(parsed.stdout)).toMatchObject({ error: { code: 'badInput' } });
 });
 
 test('--json is no consent: without --yes and without a terminal, nothing is sent', async () => {

@@ -40,7 +40,7 @@ test('An outbox is created, filled, shown, and closed', async () => {
   expect((await volley(...put, '--set', 'appointment=2030-05-01T16:30')).stdout).toContain(
     'It is due at 2030-04-30T16:30:00+01:00.',
   );
-  expect((await volley('outbox', 'cancel', 'dentist', 'appt-18')).stdout).toContain('it is never sent');
+  expect((await volley('outbox', 'cancel', 'dentist', 'appt-18')).stdout).toContain('it will never be sent');
   expect(await json('outbox', 'show', 'dentist')).toMatchObject({
     exit: 0,
     output: {

@@ -87,7 +87,7 @@ test('A rename is refused if the lane is unknown, or its new name is invalid or 
   await expect(rename('a', 'b')).rejects.toThrow('there is no lane a; no lane is registered yet');
   await process([keyed('a', '1'), keyed('b', '2')]).registered();
   await expect(rename('c', 'd')).rejects.toThrow('there is no lane c; the registered lanes are: a, b');
-  await expect(rename('a', 'b')).rejects.toThrow('b is the name of another lane');
+  await expect(rename('a', 'b')).rejects.toThrow('there is another lane named b');
   await expect(rename('a', 'a~2')).rejects.toThrow('"a~2" is not a name for a lane: it must be');
   expect(await rename('a', 'a')).toEqual({ id: 'a' });
 });
@@ -220,7 +220,7 @@ test('A lane that had campaigns before there was a registry can be renamed, and 
   const { process, local, keys } = installation('earlier');
   await redis.sadd(keys.lanes, 'default');
   await process([keyed('a', '1')]).registered();
-  await expect(local('x').rename('a', 'default')).rejects.toThrow('default is the name of another lane');
+  await expect(local('x').rename('a', 'default')).rejects.toThrow('there is another lane named default');
   await local('x').rename('default', 'marketing');
   expect(await idsOf(process([keyed('marketing', 'k')]))).toEqual([['marketing', 'default']]);
 });

@@ -163,7 +163,7 @@ describe('a lane', () => {
       {
         state: 'paused',
         pause: {
-          reason: 'recovering: workers replay their recent claims after Redis may have lost data',
+          reason: 'workers report again what they sent last, in case Redis has lost data',
           until: at(LATER),
         },
       },

@@ -28,11 +28,11 @@ local ahead, unseen, since = lane_ahead(lane, time, now)
 local function delay_by()
   if back > POLICY.CLOCK_STEP_MS then return 0 end
   if not ahead then return nil end
-  -- Nothing stored lies ahead, but a process saw it: only the service's memory of correlators is older than it seems.
-  if ahead < -2 * POLICY.CLOCK_STEP_MS then return 0 end
   -- The process may expect too late a time: steps back of up to twice the tolerance go unnoticed. So the delay includes them, or
   -- permits would return early by as much.
   if unseen > POLICY.CLOCK_STEP_MS then return unseen + 2 * POLICY.CLOCK_STEP_MS end
+  -- Nothing stored lies ahead, but a process saw it: only the service's memory of correlators is older than it seems.
+  if ahead < -2 * POLICY.CLOCK_STEP_MS then return 0 end
   local isOther = lane.clockRunId ~= '' and lane.clockRunId ~= runId
   return isOther and ahead > POLICY.OTHER_CLOCK_MS and math.min(ahead, POLICY.CLOCK_STEP_MS) or nil
 end
@@ -45,6 +45,9 @@ if not delayMs then
   end
   return { string.format('%.0f', now), '0' }
 end
+
+-- A process that has compared the clock before this time may have done so before it was set back.
+if delayMs == 0 then lane.setBackFrom = math.max(lane.setBackFrom, lane.time, ahead and now - ahead or 0) end
 
 -- The lane's time before the change.
 local was = delayMs > 0 and lane.agreedAt or lane.time

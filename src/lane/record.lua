@@ -8,8 +8,8 @@
 local LANE_NUMBERS = {
   -- the highest claim number so far, and the latest time seen
   'sequence', 'time',
-  -- the latest time that agreed with the clock of a process
-  'agreedAt',
+  -- the latest time that agreed with the clock of a process; the latest time before the clock was set back
+  'agreedAt', 'setBackFrom',
   -- ledger.lua: the longest window of the processes that run, length of a bucket, the oldest bucket, requests in the window, when a send and a poll were last counted
   'windowMs', 'bucketMs', 'firstBucket', 'sends', 'polls', 'lastSendAt', 'lastPollAt',
   -- gate.lua: see there
@@ -65,7 +65,11 @@ local function lane_ahead(lane, time, now)
   local expected, since = string.match(time, '~(%d+)~(%d+)$')
   if not expected then return nil end
   local ahead = now - tonumber(expected)
-  return ahead, lane.agreedAt > 0 and math.min(ahead, now - lane.agreedAt) or 0, tonumber(since)
+  since = tonumber(since)
+  if lane.agreedAt == 0 then return ahead, 0, since end
+  -- A process that may have compared the clock before it was set back does not know what the lane has seen since then.
+  local mayHaveMissed = lane.agreedAt < since and since <= lane.setBackFrom
+  return ahead, mayHaveMissed and now - lane.agreedAt or math.min(ahead, now - lane.agreedAt), since
 end
 
 -- The caller corrects the lane (correct-clock) and repeats the script, which has written nothing yet.

@@ -100,7 +100,7 @@ export async function outboxTotals(
     totals.set(id, {
       waiting: waiting + status.messages.waiting,
       lapsed: lapsed + status.messages.lapsed,
-      lateMs: isLate ? Math.max(lateMs, Date.now() - Date.parse(status.nextDue ?? '')) : lateMs,
+      lateMs: isLate ? Math.max(lateMs, lane.clock() - Date.parse(status.nextDue ?? '')) : lateMs,
     });
   }
   return totals;

@@ -112,17 +112,18 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
     lane: Lane,
     totals: Promise<ReadonlyMap<LaneId, OutboxSnapshot>>,
   ): Promise<LaneSnapshot> => {
-    const [view, counts, notifications] = await Promise.all([
+    const [view, counts, notifications, outboxes] = await Promise.all([
       lane.status(),
       countsOf(lane.id),
       notificationSnapshot(redis, keys, lane.id),
+      totals,
     ]);
     return {
       status: laneStatus(lane, view),
       cause: causeOf(view),
       pollOverdueMs: view.pollDueAt === 0 ? 0 : Math.max(0, view.now - view.pollDueAt),
       notifications,
-      outboxes: (await totals).get(lane.id) ?? NO_OUTBOXES,
+      outboxes: outboxes.get(lane.id) ?? NO_OUTBOXES,
       ...counts,
     };
   };
@@ -141,6 +142,7 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
       heartbeats.alive(),
       sweptAgoMs(redis, keys, all),
       scheduleTotals(redis, keys),
+      totals,
     ]);
     const withRole = (role: Role): number => alive.filter(({ roles }) => roles.includes(role)).length;
     return { lanes: snapshots, jobs, workers: perName(ROLES, withRole), sweptAgoMs: swept, schedules };

@@ -128,6 +128,30 @@ describe('A clock of Redis that is set forward', () => {
     expect(await worker.send()).toBe(100);
   });
 
+  test.each([
+    [20 * MINUTE, 2 * HOUR],
+    [2 * HOUR, 2 * HOUR],
+    [2 * HOUR, 90 * MINUTE],
+  ])(
+    'returns no permit early to a process that missed that it was set back before (%i, %i ms)',
+    async (back, forward) => {
+      const lane = await steppingLane(`missed-${back}-${forward}`);
+      const [one, other] = [lane.worker(), lane.worker()];
+      await other.sweep();
+      expect(await one.send()).toBe(100);
+      lane.pass(SECOND);
+      lane.step(-back);
+      expect(await one.send()).toBe(0);
+      lane.pass(SECOND);
+      lane.step(forward);
+      expect(await other.send()).toBe(0);
+      lane.pass(59 * MINUTE);
+      expect([await other.send(), await one.send()]).toEqual([0, 0]);
+      lane.pass(MINUTE + 30 * SECOND);
+      expect([await other.send(), await one.send()]).toEqual([100, 0]);
+    },
+  );
+
   test('remembers requests without an id for as long as before', async () => {
     const lane = await steppingLane('unnamed');
     const worker = lane.worker();

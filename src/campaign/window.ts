@@ -75,13 +75,13 @@ export function readWindow(
     const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
     return refuse(
       'zone',
-      `there is no time zone ${JSON.stringify(zone)}: ${meant === null ? '' : `did you mean ${meant}? `}use a name such as Europe/Paris`,
+      `there is no time zone ${JSON.stringify(zone)}: ${meant === null ? 'use a name such as Europe/Paris' : `did you mean ${meant}?`}`,
     );
   }
   const dates = [...new Set(except.map((date) => date.trim()))].sort();
   const wrong = dates.find((date) => !isDate(date));
   if (wrong !== undefined)
-    return refuse('except', `${JSON.stringify(wrong)} is no date: write it as 2030-05-01`);
+    return refuse('except', `${JSON.stringify(wrong)} is not a date: write it as 2030-05-01`);
   if (dates.length > MAX_EXCEPT)
     return refuse('except', `there are ${dates.length} dates: the maximum is ${MAX_EXCEPT}`);
   const rule = [hours.map(hoursText).join(', '), zone, ...(dates.length > 0 ? [dates.join(' ')] : [])].join(
@@ -136,7 +136,7 @@ function readHours(text: string): Hours[] | string {
 }
 
 const notHours = (text: string, part: string): string =>
-  `${JSON.stringify(part === '' ? text : part)} is no window: write ${WINDOW_FORM}`;
+  `${JSON.stringify(part === '' ? text : part)} is not a window: write ${WINDOW_FORM}`;
 
 function readDays(text: string): number[] | null {
   const [first = -1, last = first] = text.split('-').map((name) => dayOf(name.trim()));

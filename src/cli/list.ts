@@ -92,7 +92,7 @@ export function listLines(
       ),
     ),
     flexible: 'NAME',
-    optional: ['RATE', 'COST', 'LANE'],
+    optional: ['COST', 'LANE'],
   };
   return table(full.heading, full.rows, width, short);
 }
@@ -115,7 +115,7 @@ function attention(
     ...(waitingFor === 'window' && blockedBy !== null && blockedBy.until !== null
       ? [
           short
-            ? `until ${shortMoment(Date.parse(blockedBy.until), now)} (window)`
+            ? `opens ${shortMoment(Date.parse(blockedBy.until), now)}`
             : `waits until ${toMinute(moment(Date.parse(blockedBy.until), now))} (window)`,
         ]
       : []),

@@ -64,7 +64,7 @@ async function find<Configuration extends Config | LocalConfig>(
     throw new CliError(
       EXIT.badInput,
       'noRedis',
-      `There is no Redis in this folder or a folder above it, and REDIS_URL is not set. ${howToStartAll({ env: real, cwd })}`,
+      `No Redis is running for this folder or a folder above it, and REDIS_URL is not set. ${howToStartAll({ env: real, cwd })}`,
     );
   }
   return { config: { ...config, redisUrl }, simulator: undefined };

@@ -104,7 +104,7 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     ...states,
     ...labelled(
       'requests',
-      `${grouped(requests.send)} sent, ${grouped(requests.poll)} polls, ${grouped(requests.throttled)} throttled (429)`,
+      `${grouped(requests.send)} sent, ${counted(requests.poll, 'poll')}, ${grouped(requests.throttled)} throttled (429)`,
     ),
     ...labelled('quota', quotaText(quota, now)),
     ...(cost === null ? [] : labelled('cost', costText(cost))),

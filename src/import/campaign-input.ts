@@ -268,9 +268,12 @@ export function windowOf(
   if (window === undefined) {
     const [field, value] = except === undefined ? (['zone', zone] as const) : (['except', except] as const);
     if (value === undefined) return undefined;
-    throw new InputError(`${field} belongs to a window: set \`window\`, such as Mon-Sat 09:00-20:00`, {
-      field,
-    });
+    throw new InputError(
+      `${field} has no effect without a window: set \`window\`, such as Mon-Sat 09:00-20:00`,
+      {
+        field,
+      },
+    );
   }
   const read = readWindow({ window, zone, except }, from);
   if (!read.ok) throw new InputError(read.reason, { field: read.field });

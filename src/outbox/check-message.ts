@@ -22,10 +22,18 @@ export interface OutboxMessage {
   readonly [value: string]: string | number | null | undefined;
 }
 
-/** A message that can be stored, or the member at fault and why; the reason continues the name of the member. */
+/**
+ * A message that can be stored, or the member at fault and why; the reason continues the name of the member, or begins with its value in
+ * quotes.
+ */
 export type CheckedMessage =
   | { readonly ok: true; readonly id: string; readonly message: WaitingMessage }
   | { readonly ok: false; readonly id: string; readonly member: string; readonly reason: string };
+
+/** Why a message cannot be stored, in a sentence. */
+export function sentenceOf({ member, reason }: Extract<CheckedMessage, { ok: false }>): string {
+  return reason.startsWith('"') ? reason : `\`${member}\` ${reason}`;
+}
 
 const MAX_ID_BYTES = 128;
 const MAX_REFERENCE_BYTES = 128;
@@ -118,7 +126,8 @@ export function messageChecker(
     const idReason = idProblem(id);
     if (idReason !== null) return refuse('id', idReason);
     const read = readNumber(textOf(message, 'to'));
-    if (!read.ok) return refuse('to', read.reason);
+    // The country of an outbox never changes, so a message cannot set it.
+    if (!read.ok) return refuse('to', read.reason.replace(/, or set `country`$/, ''));
     const version = readVersion(message.version);
     if (version === undefined) return refuse('version', VERSION_REASON);
     const reference = textOf(message, 'reference');

@@ -27,6 +27,7 @@ import {
   messageChecker,
   type OutboxMessage,
   readVersion,
+  sentenceOf,
   VERSION_REASON,
 } from './check-message.js';
 import { defineOutbox, type OutboxInput } from './define-outbox.js';
@@ -466,8 +467,7 @@ function operatedOutbox(
     async put(input) {
       const { check, storeOne } = await open();
       const checked = check(input, clock());
-      if (!checked.ok)
-        throw new InputError(`${checked.member}: ${checked.reason}`, { field: checked.member });
+      if (!checked.ok) throw new InputError(sentenceOf(checked), { field: checked.member });
       return resultOf(checked.id, checked.message, await storeOne(checked));
     },
 

@@ -43,9 +43,9 @@ describe('Reading a window', () => {
   });
 
   test.each([
-    ['', undefined, [], 'window: "" is no window'],
-    ['Mon-Sat', 'UTC', [], 'window: "Mon-Sat" is no window'],
-    ['09:00', 'UTC', [], 'window: "09:00" is no window'],
+    ['', undefined, [], 'window: "" is not a window'],
+    ['Mon-Sat', 'UTC', [], 'window: "Mon-Sat" is not a window'],
+    ['09:00', 'UTC', [], 'window: "09:00" is not a window'],
     ['Mun 09:00-20:00', 'UTC', [], 'window: "Mun" is no day of the week'],
     ['Mon 09:00-25:00', 'UTC', [], 'window: 25:00 is no time of a day'],
     ['Mon 24:00-06:00', 'UTC', [], 'window: 24:00 is no time of a day'],
@@ -57,8 +57,8 @@ describe('Reading a window', () => {
       [],
       'zone: there is no time zone "Europe/Pariss": did you mean Europe/Paris?',
     ],
-    ['Mon 09:00-20:00', 'UTC', ['2030-02-30'], 'except: "2030-02-30" is no date'],
-    ['Mon 09:00-20:00', 'UTC', ['1 May'], 'except: "1 May" is no date'],
+    ['Mon 09:00-20:00', 'UTC', ['2030-02-30'], 'except: "2030-02-30" is not a date'],
+    ['Mon 09:00-20:00', 'UTC', ['1 May'], 'except: "1 May" is not a date'],
   ])('%s in %s without %j is refused', (window, zone, except, reason) => {
     expect(reasonOf(window, zone, except)).toContain(reason);
   });

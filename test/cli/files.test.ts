@@ -158,7 +158,7 @@ describe('An output file', () => {
   });
 
   test.each([
-    ['nowhere/new.csv', 'There is no folder nowhere. Create it first: mkdir -p nowhere'],
+    ['nowhere/new.csv', 'There is no folder nowhere. Create it first with `mkdir -p nowhere`.'],
     ['.', 'The path . is a folder. Give the name of a file in it: report.csv'],
   ])('%s is refused with its reason', async (path, message) => {
     await expect(outputFile(path, { cwd, force: false })).rejects.toThrow(message);

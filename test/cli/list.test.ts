@@ -41,13 +41,14 @@ test.each([80, 100, 120, 200])('At %i columns, the list is a table that fits', (
   const lines = listLines(campaigns, NOON, width);
   expect(lines).toHaveLength(1 + campaigns.length);
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
-  expect(lines[0]).toMatch(/^ID +NAME +LANE +STATE .*SETTLED +START .*ATTENTION$/);
-  expect(lines[1]).toMatch(new RegExp(`^${id}  A na.* marketing  running .* 17 unknown$`));
+  const [lane, name] = width > 80 ? [' +LANE', ' marketing'] : ['', ''];
+  expect(lines[0]).toMatch(new RegExp(`^ID +NAME${lane} +STATE .*SETTLED +START +RATE +ATTENTION$`));
+  expect(lines[1]).toMatch(new RegExp(`^${id}  A na.*${name}  running .* 36(K|,000)/h +17 unknown$`));
 });
 
 test.each([
-  [2 * 3_600_000, 'until 14:00 (window)', 'waits until 14:00 (window)'],
-  [DAY, 'until 3 May (window)', 'waits until 3 May 12:00 (window)'],
+  [2 * 3_600_000, 'opens 14:00', 'waits until 14:00 (window)'],
+  [DAY, 'opens 3 May', 'waits until 3 May 12:00 (window)'],
 ])('A campaign that waits %i ms for its window says until when', (inMs, short, long) => {
   const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
   const waiting = statusWith({
@@ -56,7 +57,9 @@ test.each([
     waitingFor: 'window',
     blockedBy: { state: 'waiting', reason, until: isoAt(inMs) },
   });
-  const [, at80] = listLines([waiting], NOON, 80);
+  const sending = statusWith({ id, recipients: { planned: 5, deliveredToTerminal: 5 }, rate: 36_000 });
+  const [heading, at80] = listLines([waiting, sending], NOON, 80);
+  expect(heading).toMatch(/START +RATE +ATTENTION$/);
   expect(at80).toContain(short);
   expect(widthOf(at80 ?? '')).toBeLessThanOrEqual(80);
   expect(listLines([waiting], NOON, 120)[1]).toContain(long);

@@ -26,7 +26,7 @@ describe('preview without Redis', () => {
   test('checks the list, and says what it could not check', async () => {
     const { exit, stdout, stderr } = await commandLine(cwd).volley('preview', list, ...campaign);
     expect(stderr).toMatch(
-      /Suppressed numbers are not checked, and the time is not known\. There is no Redis/,
+      /Suppressed numbers are not checked, and the time is not known\. No Redis is running/,
     );
     expect(stdout).toMatch(/recipients {2}1 of 2 rows/);
     expect(stdout).toContain('not known without Redis');
@@ -58,10 +58,10 @@ describe('There is no Redis', () => {
 
   test('is said if there is none', async () => {
     expect((await listed()).stderr).toMatch(
-      /There is no Redis in this folder or a folder above it, and REDIS_URL is not set\. .*: volley up --simulator\n$/,
+      /No Redis is running for this folder or a folder above it, and REDIS_URL is not set\. .*: volley up --simulator\n$/,
     );
     embedded(1);
-    expect((await listed()).stderr).toMatch(/There is no Redis/);
+    expect((await listed()).stderr).toMatch(/No Redis is running/);
     const account = { MESSAGING_BASE_URL: 'https://host.example/v1', API_KEY: 'k' };
     expect((await commandLine(cwd, account).volley('list')).stderr).toMatch(/on this machine: volley up\n$/);
     // With this setting alone, `volley up` would fail.

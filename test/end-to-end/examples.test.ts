@@ -60,7 +60,7 @@ test('examples/library sends, moves, and cancels reminders, once each, and lists
     return program.lines;
   };
   const first = await remind();
-  expect(first[2]).toMatch(/^appt-3: left out: to: is empty/);
+  expect(first[2]).toMatch(/^appt-3: left out: `to` is empty/);
   expect(first.slice(3, 7)).toEqual([
     expect.stringMatching(/^appt-4: created, due at /),
     expect.stringMatching(/^appt-5: created, due at /),

@@ -127,7 +127,7 @@ function readHours(text: string): Hours[] | string {
     pending = [];
     const [from, end] = [readTime(fromText), readTime(toText)];
     if (from === null || end === null || from === 1440)
-      return `${from === null || from === 1440 ? fromText : toText} is no time of a day: write 09:00, at most 24:00 for its end`;
+      return `${from === null || from === 1440 ? fromText : toText} is not a time of day: write 09:00, at most 24:00 for its end`;
     if (from === end) return `${part} begins when it ends: write 00:00-24:00 for the whole day`;
     found.push({ days: [...new Set(days)].sort((a, b) => a - b), from, to: end > from ? end : end + 1440 });
   }

@@ -43,7 +43,7 @@ export function create(context: Context, name: string, { late, ...options }: Cre
     const { outcome, outbox } = await volley.outboxes.create({ name, lateMs: late, ...options });
     const first =
       outcome === 'created'
-        ? `Outbox ${name} is ready. To send a message: volley outbox put ${name} ID NUMBER`
+        ? `Outbox ${name} is ready. To send a message, see: volley outbox put --help`
         : `Outbox ${name} exists with the same settings; nothing was changed.`;
     return { json: { outcome, ...outbox }, lines: [first] };
   });

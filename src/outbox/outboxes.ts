@@ -145,18 +145,18 @@ export function openOutboxes(
               field: 'name',
             });
           if (wanted.window !== undefined) await registerWindow(lane, wanted.window, clock());
-          return createScript.run(redis, { outbox: key }, { settings: JSON.stringify(settings) });
+          if (await createScript.run(redis, { outbox: key }, { settings: JSON.stringify(settings) }))
+            return true;
+          const stored = await readOutboxSettings(redis, keys, lane.id, input.name);
+          const different = stored === null ? undefined : differenceOf(stored, wanted);
+          if (different !== undefined)
+            throw new OutboxExistsError(
+              `outbox ${input.name} exists with another ${different}; its settings never change: create one with another name, and close this one`,
+              { field: different },
+            );
+          return false;
         },
       );
-      if (!isNew) {
-        const stored = await readOutboxSettings(redis, keys, lane.id, input.name);
-        const different = stored === null ? undefined : differenceOf(stored, wanted);
-        if (different !== undefined)
-          throw new OutboxExistsError(
-            `outbox ${input.name} exists with another ${different}; its settings never change: create one of another name, and close this one`,
-            { field: different },
-          );
-      }
       const outbox = await readOutboxStatus(lane, input.name);
       if (outbox === null) throw noSuchOutbox(input.name);
       return { outcome: isNew ? 'created' : 'existing', outbox };

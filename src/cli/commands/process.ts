@@ -171,10 +171,7 @@ export function addProcessCommands(program: Command, context: Context): void {
       {},
     )
     .option('--json', 'print only the addresses, as one JSON object')
-    .addHelpText(
-      'after',
-      examples(`simulator --port 8090 --options '{"keys":[{"key":"demo","quota":100,"windowMs":60000}]}'`),
-    )
+    .addHelpText('after', examples(`simulator --port 8090 --options '{"keys":[{"key":"demo","quota":100}]}'`))
     .action(action(context, verbs, 'simulate'));
 
   program

@@ -55,9 +55,10 @@ end
 
 if not again and field('stop') ~= '' then return stopped(field('stop')) end
 
-local leased = redis.call('GET', leaseKey)
-if leased and leased ~= holder then
-  return cjson.encode({ kind = 'wait', ms = redis.call('PTTL', leaseKey) })
+-- A lease without an expiry would never end. No process writes one, but a backup may restore one.
+local leased, leftMs = redis.call('GET', leaseKey), redis.call('PTTL', leaseKey)
+if leased and leased ~= holder and leftMs >= 0 then
+  return cjson.encode({ kind = 'wait', ms = leftMs })
 end
 redis.call('SET', leaseKey, holder, 'PX', leaseMs)
 

@@ -1,6 +1,7 @@
 --[[
   write-import: stores slices of a campaign that is being imported, and renews the lease of its import. Does nothing if the
-  import was discarded: no process would ever delete the slices.
+  import was discarded: no process would ever delete the slices. Nor if it was committed: a renewal that arrives late would replace
+  what the commit has stored, a short list included.
 
   KEYS  states     hash: campaign -> its state, JSON
         importing  sorted set: campaign -> when the lease of its import expires, ms
@@ -11,11 +12,13 @@
         meta       what is known of it, JSON, or '' if that is stored
         time       ms, or '' for the server's
   ARGV+ entries    slice numbers and blobs in turn; none to renew the lease only
-  Returns  1, or 0 if the import was discarded
+  Returns  1, or 0 if the import was discarded or committed
 ]]
 -- @include ../redis/clock.lua
+-- @include ../lane/campaign-text.lua
 
-if redis.call('HEXISTS', statesKey, id) == 0 then return 0 end
+local state = redis.call('HGET', statesKey, id)
+if not state or campaign_read(state).state ~= 'importing' then return 0 end
 if meta ~= '' then redis.call('SET', metaKey, meta) end
 redis.call('ZADD', importingKey, 'XX', clock(time) + leaseMs, id)
 for i = 1, entry_args(), 2 do redis.call('HSET', slicesKey, entry_arg(i), entry_arg(i + 1)) end

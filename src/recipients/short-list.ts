@@ -42,11 +42,8 @@ export async function readSlices(
   { lane, campaign, series }: { readonly lane: LaneId; readonly campaign: string; readonly series: Series },
   numbers: readonly number[],
 ): Promise<(Buffer | null)[]> {
-  const only = series === 'slices' ? numbers.indexOf(0) : -1;
-  // Together, so that the campaign is not removed between the two.
-  const [blobs, short] = await Promise.all([
-    redis.hmgetBuffer(slicesKey(keys, lane, campaign, series), ...numbers.map(String)),
-    only === -1 ? null : readShortList(redis, keys, lane, campaign),
-  ]);
-  return short === null ? blobs : blobs.with(only, short);
+  const blobs = await redis.hmgetBuffer(slicesKey(keys, lane, campaign, series), ...numbers.map(String));
+  const only = numbers.indexOf(0);
+  if (only === -1 || series !== 'slices' || (blobs[only] ?? null) !== null) return blobs;
+  return blobs.with(only, await readShortList(redis, keys, lane, campaign));
 }

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { beginImport, discardImport, ImportLostError } from '../../src/import/import-session.js';
 import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
 import { readState } from '../../src/lane/campaigns.js';
+import { metaKey } from '../../src/recipients/campaign-keys.js';
+import { readSlices } from '../../src/recipients/short-list.js';
 import { SLICE } from '../../src/recipients/slices.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
@@ -64,6 +66,17 @@ test('A commit whose reply was lost can be repeated', async () => {
     events: [],
   });
   expect(await readState(redis, keys, lane, 'again')).toEqual(state);
+});
+
+test('A renewal of the lease that arrives after the commit leaves the short list as it is', async () => {
+  const session = await beginImport(redis, keys, draft('late'));
+  session.recipients.add({ number: '+447700900123', values: [] });
+  await session.commit(draft('late'));
+  const stored = await redis.get(metaKey(keys, lane, 'late'));
+  await expect(session.storeCosts(['0', 'late'])).rejects.toBeInstanceOf(ImportLostError);
+  expect(await redis.get(metaKey(keys, lane, 'late'))).toBe(stored);
+  const at = { lane, campaign: 'late', series: 'slices' } as const;
+  expect(await readSlices(redis, keys, at, [0])).not.toContain(null);
 });
 
 test('A committed campaign survives the discarding of its import', async () => {

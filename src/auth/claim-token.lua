@@ -56,9 +56,10 @@ end
 if not again and field('stop') ~= '' then return stopped(field('stop')) end
 
 -- A lease without an expiry would never end. No process writes one, but a backup may restore one.
-local leased, leftMs = redis.call('GET', leaseKey), redis.call('PTTL', leaseKey)
-if leased and leased ~= holder and leftMs >= 0 then
-  return cjson.encode({ kind = 'wait', ms = leftMs })
+local leased = redis.call('GET', leaseKey)
+if leased and leased ~= holder then
+  local leftMs = redis.call('PTTL', leaseKey)
+  if leftMs >= 0 then return cjson.encode({ kind = 'wait', ms = leftMs }) end
 end
 redis.call('SET', leaseKey, holder, 'PX', leaseMs)
 

@@ -284,6 +284,11 @@ test('a caller waits for another process’s fetch, for one lease at most', asyn
   expect(service.logins).toBe(0);
 });
 
+test('a caller does not wait for a lease without an expiry, which only a backup can restore', async () => {
+  await redis.set(`${tokenKey()}:lease`, 'restored');
+  expect(await tokenFrom(cache().get())).toEqual({ serial: 1, generation: 1 });
+});
+
 test('a token pair that arrives after another process has taken over is discarded', async () => {
   const frozen = slowLogin();
   const late = tokenFrom(cache({ requestTimeoutMs: 300, login: frozen.login }).get());

@@ -240,3 +240,22 @@ test('The rate of a campaign that starts late, because no worker ran, counts fro
   expect(now).toBe('running');
   expect(after(61) - Number(launchAt) - closedMs - Number(idleMs)).toBe(60_000);
 });
+
+test('The rate of a campaign stays as it was when everything was sent', async () => {
+  const { claims, settlements, views, state, campaign } = laneFixture(redis, prefix, 'sent', {
+    maxRecipients: 2,
+  });
+  const HOUR = 3_600_000;
+  await campaign('c', 2, { launchAt: START });
+  const claimed = await claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const [claim] = claimed.claims;
+  if (claim === undefined) throw new Error('the lane claimed nothing');
+  const accepted = { claim, result: 'accepted', letters: 'TI', requestId: 'r' } as const;
+  await settlements.send([accepted], 0, START + HOUR / 2);
+  const { counts, activeMs } = await state('c');
+  for (const later of [1, 24]) {
+    const now = START + later * HOUR;
+    const shown = statusOf({ total: 2, counts, activeMs: Number(activeMs) }, await views.look(now));
+    expect(shown.rate).toBe(4);
+  }
+});

@@ -25,7 +25,7 @@ import { loadConfig } from '../src/config/index.js';
 import { createEvents } from '../src/events/events.js';
 import type { OutboxMessage } from '../src/outbox/check-message.js';
 import { tendDue } from '../src/outbox/harvest.js';
-import type { Outbox } from '../src/outbox/outboxes.js';
+import type { Outbox } from '../src/outbox/outbox.js';
 import { connect, type Redis } from '../src/redis/connection.js';
 import { keyNames } from '../src/redis/keys.js';
 import { type PrivateRedis, startPrivateRedis } from '../src/redis/private-server.js';

@@ -29,7 +29,8 @@ import { singleFlight } from './lane/single-flight.js';
 import { notificationService } from './notifications/notification-service.js';
 import { tendDue } from './outbox/harvest.js';
 import { lateOutboxes } from './outbox/late-outboxes.js';
-import type { Outbox, Outboxes } from './outbox/outboxes.js';
+import type { Outbox } from './outbox/outbox.js';
+import type { Outboxes } from './outbox/outboxes.js';
 import { forgetWave } from './outbox/wave.js';
 import { PROFILES } from './profiles/index.js';
 import { occurrenceDigest } from './recipients/reservation.js';
@@ -352,7 +353,10 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   } satisfies Partial<Volley>;
 
   const outboxesOpened = lazily(async () => {
-    const { openOutboxes, outboxOpener } = await import('./outbox/outboxes.js');
+    const [{ openOutboxes }, { outboxOpener }] = await Promise.all([
+      import('./outbox/outboxes.js'),
+      import('./outbox/open-outbox.js'),
+    ]);
     const options = { redis, keys, config, finder, wakers, clock: systemClock };
     return { openOutboxes, options, open: outboxOpener(options) };
   });

@@ -9,7 +9,8 @@ import type { Events } from './events/events.js';
 import type { CampaignInput, EnqueueOutcome } from './import/campaign-input.js';
 import type { SuppressionList } from './import/suppression-list.js';
 import type { NotificationService } from './notifications/notification-service.js';
-import type { Outbox, Outboxes } from './outbox/outboxes.js';
+import type { Outbox } from './outbox/outbox.js';
+import type { Outboxes } from './outbox/outboxes.js';
 import type { Records } from './records/open-records.js';
 import type { Role, WorkerProcess } from './recovery/heartbeats.js';
 import type { CampaignReader } from './reporting/campaign-reader.js';
@@ -23,7 +24,8 @@ import type { Resolution, ResolveOutcome } from './sending/unknown.js';
 export type { PositionKind } from './access/positions.js';
 export type { TokenCache } from './auth/token-cache.js';
 export type { TokenState } from './auth/token-state.js';
-export type { Outbox, Outboxes } from './outbox/outboxes.js';
+export type { Outbox } from './outbox/outbox.js';
+export type { Outboxes } from './outbox/outboxes.js';
 export type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
 /** The worker stages that run in this process. */

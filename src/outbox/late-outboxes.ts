@@ -1,4 +1,5 @@
-import type { Outbox, Outboxes } from './outboxes.js';
+import type { Outbox } from './outbox.js';
+import type { Outboxes } from './outboxes.js';
 
 type Opened = Outboxes & { open(name: string): Outbox };
 

@@ -90,10 +90,13 @@ export async function outboxTotals(
 ): Promise<ReadonlyMap<string, OutboxTotals>> {
   const byId = new Map(lanes.map((lane) => [lane.id, lane]));
   const totals = new Map<string, OutboxTotals>();
-  const owners = Object.entries(await redis.hgetall(keys.outboxes));
-  for (const [name, id] of owners) {
+  const owned = Object.entries(await redis.hgetall(keys.outboxes)).flatMap(([name, id]) => {
     const lane = byId.get(id);
-    const status = lane && (await readOutboxStatus(lane, name));
+    return lane === undefined ? [] : [{ id, lane, name }];
+  });
+  const statuses = await Promise.all(owned.map(({ lane, name }) => readOutboxStatus(lane, name)));
+  for (const [at, { id, lane }] of owned.entries()) {
+    const status = statuses[at];
     if (!status) continue;
     const { waiting, lapsed, lateMs } = totals.get(id) ?? { waiting: 0, lapsed: 0, lateMs: 0 };
     const isLate = status.state !== 'paused' && status.nextDue !== null;

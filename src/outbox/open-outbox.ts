@@ -1,0 +1,146 @@
+import { LRUCache } from 'lru-cache';
+import { NotFoundError } from '../campaign/errors.js';
+import type { Clock } from '../clock.js';
+import type { LocalConfig } from '../config/index.js';
+import { markDue } from '../lane/due.js';
+import type { Lane, Wakers } from '../lane/lane.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { messageChecker } from './check-message.js';
+import { OutboxClosedError } from './errors.js';
+import { type OutboxSettings, readOutboxSettings } from './settings.js';
+import { OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
+import type { WaitingMessage } from './stored-message.js';
+
+/** What {@link outboxOpener} needs. */
+export interface OutboxesOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly config: LocalConfig;
+  readonly finder: LaneFinder;
+  readonly wakers: Wakers;
+  readonly clock: Clock;
+}
+
+/** Messages of single puts that one script stores. */
+const TOGETHER_AT_ONCE = 100;
+/** The lane is woken for messages that are due within this time; the sweep finds the others. */
+const WAKE_AHEAD_MS = 86_400_000;
+
+/** The error for a name that no outbox has. */
+export const noSuchOutbox = (name: string): NotFoundError =>
+  new NotFoundError(`there is no outbox ${name}; \`volley outbox list\` shows all outboxes`);
+
+/** An outbox that exists. */
+export interface Opened {
+  readonly lane: Lane;
+  readonly settings: OutboxSettings;
+  readonly store: OutboxStore;
+  readonly check: ReturnType<typeof messageChecker>;
+  /** Stores messages. Rejects with a NotFoundError or an OutboxClosedError. */
+  storeAll(messages: readonly Entry[]): Promise<readonly PutReply[]>;
+  /** Stores a message, together with those that arrive while others are being stored. */
+  storeOne(message: Entry): Promise<PutReply>;
+  /** Wakes the lane for messages that are due earlier than all others. If this process dies before it does, the sweep finds them. */
+  wake(messages: readonly { readonly message: WaitingMessage }[]): Promise<void>;
+}
+
+/** A message under its id. */
+export interface Entry {
+  readonly id: string;
+  readonly message: WaitingMessage;
+}
+
+/** Opens the outbox of a name. Rejects with a NotFoundError if there is none. */
+export type OpenOutbox = (name: string) => Promise<Opened>;
+
+/** Outboxes that a process keeps open. */
+const MAX_OPEN = 1_000;
+
+/** Opens each outbox once, for all operators: its settings and its lane never change. */
+export function outboxOpener(options: OutboxesOptions): OpenOutbox {
+  const { redis, keys, config, finder, wakers, clock } = options;
+  const cache = new LRUCache<string, Promise<Opened>>({ max: MAX_OPEN });
+
+  const opened = async (name: string): Promise<Opened> => {
+    const laneId = await redis.hget(keys.outboxes, name);
+    if (laneId === null) throw noSuchOutbox(name);
+    const lane = await finder.withId(laneId);
+    const settings = await readOutboxSettings(redis, keys, lane.id, name);
+    if (settings === null) throw noSuchOutbox(name);
+    const store = outboxStore(lane, name);
+
+    const wake = async (messages: readonly { readonly message: WaitingMessage }[]): Promise<void> => {
+      const first = messages.reduce(
+        (least, { message }) => Math.min(least, message.due),
+        Number.POSITIVE_INFINITY,
+      );
+      const inMs = Math.max(0, first * 1_000 - clock());
+      if (inMs <= WAKE_AHEAD_MS) await wakers.wake('send', lane.id, inMs);
+      // Again: a sweep may have looked at the lane before the message was stored.
+      await markDue(lane, [lane.id]);
+    };
+    const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
+      try {
+        const [{ replies, isEarlier }] = await Promise.all([store.put(messages), markDue(lane, [lane.id])]);
+        if (isEarlier) await wake(messages).catch(() => {});
+        return replies;
+      } catch (error) {
+        if (!(error instanceof OutboxGoneError)) throw error;
+        cache.delete(name);
+        if (error.state === 'missing') throw noSuchOutbox(name);
+        throw new OutboxClosedError(`outbox ${name} is closed: it takes no more messages`);
+      }
+    };
+    const storeOne = storedTogether(storeAll);
+    const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
+    const check = messageChecker(settings, config, windows);
+    return { lane, settings, store, check, storeAll, storeOne, wake };
+  };
+
+  return (name) => {
+    const known = cache.get(name);
+    if (known !== undefined) return known;
+    const opening = opened(name);
+    cache.set(name, opening);
+    opening.catch(() => cache.delete(name));
+    return opening;
+  };
+}
+
+/** Stores messages that arrive while others are being stored together, so that many requests share a few scripts. */
+function storedTogether(
+  storeAll: (messages: readonly Entry[]) => Promise<readonly PutReply[]>,
+): (message: Entry) => Promise<PutReply> {
+  interface Waiting {
+    readonly entry: Entry;
+    resolve(reply: PutReply): void;
+    reject(error: unknown): void;
+  }
+  let waiting: Waiting[] = [];
+  let isStoring = false;
+  const storeWaiting = async (): Promise<void> => {
+    isStoring = true;
+    while (waiting.length > 0) {
+      const some = waiting.slice(0, TOGETHER_AT_ONCE);
+      waiting = waiting.slice(TOGETHER_AT_ONCE);
+      try {
+        const replies = await storeAll(some.map(({ entry }) => entry));
+        for (const [at, { resolve, reject }] of some.entries()) {
+          const reply = replies[at];
+          if (reply === undefined) reject(new Error('Redis stored a message without a result'));
+          else resolve(reply);
+        }
+      } catch (error) {
+        for (const { reject } of some) reject(error);
+      }
+    }
+    isStoring = false;
+  };
+  return (entry) =>
+    new Promise<PutReply>((resolve, reject) => {
+      waiting.push({ entry, resolve, reject });
+      if (!isStoring) void storeWaiting();
+    });
+}

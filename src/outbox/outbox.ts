@@ -1,0 +1,292 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+import { describeActor } from '../campaign/actor.js';
+import type { Operator } from '../campaign/audit.js';
+import { InputError, NotFoundError } from '../campaign/errors.js';
+import type {
+  BulkResult,
+  CancelResult,
+  OutboxMessageStatus,
+  OutboxStatus,
+  PutResult,
+} from '../campaign/outbox-views.js';
+import { markDue } from '../lane/due.js';
+import { wakeLane } from '../lane/lane.js';
+import { SLICE } from '../recipients/slice-blob.js';
+import { loadScript } from '../redis/script.js';
+import { idProblem, type OutboxMessage, readVersion, sentenceOf, VERSION_REASON } from './check-message.js';
+import { RecoveringError } from './errors.js';
+import { type Entry, noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
+import { outboxKeys } from './outbox-keys.js';
+import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
+import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
+import { cancelHarvested, type PutReply } from './store.js';
+import { packMessage, type WaitingMessage } from './stored-message.js';
+import { sliceOf } from './wave.js';
+
+/** An outbox: messages that are sent over time, each under an id of yours. */
+export interface Outbox {
+  /**
+   * Stores a message, or changes it while it is waiting. Rejects with an `InputError` that names the member if it is invalid, or if the
+   * outbox is closed. Repeating it changes nothing.
+   */
+  put(message: OutboxMessage): Promise<PutResult>;
+  /**
+   * Stores many messages, and yields a result for each, in their order. An invalid message is a result, and so is an id that occurs
+   * again with another content: `invalid`.
+   */
+  putAll(messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>): AsyncIterable<BulkResult>;
+  /** Stores the messages of a CSV file, or of NDJSON, as {@link Outbox.putAll} does. `line`: that of the file. */
+  import(
+    list: { readonly csv: string | Readable } | { readonly ndjson: AsyncIterable<Buffer | string> },
+    columns?: CsvColumns,
+  ): AsyncIterable<BulkResult>;
+  /**
+   * Cancels a message that was not claimed. Once it resolves with `cancelled`, the message is never sent. With a `version`, an id that
+   * is not known is cancelled, too. Rejects with a `NotFoundError` for an unknown id.
+   */
+  cancel(id: string, options?: { readonly version?: number | undefined }): Promise<CancelResult>;
+  /** The state of a message. Rejects with a `NotFoundError` for an unknown id. */
+  message(id: string): Promise<OutboxMessageStatus>;
+  status(): Promise<OutboxStatus>;
+  /** The messages that were planned, wave by wave, and then all others, in no order. */
+  report(): AsyncIterable<OutboxMessageStatus>;
+  /** Sends nothing more until {@link Outbox.resume}. `inFlight`: requests that are still running. */
+  pause(): Promise<{ inFlight: number }>;
+  resume(): Promise<void>;
+  /** Takes no more messages, for good. Those that it has are still sent. */
+  close(): Promise<void>;
+}
+
+const commandScript = loadScript(import.meta.url, './command-outbox.lua', (reply) => {
+  const [state, wave] = z.tuple([z.string(), z.string()]).parse(reply);
+  return { state, wave };
+});
+
+const MESSAGES_AT_ONCE = 1_000;
+
+const iso = (second: number | null): string | null =>
+  second === null ? null : new Date(second * 1_000).toISOString();
+
+/** A message of a list that is stored next. */
+interface Line extends Entry {
+  readonly line: number;
+}
+
+async function* numbered(
+  messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>,
+): AsyncGenerator<MessageLine> {
+  let line = 0;
+  for await (const message of messages) {
+    line += 1;
+    yield { line, message };
+  }
+}
+
+/** The outbox of a name, for an operator. `open` is called for each operation. */
+export function operatedOutbox(
+  { redis, keys, config, wakers, clock }: OutboxesOptions,
+  by: Operator,
+  name: string,
+  open: () => Promise<Opened>,
+): Outbox {
+  /** When a message is sent that is due at this second. */
+  const sentAt = async (due: number | null): Promise<string | null> => {
+    const { lane, settings } = await open();
+    return whenSent(settings, lane, iso(due));
+  };
+
+  /** What a put of a message that is in a wave did. */
+  const resultOfHarvested = async (
+    id: string,
+    message: WaitingMessage,
+    { pointer }: PutReply,
+  ): Promise<PutResult> => {
+    const { lane, store, wake } = await open();
+    if (pointer === null) return { id, outcome: 'sent', sendAt: null };
+    const slice = await sliceOf(lane, pointer.wave, Math.floor(pointer.ordinal / SLICE));
+    const found = slice[pointer.ordinal % SLICE];
+    const { state } = await readMessage(lane, name, id);
+    const version = message.version ?? -1;
+    if (state === 'cancelled' || state === 'lapsed') {
+      if (version <= (pointer.version ?? -1)) return { id, outcome: state, sendAt: null };
+      if (await store.replace(id, pointer, message)) {
+        await wake([{ message }]);
+        return {
+          id,
+          outcome: 'created',
+          sendAt: await sentAt(message.due === 0 ? Math.floor(clock() / 1_000) : message.due),
+        };
+      }
+    }
+    if (version >= 0 && version < (pointer.version ?? -1)) return { id, outcome: 'stale', sendAt: null };
+    const isSame =
+      found?.number === message.number &&
+      found.reference === message.reference &&
+      found.values.length === message.values.length &&
+      found.values.every((value, at) => value === message.values[at]) &&
+      (message.due === 0 || message.due === found.due);
+    return { id, outcome: isSame ? 'unchanged' : 'sent', sendAt: isSame ? await sentAt(found.due) : null };
+  };
+
+  const resultOf = async (id: string, message: WaitingMessage, reply: PutReply): Promise<PutResult> => {
+    if (reply.outcome === 'harvested') return resultOfHarvested(id, message, reply);
+    return { id, outcome: reply.outcome, sendAt: await sentAt(reply.due) };
+  };
+
+  const invalid = (id: string, line: number, member: string | null, reason: string): BulkResult => ({
+    id,
+    outcome: 'invalid',
+    sendAt: null,
+    line,
+    member,
+    reason,
+  });
+
+  const flushed = async (
+    batch: readonly Line[],
+    invalidLines: readonly BulkResult[],
+  ): Promise<BulkResult[]> => {
+    const replies = await (await open()).storeAll(batch);
+    // At the same time: each message that is in a wave already takes reads of its own.
+    const stored = await Promise.all(
+      batch.map(async ({ id, message, line }, at) => {
+        const reply = replies[at];
+        if (reply === undefined) throw new Error('Redis stored a message without a result');
+        return { ...(await resultOf(id, message, reply)), line, member: null, reason: null };
+      }),
+    );
+    return [...invalidLines, ...stored].sort((a, b) => a.line - b.line);
+  };
+
+  async function* putLines(lines: AsyncIterable<MessageLine>): AsyncGenerator<BulkResult> {
+    const { check } = await open();
+    /** The line and the content of each id of the list, to find one that occurs again with another content. */
+    const seen = new Map<string, { readonly content: string; readonly line: number }>();
+    let batch: Line[] = [];
+    let invalidLines: BulkResult[] = [];
+    const add = (own: MessageLine): void => {
+      const { line } = own;
+      if (!('message' in own)) {
+        invalidLines.push(invalid(own.id, line, own.member, own.reason));
+        return;
+      }
+      const checked = check(own.message, clock());
+      if (!checked.ok) {
+        const member = checked.member === 'to' ? (own.toColumn ?? 'to') : checked.member;
+        invalidLines.push(invalid(checked.id, line, member, checked.reason));
+        return;
+      }
+      const { id, message } = checked;
+      const content = createHash('sha1').update(packMessage(message)).digest('base64url');
+      const before = seen.get(id);
+      if (before !== undefined && before.content !== content) {
+        const reason = `is the id of line ${before.line} as well, with another content`;
+        invalidLines.push(invalid(id, line, 'id', reason));
+        return;
+      }
+      seen.set(id, before ?? { content, line });
+      batch.push({ id, message, line });
+    };
+    for await (const own of lines) {
+      add(own);
+      if (batch.length + invalidLines.length < MESSAGES_AT_ONCE) continue;
+      yield* await flushed(batch, invalidLines);
+      batch = [];
+      invalidLines = [];
+    }
+    if (batch.length + invalidLines.length > 0) yield* await flushed(batch, invalidLines);
+  }
+
+  async function* csvOf(csv: string | Readable, columns: CsvColumns): AsyncGenerator<MessageLine> {
+    const { settings } = await open();
+    yield* messagesOfCsv(csv, columns, settings.country ?? config.defaultCountry);
+  }
+
+  const command = async (action: 'pause' | 'resume' | 'close'): Promise<{ inFlight: number }> => {
+    const { lane } = await open();
+    const own = outboxKeys(keys, lane.id, name).fixed;
+    return by.audited({ action: `outbox.${action}`, lane: lane.id, details: { outbox: name } }, async () => {
+      const { state, wave } = await commandScript.run(
+        redis,
+        { outboxes: own.outboxes, outbox: own.outbox },
+        { name, command: action },
+      );
+      if (state === 'missing') throw noSuchOutbox(name);
+      let inFlight = 0;
+      if (wave !== '' && action !== 'close') {
+        const done = await lane.commands.campaign(action, wave, `paused by ${describeActor(by.actor)}`);
+        lane.emit(done.events);
+        ({ inFlight } = done);
+      }
+      await markDue(lane, [lane.id]);
+      if (action !== 'pause') await wakeLane(lane, wakers);
+      return { inFlight };
+    });
+  };
+
+  return {
+    async put(input) {
+      const { check, storeOne } = await open();
+      const checked = check(input, clock());
+      if (!checked.ok) throw new InputError(sentenceOf(checked), { field: checked.member });
+      return resultOf(checked.id, checked.message, await storeOne(checked));
+    },
+
+    putAll: (messages) => putLines(numbered(messages)),
+
+    import: (list, columns = {}) => {
+      if ('ndjson' in list) return putLines(messagesOfNdjson(list.ndjson));
+      return putLines(csvOf(list.csv, columns));
+    },
+
+    async cancel(id, { version } = {}) {
+      const { lane, store } = await open();
+      const problem = idProblem(id);
+      if (problem !== null) throw new InputError(`id ${problem}`, { field: 'id' });
+      const read = readVersion(version);
+      if (read === undefined) throw new InputError(`version ${VERSION_REASON}`, { field: 'version' });
+      const { outcome, pointer } = await store.cancel(id, read, clock(), config.retentionMs);
+      switch (outcome) {
+        case 'unknown':
+          throw new NotFoundError(`outbox ${name} has no message ${id}`);
+        case 'cancelled':
+        case 'stale':
+        case 'lapsed':
+          return { id, outcome };
+        case 'harvested': {
+          if (pointer === null) return { id, outcome: 'sent' };
+          const { state, events } = await cancelHarvested(lane, pointer);
+          lane.emit(events);
+          if (state === 'recovering')
+            throw new RecoveringError('the lane recovers from a loss of data: try again in some seconds');
+          return { id, outcome: state === 'cancelled' || state === 'lapsed' ? state : 'sent' };
+        }
+        default:
+          return outcome satisfies never;
+      }
+    },
+
+    async message(id) {
+      const { lane } = await open();
+      return readMessage(lane, name, id);
+    },
+
+    async status() {
+      const { lane } = await open();
+      const status = await readOutboxStatus(lane, name);
+      if (status === null) throw noSuchOutbox(name);
+      return status;
+    },
+
+    async *report() {
+      const { lane } = await open();
+      yield* reportMessages(lane, name);
+    },
+
+    pause: () => command('pause'),
+    resume: async () => void (await command('resume')),
+    close: async () => void (await command('close')),
+  };
+}

@@ -153,7 +153,7 @@ async function occur(
   if (newest === undefined) return finish(deps, schedule, records, { next: following });
   const last = records.findLast(({ outcome }) => outcome === 'created')?.campaign ?? schedule.lastCampaign;
   const outcome = await outcomeOf(deps, { ...schedule, lastCampaign: last }, newest, now, hold, signal);
-  // Whoever has taken or changed the schedule decides again, about all of them.
+  // The process or operator that has taken or changed the schedule meanwhile decides again, about all of them.
   if (outcome === 'overtaken') return 'ended';
   if (outcome === 'wait')
     await finish(deps, schedule, records, { next: newest, waiting: newest, lookAt: now + WAIT_MS });

@@ -72,7 +72,7 @@ test.each([
   [['put', 'nowhere', 'a', '+447700900123'], 'There is no outbox nowhere'],
   [['create', 'a', '--message', 'Hi', '--send-at', 'at - 1d'], 'There is no time zone'],
   [['cancel', 'dentist', 'unknown'], 'no message unknown'],
-  [['put', 'dentist', 'a', 'nobody', '--set', 'name=A'], '"nobody" is not a phone number'],
+  [['put', 'dentist', 'a', 'Ada', '--set', 'name=A'], '"Ada" is not a phone number'],
 ])('volley outbox %j exits with 2 and says why', async (args, reason) => {
   const { exit, stderr } = await volley('outbox', ...args);
   expect([exit, stderr]).toEqual([2, expect.stringContaining(reason)]);

@@ -142,7 +142,7 @@ describe('A message', () => {
   });
 
   test.each([
-    [{ to: 'nobody' }, '/to'],
+    [{ to: 'Ada' }, '/to'],
     [{ name: undefined }, '/name'],
     [{ appointment: undefined }, '/appointment'],
     [{ appointment: '2030-03-31T01:30' }, '/appointment'],
@@ -181,7 +181,7 @@ describe('A list of messages', () => {
     const path = await outbox();
     const lines = [
       message({ id: 'a' }),
-      message({ id: 'b', to: 'nobody' }),
+      message({ id: 'b', to: 'Ada' }),
       message({ id: 'a', name: 'Bea' }),
       message({ id: '' }),
       message({ id: 'c' }),

@@ -18,7 +18,7 @@ import { type Failure, type MortalProcess, mortalProcess, POINTS } from './morta
 const MINUTE = 60_000;
 const HOLD_MS = 30_000;
 const CATCH_UP_MS = 2 * HOUR;
-/** So short that nobody waits long for the import of a process that is dead or stands still. */
+/** Short, so that others soon discard the import of a process that is dead or stands still. */
 const IMPORT_LEASE_MS = 30;
 const ID = 'daily';
 const LANE = 'default';
@@ -207,7 +207,7 @@ export async function playSchedule(
     await look();
   }
   await wakeAll();
-  // In the end, a process that does not fail settles what is left.
+  // At last, a process that does not fail settles what is left.
   for (let round = 0; round < 4; round += 1) {
     now += HOLD_MS + MINUTE;
     await sweep({}, false, true);

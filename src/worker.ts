@@ -22,7 +22,7 @@ import type { Keys, LaneId } from './redis/keys.js';
 import { onConnected } from './redis/watch.js';
 import type { OccurDeps } from './schedules/occur.js';
 import { startScheduleSweep } from './schedules/sweep.js';
-import { openMessages } from './sending/messages.js';
+import { type LaneSuppression, openMessages } from './sending/messages.js';
 import { recentClaims } from './sending/recent-claims.js';
 import { sendTurn } from './sending/send.js';
 import type { Workers } from './volley.js';
@@ -47,7 +47,7 @@ interface WorkOptions {
   readonly schedules: OccurDeps;
   /** Called when a connection is restored, maybe to a server that has lost its last writes. */
   onReconnected(): void;
-  areSuppressed(lane: LaneId, numbers: readonly string[]): Promise<readonly boolean[]>;
+  suppressionOf(lane: LaneId): LaneSuppression;
   /** The other lanes whose requests may be reported at the same address. */
   mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
   /** Plans the messages of a lane's outboxes that are due. */
@@ -85,7 +85,7 @@ export function work(options: WorkOptions): Workers {
           lane,
           client: measuredClient(messagingOf(lane), lane.name, events, monotonic),
           recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
-          messages: openMessages(lane, content, (numbers) => options.areSuppressed(lane.id, numbers)),
+          messages: openMessages(lane, content, options.suppressionOf(lane.id)),
           requests: openRequests(lane, content),
           matches: matchStore(lane, () => options.mayShareWith(lane.id)),
         },

@@ -6,7 +6,9 @@
         operations  hash: operation -> its record, JSON
         addedBy     hash: API key -> numbers on all lists that an operation of the key added first
         removed     hash with a lifetime: number that a removal took from the list -> operations that had added it
+        removedAt   hash: list -> when it last lost a number, ms
   ARGV  change      add, remove, undo-add, or undo-remove
+        name        the name of the list in removedAt
         operation   the operation that adds, or whose addition is undone
         numbers     8 bytes each
         apiKey      the API key that adds, or ''
@@ -107,7 +109,11 @@ end
 local apply = { add = add, remove = remove, ['undo-add'] = undo_add, ['undo-remove'] = undo_remove }
 for i, number in ipairs(packed) do apply[change](number, values[i]) end
 if #set > 0 then redis.call('HSET', listKey, unpack(set)) end
-if #gone > 0 then redis.call('HDEL', listKey, unpack(gone)) end
+if #gone > 0 then
+  redis.call('HDEL', listKey, unpack(gone))
+  local clock = redis.call('TIME')
+  redis.call('HSET', removedAtKey, name, string.format('%.0f', math.floor(clock[1] * 1000 + clock[2] / 1000)))
+end
 if #kept > 0 then
   redis.call('HSET', removedKey, unpack(kept))
   redis.call('PEXPIRE', removedKey, keepMs)

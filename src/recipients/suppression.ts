@@ -71,8 +71,17 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         operations: names.operations,
         addedBy: names.addedBy,
         removed: names.removed(operation),
+        removedAt: names.removedAt,
       },
-      { change: how, operation, numbers: Buffer.concat(numbers), apiKey, max, keepMs: KEEP_REMOVED_MS },
+      {
+        change: how,
+        name: list ?? '',
+        operation,
+        numbers: Buffer.concat(numbers),
+        apiKey,
+        max,
+        keepMs: KEEP_REMOVED_MS,
+      },
     );
   const write = (id: string, operation: StoredOperation): Promise<unknown> =>
     redis.hset(names.operations, id, JSON.stringify(operation));
@@ -265,6 +274,13 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
           if (seen.size !== seen.add(number).size) yield `+${number}`;
         }
       }
+    },
+    /**
+     * When a number was last removed from the list of a lane or from that of the installation, by the clock of Redis, ms; 0: never.
+     */
+    async lastRemoval(lane: LaneId): Promise<number> {
+      const times = await redis.hmget(names.removedAt, '', lane);
+      return Math.max(...times.map(Number));
     },
     /** Whether each number is suppressed for a lane now: on its own list, or on that of the installation. */
     async areSuppressed(lane: LaneId, numbers: readonly string[]): Promise<boolean[]> {

@@ -64,6 +64,8 @@ export function keyNames(prefix: string) {
       addedBy: `{${prefix}:suppression:lists}:addedBy`,
       /** Hash with a lifetime: the numbers that an operation removed, so that it can be undone. */
       removed: (operation: string): string => `{${prefix}:suppression:lists}:removed:${operation}`,
+      /** Hash: the id of a lane, or '' for the whole installation → when its list last lost a number, ms. */
+      removedAt: `{${prefix}:suppression:lists}:removedAt`,
       /** Set: the suppressed numbers of an earlier version, packed. */
       before: `${prefix}:suppressed`,
     },

@@ -102,7 +102,10 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
             },
           },
           harvest: async (lane) => lane.emit((await tendDue(lane, harvest)).events),
-          areSuppressed: (lane, numbers) => suppression.areSuppressed(lane, numbers),
+          suppressionOf: (lane) => ({
+            areSuppressed: (numbers) => suppression.areSuppressed(lane, numbers),
+            lastRemoval: () => suppression.lastRemoval(lane),
+          }),
           mayShareWith: (lane) => notifications.mayShareWith(lane),
           roles,
           concurrency,

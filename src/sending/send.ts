@@ -36,6 +36,10 @@ export interface Sending {
 /** How often a turn looks for messages of outboxes that are due. */
 const HARVEST_EVERY_MS = 250;
 
+/** Why a batch is not repeated. */
+const FIRST_MAY_DIFFER =
+  'a number was removed from the suppression list since; an earlier request, which may have left it out, may have been accepted';
+
 /** One turn of a lane's sends. Rejects only on a defect in the code or the data, never because Redis or the service is down. */
 export async function sendTurn(lane: Lane, sending: Sending, options: TurnOptions): Promise<TurnEnd> {
   const { client, tokens, messages, recent, claims = sendClaims(lane) } = sending;
@@ -53,6 +57,8 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
     if (message.recipients.length === 0) return { claim, result: 'suppressed' };
     if (claim.maybeAccepted !== undefined && letters.includes('S'))
       return { claim, result: 'partlySuppressed', letters };
+    if (message.firstMayDiffer === true)
+      return { claim, result: 'partlySuppressed', letters, reason: FIRST_MAY_DIFFER };
     if (signal.aborted || (await credentials.forRequest()) === undefined)
       return { claim, result: 'released' };
     const { leaveWithinMs } = claim;

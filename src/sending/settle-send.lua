@@ -212,10 +212,12 @@ function RECIPIENTS.suppress(id, c, claim, _, statusesKey, recordsKey)
 end
 
 -- An earlier request may have reached recipients that are suppressed by now. After an operator's command, the batch is sent again
--- without them, each part with its own `maybeAccepted`. Under its correlator, it is sent again unchanged or not at all.
+-- without them, each part with its own `maybeAccepted`. Under its correlator, it is sent again unchanged or not at all; it would not be
+-- unchanged either if the earlier request may have left out a recipient that is not suppressed any more.
 function RECIPIENTS.divide(id, c, claim, settlement, statusesKey, recordsKey)
   if claim.maybeAccepted == 1 or claim.isLate or c.remainder ~= 'planned' then
-    local reason = 'some recipients are suppressed by now; an earlier request may have been accepted'
+    local known = settlement.reason ~= '' and settlement.reason
+    local reason = known or 'some recipients are suppressed by now; an earlier request may have been accepted'
     return remain_unknown(id, c, claim, all_unknown(claim, reason), statusesKey, recordsKey)
   end
   local from = 1

@@ -118,8 +118,10 @@ export class Process implements Owner, Transport {
           startStopwatch: () => world.parts.startStopwatch(this.machine),
         };
         const content = campaignContent(lane);
-        const areSuppressed = (numbers: readonly string[]) =>
-          this.#suppression.areSuppressed(lane.id, numbers);
+        const suppressed = {
+          areSuppressed: (numbers: readonly string[]) => this.#suppression.areSuppressed(lane.id, numbers),
+          lastRemoval: () => this.#suppression.lastRemoval(lane.id),
+        };
         return [
           settings.name,
           {
@@ -132,7 +134,7 @@ export class Process implements Owner, Transport {
               },
               (recent) => replayClaims(lane, recent),
             ),
-            messages: openMessages(lane, content, areSuppressed),
+            messages: openMessages(lane, content, suppressed),
             requests: openRequests(lane, content),
             matches: matchStore(lane),
             tokens: this.#tokenSourceOf(settings),

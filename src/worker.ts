@@ -1,6 +1,7 @@
-import { type Clock, systemAlarm } from './clock.js';
-import { type Config, messagingConnection, sharedSettings } from './config/index.js';
+import { type Clock, systemAlarm, systemClock } from './clock.js';
+import { type Config, messagingConnection, secretsOf, sharedSettings } from './config/index.js';
 import type { Events } from './events/events.js';
+import { createMask } from './events/mask.js';
 import { followUpTurn } from './follow-up/follow-up.js';
 import { openRequests } from './follow-up/requests.js';
 import { createMessagingClient, type MessagingClient, measuredClient } from './gateway/messaging.js';
@@ -9,6 +10,7 @@ import { type Lane, type Stage, type Wakers, wakeLane } from './lane/lane.js';
 import { startStageWorker } from './lane/queues.js';
 import type { TokenSource } from './lane/token-source.js';
 import type { TurnEnd, TurnOptions } from './lane/turn.js';
+import { turnFailures } from './lane/turn-failures.js';
 import { matchStore } from './notifications/match-store.js';
 import { PROFILES } from './profiles/index.js';
 import { type DataRemovalOptions, startDataRemoval } from './recovery/data-removal.js';
@@ -129,10 +131,26 @@ export function work(options: WorkOptions): Workers {
     };
   };
 
+  const failures = turnFailures({
+    redis,
+    keys,
+    clock: systemClock,
+    monotonic,
+    mask: createMask(secretsOf(config)).prose,
+  });
   const nameOf = (id: LaneId): string => perLane.get(id)?.lane.name ?? id;
   const stages = roles.map((role) => (role === 'send' ? 'send' : 'poll') satisfies Stage);
   const workers = stages.map((stage) =>
-    startStageWorker({ stage, redis: blocking, keys, events, concurrency, nameOf, turn: turnOf(stage) }),
+    startStageWorker({
+      stage,
+      redis: blocking,
+      keys,
+      events,
+      failures,
+      concurrency,
+      nameOf,
+      turn: turnOf(stage),
+    }),
   );
   const sweep = startSweep(options.sweep);
   const dataRemoval = startDataRemoval(options.dataRemoval);

@@ -64,7 +64,7 @@ export class NotAllowedError extends Error {
 }
 
 /** What a message ends with for people to copy, such as a command or a path: a full stop would become part of it. */
-const ENDS_WITH_COPY = /: (?:volley [^.;`]*|mkdir \S.*|\S*[^\s.!?])$/;
+const ENDS_WITH_COPY = /: (?:volley (?:[^.;`"']|"[^"]*"|'[^']*'|\.(?=\S))*|mkdir \S.*|\S*[^\s.!?])$/;
 
 /**
  * A message as every error shows it: it begins with a capital letter, and if it is a single line, it ends with a full stop. Names in

@@ -24,12 +24,31 @@ export type RecipientCounts = z.output<typeof recipientCounts>;
 /** Why a lane starts no requests, and until when. */
 const pause = z.object({ reason: z.string(), until: time.nullable() });
 
+/** That sending or polling on a lane fails again and again. */
+const turnFailure = z
+  .object({
+    kind: z.enum(['send', 'poll']).describe('What fails: sending, or polling the delivery status'),
+    since: time,
+    error: z.string().describe('The last error; the log of the workers has more'),
+  })
+  .readonly()
+  .meta({ id: 'TurnFailure' });
+/** See {@link turnFailure}. */
+export type TurnFailure = z.output<typeof turnFailure>;
+
+const turnFailures = z
+  .array(turnFailure)
+  .readonly()
+  .describe(
+    'What fails on the lane because of an error in its stored data, in Redis, or in Volley. Workers try it again every second; empty if nothing fails',
+  );
+
 /** Why nothing planned is sent, and until when. */
 const block = pause.extend({
   state: z
-    .enum(['paused', 'held', 'stopped', 'scheduled', 'waiting'])
+    .enum(['paused', 'held', 'stopped', 'failing', 'scheduled', 'waiting'])
     .describe(
-      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
+      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `failing`: sending on the lane fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
     ),
 });
 
@@ -130,6 +149,7 @@ export const campaignStatus = z
       .describe(
         'What the campaign needs to continue or to complete; `window`: that its window, or that of its lane, opens; null if nothing',
       ),
+    turnFailures,
     cost: campaignCost.nullable().describe(CAMPAIGN_COST),
     eta: timeRange.nullable().describe(`${ETA}; null if no message is left to send`),
     completion: timeRange.nullable().describe(`${COMPLETION}; null if the campaign has ended`),
@@ -274,6 +294,7 @@ export const laneStatus = z
       })
       .readonly(),
     pause: pause.readonly().nullable(),
+    turnFailures,
     window: sendWindow.nullable().describe('When the lane may send; null: at any time'),
     throttled: count.describe('Requests for which the service returned 429 so far'),
     campaigns: z

@@ -27,8 +27,9 @@ import { checkCredentials, checkServices } from './doctor/service.js';
 import { CliError } from './errors.js';
 import { howToStartAll, howToStartWorkers, howToTryOrConfigure, isUnconfigured } from './how-to-start.js';
 import { findLocal, findService, openVolley, type Setting, whatToCheck, whyNoAnswer } from './open.js';
+import { failureText } from './sentence.js';
 import { columnsOf, type Paint } from './terminal.js';
-import { counted, moment, oneLine, padded, until, wrapped } from './text.js';
+import { counted, grouped, moment, oneLine, padded, until, wrapped } from './text.js';
 
 /** Processes listed for each value; the rest are counted. */
 const NAMED = 3;
@@ -319,39 +320,50 @@ function processList(places: readonly string[]): string {
 }
 
 /** Whether a lane sends, and if not, what to do. */
-export function checkLane({ name, state, pause, window, unknownOutcomes }: LaneStatus, now: number): Check[] {
+export function checkLane(
+  { name, state, pause, window, unknownOutcomes, turnFailures }: LaneStatus,
+  now: number,
+): Check[] {
   const title = `lane ${name}`;
   const why = pause === null ? '' : `: ${oneLine(pause.reason)}`;
   const resume = `volley lane resume ${name}`;
-  const unknown =
-    unknownOutcomes === 0
+  const others = [
+    ...turnFailures.map((failure) =>
+      fail(
+        title,
+        failureText(failure, now),
+        'The log of the workers shows the whole error (`turn failed`). Fix the cause; Volley tries again every second.',
+      ),
+    ),
+    ...(unknownOutcomes === 0
       ? []
       : [
           warn(
             `${title}, requests`,
-            `${unknownOutcomes === 1 ? '1 has' : `${unknownOutcomes} have`} an unknown outcome`,
+            `${grouped(unknownOutcomes)} ${unknownOutcomes === 1 ? 'has' : 'have'} an unknown outcome`,
             '`volley list` shows their campaigns under ATTENTION. The status of each says how to settle them.',
           ),
-        ];
+        ]),
+  ];
   switch (state) {
     case 'open':
-      return [ok(title, 'open'), ...unknown];
+      return [ok(title, 'open'), ...others];
     case 'waiting': {
       const opensAt = window?.opensAt ?? null;
       return [
         ok(title, `waits${opensAt === null ? '' : ` until ${until(opensAt, now)}`} (window)`),
-        ...unknown,
+        ...others,
       ];
     }
     case 'paused':
     case 'probing': {
       const end = pause === null || pause.until === null ? '' : `, until ${until(pause.until, now)}`;
-      return [ok(title, `paused, resumes by itself${why}${end}`), ...unknown];
+      return [ok(title, `paused, resumes by itself${why}${end}`), ...others];
     }
     case 'held':
-      return [warn(title, 'held by an operator', `To resume it: ${resume}`), ...unknown];
+      return [warn(title, 'held by an operator', `To resume it: ${resume}`), ...others];
     case 'stopped':
-      return [fail(title, `stopped${why}`, `Fix the reason, then: ${resume}`), ...unknown];
+      return [fail(title, `stopped${why}`, `Fix the reason, then: ${resume}`), ...others];
     default:
       return state satisfies never;
   }

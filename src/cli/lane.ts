@@ -2,6 +2,7 @@ import type { LaneStatus, SendWindow } from '../campaign/views.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { bar, quotaUse } from './progress.js';
+import { failureText } from './sentence.js';
 import type { Paint } from './terminal.js';
 import { counted, grouped, oneLine, padded, until } from './text.js';
 
@@ -84,7 +85,7 @@ export function windowText({ window, zone, except, opensAt, closesAt }: SendWind
 
 /** A lane in a few lines. */
 export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {
-  const { id, name, targetAccount, state, quota, pause: pauseOf, window, campaigns } = lane;
+  const { id, name, targetAccount, state, quota, pause: pauseOf, turnFailures, window, campaigns } = lane;
   const label = (text: string): string => `  ${paint('dim', padded(text, 9))} `;
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const filledBar =
@@ -108,9 +109,10 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
   return [
     `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,
     ...reason,
+    ...turnFailures.map((failure) => `${label('failing')}${paint('red', failureText(failure, now))}`),
     ...(window === null ? [] : [`${label('window')}${windowText(window, now)}`]),
     `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(permits === '' ? [] : [`${label('permits')}${permits}`]),
-    `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${counted(lane.throttled, '429 response')} so far`,
+    `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${lane.throttled === 0 ? 'no 429 response' : counted(lane.throttled, '429 response')} so far`,
   ];
 }

@@ -100,9 +100,9 @@ export function listLines(
 /** `09:00` of `09:00:00`. */
 const toMinute = (text: string): string => text.replace(/^(\d{2}:\d{2}):\d{2}$/, '$1');
 
-/** What an operator has to act on or to know: unknown outcomes, a closed window, and a lane that sends nothing until it is resumed. Empty if nothing. */
+/** What an operator has to act on or to know: unknown outcomes, a closed window, a lane that sends nothing until it is resumed, and what fails. Empty if nothing. */
 function attention(
-  { recipients, lane, blockedBy, waitingFor }: CampaignStatus,
+  { recipients, lane, blockedBy, waitingFor, turnFailures }: CampaignStatus,
   now: number,
   { short = false } = {},
 ): string {
@@ -119,6 +119,10 @@ function attention(
             : `waits until ${toMinute(moment(Date.parse(blockedBy.until), now))} (window)`,
         ]
       : []),
+    ...turnFailures.map(({ kind, since }) => {
+      const fails = kind === 'send' ? 'sending fails' : 'polling fails';
+      return short ? fails : `${fails} since ${moment(Date.parse(since), now)}`;
+    }),
     ...(waitingFor === 'workers' ? [short ? 'no worker' : 'no worker is running'] : []),
   ].join(', ');
 }

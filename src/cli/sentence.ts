@@ -1,8 +1,8 @@
-import type { CampaignStatus } from '../campaign/views.js';
+import type { CampaignStatus, TurnFailure } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
 import { pasteable } from './command-name.js';
 import type { Ink } from './terminal.js';
-import { between, grouped, oneLine, until } from './text.js';
+import { between, grouped, moment, oneLine, until } from './text.js';
 
 /** What a campaign is doing, in a sentence, and what an operator has to do, if anything. `howToStart`: how to start a worker. */
 export function campaignSentence(
@@ -55,7 +55,9 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
         ink: 'magenta',
       };
     case 'lane':
-      return { text: laneText(status, blocked), ink: 'yellow' };
+      return blockedBy === null || blockedBy.state === 'failing'
+        ? { text: failingText(status, now), ink: 'red' }
+        : { text: laneText(status, blocked), ink: 'yellow' };
     case 'window': {
       const opens = blockedBy?.until == null ? '' : ` until ${until(blockedBy.until, now)}`;
       return {
@@ -96,6 +98,19 @@ function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string 
     default:
       return `Lane ${lane} is paused: ${reason}.`;
   }
+}
+
+function failingText({ lane, recipients, turnFailures }: CampaignStatus, now: number): string {
+  const kind = recipients.planned > 0 ? 'send' : 'poll';
+  const failure = turnFailures.find((each) => each.kind === kind);
+  if (failure === undefined) return `Lane ${lane} is not open. See: volley lanes`;
+  return `Lane ${lane}: ${failureText(failure, now)}. Volley tries again every second; the log of its workers says more.`;
+}
+
+/** `sending has failed since 14:03:20: ENOENT`, without a final full stop. */
+export function failureText({ kind, since, error }: TurnFailure, now: number): string {
+  const what = kind === 'send' ? 'sending' : 'polling the delivery status';
+  return `${what} has failed since ${moment(Date.parse(since), now)}: ${oneLine(error).replace(/\.$/, '')}`;
 }
 
 function reasonText(blockedBy: CampaignStatus['blockedBy'], now: number): string {

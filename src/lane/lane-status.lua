@@ -12,6 +12,7 @@
         unknown    hash: claim number -> batch with an unknown outcome
         outboxes   sorted set: outbox -> when it next has something to do, ms
         windows    hash: rule of a window -> its openings, JSON (window.lua)
+        failures   hash: stage -> since when its turns fail, ms, and the last error
   ARGV  rules      JSON: the lane's rules
         time       ms, or '' for the server's
   Returns  JSON; times in ms; sendAt and pollAt: when a turn can do something, -1 for never; pollDueAt: when the earliest poll is
@@ -76,6 +77,13 @@ local startsAt, outboxDueAt = due_at(scheduledKey), due_at(outboxesKey)
 local sendWanted = running > 0 and now or startsAt and outboxDueAt and math.min(startsAt, outboxDueAt) or startsAt or outboxDueAt
 local sendAt, sendBlocked = next_at('send', sendWanted, math.huge)
 local pollAt, pollBlocked = next_at('poll', dueAt, running > 0 and (opensAt or 0) <= now + rules.window and math.huge or 0)
+
+local failures = {}
+for _, kind in ipairs({ 'send', 'poll' }) do
+  local since, failure = unpack(redis.call('HMGET', failuresKey, kind .. ':since', kind .. ':error'))
+  if since then failures[#failures + 1] = { kind = kind, since = tonumber(since), error = failure or '' } end
+end
+
 local limit = limit_now(lane, rules, now)
 local used = sends + polls + inFlight.send + inFlight.poll
 local view = {
@@ -87,6 +95,6 @@ local view = {
   maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled, awaiting = unpolled + polled,
   unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
   sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, losses = lane.losses,
-  pollDueAt = dueAt or 0, closedMs = lane_closed_for(lane),
+  pollDueAt = dueAt or 0, closedMs = lane_closed_for(lane), failures = failures,
 }
 return cjson.encode(view)

@@ -34,12 +34,15 @@ const record = z.object({
   losses: z.number(),
   pollDueAt: z.number(),
   closedMs: z.number(),
+  failures: luaList(
+    z.object({ kind: z.enum(['send', 'poll']), since: z.number(), error: z.string() }).readonly(),
+  ),
 });
 
 /**
  * The record that lane-status.lua returns. Times in ms. `sendAt`, `pollAt`: when a turn can next do something; -1: not before the
  * lane is woken. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane has been held or
- * stopped, in total.
+ * stopped, in total. `failures`: the stages whose turns fail, since when, and the last error.
  */
 export type LaneStatusRecord = z.output<typeof record>;
 

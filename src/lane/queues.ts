@@ -5,6 +5,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import type { Stage, Wakers } from './lane.js';
 import type { TurnEnd } from './turn.js';
+import type { TurnFailures } from './turn-failures.js';
 
 /*
  * The lane's state in Redis decides what is done; a job only decides when. If a job is lost, or was being served when the lane was
@@ -84,6 +85,7 @@ interface StageWorkerOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly events: Events;
+  readonly failures: TurnFailures;
   /** How many lanes to serve at a time. */
   readonly concurrency: number;
   /** The name of a lane, for people. */
@@ -94,7 +96,7 @@ interface StageWorkerOptions {
 
 /** Serves the lanes of a stage in the order in which BullMQ returns them, and reschedules each after its turn. */
 export function startStageWorker(options: StageWorkerOptions): StageWorker {
-  const { stage, redis, keys, events, concurrency, nameOf, turn } = options;
+  const { stage, redis, keys, events, failures, concurrency, nameOf, turn } = options;
   const serving = new Map<string, AbortController>();
   const turns = new Set<Promise<TurnEnd>>();
   let isDraining = false;
@@ -126,14 +128,13 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
         next,
         reason: end.why,
       });
-    } catch (error) {
+      // A turn that may do nothing at present, such as one without permits, does not show that the next one works.
+      if (end.requests > 0 || end.kind === 'idle') failures.succeeded(stage, lane);
+    } catch (thrown) {
       if (!control.signal.aborted) {
-        events.emit({
-          type: 'turn.failed',
-          lane: nameOf(lane),
-          kind: stage,
-          error: error instanceof Error ? error : new Error(String(error)),
-        });
+        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        failures.failed(stage, lane, error);
+        events.emit({ type: 'turn.failed', lane: nameOf(lane), kind: stage, error });
       }
       return again(control.signal.aborted ? 0 : FAILED_MS);
     } finally {

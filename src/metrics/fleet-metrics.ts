@@ -7,7 +7,7 @@ import {
   SUBSCRIPTION_STATES,
 } from '../reporting/fleet-snapshot.js';
 
-const LANE_STATES = ['open', 'paused', 'probing', 'stopped', 'held'] as const;
+const LANE_STATES = ['open', 'waiting', 'paused', 'probing', 'stopped', 'held'] as const;
 
 const UP = 'volley_fleet_up';
 
@@ -73,6 +73,12 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'lane',
   );
   const unknownOutcomes = gauge('volley_lane_unknown_outcomes', 'Requests with an unknown outcome.', 'lane');
+  const failing = gauge(
+    'volley_lane_failing_seconds',
+    'How long the turns of the lane have failed again and again; 0 if they do not.',
+    'lane',
+    'kind',
+  );
   const subscription = gauge(
     'volley_lane_subscription',
     '1 for the state of the subscription to notifications at the last check, 0 for every other state.',
@@ -158,6 +164,8 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     awaiting.set({ lane }, status.awaitingReports);
     pollOverdue.set({ lane }, snapshot.pollOverdueMs / 1_000);
     unknownOutcomes.set({ lane }, status.unknownOutcomes);
+    for (const kind of ['send', 'poll'] as const)
+      failing.set({ lane, kind }, snapshot.failingMs[kind] / 1_000);
     const { notifications } = snapshot;
     for (const one of SUBSCRIPTION_STATES) {
       subscription.set({ lane, state: one }, Number(one === notifications.subscription));

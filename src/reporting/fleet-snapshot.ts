@@ -38,6 +38,8 @@ export interface LaneSnapshot extends CampaignCounts {
   readonly cause: PauseCause | null;
   /** How long the earliest due poll is overdue, in ms; 0 if no poll is due. */
   readonly pollOverdueMs: number;
+  /** For how long the turns of each stage have failed, in ms; 0 if they do not. */
+  readonly failingMs: Readonly<Record<Stage, number>>;
   readonly notifications: NotificationSnapshot;
   readonly outboxes: OutboxSnapshot;
 }
@@ -122,6 +124,10 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
       status: laneStatus(lane, view),
       cause: causeOf(view),
       pollOverdueMs: view.pollDueAt === 0 ? 0 : Math.max(0, view.now - view.pollDueAt),
+      failingMs: perName(['send', 'poll'], (kind) => {
+        const failure = view.failures.find((each) => each.kind === kind);
+        return failure === undefined ? 0 : Math.max(0, view.now - failure.since);
+      }),
       notifications,
       outboxes: outboxes.get(lane.id) ?? NO_OUTBOXES,
       ...counts,

@@ -3,7 +3,7 @@ import { type Estimate, estimate, type LaneOutlook, requestsLeft } from '../camp
 import { describePause } from '../campaign/pause-reason.js';
 import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import type { CampaignCost, CampaignStatus, LaneStatus, SendWindow } from '../campaign/views.js';
+import type { CampaignCost, CampaignStatus, LaneStatus, SendWindow, TurnFailure } from '../campaign/views.js';
 import { describeWindow, nextCommonOpening, nextOpening, windowParts } from '../campaign/window.js';
 import type { CampaignMeta } from '../lane/campaign-meta.js';
 import type { StoredState } from '../lane/campaigns.js';
@@ -66,8 +66,9 @@ export function campaignStatus({
     quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
     blockedBy,
     waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured, closed !== null),
+    turnFailures: state.endedAt > 0 ? [] : failuresOf(view),
     cost: costView(meta, acceptedCost),
-    ...estimateOf({ meta, state, lane, outlook, hasWorkers, isConfigured }, counts),
+    ...estimateOf({ meta, state, lane, view, outlook, hasWorkers, isConfigured }, counts),
     contradictions: state.contradictions,
     unknownOutcomes: unknownOutcomes
       .slice(0, MAX_UNKNOWN_OUTCOMES)
@@ -114,6 +115,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
       permitsToCome: view.permitsToCome.map(({ at, permits }) => ({ at: iso(at), permits })),
     },
     pause: block && { reason: block.reason, until: block.until },
+    turnFailures: failuresOf(view),
     window,
     throttled: view.throttled,
     campaigns: { running: view.running, scheduled: view.scheduled },
@@ -124,6 +126,10 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
         ? settings.maxRecipientsPerRequest
         : Math.min(view.maxRecipients, settings.maxRecipientsPerRequest),
   };
+}
+
+function failuresOf({ failures }: LaneStatusRecord): TurnFailure[] {
+  return failures.map(({ kind, since, error }) => ({ kind, since: iso(since), error }));
 }
 
 /** A window at a time; null if there is none. */
@@ -215,6 +221,8 @@ function campaignBlock(
   const lane = laneBlock(view);
   if (lane !== null) return lane;
   if (closed !== null) return closed;
+  const failure = failureOf(view, 'send');
+  if (failure !== undefined) return { state: 'failing', reason: failure.error, until: null };
   if (isUsedUp(view) && view.nextPermitAt > view.now) {
     return { state: 'waiting', reason: 'the quota is used up', until: iso(view.nextPermitAt) };
   }
@@ -237,9 +245,16 @@ function waitingFor(
   if (view.stopped || view.held) return 'lane';
   if (planned > 0) {
     if (laneBlock(view) !== null) return 'lane';
-    return isClosed ? 'window' : isUsedUp(view) ? 'permits' : null;
+    if (isClosed) return 'window';
+    if (failureOf(view, 'send') !== undefined) return 'lane';
+    return isUsedUp(view) ? 'permits' : null;
   }
+  if (deliveredToNetwork > 0 && failureOf(view, 'poll') !== undefined) return 'lane';
   return deliveredToNetwork > 0 ? 'reports' : null;
+}
+
+function failureOf({ failures }: LaneStatusRecord, kind: TurnFailure['kind']) {
+  return failures.find((failure) => failure.kind === kind);
 }
 
 function isUsedUp(view: LaneStatusRecord): boolean {
@@ -252,10 +267,11 @@ function estimateOf(
     meta,
     state,
     lane,
+    view,
     outlook,
     hasWorkers,
     isConfigured,
-  }: Omit<StatusInput, 'view' | 'unknownOutcomes' | 'acceptedCost'>,
+  }: Omit<StatusInput, 'unknownOutcomes' | 'acceptedCost'>,
   { planned, sending, unknown, deliveredToNetwork }: Record<RecipientState, number>,
 ): Estimate {
   if (outlook === null) return { eta: null, completion: null };
@@ -272,14 +288,22 @@ function estimateOf(
     sending: requestsOf(sending),
     awaiting: requestsOf(deliveredToNetwork),
     unknown: requestsOf(unknown),
-    obstacle: obstacleOf(state, hasWorkers, isConfigured),
+    obstacle: obstacleOf(state, failureOf(view, planned > 0 ? 'send' : 'poll'), hasWorkers, isConfigured),
     windows: [meta.window, rules.sendWindow].filter((rule) => rule !== undefined),
   });
 }
 
 /** Why the campaign does not continue by itself. */
-function obstacleOf(state: StoredState, hasWorkers: boolean, isConfigured: boolean): string | null {
+function obstacleOf(
+  state: StoredState,
+  failure: Pick<TurnFailure, 'kind'> | undefined,
+  hasWorkers: boolean,
+  isConfigured: boolean,
+): string | null {
   if (state.state === 'paused') return 'the campaign is paused until you resume it';
   if (!isConfigured) return 'its lane is not configured';
-  return hasWorkers ? null : 'no worker is running';
+  if (!hasWorkers) return 'no worker is running';
+  return failure === undefined
+    ? null
+    : `${failure.kind === 'send' ? 'sending' : 'polling'} on its lane fails`;
 }

@@ -16,6 +16,7 @@ test.each([
 
 test.each([
   'To see its progress: volley status abc --watch',
+  'To create one: volley send examples/spring-sale.csv --message "Hi {{name}}" --wait',
   'Give the name of a file: folder/report.csv',
   'Create it first: mkdir -p /srv/a.b',
   'These are invalid:\n  line 2',

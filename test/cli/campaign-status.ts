@@ -32,6 +32,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     quota: { used: 0, limit: 100, nextPermitAt: null },
     blockedBy: null,
     waitingFor: null,
+    turnFailures: [],
     cost: null,
     eta: null,
     completion: null,

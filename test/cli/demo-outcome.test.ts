@@ -22,6 +22,7 @@ const auto: LaneStatus = {
     permitsToCome: [],
   },
   pause: null,
+  turnFailures: [],
   window: null,
   throttled: 2,
   campaigns: { running: 0, scheduled: 0 },

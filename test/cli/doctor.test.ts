@@ -21,6 +21,7 @@ const lane: LaneStatus = {
     permitsToCome: [],
   },
   pause: null,
+  turnFailures: [],
   window: null,
   throttled: 0,
   campaigns: { running: 0, scheduled: 0 },
@@ -40,11 +41,16 @@ test.each([
   ['probing', { state: 'probing', pause: { reason: 'a probe is on its way', until: null } }, ['ok']],
   ['held', { state: 'held', pause: { reason: 'held by an operator', until: null } }, ['warn']],
   ['stopped', { state: 'stopped', pause: { reason, until: null } }, ['fail']],
+  [
+    'failing',
+    { turnFailures: [{ kind: 'send', since: new Date(0).toISOString(), error: 'broken' }] },
+    ['ok', 'fail'],
+  ],
   ['open, with unknown outcomes', { unknownOutcomes: 2 }, ['ok', 'warn']],
 ] as const)('The doctor checks a lane that is %s', (_, change, levels) => {
   const checks = checkLane({ ...lane, ...change }, 0);
   expect(checks.map(({ level }) => level)).toEqual(levels);
-  for (const { level, todo } of checks) if (level !== 'ok') expect(todo).toContain('volley');
+  for (const { level, todo } of checks) if (level !== 'ok') expect(todo).toMatch(/volley/i);
 });
 
 test('The doctor shows why a lane is stopped and the command that resumes it', () => {
@@ -71,6 +77,12 @@ test('A lane shows how many permits come when, and how many requests await repor
   const lines = renderLane(waiting, 0, (_ink, text) => text).join('\n');
   expect(lines).toMatch(/permits +5 at \d\d:\d\d:\d\d \(in 1m 30s\)/);
   expect(lines).toContain('1 request awaits reports');
+});
+
+test('A lane whose turns fail shows since when, and the error', () => {
+  const failure = { kind: 'poll', since: new Date(NOON).toISOString(), error: 'broken' } as const;
+  const lines = renderLane({ ...lane, turnFailures: [failure] }, NOON, (_ink, text) => text);
+  expect(lines[1]).toBe('  failing   polling the delivery status has failed since 12:00:00: broken');
 });
 
 const worker = (pid: number, settings: Record<string, string> = {}) =>

@@ -65,6 +65,13 @@ test.each([
   expect(listLines([waiting], NOON, 120)[1]).toContain(long);
 });
 
+test('A campaign whose lane fails to send says so, and since when', () => {
+  const turnFailures = [{ kind: 'send' as const, since: isoAt(-60_000), error: 'broken' }];
+  const failing = statusWith({ id, recipients: { planned: 5 }, waitingFor: 'lane', turnFailures });
+  expect(listLines([failing], NOON, 120)[1]).toMatch(/ sending fails since 11:59:00$/);
+  expect(listLines([failing, ...campaigns], NOON, 80)[1]).toMatch(/ sending fails$/);
+});
+
 test('At 80 columns, numbers and times are short', () => {
   const alike = campaigns.map((campaign) => ({ ...campaign, lane: 'main' }));
   expect(listLines(alike, NOON, 80)).toEqual([

@@ -17,6 +17,24 @@ test('A pause whose end has passed shows no time', () => {
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe('Lane main is paused: the service answered 429.');
 });
 
+test('A campaign whose lane fails to send or to poll says so, since when, and why', () => {
+  const failure = { since: isoAt(-60_000), error: 'ERR value is not an integer.' };
+  const blockedBy = { state: 'failing' as const, reason: failure.error, until: null };
+  expect(
+    sentence({
+      waitingFor: 'lane',
+      blockedBy,
+      turnFailures: [{ kind: 'send', ...failure }],
+      recipients: { planned: 1 },
+    }),
+  ).toBe(
+    'Lane main: sending has failed since 11:59:00: ERR value is not an integer. Volley tries again every second; the log of its workers says more.',
+  );
+  expect(sentence({ waitingFor: 'lane', turnFailures: [{ kind: 'poll', ...failure }] })).toMatch(
+    /^Lane main: polling the delivery status has failed since 11:59:00: ERR value is not an integer\. /,
+  );
+});
+
 test('The next step for the operator is shown as a command', () => {
   expect(
     sentence({

@@ -43,6 +43,7 @@ const OPEN: LaneStatusRecord = {
   losses: 0,
   pollDueAt: 0,
   closedMs: 0,
+  failures: [],
 };
 
 const META: CampaignMeta = {
@@ -100,6 +101,31 @@ describe('a campaign', () => {
       { paused: 'throttled', pausedUntil: LATER },
       true,
       { blockedBy: { reason: 'the service returned 429', until: at(LATER) }, waitingFor: 'lane' },
+    ],
+    [
+      'waits for its lane while sending fails there',
+      {},
+      { failures: [{ kind: 'send', since: START, error: 'broken' }] },
+      true,
+      {
+        blockedBy: { state: 'failing', reason: 'broken', until: null },
+        waitingFor: 'lane',
+        turnFailures: [{ kind: 'send', since: at(START), error: 'broken' }],
+      },
+    ],
+    [
+      'waits for its lane while polling fails there and everything is sent',
+      { counts: { deliveredToNetwork: 2 } },
+      { failures: [{ kind: 'poll', since: START, error: 'broken' }] },
+      true,
+      { blockedBy: null, waitingFor: 'lane' },
+    ],
+    [
+      'shows no failure of its lane once it has ended',
+      { endedAt: LATER, state: 'completed', counts: { deliveredToTerminal: 2 } },
+      { failures: [{ kind: 'poll', since: START, error: 'broken' }] },
+      true,
+      { turnFailures: [], waitingFor: null },
     ],
     [
       'waits for its start if it is scheduled',

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.js';
 import { accountOf, type Config, isLoopback, serviceConnection } from '../../config/index.js';
+import { formatDuration } from '../../duration.js';
 import { failureReason } from '../../gateway/reason.js';
 import { createTransport } from '../../gateway/transport.js';
 import type { Volley } from '../../volley.js';
@@ -61,7 +62,7 @@ async function checkAddress(
   const skew = Number.isNaN(date)
     ? []
     : [skewCheck(`clock of the ${name}`, date - (began + tookMs / 2), MAX_SKEW_MS)];
-  return [ok(name, `${host} answers in ${tookMs} ms`), ...insecure, ...skew];
+  return [ok(name, `${host} answers in ${formatDuration(tookMs)}`), ...insecure, ...skew];
 }
 
 /** What each lane sends with. It does not log in: a wrong password would use up one of few attempts. */

@@ -1,12 +1,13 @@
 /*
  * What the messages of an outbox cost, and how soon they are sent:
  *
- *   npm run -s bench:outbox -- [messages] [races] [parts]
+ *   npm run -s bench:outbox -- [messages] [races] [parts] [messages per send time]
  *
  * `messages` are stored for later in bulk; some are stored one at a time over HTTP, and some are sent. `races` cancels
  * and updates arrive around the due time of their messages. `parts`, such as `waiting,http`: only these; default: all.
  *
- *   waiting    bytes of a waiting message with 45 bytes of content, with 35 and with 5 messages per send time; puts per second in bulk
+ *   waiting    bytes of a waiting message with 45 bytes of content, with 35 and with 5 messages per send time or as many as you say; puts
+ *              per second in bulk
  *   http       puts per second one at a time over HTTP, and their CPU time
  *   claimable  Redis commands from a put to the moment at which a worker may claim the message, those in scripts included
  *   final      bytes of a message whose delivery status is final
@@ -39,7 +40,7 @@ import { type Cost, costBetween, meter } from './scale/cost.js';
 const LANE = 'default';
 const OUTBOX = 'bench';
 const NUMBER = 447_700_900_000;
-const PER_SEND_TIME = [35, 5];
+const LIST = 1_000_000;
 const grouped = (value: number): string => Math.round(value).toLocaleString('en');
 const say = (what: string, found: string): void => void process.stdout.write(`${what.padEnd(11)} ${found}\n`);
 
@@ -55,6 +56,14 @@ function* messages(count: number, perSendTime: number): Generator<OutboxMessage>
   for (let at = 0; at < count; at += 1) {
     const sendAt = new Date(from + Math.floor(at / perSendTime) * 60_000).toISOString();
     yield { ...messageAt(at), sendAt };
+  }
+}
+
+function* firstOf<Item>(items: Iterator<Item>, most: number): Generator<Item> {
+  for (let at = 0; at < most; at += 1) {
+    const { done, value } = items.next();
+    if (done === true) return;
+    yield value;
   }
 }
 
@@ -121,22 +130,29 @@ async function withBench(
 }
 
 async function waiting(count: number): Promise<void> {
-  for (const perSendTime of PER_SEND_TIME) {
-    await withBench(async ({ volley, memory }) => {
+  for (const perSendTime of perSendTimes) {
+    await withBench(async ({ volley, memory, spent }) => {
       const outbox = volley.outbox(OUTBOX);
       // The scripts are loaded, and what a lane needs once exists.
       await outbox.put({ ...messageAt(0), id: 'first', sendAt: new Date(Date.now() + 3e9).toISOString() });
       const empty = await memory();
+      const own = process.cpuUsage();
       const began = performance.now();
       let created = 0;
-      for await (const { outcome } of outbox.putAll(messages(count, perSendTime)))
-        if (outcome === 'created') created += 1;
+      const list = messages(count, perSendTime);
+      // Lists of at most a million: each remembers its ids to the end.
+      const cost = await spent(async () => {
+        for (let from = 0; from < count; from += LIST)
+          for await (const { outcome } of outbox.putAll(firstOf(list, LIST)))
+            if (outcome === 'created') created += 1;
+      });
       const seconds = (performance.now() - began) / 1_000;
+      const client = process.cpuUsage(own);
       if (created !== count) throw new Error(`${count - created} messages were not stored`);
       const bytes = ((await memory()) - empty) / count;
       say(
         'waiting',
-        `${grouped(count)} messages, ${perSendTime} per send time: ${bytes.toFixed(1)} bytes each; ${grouped(count / seconds)} puts/s in bulk`,
+        `${grouped(count)} messages, ${perSendTime} per send time: ${bytes.toFixed(1)} bytes each; ${grouped(count / seconds)} puts/s in bulk; CPU per put: client ${((client.user + client.system) / count).toFixed(0)} µs, Redis ${((1_000 * (cost.nodeMs[0] ?? 0)) / count).toFixed(0)} µs; ${(cost.commands / count).toFixed(1)} commands`,
       );
     });
   }
@@ -335,8 +351,13 @@ async function races(count: number): Promise<void> {
   });
 }
 
-const [count = '100000', raceCount = '10000', parts = 'waiting,http,claimable,final,wire,races'] =
-  process.argv.slice(2);
+const [
+  count = '100000',
+  raceCount = '10000',
+  parts = 'waiting,http,claimable,final,wire,races',
+  perSendTime = '35,5',
+] = process.argv.slice(2);
+const perSendTimes = perSendTime.split(',').map(Number);
 const some = Math.min(20_000, Math.max(1_000, Number(count) / 10));
 const all: Readonly<Record<string, () => Promise<void>>> = {
   waiting: () => waiting(Number(count)),

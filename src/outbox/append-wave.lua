@@ -7,13 +7,13 @@
         states    hash: campaign -> its state, JSON
         running   sorted set: campaign -> virtual start
         outboxes  sorted set: outbox -> when it next has something to do, ms
-        due       sorted set: second -> the same
+        due       sorted set: hour or second -> its first second
         forget    sorted set: second -> the same, for messages to forget
         outbox    hash: settings, state, and counts of the outbox
         waves     sorted set: wave -> when it began, ms
         meta      string: what never changes of the wave, JSON
         slices    hash: slice number -> packed recipients of the wave
-  KEYS+ entries   per message: its bucket; per list of ids: the list, and its set of seconds
+  KEYS+ entries   per message: its bucket; per list of ids: the list or the hour, and its set
   ARGV  rules     JSON: the lane's rules
         wave      the wave
         begin     JSON of its meta, or '' if it exists
@@ -25,7 +25,7 @@
         ordinals  number: of the wave when its last slice was read
         ranges    JSON: [[messages, not after], …], ms
         sliceCount  number: slices
-        trims     JSON: per list of ids: its second, and how many ids to remove
+        trims     JSON: per list of ids: its member of the set, how many ids to remove, and its second in the hour or ''
         wavesAt   number: when the waves next have something to do, ms
         time      ms, or '' for the server's
   ARGV+ entries   per slice: its number, its blob; per message: its id, and the message as it was read
@@ -89,6 +89,6 @@ redis.call('HSET', outboxKey, 'wave', wave, 'waiting', string.format('%.0f', ton
 redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(lane.virtualTime, c.finish or 0)), wave)
 campaigns_save(statesKey, campaigns)
 lane_save(laneKey, lane)
-for at, trim in ipairs(trims) do message_trim(entry_key(messages + 2 * at), entry_key(messages + 2 * at - 1), trim[1], trim[2]) end
+message_trim(trims, function(at) return entry_key(messages + 2 * at - 1), entry_key(messages + 2 * at) end)
 message_schedule(outboxesKey, dueKey, forgetKey, name, wavesAt, 0)
 return { 'done', encoded_events() }

@@ -24,7 +24,8 @@ local before = redis.call('HGET', bucketKey, id)
 
 local function put(raw, waiting)
   redis.call('HSET', bucketKey, id, raw)
-  message_note(outboxesKey, forgetKey, listKey, name, id, forgetAt)
+  message_list(forgetKey, listKey, { id }, forgetAt)
+  message_earlier(outboxesKey, name, forgetAt)
   redis.call('HINCRBY', outboxKey, 'cancelled', 1)
   if waiting then redis.call('HINCRBY', outboxKey, 'waiting', -1) end
 end

@@ -103,18 +103,18 @@ export function messageChecker(
     const time = readTime(text, zone);
     if (!time.ok) return [member, time.reason];
     const at = own !== '' || rule.kind === 'now' ? time.at : applyRule(rule, time.at, zone);
-    const shown = formatInZone(zone ?? 'UTC', at);
+    const shown = (): string => formatInZone(zone ?? 'UTC', at);
     if (at + lateMs <= now)
       return [
         member,
-        `is ${text}, so it would have been sent at ${shown}, more than ${formatDuration(lateMs)} ago`,
+        `is ${text}, so it would have been sent at ${shown()}, more than ${formatDuration(lateMs)} ago`,
       ];
     const latest = new Date(now);
     latest.setUTCFullYear(latest.getUTCFullYear() + MAX_AHEAD_YEARS);
     if (at > latest.getTime())
       return [
         member,
-        `is ${text}, so it would be sent at ${shown}, more than ${MAX_AHEAD_YEARS} years ahead`,
+        `is ${text}, so it would be sent at ${shown()}, more than ${MAX_AHEAD_YEARS} years ahead`,
       ];
     const late = tooLate(Math.max(at, now), `is ${text}`, at);
     return late === undefined ? at : [member, late[1]];

@@ -8,6 +8,7 @@ import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { metaKey, slicesKey, statusesKey } from '../recipients/campaign-keys.js';
 import { packSlice, SLICE, unpackSlice } from '../recipients/slice-blob.js';
 import { luaList } from '../redis/script.js';
+import { type DueList, readDue } from './due-lists.js';
 import { type OutboxSettings, parseSettings } from './settings.js';
 import { forgetTime, type OutboxStore, outboxStore } from './store.js';
 import { unpackMessage, type WaitingMessage } from './stored-message.js';
@@ -25,7 +26,7 @@ import { asRecipient, waveMeta } from './wave.js';
 /** More would block Redis for too long. */
 const HARVEST_AT_ONCE = 1_000;
 const ROUNDS = 50;
-/** Seconds whose lists are read at once; see look-outbox.lua. */
+/** Hours and lists that are read at once; see look-outbox.lua. */
 const SECONDS_AT_ONCE = 20;
 const WAVE_MS = 86_400_000;
 /** How often to look whether a message in flight was released after its time. */
@@ -85,7 +86,7 @@ const retireScript = laneScript(import.meta.url, './retire-messages.lua', (reply
   const [lapsed, forgotten] = z.tuple([z.number(), z.number()]).parse(reply);
   return { lapsed, forgotten };
 });
-const trimScript = laneScript(import.meta.url, './trim-due.lua', (reply) => z.number().parse(reply));
+const trimScript = laneScript(import.meta.url, './trim-due.lua', (reply) => reply === 1);
 const scheduleScript = laneScript(import.meta.url, './schedule-outbox.lua', (reply) => reply === 1);
 const sealScript = laneScript(import.meta.url, './seal-wave.lua', (reply) =>
   scriptEvents(z.string().parse(reply)),
@@ -239,19 +240,16 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
     if (outcome === 'again') return { ...again, lapsed };
     if (outcome === 'done') {
       const isFull = wave.ordinals + fitting.length >= wave.capacity;
-      const isCut = ids.length >= HARVEST_AT_ONCE || lists.length >= SECONDS_AT_ONCE;
+      const isCut = ids.length >= HARVEST_AT_ONCE || seen.due.length + seen.forget.length >= SECONDS_AT_ONCE;
       const isMore = isFull || (isCut && left.size === 0);
       return { planned: fitting.length, lapsed, next: isMore ? 'again' : 'scheduled' };
     }
     // The lane recovers from a loss of data, or someone has paused the outbox.
     return { planned: 0, lapsed, next: 'nothing' };
   }
-  let { revision } = seen;
-  for (const { second: at, count, key, set } of trims) {
-    revision = await trimScript(lane, { second: at, count, revision }, [], {
-      ownKeys: { ...store.keys.fixed, due: set, list: key },
-    });
-    if (revision < 0) return { ...again, lapsed };
+  if (trims.length > 0) {
+    const args = { trims: JSON.stringify(trims.map(argOf)), revision: seen.revision };
+    await trimScript(lane, args, trims.flatMap(keysOf), { ownKeys: store.keys.fixed });
   }
   const firstLapse = Math.min(...waiting.map(({ message }) => message.due * 1_000 + settings.lateMs));
   const waitsUntil = seen.opensAt > 0 ? Math.min(seen.opensAt, firstLapse) : 0;
@@ -259,37 +257,52 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
 }
 
 /** What to remove from the lists: everything before the first message that is `left`. */
-const trimsOf = (lists: Awaited<ReturnType<typeof readLists>>, left: ReadonlySet<string>): Trim[] =>
-  lists.flatMap(({ second, key, set, ids }) => {
-    const first = ids.findIndex((id) => left.has(id));
-    const count = first === -1 ? ids.length : first;
-    return count === 0 && ids.length > 0 ? [] : [{ second, count, key, set }];
+const trimsOf = (lists: readonly DueList[], left: ReadonlySet<string>): Trim[] =>
+  lists.flatMap((list) => {
+    const first = list.ids.findIndex((id) => left.has(id));
+    const count = first === -1 ? list.ids.length : first;
+    return count === 0 && list.ids.length > 0 ? [] : [{ ...list, count }];
   });
 
-/** A list of ids of which the first `count` have nothing more to do. */
-interface Trim {
-  readonly second: string;
+/** A list of which the first `count` ids have nothing more to do. */
+interface Trim extends DueList {
   readonly count: number;
-  readonly key: string;
-  /** The set of the seconds of such lists. */
-  readonly set: string;
 }
 
+/** A trim as the scripts take it. */
+const argOf = ({ member, count, field }: Trim): [string, number, string] => [member, count, field];
+const keysOf = ({ key, set }: Trim): [string, string] => [key, set];
+
 /** The beginnings of the lists of ids that are due, the oldest first. */
-async function readLists({ lane, store }: Tending, { due, forget, dueNow }: Seen) {
+async function readLists({ lane, store }: Tending, { now, due, forget, dueNow }: Seen): Promise<DueList[]> {
   const { keys } = store;
-  const wanted = [
-    ...due.map((second) => ({ second, key: keys.dueList(Number(second)), set: keys.fixed.due })),
-    ...forget.map((second) => ({ second, key: keys.forgetList(Number(second)), set: keys.fixed.forget })),
-  ];
-  const lists: { second: string; key: string; set: string; ids: readonly string[] }[] = [];
+  const latest = Math.floor(now / 1_000);
+  const lists: DueList[] = [];
   let left = HARVEST_AT_ONCE;
-  for (const list of wanted) {
+  const add = (some: readonly DueList[]): void => {
+    lists.push(...some);
+    for (const { ids } of some) left -= ids.length;
+  };
+  for (const member of due) {
     if (left <= 0) break;
-    const ids =
-      list.key === keys.fixed.dueNow ? dueNow.slice(0, left) : await lane.redis.lrange(list.key, 0, left - 1);
-    left -= ids.length;
-    lists.push({ ...list, ids });
+    if (member !== '0') add(await readDue(lane.redis, keys, member, latest, left));
+    else
+      add([
+        {
+          member,
+          second: 0,
+          key: keys.fixed.dueNow,
+          set: keys.fixed.due,
+          field: '',
+          ids: dueNow.slice(0, left),
+        },
+      ]);
+  }
+  for (const member of forget) {
+    if (left <= 0) break;
+    const key = keys.forgetList(Number(member));
+    const ids = await lane.redis.lrange(key, 0, left - 1);
+    add([{ member, second: Number(member), key, set: keys.fixed.forget, field: '', ids }]);
   }
   return lists;
 }
@@ -380,14 +393,11 @@ async function append(
       ordinals,
       ranges: JSON.stringify(ranges),
       sliceCount: slices.length / 2,
-      trims: JSON.stringify(trims.map(({ second, count }) => [second, count])),
+      trims: JSON.stringify(trims.map(argOf)),
       wavesAt: nextOfWaves(seen, appended),
       time: options.now,
     },
-    [
-      ...messages.map(({ id: message }) => store.bucketKey(message)),
-      ...trims.flatMap(({ key, set }) => [key, set]),
-    ],
+    [...messages.map(({ id: message }) => store.bucketKey(message)), ...trims.flatMap(keysOf)],
     {
       ownKeys: { ...store.keys.fixed, meta: metaKey(keys, laneId, id), slices: slicesOf },
       entryArgs: [...slices, ...messages.flatMap(({ id: message, raw }) => [message, raw])],

@@ -9,7 +9,7 @@
         states    hash: campaign -> its state, JSON
         windows   hash: rule of a window -> its openings, JSON (window.lua)
         outbox    hash: settings, state, and counts of the outbox
-        due       sorted set: second -> the same
+        due       sorted set: hour or second -> its first second
         dueNow    list: ids of messages that were due when they were put
         forget    sorted set: second -> the same, for messages to forget
         waves     sorted set: wave -> when it began, ms
@@ -17,7 +17,7 @@
         most      number: messages to harvest at most
         time      ms, or '' for the server's
   Returns  the settings of the outbox, JSON, or '' if there is no such outbox; JSON { now, state, buckets, revision, wave, room, opensAt:
-           when its window opens, 0 if it is open; capacity of the next wave; waves: those that have not ended, with their states; due, forget: the earliest seconds that are due }; the
+           when its window opens, 0 if it is open; capacity of the next wave; waves: those that have not ended, with their states; due, forget: the earliest hours and seconds that are due }; the
            first ids of dueNow
 ]]
 -- @include ../lane/workers.lua

@@ -21,17 +21,70 @@ local function message_as(raw, kind, at, rest)
   return kind .. struct.pack('>I4', at) .. string.sub(raw, 6, 6 + length) .. rest
 end
 
--- Notes that something is to be done with a message at this time, s. Returns whether the outbox is due earlier than before.
-local function message_note(outboxesKey, dueKey, listKey, outbox, id, at)
+-- Notes that something is to be done with messages at this time, s, in the list of that second. Returns whether it is the first.
+local function message_list(setKey, listKey, ids, at)
   local second = string.format('%.0f', at)
-  if redis.call('RPUSH', listKey, id) == 1 then redis.call('ZADD', dueKey, second, second) end
+  if redis.call('RPUSH', listKey, unpack(ids)) > #ids then return false end
+  redis.call('ZADD', setKey, second, second)
+  return true
+end
+
+-- The outbox has something to do at this time, s. Returns whether that is earlier than before.
+local function message_earlier(outboxesKey, outbox, at)
   return redis.call('ZADD', outboxesKey, 'LT', 'CH', string.format('%.0f', at * 1000), outbox) == 1
 end
 
--- Removes ids from the beginning of a second's list. `setKey`: the set of the seconds.
-local function message_trim(setKey, listKey, second, count)
-  redis.call('LTRIM', listKey, count, -1)
-  if redis.call('EXISTS', listKey) == 0 then redis.call('ZREM', setKey, second) end
+local SECONDS_OF_HOUR = 3600
+-- A second whose ids take more bytes continues in a list of its own.
+local HOUR_VALUE_BYTES = 1000
+
+-- Notes that messages are due at this time, s; 0: now. Few ids are stored with the hour. Returns whether they are the first of their second.
+local function message_due(dueKey, hourKey, listKey, ids, at)
+  if at == 0 then return message_list(dueKey, listKey, ids, at) end
+  local field = string.format('%.0f', at % SECONDS_OF_HOUR)
+  local before = redis.call('HGET', hourKey, field)
+  local packed = {}
+  for _, id in ipairs(ids) do packed[#packed + 1] = string.char(#id) .. id end
+  local value = (before or '') .. table.concat(packed)
+  if #value > HOUR_VALUE_BYTES then return message_list(dueKey, listKey, ids, at) end
+  redis.call('HSET', hourKey, field, value)
+  if before then return false end
+  redis.call('ZADD', dueKey, 'LT', string.format('%.0f', at), string.format('h%.0f', math.floor(at / SECONDS_OF_HOUR)))
+  return true
+end
+
+-- The rest of a second's ids in its hour, without the first ones.
+local function message_rest(packed, count)
+  local at = 1
+  for _ = 1, count do at = at + 1 + (string.byte(packed, at) or 0) end
+  return string.sub(packed, at)
+end
+
+-- Removes ids from the beginnings of lists. `trims`: [member of the set, how many, second of the hour or ''] of each; `key_of(at)`: its
+-- key, and the set.
+local function message_trim(trims, key_of)
+  local hours = {}
+  for at, trim in ipairs(trims) do
+    local member, count, field = trim[1], trim[2], trim[3]
+    local listKey, setKey = key_of(at)
+    if field == '' then
+      redis.call('LTRIM', listKey, count, -1)
+      if redis.call('EXISTS', listKey) == 0 then redis.call('ZREM', setKey, member) end
+    else
+      local rest = message_rest(redis.call('HGET', listKey, field) or '', count)
+      if rest == '' then redis.call('HDEL', listKey, field) else redis.call('HSET', listKey, field, rest) end
+      hours[member] = { listKey, setKey }
+    end
+  end
+  for member, keys in pairs(hours) do
+    local first
+    for _, field in ipairs(redis.call('HKEYS', keys[1])) do first = math.min(first or math.huge, tonumber(field)) end
+    if first then
+      redis.call('ZADD', keys[2], string.format('%.0f', tonumber(string.sub(member, 2)) * SECONDS_OF_HOUR + first), member)
+    else
+      redis.call('ZREM', keys[2], member)
+    end
+  end
 end
 
 -- Notes when the outbox next has something to do: when a message is due or forgotten, or at `wavesAt`, ms; 0: never.
@@ -39,7 +92,7 @@ end
 local function message_schedule(outboxesKey, dueKey, forgetKey, outbox, wavesAt, waitsUntil)
   local at = wavesAt > 0 and wavesAt or math.huge
   for _, key in ipairs({ dueKey, forgetKey }) do
-    local first = tonumber(redis.call('ZRANGE', key, 0, 0)[1])
+    local first = tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
     if first then at = math.min(at, math.max(first * 1000, key == dueKey and waitsUntil or 0)) end
   end
   if at < math.huge then

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Keys, LaneId } from '../redis/keys.js';
 
 /*
@@ -15,7 +15,7 @@ export function outboxKeys(keys: Keys, lane: LaneId, name: string) {
       outboxes: keys.lane(lane, 'outboxes'),
       /** Hash: settings, state, and counts. */
       outbox: own(''),
-      /** Sorted set: second → the same; messages are due in it. `0`: messages that are due at once. */
+      /** Sorted set: hour (`h` and its number), or second with a list of its own → its first second. `0`: due at once. */
       due: own(':due'),
       /** List: ids of messages that were due when they were put; the list of second `0`. */
       dueNow: own(':due:0'),
@@ -24,7 +24,12 @@ export function outboxKeys(keys: Keys, lane: LaneId, name: string) {
       /** Sorted set: wave → when it began, ms. */
       waves: own(':waves'),
     },
-    /** List: ids of messages that are due in a second. A message that was moved is still in the old one. */
+    /**
+     * Hash: second of the hour → ids of messages that are due in it, as long as they are few. A message that was moved is still in the old
+     * second.
+     */
+    dueHour: (hour: number): string => own(`:due:h${hour}`),
+    /** List: ids of messages that are due in a second that has many. */
     dueList: (second: number): string => own(`:due:${second}`),
     /** List: ids of messages that are forgotten in a second. */
     forgetList: (second: number): string => own(`:forget:${second}`),
@@ -32,6 +37,12 @@ export function outboxKeys(keys: Keys, lane: LaneId, name: string) {
     bucket: (bucket: number): string => own(`:${bucket}`),
   };
 }
+
+/** Messages that are due in the same hour share a hash. */
+export const SECONDS_OF_HOUR = 3_600;
+
+/** The hour of a second. */
+export const hourOf = (second: number): number => Math.floor(second / SECONDS_OF_HOUR);
 
 /** See {@link outboxKeys}. */
 export type OutboxKeys = ReturnType<typeof outboxKeys>;
@@ -44,7 +55,7 @@ export const MESSAGES_PER_BUCKET = 42;
 
 /** The bucket of an id, of so many buckets. They are split one at a time, in order: linear hashing. */
 export function bucketOf(id: string, buckets: number): number {
-  const digest = createHash('sha1').update(id).digest().readUIntBE(0, 6);
+  const digest = Number.parseInt(hash('sha1', id).slice(0, 12), 16);
   const half = 2 ** (31 - Math.clz32(buckets));
   const place = digest % (2 * half);
   return place < buckets ? place : digest % half;

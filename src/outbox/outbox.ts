@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { describeActor } from '../campaign/actor.js';
@@ -179,7 +179,7 @@ export function operatedOutbox(
         return;
       }
       const { id, message } = checked;
-      const content = createHash('sha1').update(packMessage(message)).digest('base64url');
+      const content = hash('sha1', packMessage(message), 'base64url');
       const before = seen.get(id);
       if (before !== undefined && before.content !== content) {
         const reason = `is the id of line ${before.line} as well, with another content`;
@@ -189,14 +189,23 @@ export function operatedOutbox(
       seen.set(id, before ?? { content, line });
       batch.push({ id, message, line });
     };
-    for await (const own of lines) {
-      add(own);
-      if (batch.length + invalidLines.length < MESSAGES_AT_ONCE) continue;
-      yield* await flushed(batch, invalidLines);
+    /** Results of messages that are being stored while the next ones are read. */
+    let storing: Promise<BulkResult[]> | undefined;
+    const flush = async (): Promise<BulkResult[]> => {
+      const before = await storing;
+      storing = flushed(batch, invalidLines);
+      // Reported when its results are taken.
+      storing.catch(() => {});
       batch = [];
       invalidLines = [];
+      return before ?? [];
+    };
+    for await (const own of lines) {
+      add(own);
+      if (batch.length + invalidLines.length >= MESSAGES_AT_ONCE) yield* await flush();
     }
-    if (batch.length + invalidLines.length > 0) yield* await flushed(batch, invalidLines);
+    if (batch.length + invalidLines.length > 0) yield* await flush();
+    yield* (await storing) ?? [];
   }
 
   async function* csvOf(csv: string | Readable, columns: CsvColumns): AsyncGenerator<MessageLine> {

@@ -7,6 +7,7 @@ import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import { type OrdinalRecord, recipientReader } from '../reporting/recipient-reader.js';
 import { windowNow } from '../reporting/status.js';
+import { readDue } from './due-lists.js';
 import { outboxKeys } from './outbox-keys.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
 import { outboxStore } from './store.js';
@@ -138,17 +139,18 @@ async function nextDue(lane: Lane, name: string): Promise<string | null> {
   const own = outboxKeys(keys, id, name);
   const store = outboxStore(lane, name);
   store.know(Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1));
-  const seconds = await redis.zrange(own.fixed.due, '0', String(SECONDS_TO_TRY - 1));
-  for (const second of seconds) {
-    const ids = await redis.lrange(own.dueList(Number(second)), 0, IDS_TO_TRY - 1);
-    for (const raw of await store.read(ids)) {
-      const message = raw === null ? null : unpackMessage(raw);
-      if (message?.kind !== 'waiting') continue;
-      if (second === '0' || message.due === Number(second)) return iso(message.due * 1_000);
+  let [tried, last] = [0, 0];
+  for (const member of await redis.zrange(own.fixed.due, '0', String(SECONDS_TO_TRY - 1))) {
+    for (const { second, ids } of await readDue(redis, own, member, Number.POSITIVE_INFINITY, IDS_TO_TRY)) {
+      for (const raw of await store.read(ids)) {
+        const message = raw === null ? null : unpackMessage(raw);
+        if (message?.kind !== 'waiting') continue;
+        if (second === 0 || message.due === second) return iso(message.due * 1_000);
+      }
+      [tried, last] = [tried + 1, second];
     }
   }
-  const last = seconds.at(-1);
-  return seconds.length < SECONDS_TO_TRY || last === undefined ? null : iso(Number(last) * 1_000);
+  return tried < SECONDS_TO_TRY ? null : iso(last * 1_000);
 }
 
 /** Reads a message. Throws a NotFoundError if there is none with this id. */

@@ -3,9 +3,10 @@
 
   KEYS  outboxes  sorted set: outbox -> when it next has something to do, ms
         outbox    hash: settings, state, and counts of the outbox
-        due       sorted set: second -> the same
+        due       sorted set: hour or second -> its first second
         bucket    hash: id -> message
-        list      list: ids with something to do when the message is due
+        hour      hash: second of the hour in which the message is due -> ids
+        list      list: ids of messages that are due in the same second
   ARGV  name      the outbox
         id        the message
         wave      the wave of the earlier message
@@ -26,7 +27,8 @@ if kind ~= 'P' or at ~= ordinal or of ~= wave then return 0 end
 local raw = after
 if dueAt == 0 then raw = string.sub(raw, 1, 1) .. struct.pack('>I4', math.floor(clock(time) / 1000)) .. string.sub(raw, 6) end
 redis.call('HSET', bucketKey, id, raw)
-message_note(outboxesKey, dueKey, listKey, name, id, dueAt)
+message_due(dueKey, hourKey, listKey, { id }, dueAt)
+message_earlier(outboxesKey, name, dueAt)
 redis.call('HINCRBY', outboxKey, 'total', 1)
 redis.call('HINCRBY', outboxKey, 'waiting', 1)
 return 1

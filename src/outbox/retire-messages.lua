@@ -15,23 +15,24 @@
 ]]
 -- @include ./message.lua
 if tonumber(redis.call('HGET', outboxKey, 'buckets')) ~= buckets then return { 0, 0 } end
-local lapsed, forgotten = 0, 0
+local lapsed, forgotten = {}, 0
 for at = 1, entry_args() / 2 do
   local id, before = entry_arg(2 * at - 1), entry_arg(2 * at)
   if redis.call('HGET', entry_key(at), id) == before then
     if string.sub(before, 1, 1) == 'W' then
       redis.call('HSET', entry_key(at), id, message_as(before, 'L', forgetAt, ''))
-      message_note(outboxesKey, forgetKey, listKey, name, id, forgetAt)
-      lapsed = lapsed + 1
+      lapsed[#lapsed + 1] = id
     else
       redis.call('HDEL', entry_key(at), id)
       forgotten = forgotten + 1
     end
   end
 end
-if lapsed > 0 then
-  redis.call('HINCRBY', outboxKey, 'waiting', -lapsed)
-  redis.call('HINCRBY', outboxKey, 'lapsed', lapsed)
+if #lapsed > 0 then
+  message_list(forgetKey, listKey, lapsed, forgetAt)
+  message_earlier(outboxesKey, name, forgetAt)
+  redis.call('HINCRBY', outboxKey, 'waiting', -#lapsed)
+  redis.call('HINCRBY', outboxKey, 'lapsed', #lapsed)
 end
 if forgotten > 0 then redis.call('HINCRBY', outboxKey, 'stored', -forgotten) end
-return { lapsed, forgotten }
+return { #lapsed, forgotten }

@@ -4,7 +4,7 @@
 
   KEYS  outboxes  sorted set: outbox -> when it next has something to do, ms
         outbox    hash: settings, state, and counts of the outbox
-        due       sorted set: second -> the same
+        due       sorted set: hour or second -> its first second
         forget    sorted set: second -> the same, for messages to forget
   ARGV  name      the outbox
         at        number: when its waves have something to do, ms; 0: never

@@ -11,13 +11,25 @@
 ]]
 if tonumber(redis.call('HGET', outboxKey, 'buckets')) ~= buckets then return 0 end
 if redis.call('HLEN', fromKey) ~= entry_args() then return 0 end
-for at = 1, entry_args() do
-  if redis.call('HEXISTS', fromKey, entry_arg(at)) == 0 then return 0 end
+-- Lua can pass a few thousand arguments at once.
+local AT_ONCE = 1000
+local moved = {}
+for from = 1, entry_args(), AT_ONCE do
+  local ids = {}
+  for at = from, math.min(from + AT_ONCE - 1, entry_args()) do ids[#ids + 1] = entry_arg(at) end
+  for at, raw in ipairs(redis.call('HMGET', fromKey, unpack(ids))) do
+    if not raw then return 0 end
+    if from + at - 1 > stay then moved[#moved + 1] = { ids[at], raw } end
+  end
 end
-for at = stay + 1, entry_args() do
-  local id = entry_arg(at)
-  redis.call('HSET', toKey, id, redis.call('HGET', fromKey, id))
-  redis.call('HDEL', fromKey, id)
+for from = 1, #moved, AT_ONCE do
+  local ids, stored = {}, {}
+  for at = from, math.min(from + AT_ONCE - 1, #moved) do
+    ids[#ids + 1] = moved[at][1]
+    stored[#stored + 1], stored[#stored + 2] = moved[at][1], moved[at][2]
+  end
+  redis.call('HSET', toKey, unpack(stored))
+  redis.call('HDEL', fromKey, unpack(ids))
 end
 redis.call('HSET', outboxKey, 'buckets', buckets + 1)
 -- A harvest may have looked for a message in the bucket in which it was.

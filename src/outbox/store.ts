@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
-import { bucketOf, bucketToSplit, MESSAGES_PER_BUCKET, outboxKeys } from './outbox-keys.js';
+import { bucketOf, bucketToSplit, hourOf, MESSAGES_PER_BUCKET, outboxKeys } from './outbox-keys.js';
 import {
   packCancelled,
   packMessage,
@@ -51,6 +51,8 @@ export class OutboxGoneError extends Error {
 
 const PUTS_AT_ONCE = 500;
 const SPLITS_AT_ONCE = 200;
+/** Splits that are sent without waiting for each other. */
+const SPLITS_TOGETHER = 16;
 /** Messages that have ended are forgotten together, so that few lists are needed. */
 const FORGET_EVERY_S = 3_600;
 
@@ -60,6 +62,7 @@ const pointerOf = (text: string): Pointer | null => {
   return { wave, ordinal: Number(ordinal), version: version === '-1' ? null : Number(version) };
 };
 
+const putOutcome = z.enum(PUT_OUTCOMES);
 const putScript = laneScript(import.meta.url, './put-messages.lua', (reply) => {
   const [state, buckets, stored, isEarlier, ...entries] = z
     .tuple([z.enum(['open', 'missing', 'closed', 'moved']), z.number(), z.number(), z.number()])
@@ -67,7 +70,7 @@ const putScript = laneScript(import.meta.url, './put-messages.lua', (reply) => {
     .parse(reply);
   const replies: PutReply[] = [];
   for (let at = 0; at + 2 < entries.length; at += 3) {
-    const outcome = z.enum(PUT_OUTCOMES).parse(entries[at]);
+    const outcome = putOutcome.parse(entries[at]);
     const isWaiting = ['created', 'updated', 'unchanged', 'stale'].includes(outcome);
     const due = isWaiting ? Number(entries[at + 1]) : null;
     replies.push({ outcome, due, pointer: pointerOf(String(entries[at + 2])) });
@@ -101,20 +104,30 @@ export function outboxStore(lane: LaneStore, name: string) {
     return Number(text);
   };
 
+  /** Splits a bucket when there are `before`. False if another process has changed something. */
+  const splitOne = async (before: number): Promise<boolean> => {
+    const from = own.bucket(bucketToSplit(before));
+    const ids = await redis.hkeys(from);
+    const moves = (message: string): boolean => bucketOf(message, before + 1) === before;
+    const stay = ids.filter((message) => !moves(message));
+    return splitScript(lane, { buckets: before, stay: stay.length }, [], {
+      ownKeys: { ...own.fixed, from, to: own.bucket(before) },
+      entryArgs: [...stay, ...ids.filter(moves)],
+    });
+  };
+
   /** Splits buckets until they are small again. */
   const split = async (stored: number): Promise<void> => {
-    for (let splits = 0; splits < SPLITS_AT_ONCE && stored > buckets * MESSAGES_PER_BUCKET; splits += 1) {
+    const wanted = Math.min(Math.ceil(stored / MESSAGES_PER_BUCKET), buckets + SPLITS_AT_ONCE);
+    while (buckets < wanted) {
+      const first = buckets;
+      // Until their number has doubled, none of the buckets that are split is a new one.
+      const doubled = 2 * (first - bucketToSplit(first));
+      const count = Math.min(SPLITS_TOGETHER, wanted - first, doubled - first);
+      const done = await Promise.all(Array.from({ length: count }, (_, at) => splitOne(first + at)));
       // Other calls may learn of more buckets meanwhile.
-      const before = buckets;
-      const from = own.bucket(bucketToSplit(before));
-      const ids = await redis.hkeys(from);
-      const moves = (message: string): boolean => bucketOf(message, before + 1) === before;
-      const stay = ids.filter((message) => !moves(message));
-      const isDone = await splitScript(lane, { buckets: before, stay: stay.length }, [], {
-        ownKeys: { ...own.fixed, from, to: own.bucket(before) },
-        entryArgs: [...stay, ...ids.filter(moves)],
-      });
-      buckets = isDone ? Math.max(buckets, before + 1) : await knownBuckets();
+      if (done.every((isDone) => isDone)) buckets = Math.max(buckets, first + count);
+      else buckets = await knownBuckets();
     }
   };
 
@@ -122,20 +135,17 @@ export function outboxStore(lane: LaneStore, name: string) {
     messages: readonly { readonly id: string; readonly message: WaitingMessage }[],
     now?: number,
   ): Promise<{ replies: PutReply[]; isEarlier: boolean }> => {
-    const packed = messages.map(({ id: message, message: content }) => [
-      message,
-      packMessage(content),
-      content.due,
-    ]);
+    const seconds = [...new Set(messages.map(({ message: { due } }) => due))];
+    const numbers = new Map(seconds.map((second, at) => [second, at + 1]));
+    const entryArgs: (string | number | Buffer)[] = [];
+    for (const { id: message, message: content } of messages)
+      entryArgs.push(message, packMessage(content), numbers.get(content.due) ?? 0);
+    entryArgs.push(...seconds);
+    const secondKeys = seconds.flatMap((second) => [own.dueHour(hourOf(second)), own.dueList(second)]);
     for (;;) {
-      const entryKeys = messages.flatMap(({ id: message, message: { due } }) => [
-        bucketKey(message),
-        own.dueList(due),
-      ]);
-      const reply = await putScript(lane, { name, buckets, time: now }, entryKeys, {
-        ownKeys: own.fixed,
-        entryArgs: packed.flat(),
-      });
+      const entryKeys = [...messages.map(({ id: message }) => bucketKey(message)), ...secondKeys];
+      const args = { name, buckets, count: messages.length, time: now };
+      const reply = await putScript(lane, args, entryKeys, { ownKeys: own.fixed, entryArgs });
       if (reply.state === 'missing' || reply.state === 'closed') throw new OutboxGoneError(reply.state);
       buckets = reply.buckets;
       if (reply.state === 'moved') continue;
@@ -192,7 +202,14 @@ export function outboxStore(lane: LaneStore, name: string) {
           time: now,
         },
         [],
-        { ownKeys: { ...own.fixed, bucket: bucketKey(message), list: own.dueList(content.due) } },
+        {
+          ownKeys: {
+            ...own.fixed,
+            bucket: bucketKey(message),
+            hour: own.dueHour(hourOf(content.due)),
+            list: own.dueList(content.due),
+          },
+        },
       ),
 
     /** Cancels a message that is waiting. A harvested one is left to {@link cancelHarvested}. */

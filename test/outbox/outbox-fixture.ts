@@ -111,10 +111,10 @@ export async function outboxFixture(
       };
       const between = new Proxy(redis, {
         get(target, property) {
-          if (property === 'lrange' && before === 'ids') {
-            return async (...args: [string, number, number]): Promise<string[]> => {
+          if (property === 'hkeys' && before === 'ids') {
+            return async (key: string): Promise<string[]> => {
               await once();
-              return target.lrange(...args);
+              return target.hkeys(key);
             };
           }
           if (property !== 'evalsha') return Reflect.get(target, property, target);

@@ -498,3 +498,51 @@ describe('After a loss of data', () => {
     expect(await own.idsOf(await own.claim())).toEqual(['b']);
   });
 });
+
+describe('The lists of what is due', () => {
+  const entries = (name: string, due: number, count: number) =>
+    Array.from({ length: count }, (_, at) => ({ id: `${name}${at}`, message: { ...MESSAGE, due } }));
+
+  test('keep what does not fit into the hour of its second, and are empty once everything is planned', async () => {
+    const own = await outbox();
+    const second = Math.floor(own.now() / 1_000) + 60;
+    for (let from = 0; from < 400; from += 40)
+      await own.store.put(entries(`a${from}-`, second, 40), own.now());
+    await own.store.put(entries('b', second + 1, 3), own.now());
+    await own.store.put(entries('c', second + 7_200, 3), own.now());
+    const { due, dueHour, fixed } = { ...own.store.keys, due: own.store.keys.dueList(second) };
+    expect(await redis.llen(due)).toBeGreaterThan(0);
+    expect(await redis.zscore(fixed.due, String(second))).toBe(String(second));
+    own.advance(60_000);
+    let claimed: string[] = [];
+    for (let rounds = 0; rounds < 20 && claimed.length < 400; rounds += 1) {
+      await own.tend();
+      const claims = await own.claim();
+      claimed = [...claimed, ...(await own.idsOf(claims))];
+      await own.settle(claims, 'accepted');
+    }
+    expect(new Set(claimed).size).toBe(400);
+    expect(await redis.exists(due)).toBe(0);
+    const hour = Math.floor((second + 1) / 3_600);
+    expect(await redis.hlen(dueHour(hour))).toBe(1);
+    expect(await redis.zscore(fixed.due, `h${hour}`)).toBe(String(second + 1));
+    own.advance(1_000);
+    await own.tend();
+    expect(await own.idsOf(await own.claim())).toHaveLength(3);
+    expect(await redis.zrange(fixed.due, '0', '-1')).toEqual([`h${Math.floor((second + 7_200) / 3_600)}`]);
+  });
+
+  test('find what an earlier version noted, in a list for each second', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000);
+    const [member = ''] = await redis.zrange(own.store.keys.fixed.due, '0', '-1');
+    const second = Math.floor((own.now() + 5_000) / 1_000);
+    await redis.del(own.store.keys.dueHour(Number(member.slice(1))), own.store.keys.fixed.due);
+    await redis.rpush(own.store.keys.dueList(second), 'a');
+    await redis.zadd(own.store.keys.fixed.due, second, String(second));
+    own.advance(6_000);
+    await own.tend();
+    expect(await own.idsOf(await own.claim())).toEqual(['a']);
+    expect(await redis.exists(own.store.keys.fixed.due, own.store.keys.dueList(second))).toBe(0);
+  });
+});

@@ -31,7 +31,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a message that lapses is not counted',
-    from: "redis.call('HINCRBY', outboxKey, 'lapsed', lapsed)",
+    from: "redis.call('HINCRBY', outboxKey, 'lapsed', #lapsed)",
     to: '',
   },
   {

@@ -406,8 +406,11 @@ function estimateFinal(
   const open = own.requests + own.sending + own.awaiting;
   if (open + own.unknown === 0) return null;
   const firstFinal = eta === null ? lane.now : eta.earliest + (rules.notify ? 0 : rules.firstPoll);
-  // No window has more requests than the quota: a send and a poll for each message, and a poll for each open request.
-  const requests = rules.notify ? 0 : own.requests + open;
+  // No window has more requests than the quota: a send and a poll for each message, and a poll for each open request. Messages that may
+  // lapse may need neither.
+  const mayLapse = own.lapseAt > 0 && (eta === null || eta.latest === null || eta.latest >= own.lapseAt);
+  const toSend = mayLapse ? 0 : own.requests;
+  const requests = rules.notify ? 0 : 2 * toSend + own.sending + own.awaiting;
   const windows = rules.quota === 0 ? 0 : Math.floor(Math.max(0, requests - 1) / rules.quota);
   const earliest = Math.max(firstFinal, lane.now + windows * rules.window);
   const waitsForOperator = own.unknown > 0 && rules.resolveAfter === 0;

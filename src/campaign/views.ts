@@ -479,7 +479,10 @@ export const preview = z
       .readonly()
       .describe('Segments per message (`min` and `max`) and of all messages together (`total`)'),
     cost: plannedCost.nullable().describe('What the messages cost; null if no prices are configured'),
-    requests: z.object({ send: count, poll: count, total: count }).readonly(),
+    requests: z
+      .object({ send: count, poll: count, total: count })
+      .readonly()
+      .describe('Requests of the campaign, without those of messages that will lapse'),
     eta: timeRange.nullable().describe(`${ETA}; null if there is no message to send`),
     completion: timeRange.nullable().describe(COMPLETION),
     samples: z.array(z.object({ recipient: z.string(), text: z.string() }).readonly()).readonly(),

@@ -1,23 +1,15 @@
-import { stripVTControlCharacters } from 'node:util';
 import type { TimeRange } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
+import { brokenCommand, widthOf, wrapped } from '../wrapped-text.js';
+
+export { widthOf, wrapped };
 
 const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
-const WIDE =
-  /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
 const graphemes = new Intl.Segmenter('en');
 
 /** Untrusted text on one line, without characters that move the cursor, colour, or hide anything. */
 export function oneLine(text: string): string {
   return text.replace(/\r\n|\r|\n/g, '⏎').replace(CONTROL, '·');
-}
-
-/** Columns that a text takes on a terminal, without its colours. */
-export function widthOf(text: string): number {
-  let width = 0;
-  for (const { segment } of graphemes.segment(stripVTControlCharacters(text)))
-    width += WIDE.test(segment) ? 2 : 1;
-  return width;
 }
 
 /** Cuts an uncoloured text to `width` columns; the last column is an ellipsis if something was cut. */
@@ -29,55 +21,6 @@ export function cut(text: string, width: number): string {
     kept += segment;
   }
   return `${kept}…`;
-}
-
-/**
- * A command is one word, also after a colour code: broken over two lines, it could not be pasted. It stands in backquotes, or begins
- * with `volley` and goes on to the end of its sentence. A quoted argument does not end it.
- */
-const WORDS =
-  /(\s*)((?:\p{Cc}\[[\d;]*m)*(?:`[^`]*`\S*|(?:(?:npx |pnpm exec |yarn |npm run )?volley(?: --)?|node \S+\.js) [a-z](?:(?<=\s)(?:"[^"\n]*"|'[^'\n]*')|(?<!\s)["']|[^\n"'])*?(?=$|\.$| \(|[,;] |\. | or | and )[.,;]?|\S+))/gu;
-
-/**
- * Breaks a text into lines of at most `width` columns, between words. Lines after the first begin with `indent` spaces. A command that
- * is longer than a line is broken with backslashes, as a shell reads it. Without a width, the text stays on one line.
- */
-export function wrapped(text: string, width: number | undefined, indent = 0): string[] {
-  if (width === undefined || widthOf(text) <= width) return [text];
-  const margin = ' '.repeat(Math.min(indent, Math.floor(width / 2)));
-  const room = Math.max(1, width - margin.length);
-  const lines: string[] = [];
-  let line = '';
-  let isEmpty = true;
-  const end = (): void => {
-    lines.push(line);
-    [line, isEmpty] = [margin, true];
-  };
-  const add = (gap: string, word: string): void => {
-    if (widthOf(line + gap + word) <= width) {
-      line += gap + word;
-      isEmpty = false;
-    } else if (!isEmpty) {
-      end();
-      add('', word);
-    } else if (isCommand(word)) {
-      const parts = brokenCommand(word, room - 2);
-      for (const part of parts.slice(0, -1)) {
-        line += `${gap}${part} \\`;
-        end();
-      }
-      line += parts.at(-1) ?? '';
-      isEmpty = false;
-    } else {
-      const bare = stripVTControlCharacters(word);
-      const fits = leading(bare, width - widthOf(line + gap));
-      line += gap + fits;
-      end();
-      if (fits.length < bare.length) add('', bare.slice(fits.length));
-    }
-  };
-  for (const [, gap = '', word = ''] of text.matchAll(WORDS)) add(gap, word);
-  return isEmpty ? lines : [...lines, line];
 }
 
 /**
@@ -101,35 +44,6 @@ function wrappedExample(prompt: string, command: string, width: number | undefin
   const margin = ' '.repeat(prompt.length);
   const parts = brokenCommand(command, width - prompt.length - 2);
   return parts.map((part, at) => `${at === 0 ? prompt : margin}${part}${at < parts.length - 1 ? ' \\' : ''}`);
-}
-
-const isCommand = (word: string): boolean =>
-  /^`?(?:(?:npx |pnpm exec |yarn |npm run )?volley(?: --)?|node \S+\.js) \S/.test(
-    stripVTControlCharacters(word),
-  );
-
-/** An option stays with its value. */
-const ARGUMENTS = /(?:--[\w-]+ (?!-))?(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
-
-/** The parts of a command, each at most `room` columns wide if its arguments are. An argument is never broken. */
-function brokenCommand(command: string, room: number): string[] {
-  const parts: string[] = [];
-  for (const [word] of command.matchAll(ARGUMENTS)) {
-    const last = parts.at(-1);
-    if (last !== undefined && widthOf(`${last} ${word}`) <= room) parts[parts.length - 1] = `${last} ${word}`;
-    else parts.push(word);
-  }
-  return parts;
-}
-
-/** The first graphemes of a word, at least one, that take at most `room` columns. */
-function leading(word: string, room: number): string {
-  let kept = '';
-  for (const { segment } of graphemes.segment(word)) {
-    if (kept !== '' && widthOf(kept + segment) > room) break;
-    kept += segment;
-  }
-  return kept;
 }
 
 /** Pads a text with spaces to `width` columns. */
@@ -308,7 +222,8 @@ export function between({ earliest, latest, reason }: TimeRange, now: number): s
   const [soonest, last] = [moment(from, now), moment(to, now)];
   if (seconds[0] <= 0) return `by ${last} (within ${duration(seconds[1])})`;
   if (soonest === last) return `at ${last} (in ${duration(seconds[1])})`;
-  const both = seconds[1] < 60 ? `${seconds[0]} to ${seconds[1]} s` : seconds.map(duration).join(' to ');
+  const ends = new Set(seconds.map(duration));
+  const both = seconds[1] < 60 ? `${seconds[0]} to ${seconds[1]} s` : [...ends].join(' to ');
   return `between ${soonest} and ${last} (in ${both})`;
 }
 

@@ -33,6 +33,8 @@ export interface EventsOptions {
   destination?: LogDestination;
   /** `json` for programs, `lines` for people. Default: `lines` on a terminal, otherwise `json`. */
   format?: 'json' | 'lines';
+  /** The columns into which `lines` are broken. Default: those of standard error if it is a terminal and receives the log. */
+  columns?: () => number | undefined;
   /** What this process does, such as `send`. Every JSON line has it. */
   role?: string;
   /** Texts that must never be logged, from `secretsOf(config)`. Tokens are recognised by their form. */
@@ -50,6 +52,7 @@ export function createEvents(options: EventsOptions): Events {
     format: options.format ?? (terminal ? 'lines' : 'json'),
     colours: terminal && !process.env['NO_COLOR'],
     destination,
+    columns: options.columns ?? (() => (terminal ? process.stderr.columns || 80 : undefined)),
     clock,
     mask,
     role,

@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import type { Logger, pino } from 'pino';
 import type { Clock } from '../clock.js';
 import type { LogLevel } from '../config/settings.js';
+import { wrapped } from '../wrapped-text.js';
 import { CATALOGUE, type EventType, type FieldTable, type VolleyEvent } from './catalogue.js';
 import type { Mask } from './mask.js';
 
@@ -19,6 +20,8 @@ interface LogOptions {
   /** Whether to colour the level in `lines`. */
   colours: boolean;
   destination: LogDestination;
+  /** The columns of a terminal, into which `lines` are broken; undefined for a file or a pipe. */
+  columns(): number | undefined;
   clock: Clock;
   mask: Mask;
   /** What this process does, such as `send`. Every JSON line has it. */
@@ -43,7 +46,7 @@ export function createLog(options: LogOptions) {
 }
 
 /** Loads pino with the first line: most commands log nothing, and start faster without it. */
-function createLogger({ level, format, colours, destination, clock, role }: LogOptions): Logger {
+function createLogger({ level, format, colours, destination, columns, clock, role }: LogOptions): Logger {
   const load: { pino: typeof pino } = createRequire(import.meta.url)('pino');
   return load.pino(
     {
@@ -54,7 +57,7 @@ function createLogger({ level, format, colours, destination, clock, role }: LogO
     },
     format === 'json'
       ? destination
-      : { write: (line: string) => destination.write(readableLine(line, colours)) },
+      : { write: (line: string) => destination.write(readableLine(line, colours, columns())) },
   );
 }
 
@@ -80,8 +83,11 @@ const COLOURS = {
   trace: 'gray',
 } as const;
 
-function readableLine(json: string, colours: boolean): string {
+/** The message goes on below its beginning. */
+function readableLine(json: string, colours: boolean, columns: number | undefined): string {
   const line: { level: keyof typeof COLOURS; time: string; msg: string } = JSON.parse(json);
   const level = line.level.padEnd(5);
-  return `${line.time.slice(11, 19)} ${colours ? styleText(COLOURS[line.level], level) : level} ${line.msg}\n`;
+  const [time, indent] = [line.time.slice(11, 19), 15];
+  const text = `${time} ${colours ? styleText(COLOURS[line.level], level) : level} ${line.msg}`;
+  return `${wrapped(text, columns, indent).join('\n')}\n`;
 }

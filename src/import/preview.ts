@@ -125,9 +125,6 @@ export function previewBuilder(
       const { maxRecipients } = lane.rules;
       const most = Math.min(maxRecipients, outlook?.maxRecipients || maxRecipients);
       const sends = requestsNeeded(recipients, isShared, most, SLICE);
-      const pollsPerRequest =
-        lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST;
-      const polls = Math.ceil(sends * pollsPerRequest);
       const estimateWith = (known: LaneOutlook, launchAt = Math.max(known.now, at ?? 0)) =>
         estimateOnce(known, lane.rules, {
           // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
@@ -143,7 +140,12 @@ export function previewBuilder(
           windows: [window, lane.rules.sendWindow].filter((rule) => rule !== undefined),
         });
       const { eta, completion, inTime } =
-        outlook === null ? { eta: null, completion: null } : estimateWith(outlook);
+        outlook === null ? { eta: null, completion: null, inTime: undefined } : estimateWith(outlook);
+      // Messages that lapse are neither sent nor polled.
+      const sent = Math.min(sends, inTime?.atMost ?? sends);
+      const pollsPerRequest =
+        lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST;
+      const polls = Math.ceil(sent * pollsPerRequest);
       const reached = (requests: number): number =>
         requests >= sends ? recipients : Math.min(recipients, requests * (isShared ? most : 1));
       return {
@@ -167,7 +169,7 @@ export function previewBuilder(
         ucs2Characters: [...ucs2Characters],
         segments: { ...segments, min: segments.total === 0 ? 0 : segments.min },
         cost: costOf(),
-        requests: { send: sends, poll: polls, total: sends + polls },
+        requests: { send: sent, poll: polls, total: sent + polls },
         eta,
         completion,
         samples,

@@ -299,6 +299,16 @@ test('The estimate counts the open hours of both windows only', () => {
   expect(latest).toBeLessThan(7 * 24 * HOUR);
 });
 
+test('Messages that may lapse do not delay the time from which all recipients may be final', () => {
+  const many = { ...own, requests: 100_000, lapseAt: NOW + 2 * HOUR };
+  const { completion } = estimate(idle, rules, many);
+  expect(Date.parse(completion?.earliest ?? '')).toBeLessThanOrEqual(NOW + 2 * HOUR + rules.firstPoll);
+  expect(Date.parse(completion?.latest ?? '')).toBeLessThanOrEqual(NOW + 2 * HOUR + rules.deadline + HOUR);
+  // Of messages that certainly do not lapse, each takes a send and a poll.
+  const few = { ...own, requests: 5_000, lapseAt: NOW + 100 * HOUR };
+  expect(estimate(idle, rules, few)).toEqual(estimate(idle, rules, { ...few, lapseAt: 0 }));
+});
+
 test('What does not fit into the window before it lapses is not sent', () => {
   const lapseAt = NOW + 90 * 60_000;
   const estimated = { ...own, requests: 3_000, windows: [MORNING], lapseAt };

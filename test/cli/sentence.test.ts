@@ -93,6 +93,7 @@ test('Waiting for permits, for reports, and for the start have different sentenc
 test.each([
   [{ earliest: 0, latest: 13_000 }, 'by 12:00:13 (within 13 s)'],
   [{ earliest: 3_600_000, latest: 3_600_400 }, 'at 13:00:00 (in 1h)'],
+  [{ earliest: 352_800_000, latest: 352_860_000 }, 'between 6 May 14:00 and 6 May 14:01 (in 4d 2h)'],
   [{ earliest: 3_500_000, latest: 3_690_000 }, 'between 12:58:20 and 13:01:30 (in 58m 20s to 1h 1m)'],
   [{ earliest: -5_000, latest: -1_000 }, 'at any moment'],
   [{ earliest: 9_000, latest: null }, 'not before 12:00:09 (in 9s): the quota is still being learned'],

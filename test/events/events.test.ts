@@ -66,6 +66,24 @@ describe('a log line', () => {
     ]);
   });
 
+  it('is broken between words into the columns of a terminal, and nowhere else', () => {
+    let columns: number | undefined = 60;
+    const events = recorded({ format: 'lines', columns: () => columns });
+    events.emit(paused);
+    columns = 40;
+    events.emit(paused);
+    columns = undefined;
+    events.emit(paused);
+    expect(events.lines).toEqual([
+      '12:30:05 warn  lane acme is paused until\n               2026-03-01T13:00:00Z: the service returned\n               429\n',
+      '12:30:05 warn  lane acme is paused until\n               2026-03-01T13:00:00Z: the\n               service returned 429\n',
+      '12:30:05 warn  lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429\n',
+    ]);
+    const json = recorded({ columns: () => 20 });
+    json.emit(paused);
+    expect(json.lines.join('').split('\n')).toHaveLength(2);
+  });
+
   it('is written only at the configured level or above', () => {
     const events = recorded({ level: 'error' });
     events.emit(paused);

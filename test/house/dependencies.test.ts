@@ -6,6 +6,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Foundations: time, the pure rules of a campaign, Redis connections and keys, configuration, events.
   clock: [],
   duration: [],
+  'wrapped-text': [],
   version: [],
   'exit-codes': [],
   'host-header': [],
@@ -14,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // What each version of the service documents, as data.
   profiles: ['campaign'],
   config: ['clock', 'duration', 'version', 'campaign', 'redis', 'profiles'],
-  events: ['clock', 'duration', 'campaign', 'config'],
+  events: ['clock', 'duration', 'wrapped-text', 'campaign', 'config'],
   // `gateway` and `auth` do not know each other: the token cache receives the login function as a parameter.
   gateway: ['clock', 'campaign', 'config', 'events', 'profiles'],
   auth: ['clock', 'campaign', 'config', 'events', 'redis'],
@@ -176,6 +177,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'clock',
     'profiles',
     'duration',
+    'wrapped-text',
     'version',
     'exit-codes',
     'campaign',

@@ -38,6 +38,15 @@ test('A validity that cannot hold is warned about, with how many messages lapse'
   expect(await warningsOf({ validForMs: 36_000_000, at }, slow)).toEqual([]);
 });
 
+test('The requests of a preview leave out messages that will lapse, also their polls', async () => {
+  const slow = importFixture(redis, `${prefix}-slow-polls`, { HOURLY_QUOTA: '30' }).deps;
+  const { requests } = await preview({}, slow);
+  expect(requests.send).toBe(100);
+  const lapsing = await preview({ validForMs: 600_000 }, slow);
+  expect(lapsing.requests.send).toBeLessThanOrEqual(30);
+  expect(lapsing.requests.poll / lapsing.requests.send).toBeCloseTo(requests.poll / requests.send, 0);
+});
+
 test('A validity that nothing ensures is warned about, with the reason', async () => {
   const learning = importFixture(redis, `${prefix}-learning`, { HOURLY_QUOTA: 'auto' }).deps;
   expect(await warningsOf({ validForMs: 86_400_000 }, learning)).toEqual([]);

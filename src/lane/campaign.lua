@@ -100,7 +100,7 @@ local function campaign_batch_size(lane, rules, c) return math.min(lane_batch_si
 local function campaign_cut(c, first, most) return math.min(most, c.slice - first % c.slice) end
 
 -- For how long a launched campaign could send: not while it was paused, or its lane held or stopped. `idleMs` is set at its launch and
--- when it is resumed; while it is paused, and when it has sent everything, `activeMs` has the time before.
+-- when it is resumed; while it is paused, and when it sends nothing more, `activeMs` has the time before.
 local function campaign_active_for(lane, c, now) return now - c.launchAt - lane_closed_for(lane) - c.idleMs end
 local function campaign_continues(lane, c, now) c.idleMs = now - c.launchAt - lane_closed_for(lane) - c.activeMs end
 
@@ -184,6 +184,8 @@ end
 -- cancelled after it has lapsed stay lapsed.
 local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
   if c.remainder ~= 'planned' then return end
+  local unsent = (c.counts.planned or 0) + (c.counts.sending or 0)
+  if c.state == 'running' and c.total > 1 and not c.opensAt and unsent > 0 then c.activeMs = campaign_active_for(lane, c, now) end
   for _, range in ipairs(c.released) do
     if range[4] then
       local why = remainder .. ' before it was sent again'

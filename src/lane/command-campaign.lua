@@ -52,8 +52,8 @@ elseif command == 'resume' and c.state == 'paused' then
   end
 elseif command == 'cancel' and c.state ~= 'cancelled' then
   local cancelledBefore = c.counts.cancelled or 0
-  campaign_enter(c, 'cancelled')
   campaign_give_up(claimsKey, lane, id, c, 'cancelled', now)
+  campaign_enter(c, 'cancelled')
   cancelled = (c.counts.cancelled or 0) - cancelledBefore
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)

@@ -254,7 +254,8 @@ for i, settlement in ipairs(settlements) do
     elseif effect.event == 'unauthorised' or effect.event == 'requestStopped' or effect.event == 'notSent' then
       events[#events + 1] = { type = effect.event, kind = 'send', reason = settlement.reason }
     end
-    if not claim.isLate and c.total > 1 and not c.opensAt and (c.counts.planned or 0) + (c.counts.sending or 0) == 0 then
+    local unsent = (c.counts.planned or 0) + (c.counts.sending or 0)
+    if not claim.isLate and c.state == 'running' and c.total > 1 and not c.opensAt and unsent == 0 then
       c.activeMs = campaign_active_for(lane, c, now)
     end
     if effect.ledger ~= 'none' and not claim.isLate then

@@ -3,6 +3,7 @@ import { loadConfig } from '../../src/config/index.js';
 import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
 import type { StoredState } from '../../src/lane/campaigns.js';
 import type { LaneStatusRecord } from '../../src/lane/lane-status.js';
+import { keyNames } from '../../src/redis/keys.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
 import { laneFixture, RULES, runningState, START } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -285,3 +286,24 @@ test('The rate of a campaign stays as it was when everything was sent', async ()
     expect(shown.rate).toBe(4);
   }
 });
+
+test.each(['cancel', 'lapse'] as const)(
+  'The rate of a campaign after a %s leaves out its pauses',
+  async (end) => {
+    const name = `rate-${end}`;
+    const { commands, views, state, campaign } = laneFixture(redis, prefix, name);
+    const MINUTE = 60_000;
+    const after = (minutes: number): number => START + minutes * MINUTE;
+    await campaign('c', 100, { launchAt: START, lapseAt: after(40), counts: { planned: 90, unknown: 10 } });
+    await redis.zadd(keyNames(prefix).lane(name, 'lapsing'), after(40), 'c');
+    await commands.campaign('pause', 'c', 'paused', after(5));
+    await commands.campaign('resume', 'c', '', after(25));
+    if (end === 'cancel') await commands.campaign('cancel', 'c', '', after(40));
+    else await views.tend(1e12, after(40));
+    const { counts, activeMs } = await state('c');
+    expect(counts).toMatchObject(end === 'cancel' ? { cancelled: 90 } : { lapsed: 90 });
+    expect(activeMs).toBe(20 * MINUTE);
+    const shown = statusOf({ total: 100, counts, activeMs: Number(activeMs) }, await views.look(after(60)));
+    expect(shown.rate).toBe(30);
+  },
+);

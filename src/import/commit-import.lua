@@ -57,9 +57,10 @@ if campaign.endedAt == 0 then
     redis.call('ZADD', scheduledKey, campaign.launchAt, id)
     wakeIn = campaign.launchAt - now
   else
-    local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs', 'closedMs', 'closedAt')
+    local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs', 'closedMs', 'closedAt', 'awaitsFrom')
     local virtual, lossMs = tonumber(lane[1] or '0'), tonumber(lane[2] or '0')
-    campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), tonumber(lane[4] or '0'), now)
+    local awaitsFrom = tonumber(lane[5] or '0')
+    campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), tonumber(lane[4] or '0'), awaitsFrom, now)
     -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
     campaign.notBefore = lossMs > 0 and now + lossMs or nil
     local opensAt = WINDOW.queue(runningKey, scheduledKey, windowsKey, virtual, id, campaign, now)
@@ -68,6 +69,8 @@ if campaign.endedAt == 0 then
       wakeIn = opensAt - now
     elseif redis.call('ZCARD', runningKey) == 1 then
       wakeIn = 0
+      -- There may be no worker: until one looks at the lane, the campaign cannot send.
+      if awaitsFrom == 0 then redis.call('HSET', laneKey, 'awaitsFrom', string.format('%.0f', now)) end
     end
     events[#events + 1] = { type = 'launched', campaign = id, at = campaign.launchAt }
   end

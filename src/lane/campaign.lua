@@ -99,8 +99,8 @@ local function campaign_batch_size(lane, rules, c) return math.min(lane_batch_si
 -- The recipients of the batch of at most `most` that begins at `first`. It stays within one slice.
 local function campaign_cut(c, first, most) return math.min(most, c.slice - first % c.slice) end
 
--- For how long a launched campaign could send: not while it was paused, or its lane held or stopped. `idleMs` is set at its launch and
--- when it is resumed; while it is paused, and when it sends nothing more, `activeMs` has the time before.
+-- For how long a launched campaign could send: not while it was paused, or its lane held, stopped, or without a worker. `idleMs` is set
+-- at its launch and when it is resumed; while it is paused, and when it sends nothing more, `activeMs` has the time before.
 local function campaign_active_for(lane, c, now) return now - c.launchAt - lane_closed_for(lane) - c.idleMs end
 local function campaign_continues(lane, c, now) c.idleMs = now - c.launchAt - lane_closed_for(lane) - c.activeMs end
 

@@ -60,6 +60,7 @@ local function claim_begin(call)
     return nil, turn_reply('joining', lane.unsureUntil, now, events, {})
   end
   ledger_expire(call.windowKey, lane, call.rules, now)
+  if call.kind == 'send' then lane_attend(lane) end
   return { lane = lane, now = now, events = events, inFlight = inFlight, flightKey = flightKey, laneKey = call.laneKey }
 end
 

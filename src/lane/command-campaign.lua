@@ -46,6 +46,7 @@ elseif command == 'resume' and c.state == 'paused' then
   else
     campaign_enter(c, 'running')
     campaign_continues(lane, c, now)
+    lane_await_worker(lane)
     -- Not before the server can no longer lose this command: it must not forget that the campaign was resumed after sending from it.
     c.notBefore = lane.mayLoseMs > 0 and now + lane.mayLoseMs or nil
     WINDOW.queue(runningKey, scheduledKey, windowsKey, lane.virtualTime, id, c, now)

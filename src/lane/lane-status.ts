@@ -41,8 +41,9 @@ const record = z.object({
 
 /**
  * The record that lane-status.lua returns. Times in ms. `sendAt`, `pollAt`: when a turn can next do something; -1: not before the
- * lane is woken. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane has been held or
- * stopped, in total. `failures`: the stages whose turns fail, since when, and the last error.
+ * lane is woken. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane has been held,
+ * stopped, or without a worker while a campaign waited for one, in total. `failures`: the stages whose turns fail, since when, and the
+ * last error.
  */
 export type LaneStatusRecord = z.output<typeof record>;
 

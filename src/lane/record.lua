@@ -17,6 +17,8 @@ local LANE_NUMBERS = {
   'busySince', 'throttled',
   -- gate.lua: since when an operator must resume the lane, 0 if it need not; how long that was so before, in total
   'closedAt', 'closedMs',
+  -- since when a campaign has waited for a worker to look at the lane, 0 if none does; it counts as closed for as long
+  'awaitsFrom',
   -- learning.lua: the learned limit, when and in which epoch it was learned, what a window has held without a 429, the most that
   -- the window held since, windows without a 429, raises in a row
   'learned', 'learnedAt', 'learnedEpoch', 'confirmed', 'reached', 'cleanWindows', 'raises', 'deducted', 'deductedAt',
@@ -117,9 +119,26 @@ local function lane_save(laneKey, lane)
   if #changed > 0 then redis.call('HSET', laneKey, unpack(changed)) end
 end
 
--- For how long the lane has been held or stopped, in total.
-local function closed_for(closedMs, closedAt, now) return closedMs + (closedAt > 0 and math.max(0, now - closedAt) or 0) end
-local function lane_closed_for(lane) return closed_for(lane.closedMs, lane.closedAt, lane.time) end
+-- For how long the lane has been held or stopped, or no worker has looked at it, in total. Both may be so at once.
+local function closed_for(closedMs, closedAt, awaitsFrom, now)
+  local from = now
+  if closedAt > 0 then from = math.min(from, closedAt) end
+  if awaitsFrom > 0 then from = math.min(from, awaitsFrom) end
+  return closedMs + now - from
+end
+local function lane_closed_for(lane) return closed_for(lane.closedMs, lane.closedAt, lane.awaitsFrom, lane.time) end
+
+-- The lane has something to send: it waits for a worker from now on, or does already.
+local function lane_await_worker(lane)
+  if lane.awaitsFrom == 0 then lane.awaitsFrom = lane.time end
+end
+
+-- A worker looks at the lane.
+local function lane_attend(lane)
+  if lane.awaitsFrom == 0 then return end
+  lane.closedMs, lane.awaitsFrom = lane_closed_for(lane), 0
+  if lane.closedAt > 0 then lane.closedAt = lane.time end
+end
 
 -- The next claim number, which also names the claim in its hash.
 local function lane_next_number(lane)

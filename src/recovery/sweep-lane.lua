@@ -49,6 +49,7 @@ if lane.unsureUntil then
   }
   return { cjson.encode(nothing), #events > 0 and cjson.encode(events) or '[]' }
 end
+lane_attend(lane)
 campaigns_launch(scheduledKey, statesKey, runningKey, windowsKey, lane, now, events)
 if redis.call('ZCARD', runningKey) == 0 then workers_end_idle_barrier(lane, now) end
 workers_prune(lane, alive)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/index.js';
+import { beginImport } from '../../src/import/import-session.js';
 import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
 import type { StoredState } from '../../src/lane/campaigns.js';
 import type { LaneStatusRecord } from '../../src/lane/lane-status.js';
@@ -234,6 +235,8 @@ test('The time in which a campaign is paused, its lane is held, or both, does no
   // Before the campaign, the lane was held for an hour.
   await commands.lane('hold', 'held', after(-60));
   await commands.lane('resume', '', START);
+  // A worker sees each change at once.
+  await views.tend(1e12, START);
   await campaign('c', 100, { launchAt: START, idleMs: -60 * MINUTE });
   await commands.campaign('pause', 'c', 'paused', after(10));
   await commands.campaign('pause', 'c', 'paused again', after(11));
@@ -241,6 +244,7 @@ test('The time in which a campaign is paused, its lane is held, or both, does no
   await commands.lane('hold', 'held again', after(13));
   await commands.campaign('resume', 'c', '', after(20));
   await commands.lane('resume', '', after(30));
+  await views.tend(1e12, after(30));
   const activeAt = async (minutes: number): Promise<number> => {
     const { closedMs } = await views.look(after(minutes));
     const { launchAt, idleMs } = await state('c');
@@ -266,6 +270,54 @@ test('The rate of a campaign that starts late, because no worker ran, counts fro
   const { state: now, launchAt, idleMs } = await state('c');
   expect(now).toBe('running');
   expect(after(61) - Number(launchAt) - closedMs - Number(idleMs)).toBe(60_000);
+});
+
+/** A lane with one campaign that began at once, by the clock of Redis, before any worker ran. Times are minutes after that. */
+async function withoutWorker(name: string) {
+  const lane = laneFixture(redis, `${prefix}-${name}`, 'main');
+  const session = await beginImport(redis, lane.keys, META);
+  for (const number of ['+447700900123', '+447700900124']) session.recipients.add({ number, values: [] });
+  await session.commit(META);
+  const launchAt = Number((await lane.state('c'))['launchAt']);
+  const after = (minutes: number): number => launchAt + minutes * 60_000;
+  const claim = (minutes: number) =>
+    lane.claims.send({ turn: `at ${minutes}`, call: 1, want: 1, seen: 0, now: after(minutes) });
+  /** For how long the campaign could send, in minutes. */
+  const activeAt = async (minutes: number): Promise<number> => {
+    const { closedMs } = await lane.views.look(after(minutes));
+    return minutes - (closedMs + Number((await lane.state('c'))['idleMs'])) / 60_000;
+  };
+  return { ...lane, after, claim, activeAt };
+}
+
+test('The rate of a campaign that starts at once, while no worker runs, counts from the first worker', async () => {
+  const { claim, activeAt } = await withoutWorker('claimed');
+  expect(await activeAt(59)).toBe(0);
+  await claim(60);
+  expect(await activeAt(61)).toBe(1);
+  await claim(65);
+  expect(await activeAt(70)).toBe(10);
+});
+
+test('A sweep is a worker too, and time without one that is also time held counts once', async () => {
+  const { commands, views, after, activeAt } = await withoutWorker('swept');
+  await commands.lane('hold', 'held', after(20));
+  await views.tend(1e12, after(30));
+  expect(await activeAt(35)).toBe(0);
+  await commands.lane('resume', '', after(40));
+  expect(await activeAt(50)).toBe(0);
+  await views.tend(1e12, after(50));
+  expect(await activeAt(52)).toBe(2);
+});
+
+test('The rate of a campaign that is resumed while no worker runs counts on from the next worker', async () => {
+  const { commands, claim, after, activeAt } = await withoutWorker('resumed');
+  await claim(10);
+  await commands.campaign('pause', 'c', 'a test', after(15));
+  await commands.campaign('resume', 'c', '', after(20));
+  expect(await activeAt(30)).toBe(5);
+  await claim(40);
+  expect(await activeAt(42)).toBe(7);
 });
 
 test('The rate of a campaign stays as it was when everything was sent', async () => {

@@ -27,6 +27,7 @@ import { createEvents } from '../src/events/events.js';
 import type { OutboxMessage } from '../src/outbox/check-message.js';
 import { tendDue } from '../src/outbox/harvest.js';
 import type { Outbox } from '../src/outbox/outbox.js';
+import { outboxKeys } from '../src/outbox/outbox-keys.js';
 import { connect, type Redis } from '../src/redis/connection.js';
 import { keyNames } from '../src/redis/keys.js';
 import { type PrivateRedis, startPrivateRedis } from '../src/redis/private-server.js';
@@ -233,7 +234,9 @@ async function claimable(): Promise<void> {
         0.5,
       );
     };
-    const waitingNow = async (): Promise<number> => (await outbox.status()).messages.waiting;
+    // Of those that are not planned yet.
+    const waitingNow = async (): Promise<number> =>
+      Number(await redis.hget(outboxKeys(keyNames('volley'), LANE, OUTBOX).fixed.outbox, 'waiting'));
     // Nothing is loaded, and no wave is begun, while commands are counted.
     await outbox.put({ ...messageAt(0), id: 'first' });
     await tend();
@@ -253,14 +256,15 @@ async function claimable(): Promise<void> {
           harvests += harvest.commands;
           await send();
         }
+        await send();
       }
       const all = ROUNDS * at;
       say(
         'claimable',
         `${at} at a time: ${((puts + harvests) / all).toFixed(1)} commands each, ${(puts / all).toFixed(1)} of them for the put`,
       );
-      if (at === 1 && put !== undefined && harvest !== undefined)
-        say('', `the put: ${often(put)}\n${' '.repeat(12)}the harvest: ${often(harvest)}`);
+      if (at === 1 && put !== undefined) say('', `the put: ${often(put)}`);
+      if (at === 1 && harvest !== undefined) say('', `the harvest: ${often(harvest)}`);
     }
   });
 }

@@ -46,9 +46,13 @@ export function createWakers(redis: Redis, keys: Keys): Queues {
   return {
     async wake(stage, lane, inMs) {
       const queue = queues[stage];
-      const delayed = await redis.zscore(queue.toKey('delayed'), lane);
+      const [delayed, known] = await Promise.all([
+        redis.zscore(queue.toKey('delayed'), lane),
+        redis.exists(queue.toKey(lane)),
+      ]);
+      // The lane's job is waiting or being served.
+      if (delayed === null && known === 1) return;
       if (delayed === null) {
-        // If the lane's job is waiting or being served, this changes nothing.
         const options = { jobId: lane, removeOnComplete: true, removeOnFail: true };
         await queue.add(stage, {}, inMs > 0 ? { ...options, delay: Math.ceil(inMs) } : options);
       } else if (Number(delayed) / SCORE_OF_A_MS > Date.now() + inMs + 100) {

@@ -32,6 +32,16 @@ function WAVE.advance(c)
   if c.cursor >= c.ordinals then c.ranges = {} end
 end
 
+-- Adds messages that are planned now. `ranges`: [messages, not after] of each run of them.
+function WAVE.append(c, ranges, now)
+  for _, range in ipairs(ranges) do
+    local last = c.ranges[#c.ranges]
+    if not (last and last[2] == range[2] and last[3] == now) then c.ranges[#c.ranges + 1] = { c.ordinals, range[2], now } end
+    c.ordinals, c.total = c.ordinals + range[1], c.total + range[1]
+    c.counts.planned = (c.counts.planned or 0) + range[1]
+  end
+end
+
 -- Whether the next recipient may be claimed now, and if it is too new, from when on. A lost server must not forget what was planned
 -- after it was sent. `now` is nil for placeholder claims: they take only what was planned before the loss.
 function WAVE.may_claim(c, lane, now)

@@ -76,14 +76,7 @@ for at = 1, messages do
   local before = entry_arg(first + 2 * at)
   redis.call('HSET', entry_key(at), entry_arg(first + 2 * at - 1), message_as(before, 'P', ordinals + at - 1, wave))
 end
-local next = ordinals
-for _, range in ipairs(ranges) do
-  local last = c.ranges[#c.ranges]
-  if not (last and last[2] == range[2] and last[3] == now) then c.ranges[#c.ranges + 1] = { next, range[2], now } end
-  next = next + range[1]
-end
-c.ordinals, c.total = ordinals + messages, c.total + messages
-c.counts.planned = (c.counts.planned or 0) + messages
+WAVE.append(c, ranges, now)
 redis.call('HSET', outboxKey, 'wave', wave, 'waiting', string.format('%.0f', tonumber(outbox[3]) - messages), 'revision', revision + 1)
 -- Not ahead of the others: an outbox that appends again and again has one share.
 redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(lane.virtualTime, c.finish or 0)), wave)

@@ -12,7 +12,7 @@ import { type DueList, readDue } from './due-lists.js';
 import { type OutboxSettings, parseSettings } from './settings.js';
 import { forgetTime, type OutboxStore, outboxStore } from './store.js';
 import { unpackMessage, type WaitingMessage } from './stored-message.js';
-import { asRecipient, waveMeta } from './wave.js';
+import { asRecipient, WAVE_MS, waveMeta } from './wave.js';
 
 /*
  *   due ──► late? ──► lapsed
@@ -28,7 +28,6 @@ const HARVEST_AT_ONCE = 1_000;
 const ROUNDS = 50;
 /** Hours and lists that are read at once; see look-outbox.lua. */
 const SECONDS_AT_ONCE = 20;
-const WAVE_MS = 86_400_000;
 /** How often to look whether a message in flight was released after its time. */
 const LATE_IN_FLIGHT_MS = 1_000;
 

@@ -1,6 +1,5 @@
 --[[
-  look-outbox: what an outbox has to do now, and how many of its messages may be planned. That is what the lane may send soon, less what
-  is planned: a message can be changed as long as it is not harvested.
+  look-outbox: what an outbox has to do now, and how many of its messages may be planned.
 
   KEYS  lane      hash: the lane's record
         window    string: ring of the ledger
@@ -20,11 +19,9 @@
            when its window opens, 0 if it is open; capacity of the next wave; waves: those that have not ended, with their states; due, forget: the earliest hours and seconds that are due }; the
            first ids of dueNow
 ]]
--- @include ../lane/workers.lua
+-- @include ./room.lua
 -- @include ../lane/window.lua
 local SECONDS_AT_ONCE = 20
--- At least so many are planned ahead, and so long.
-local AHEAD, AHEAD_MS = 64, 2000
 
 local lane, now = lane_load(laneKey, time)
 local outbox = redis.call('HMGET', outboxKey, 'state', 'buckets', 'revision', 'wave', 'capacity', 'settings')
@@ -63,21 +60,14 @@ for _, rule in pairs({ own = own, lanes = rules.sendWindow }) do
   opensAt = math.max(opensAt, opens or 0)
 end
 
-local function room()
-  if opensAt > 0 then return 0 end
-  local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now or lane.unsureUntil
-  if outbox[1] == 'paused' or isRecovering or lane.unboundedAt > 0 then return 0 end
-  if gate_closed(lane, rules, now, 'send', false, permits_own(lane, 'send', inFlight)) then return 0 end
-  local ahead = AHEAD
-  if lane.latency > 0 then ahead = math.max(AHEAD, math.floor(rules.inFlight * AHEAD_MS / lane.latency)) end
-  if limit_now(lane, rules, now) then ahead = math.min(ahead, limit_room(lane, rules, now, inFlight.send + inFlight.poll)) end
-  if lane.paused ~= '' then ahead = math.min(ahead, 1) end
-  return math.max(0, math.min(most, ahead - planned))
+local room = 0
+if opensAt == 0 and outbox[1] ~= 'paused' then
+  room = outbox_room(lane, rules, now, permits_own(lane, 'send', inFlight), inFlight.send + inFlight.poll, planned, most)
 end
 
 local second = math.floor(now / 1000)
 local view = {
-  now = now, state = outbox[1], buckets = tonumber(outbox[2]), revision = tonumber(outbox[3]), wave = outbox[4] or '', capacity = tonumber(outbox[5]), room = room(), opensAt = opensAt,
+  now = now, state = outbox[1], buckets = tonumber(outbox[2]), revision = tonumber(outbox[3]), wave = outbox[4] or '', capacity = tonumber(outbox[5]), room = room, opensAt = opensAt,
   waves = waves, due = redis.call('ZRANGEBYSCORE', dueKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
   forget = redis.call('ZRANGEBYSCORE', forgetKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
 }

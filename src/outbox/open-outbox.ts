@@ -7,6 +7,7 @@ import type { Lane, Wakers } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { nowAppender } from './append-now.js';
 import { messageChecker } from './check-message.js';
 import { OutboxClosedError } from './errors.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
@@ -71,6 +72,11 @@ export function outboxOpener(options: OutboxesOptions): OpenOutbox {
     if (settings === null) throw noSuchOutbox(name);
     const store = outboxStore(lane, name);
 
+    const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
+    const appendNow = nowAppender(lane, name, store, settings.lateMs, clock);
+    // A message that waits for a window can still be changed.
+    const canAppend = windows.length === 0;
+
     const wake = async (messages: readonly { readonly message: WaitingMessage }[]): Promise<void> => {
       const first = messages.reduce(
         (least, { message }) => Math.min(least, message.due),
@@ -83,6 +89,19 @@ export function outboxOpener(options: OutboxesOptions): OpenOutbox {
     };
     const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
       try {
+        if (
+          canAppend &&
+          messages.length <= TOGETHER_AT_ONCE &&
+          messages.every(({ message }) => message.due === 0)
+        ) {
+          const [{ isDone, due, isFirst, events }] = await Promise.all([
+            appendNow(messages),
+            markDue(lane, [lane.id]),
+          ]);
+          lane.emit(events);
+          if (isDone && isFirst) await wake(messages).catch(() => {});
+          if (isDone) return messages.map(() => ({ outcome: 'created', due, pointer: null }));
+        }
         const [{ replies, isEarlier }] = await Promise.all([store.put(messages), markDue(lane, [lane.id])]);
         if (isEarlier) await wake(messages).catch(() => {});
         return replies;
@@ -94,7 +113,6 @@ export function outboxOpener(options: OutboxesOptions): OpenOutbox {
       }
     };
     const storeOne = storedTogether(storeAll);
-    const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
     const check = messageChecker(settings, config, windows);
     return { lane, settings, store, check, storeAll, storeOne, wake };
   };

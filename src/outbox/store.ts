@@ -131,6 +131,10 @@ export function outboxStore(lane: LaneStore, name: string) {
     }
   };
 
+  const splitIfFull = async (stored: number): Promise<void> => {
+    if (stored > buckets * MESSAGES_PER_BUCKET) await split(stored);
+  };
+
   const putSome = async (
     messages: readonly { readonly id: string; readonly message: WaitingMessage }[],
     now?: number,
@@ -149,7 +153,7 @@ export function outboxStore(lane: LaneStore, name: string) {
       if (reply.state === 'missing' || reply.state === 'closed') throw new OutboxGoneError(reply.state);
       buckets = reply.buckets;
       if (reply.state === 'moved') continue;
-      if (reply.stored > buckets * MESSAGES_PER_BUCKET) await split(reply.stored);
+      await splitIfFull(reply.stored);
       return { replies: reply.replies, isEarlier: reply.isEarlier };
     }
   };
@@ -164,6 +168,8 @@ export function outboxStore(lane: LaneStore, name: string) {
     get buckets(): number {
       return buckets;
     },
+    /** Splits buckets if they have become too large for so many messages. */
+    splitIfFull,
     /**
      * Stores messages. `isEarlier`: the outbox has something to do earlier than before. Throws an {@link OutboxGoneError}. Repeating it
      * changes nothing.

@@ -51,6 +51,11 @@ export function packCancelled(forgetAt: number, version: number): Buffer {
   return head('C', forgetAt, version);
 }
 
+/** Packs a harvested message. */
+export function packPointer(ordinal: number, version: number | null, wave: string): Buffer {
+  return Buffer.concat([head('P', ordinal, version), Buffer.from(wave, 'latin1')]);
+}
+
 /** Reads what is stored. Throws a RangeError if it is cut short. */
 export function unpackMessage(raw: Buffer): StoredMessage {
   const at = raw.readUInt32BE(1);

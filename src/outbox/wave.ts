@@ -15,6 +15,9 @@ import type { WaitingMessage } from './stored-message.js';
  */
 const HIDDEN = ['@id', '@sendAt'] as const;
 
+/** A wave gets messages for at most so long. */
+export const WAVE_MS = 86_400_000;
+
 /** The part of a wave that never changes. */
 export function waveMeta(
   settings: OutboxSettings,

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readState } from '../../src/lane/campaigns.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
+import { nowAppender } from '../../src/outbox/append-now.js';
 import { tendDue, tendOutbox } from '../../src/outbox/harvest.js';
 import { cancelHarvested, outboxStore } from '../../src/outbox/store.js';
 import type { WaitingMessage } from '../../src/outbox/stored-message.js';
@@ -22,6 +23,14 @@ const createScript = loadScript(
 const APPEND = createHash('sha1')
   .update(readLua(new URL('../../src/outbox/append-wave.lua', import.meta.url)))
   .digest('hex');
+
+const NOW: WaitingMessage = {
+  due: 0,
+  version: null,
+  number: '+447700900123',
+  values: ['Ada'],
+  reference: '',
+};
 
 export const LATE_MS = 60_000;
 export const RETENTION_MS = 86_400_000;
@@ -52,6 +61,7 @@ export async function outboxFixture(
   };
   await createScript.run(redis, { outbox: store.keys.fixed.outbox }, { settings: JSON.stringify(settings) });
 
+  const appendNow = nowAppender(lane.store, name, store, lateMs, () => now);
   const waves = () => redis.zrange(store.keys.fixed.waves, '0', '-1');
   const states = async () =>
     (await Promise.all((await waves()).map((wave) => readState(redis, lane.keys, laneId, wave)))).filter(
@@ -79,17 +89,22 @@ export async function outboxFixture(
     /** Puts a message that is due in `inMs`; undefined: now. */
     async put(id: string, inMs?: number, more: Partial<WaitingMessage> = {}) {
       const due = inMs === undefined ? 0 : Math.ceil((now + inMs) / 1_000);
-      const message = {
-        due,
-        version: null,
-        number: '+447700900123',
-        values: ['Ada'],
-        reference: '',
-        ...more,
-      };
+      const message = { ...NOW, due, ...more };
       const { replies } = await store.put([{ id, message }], now);
       return replies[0] ?? { outcome: 'none', due: null, pointer: null };
     },
+    /** Puts a message that is due now as a client does: planned at once if that is possible, else waiting. */
+    async putNow(id: string, more: Partial<WaitingMessage> = {}) {
+      const { isDone, due } = await appendNow([{ id, message: { ...NOW, ...more } }], now);
+      if (isDone) return { outcome: 'created', due, pointer: null };
+      return this.put(id, undefined, more);
+    },
+    /** Plans messages at once, all or none. */
+    appendNow: (ids: readonly string[]) =>
+      appendNow(
+        ids.map((id) => ({ id, message: NOW })),
+        now,
+      ),
     /** Cancels a message, wherever it is. */
     async cancel(id: string, version: number | null = null): Promise<string> {
       const { outcome, pointer } = await store.cancel(id, version, now, RETENTION_MS);

@@ -546,3 +546,93 @@ describe('The lists of what is due', () => {
     expect(await redis.exists(own.store.keys.fixed.due, own.store.keys.dueList(second))).toBe(0);
   });
 });
+
+describe('A message that is due now', () => {
+  /** An outbox with a wave in which everything was sent. */
+  const sent = async (change: Parameters<typeof outboxFixture>[2] = {}) => {
+    const own = await outboxFixture(redis, prefix, change);
+    await own.put('first');
+    await own.tend();
+    await own.settle(await own.claim(), 'accepted');
+    return own;
+  };
+
+  test('is planned at once in a wave that goes on, and counted', async () => {
+    const own = await sent();
+    expect(await own.appendNow(['a', 'b'])).toMatchObject({ isDone: true, isFirst: true });
+    expect(await own.appendNow(['c'])).toMatchObject({ isDone: true, isFirst: false });
+    expect(await own.counts()).toMatchObject({ total: 4, sum: 4, waiting: 0, stored: 4 });
+    expect(await own.idsOf(await own.claim())).toEqual(['a', 'b', 'c']);
+    expect(await own.put('c')).toMatchObject({ outcome: 'harvested', pointer: { ordinal: 3 } });
+  });
+
+  test('is planned at once although another process has appended, and fills slices like a harvest', async () => {
+    const own = await sent();
+    const ids = Array.from({ length: 300 }, (_, at) => `m${at}`);
+    for (let from = 0; from < 300; from += 50) {
+      expect(await own.appendNow(ids.slice(from, from + 50))).toMatchObject({ isDone: true });
+      await own.put(`between${from}`);
+      await own.tend();
+      for (let claims = await own.claim(); claims.length > 0; claims = await own.claim())
+        await own.settle(claims, 'accepted');
+    }
+    const [wave = ''] = await own.waves();
+    const chunk = await recipientReader(redis, own.keys, own.laneId, wave).chunk(0, () => true, 1_000);
+    expect(chunk?.records).toHaveLength(307);
+    expect(await own.put('m299')).toMatchObject({ outcome: 'harvested', pointer: { ordinal: 305 } });
+    expect(await own.put('between250')).toMatchObject({ outcome: 'harvested', pointer: { ordinal: 306 } });
+    expect(await own.counts()).toMatchObject({ total: 307, sum: 307, waiting: 0 });
+  });
+
+  test('waits if its id is known, and none of the others is planned then', async () => {
+    const own = await sent();
+    await own.put('b', 60_000);
+    expect(await own.appendNow(['a', 'b', 'c'])).toMatchObject({ isDone: false });
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 1, stored: 2 });
+    expect(await own.claim()).toEqual([]);
+    expect(await own.appendNow(['a', 'a'])).toMatchObject({ isDone: false });
+    expect(await own.counts()).toMatchObject({ total: 2, stored: 2 });
+    expect(await own.appendNow(['a'])).toMatchObject({ isDone: true });
+  });
+
+  test.each<[string, (own: Awaited<ReturnType<typeof sent>>) => Promise<unknown>]>([
+    ['something else is due', (own) => own.put('other')],
+    [
+      'as many are planned as the lane sends soon',
+      (own) => own.appendNow(Array.from({ length: 64 }, (_, at) => `m${at}`)),
+    ],
+    ['the lane is held', (own) => own.commands.lane('hold', 'for a test', own.now())],
+    ['the outbox is paused', (own) => redis.hset(own.store.keys.fixed.outbox, 'state', 'paused')],
+    ['the wave is too old', async (own) => own.advance(86_400_000)],
+    ['Redis may have lost data', (own) => redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another')],
+  ])('waits if %s', async (_, begin) => {
+    const own = await sent();
+    await begin(own);
+    expect(await own.appendNow(['a'])).toMatchObject({ isDone: false });
+    expect(await redis.hexists(own.store.bucketKey('a'), 'a')).toBe(0);
+  });
+
+  test('lapses after its time and `late`, and can be cancelled until it is claimed', async () => {
+    const own = await sent();
+    expect(await own.appendNow(['a', 'b'])).toMatchObject({ isDone: true });
+    expect(await own.cancel('a')).toBe('cancelled');
+    own.advance(LATE_MS);
+    expect(await own.claim()).toEqual([]);
+    expect(await own.tendDue()).toMatchObject({ lapsed: 1 });
+    expect(await own.counts()).toMatchObject({ total: 3, sum: 3 });
+    const [wave = ''] = await own.waves();
+    expect(await own.letters(wave)).toEqual(['deliveredToNetwork', 'cancelled', 'lapsed']);
+  });
+
+  test('is claimed only when Redis can no longer lose it', async () => {
+    const own = await sent();
+    await redis.hset(own.keys.lane(own.laneId, 'lane'), 'mayLoseMs', 2_000);
+    own.advance(1_000);
+    expect(await own.appendNow(['a'])).toMatchObject({ isDone: true });
+    const [wave = ''] = await own.waves();
+    const state = await own.state(wave);
+    expect(state).toMatchObject({
+      ranges: expect.arrayContaining([[1, own.now() + LATE_MS, own.now()]]),
+    });
+  });
+});

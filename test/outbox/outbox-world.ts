@@ -11,7 +11,7 @@ const version = fc.option(fc.integer({ min: 0, max: 3 }), { nil: null });
 const inMs = fc.constantFrom(undefined, -2_000, 1_000, 3_000, 20_000);
 const result = fc.constantFrom('accepted' as const, 'released' as const, 'unknown' as const);
 const steps = {
-  put: fc.record({ kind: fc.constant('put' as const), id, version, inMs }),
+  put: fc.record({ kind: fc.constant('put' as const), id, version, inMs, isAtOnce: fc.boolean() }),
   cancel: fc.record({ kind: fc.constant('cancel' as const), id, version }),
   tend: fc.record({ kind: fc.constant('tend' as const) }),
   race: fc.record({ kind: fc.constant('race' as const), isCancel: fc.boolean(), id, version, inMs }),
@@ -102,7 +102,8 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
   const put = async (one: Extract<Step, { kind: 'put' | 'race' }>): Promise<void> => {
     puts += 1;
     const more = { version: one.version, values: [`text ${puts}`] };
-    const { outcome } = await own.put(one.id, one.inMs, more);
+    const isAtOnce = one.kind === 'put' && one.isAtOnce && one.inMs === undefined;
+    const { outcome } = isAtOnce ? await own.putNow(one.id, more) : await own.put(one.id, one.inMs, more);
     if (outcome !== 'created' && outcome !== 'updated') return;
     const before = world.versions.get(one.id);
     if (one.version !== null && before !== undefined) expect(one.version).toBeGreaterThanOrEqual(before);

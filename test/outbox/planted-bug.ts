@@ -19,6 +19,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     to: '',
   },
   {
+    name: 'a message that is planned at once replaces one with its id',
+    from: "redis.call('HSETNX', entry_key(at), entry_arg(first + 2 * at - 1), entry_arg(first + 2 * at)) == 0",
+    to: "redis.call('HSET', entry_key(at), entry_arg(first + 2 * at - 1), entry_arg(first + 2 * at)) == -1",
+  },
+  {
     name: 'a claim takes what is cancelled',
     from: 'while WAVE.skips(c, c.cursor) do',
     to: 'while false do',

@@ -337,6 +337,41 @@ describe('pause means pause', () => {
   });
 });
 
+describe('windows', () => {
+  const window: HistoryEvent = {
+    type: 'window',
+    at: 1,
+    campaign: 'c',
+    openings: [
+      { from: 1_000, until: 2_000 },
+      { from: 5_000, until: 6_000 },
+    ],
+  };
+  const found = (...events: readonly HistoryEvent[]): Violation[] =>
+    violationsOf([run(9), campaign, window, ...events]).filter(({ check }) => check === 'windows');
+
+  test('reports sends before the first opening and after a closing, also if the service refused them', () => {
+    const late = send(3_000, ANN, { outcome: 'quotaExceeded' });
+    expect(found(send(999, ANN), send(1_500, BOB), late)).toEqual([
+      {
+        check: 'windows',
+        what: '2 sends of c arrived outside its window, ms after it closed: before the first opening +1000',
+      },
+    ]);
+  });
+
+  test('allows sends that left just before the closing, and polls at any time', () => {
+    expect(found(send(1_000, ANN), send(2_400, BOB), send(5_000, BOB), poll(4_000))).toEqual([]);
+  });
+
+  test('allows a stopped process the one write that it had begun, when it continues', () => {
+    const stop = fault(1_900, { fault: 'SIGSTOP', until: 4_000 });
+    expect(found(stop, send(4_001, ANN))).toEqual([]);
+    expect(found(stop, send(4_001, ANN), send(4_002, BOB))).toHaveLength(1);
+    expect(found(stop, send(4_200, ANN))).toHaveLength(1);
+  });
+});
+
 describe('a history file', () => {
   let folder = '';
   beforeAll(async () => {

@@ -4,6 +4,7 @@ import { conservation } from './checks/conservation.js';
 import { monotonicity } from './checks/monotonicity.js';
 import { pauseMeansPause } from './checks/pause.js';
 import { quota } from './checks/quota.js';
+import { windows } from './checks/windows.js';
 import type { HistoryEvent } from './history.js';
 
 /** The checks of every history. They use nothing but the history. */
@@ -14,6 +15,7 @@ export const CHECKS = {
   monotonicity,
   completeness,
   'pause means pause': pauseMeansPause,
+  windows,
 } as const;
 
 /** A failed check and what is wrong. */

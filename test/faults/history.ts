@@ -27,6 +27,13 @@ const EVENT = z.discriminatedUnion('type', [
     text: z.string(),
     recipients: z.array(z.string()),
   }),
+  /** When a campaign may be sent: its own window, or that of its lane. */
+  z.strictObject({
+    type: z.literal('window'),
+    at,
+    campaign: z.string(),
+    openings: z.array(z.strictObject({ from: z.number(), until: z.number() })),
+  }),
   /** A send or a poll that arrived at the service. */
   z.strictObject({
     type: z.literal('request'),

@@ -28,7 +28,16 @@ const UNCHANGED_FOR_MS = 4_000;
 /** Runs a scenario, waits until its campaigns have settled, and checks the history. */
 export async function runScenario(scenario: Scenario, seed: number, folder: string): Promise<Outcome> {
   const began = performance.now();
-  const { name, workers, seconds, quota = 1, redis = 'safe', profile = 'v1', stoppedClocks = [] } = scenario;
+  const {
+    name,
+    workers,
+    seconds,
+    quota = 1,
+    redis = 'safe',
+    profile = 'v1',
+    stoppedClocks = [],
+    openings,
+  } = scenario;
   const path = join(folder, `${name}-${seed}.ndjson`);
   await mkdir(folder, { recursive: true });
   const world = await startWorld({
@@ -40,6 +49,7 @@ export async function runScenario(scenario: Scenario, seed: number, folder: stri
     redis,
     profile,
     stoppedClocks,
+    openings,
   });
   const { history } = world.recorder;
   try {

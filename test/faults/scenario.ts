@@ -18,6 +18,8 @@ export interface Scenario {
   readonly profile?: 'v1' | 'v3';
   /** The clocks that stand still while a process is stopped, by its place; default none, as with SIGSTOP alone. */
   readonly stoppedClocks?: readonly (readonly ('monotonic' | 'wall' | 'uptime')[])[];
+  /** When the campaigns may be sent: from when until when, in s from their launch, in order. Default: at any time. */
+  readonly openings?: readonly (readonly [from: number, until: number])[];
   /** Whether this machine can run it; default: every machine with a Redis server can. */
   readonly isPossible?: () => Promise<boolean>;
   /** What it needs that `isPossible` did not find: "Linux and root". */

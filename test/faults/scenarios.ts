@@ -6,6 +6,7 @@ import { PARTITION_SCENARIOS } from './scenarios/partition.js';
 import { PROCESS_SCENARIOS } from './scenarios/processes.js';
 import { REDIS_SCENARIOS } from './scenarios/redis.js';
 import { SERVICE_SCENARIOS } from './scenarios/service.js';
+import { WINDOW_SCENARIOS } from './scenarios/windows.js';
 
 /** Every scenario, the longest first. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -13,6 +14,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...[...PROCESS_SCENARIOS].reverse(),
   ...DATA_LOSS_SCENARIOS,
   ...CLUSTER_SCENARIOS,
+  ...WINDOW_SCENARIOS,
   ...NOTIFICATION_SCENARIOS,
   ...REDIS_SCENARIOS,
   ...SERVICE_SCENARIOS,

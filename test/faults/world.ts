@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Opening, readWindow } from '../../src/campaign/window.js';
 import type { Random } from '../../src/clock.js';
 import { IN_FLIGHT } from '../../src/lane/rules.js';
 import { keyNames } from '../../src/redis/keys.js';
@@ -47,6 +48,12 @@ const NOTIFICATIONS = {
   delay: { kind: 'uniform', minMs: 0, maxMs: 2_000 },
 } as const;
 
+/** The windows of the lane `burst` and of the campaign of `smooth`. Their openings are replaced, because hours are longer than a run. */
+const WINDOWS = {
+  smooth: { window: 'Mon-Sun 00:00-12:00', zone: 'Etc/UTC' },
+  burst: { window: 'Mon-Sun 12:00-24:00', zone: 'Etc/UTC' },
+} as const;
+
 /** Preloaded by every process. These are plain JavaScript, because they are not compiled. */
 const PRELOADED = ['block-event-loop', 'suspend-clocks'].map((name) => resolve(`test/faults/${name}.mjs`));
 
@@ -64,6 +71,8 @@ export interface World {
   readonly recorder: Recorder;
   /** The campaign of each lane. */
   readonly campaigns: Readonly<Record<'smooth' | 'burst', string>>;
+  /** When the campaigns may be sent, ms since the epoch; empty: at any time. */
+  readonly openings: readonly Opening[];
   proxiesOf(member: Member): Proxies;
   /** The processes that send. */
   readonly senders: readonly Member[];
@@ -88,11 +97,14 @@ export interface WorldOptions {
   readonly profile?: Scenario['profile'];
   /** See {@link Scenario.stoppedClocks}. */
   readonly stoppedClocks?: Scenario['stoppedClocks'];
+  /** See {@link Scenario.openings}. */
+  readonly openings?: Scenario['openings'];
 }
 
 /** Starts the world and launches a campaign on each lane. */
 export async function startWorld(options: WorldOptions): Promise<World> {
   const { scenario, seed, workers, seconds, quota: share, profile = 'v1', stoppedClocks = [] } = options;
+  const hasWindows = options.openings !== undefined;
   const folder = await mkdtemp(join(tmpdir(), 'volley-faults-'));
   const redis = await startFailingRedis(folder, options.redis);
   const operator = await startTcpProxy(redis.port);
@@ -104,6 +116,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     ...laneCredentials(profile, lane.name).lane,
     hourlyQuota: lane.hourlyQuota * share,
     maxRecipientsPerRequest,
+    ...(hasWindows && lane.name === 'burst' ? WINDOWS.burst : {}),
   }));
   const keyOf = (name: string): string => laneCredentials(profile, name).keyName;
   const quotas = lanes.map(({ name, hourlyQuota: quota }) => ({
@@ -121,6 +134,17 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     await redis.stop();
     await rm(folder, { recursive: true, force: true });
   };
+  const setOpenings = async (openings: readonly Opening[]): Promise<void> => {
+    for (const { name } of LANES) {
+      const read = readWindow(WINDOWS[name], Date.now());
+      if (!read.ok) throw new Error(read.reason);
+      const now = Date.now();
+      const entry = [now, now, ...openings.flatMap(({ from, until }) => [from, until])];
+      await redis.ask('HSET', keyNames(PREFIX).lane(name, 'windows'), read.rule, JSON.stringify(entry));
+    }
+  };
+  // Closed until the campaigns are launched. A window that is known already is not computed.
+  if (hasWindows) await setOpenings([]);
   const fleet = await startFleet({
     redisUrl: through(operator),
     prefix: PREFIX,
@@ -193,6 +217,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       recipients: numbers,
       message: `Sale on ${name}`,
       lane: name,
+      ...(hasWindows && name === 'smooth' ? WINDOWS.smooth : {}),
     });
     if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
     const { id: campaign } = outcome;
@@ -216,16 +241,25 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   try {
     await fleet.ready();
     const [smooth, burst] = LANES.map(({ perSecond }) => perSecond * seconds * (share < 1 ? 4 * share : 1));
+    const launchAt = Date.now();
+    const openings = (options.openings ?? []).map(([from, until]) => ({
+      from: launchAt + 1_000 * from,
+      until: launchAt + 1_000 * until,
+    }));
+    if (hasWindows) await setOpenings(openings);
     const campaigns = {
       smooth: await launch('smooth', smooth ?? 0),
       burst: await launch('burst', burst ?? 0),
     };
+    for (const campaign of hasWindows ? Object.values(campaigns) : [])
+      history.add({ type: 'window', at: history.clock(), campaign, openings });
     return {
       random: seededRandom(seed),
       redis,
       fleet,
       recorder,
       campaigns,
+      openings,
       proxiesOf(member) {
         const own = proxies.get(member.place);
         if (own === undefined) throw new Error('this process has no proxies');

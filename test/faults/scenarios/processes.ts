@@ -16,7 +16,7 @@ const LATE_SENDS_ARRIVE_MS = 3_000;
 const BLOCKED_MS = 24_000;
 
 /** Matches the reply of a claim script that returned a batch: only a claim contains a call number. */
-const CLAIMED = /"call":\d/;
+export const CLAIMED = /"call":\d/;
 
 const kill: Scenario = {
   name: 'kill',
@@ -210,7 +210,7 @@ async function ordered(
 }
 
 /** Sends the signal to the first process that triggers the trap, and resolves with that process. */
-async function caught(
+export async function caught(
   { senders, proxiesOf }: World,
   trap: (member: Member, action: () => Promise<void>) => Promise<void>,
   by: NodeJS.Signals = 'SIGSTOP',
@@ -233,7 +233,7 @@ async function caught(
 }
 
 /** Records a suspended process while `meanwhile` runs, then resumes it. */
-async function stopped(
+export async function stopped(
   { recorder }: World,
   member: Member,
   meanwhile: () => Promise<void>,

@@ -300,7 +300,8 @@ export const laneStatus = z
     campaigns: z
       .object({
         running: count.describe('Running campaigns that still have messages to send'),
-        scheduled: count.describe('Campaigns that start later, or that wait for their window'),
+        waiting: count.describe('Running campaigns that wait until their window opens'),
+        scheduled: count.describe('Campaigns that start later'),
       })
       .readonly(),
     awaitingReports: count,

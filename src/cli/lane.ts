@@ -113,6 +113,6 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     ...(window === null ? [] : [`${label('window')}${windowText(window, now)}`]),
     `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(permits === '' ? [] : [`${label('permits')}${permits}`]),
-    `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${lane.throttled === 0 ? 'no 429 response' : counted(lane.throttled, '429 response')} so far`,
+    `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${campaigns.waiting === 0 ? '' : `${grouped(campaigns.waiting)} waiting for their windows, `}${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${lane.throttled === 0 ? 'no 429 response' : counted(lane.throttled, '429 response')} so far`,
   ];
 }

@@ -7,6 +7,7 @@
         polls      hash: claim number -> poll in flight
         running    sorted set: campaign -> virtual start
         scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
+        states     hash: campaign -> its state, JSON
         unpolled   sorted set: request never polled -> when it is due, ms
         polled     sorted set: request polled before -> when it is due, ms
         unknown    hash: claim number -> batch with an unknown outcome
@@ -21,10 +22,18 @@
 -- @include ./permits.lua
 -- @include ./window.lua
 local STEPS = 12
+local STATES_AT_ONCE = 1000
 
 local lane, now = lane_load(laneKey, time)
 local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now)
-local running, scheduled = redis.call('ZCARD', runningKey), redis.call('ZCARD', scheduledKey)
+local running, scheduled, waiting = redis.call('ZCARD', runningKey), redis.call('ZCARD', scheduledKey), 0
+-- Of the scheduled ones, those that wait for their window. Their text is searched, because decoding thousands would take too long.
+for from = 0, scheduled - 1, STATES_AT_ONCE do
+  local ids = redis.call('ZRANGE', scheduledKey, from, from + STATES_AT_ONCE - 1)
+  for _, raw in ipairs(redis.call('HMGET', statesKey, unpack(ids))) do
+    if raw and raw:find('"opensAt":', 1, true) then waiting = waiting + 1 end
+  end
+end
 local unpolled, polled = redis.call('ZCARD', unpolledKey), redis.call('ZCARD', polledKey)
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
 
@@ -92,7 +101,7 @@ local view = {
   nextPermitAt = limit and used >= limit and (ledger_free_at(windowKey, lane, rules, used - limit + 1) or 0) or 0,
   permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, paused = lane.paused,
   pauseReason = lane.pauseReason, pausedUntil = lane.pausedUntil, graceUntil = lane.graceUntil, unboundedAt = lane.unboundedAt, throttled = lane.throttled, epoch = lane.epoch,
-  maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled, awaiting = unpolled + polled,
+  maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled - waiting, waiting = waiting, awaiting = unpolled + polled,
   unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
   sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, losses = lane.losses,
   pollDueAt = dueAt or 0, closedMs = lane_closed_for(lane), failures = failures,

@@ -24,6 +24,7 @@ const record = z.object({
   maxRecipients: z.number(),
   running: z.number(),
   scheduled: z.number(),
+  waiting: z.number(),
   awaiting: z.number(),
   unknown: z.number(),
   sendAt: z.number(),

@@ -100,6 +100,11 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'Campaigns that have recipients to send to now.',
     'lane',
   );
+  const waiting = gauge(
+    'volley_lane_waiting_campaigns',
+    'Running campaigns that wait until their window opens.',
+    'lane',
+  );
   const campaigns = gauge('volley_campaigns', 'Stored campaigns by state.', 'lane', 'state');
   const recipients = gauge(
     'volley_recipients',
@@ -177,6 +182,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     outboxLapsed.set({ lane }, snapshot.outboxes.lapsed);
     outboxLate.set({ lane }, snapshot.outboxes.lateMs / 1_000);
     running.set({ lane }, status.campaigns.running);
+    waiting.set({ lane }, status.campaigns.waiting);
     for (const [one, count] of Object.entries(snapshot.campaigns)) campaigns.set({ lane, state: one }, count);
     for (const [one, count] of Object.entries(snapshot.recipients))
       recipients.set({ lane, state: one }, count);

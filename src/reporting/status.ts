@@ -118,7 +118,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
     turnFailures: failuresOf(view),
     window,
     throttled: view.throttled,
-    campaigns: { running: view.running, scheduled: view.scheduled },
+    campaigns: { running: view.running, waiting: view.waiting, scheduled: view.scheduled },
     awaitingReports: view.awaiting,
     unknownOutcomes: view.unknown,
     maxRecipients:

@@ -25,7 +25,7 @@ const auto: LaneStatus = {
   turnFailures: [],
   window: null,
   throttled: 2,
-  campaigns: { running: 0, scheduled: 0 },
+  campaigns: { running: 0, waiting: 0, scheduled: 0 },
   awaitingReports: 0,
   unknownOutcomes: 0,
   maxRecipients: 1,

@@ -24,7 +24,7 @@ const lane: LaneStatus = {
   turnFailures: [],
   window: null,
   throttled: 0,
-  campaigns: { running: 0, scheduled: 0 },
+  campaigns: { running: 0, waiting: 0, scheduled: 0 },
   awaitingReports: 0,
   unknownOutcomes: 0,
   maxRecipients: 1,

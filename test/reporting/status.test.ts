@@ -35,6 +35,7 @@ const OPEN: LaneStatusRecord = {
   maxRecipients: 0,
   running: 1,
   scheduled: 0,
+  waiting: 0,
   awaiting: 0,
   unknown: 0,
   sendAt: 0,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { computeWindows } from '../../src/lane/windows.js';
+import { computeWindows, registerWindow } from '../../src/lane/windows.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -36,6 +36,7 @@ test('A campaign leaves the running ones while its window is closed, and returns
   const before = await lane.claim(START);
   expect(before).toMatchObject({ claims: [], why: 'nothing', againInMs: HOUR });
   expect(await lane.places()).toEqual({ running: [], scheduled: ['c', String(START + HOUR)] });
+  expect(await lane.views.look(START)).toMatchObject({ running: 0, waiting: 1, scheduled: 0 });
   expect((await lane.claim(START + HOUR - 1)).claims).toHaveLength(0);
 
   const [first] = (await lane.claim(START + HOUR)).claims;
@@ -158,3 +159,48 @@ test('What may be lost is claimed by placeholders although the window is closed'
   await lane.claim(START + 2 * HOUR);
   expect((await lane.state('c')).counts).toMatchObject({ sending: 5 });
 });
+
+/** Hours and minutes of the local time in Paris, by the time zones of the machine. */
+const paris = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Paris', timeStyle: 'short' });
+const isWithin = (at: number, from: string, until: string): boolean => {
+  const time = paris.format(at);
+  return from < until ? from <= time && time < until : time >= from || time < until;
+};
+
+test.each([
+  ['01:30', '02:30'],
+  ['02:15', '02:45'],
+  ['22:00', '03:00'],
+  ['02:00', '23:00'],
+])(
+  'In both nights in which clocks change, a window from %s to %s sends nothing outside it',
+  async (from, until) => {
+    const rule = `Mon-Sun ${from}-${until}; Europe/Paris`;
+    const lane = await laneWithWindows(`nights-${from}`, {}, { quota: 1_000_000 });
+    for (const night of ['2027-03-27', '2027-10-30']) {
+      const evening = Date.parse(`${night}T18:00Z`);
+      await redis.del(lane.key('windows'));
+      await registerWindow(lane.store, rule, evening);
+      const campaign = `c-${night}`;
+      await lane.campaign(campaign, 1_000, { window: rule });
+      for (let at = evening; at < evening + 14 * HOUR; at += HOUR / 12) {
+        const { claims } = await lane.claim(at);
+        expect({ night, at: paris.format(at), claims: claims.length }).toEqual({
+          night,
+          at: paris.format(at),
+          claims: Number(isWithin(at, from, until)),
+        });
+        // It may leave until the last moment of the window.
+        const within = claims.map(({ leaveWithinMs = 0 }) => at + leaveWithinMs);
+        expect(within.every((last) => isWithin(last, from, until) && !isWithin(last + 1, from, until))).toBe(
+          true,
+        );
+        const settled = claims.map(
+          (claim) => ({ claim, result: 'accepted', letters: 'T', requestId: `r${at}` }) as const,
+        );
+        if (settled.length > 0) await lane.settlements.send(settled, 0, at);
+      }
+      await lane.commands.campaign('cancel', campaign, 'a test', evening + 14 * HOUR);
+    }
+  },
+);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { client } from './hey-api/client.gen.js';
 import {
+  type CampaignRequest,
   cancelCampaign,
   createCampaign,
   followCampaign,
@@ -14,6 +15,10 @@ import {
 
 const { BASE_URL: baseUrl = '', API_KEY: key = '' } = process.env;
 client.setConfig({ baseUrl, auth: key });
+
+const orders = [{ to: '+447700900126', name: 'Ada', reference: 'order-17' }, { to: '+447700900127', name: 'Grace' }];
+const withReferences: CampaignRequest['recipients'] = orders;
+assert.equal(withReferences.length, 2);
 
 const { data: created } = await createCampaign({
   headers: { 'Idempotency-Key': 'hey-api' },

@@ -12,8 +12,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connectVolley } from './volley.js';
 
 const { VOLLEY_URL = 'http://127.0.0.1:8080', VOLLEY_KEY, BOOKINGS_FILE = 'bookings.json' } = process.env;
-if (!VOLLEY_KEY)
-  throw new Error('VOLLEY_KEY is not set: volley keys create --name bookings --scope send,read');
+if (!VOLLEY_KEY) {
+  console.error(
+    'VOLLEY_KEY is not set. To set it: export VOLLEY_KEY=$(npx volley keys create --name bookings --scope send,read)',
+  );
+  process.exit(2);
+}
 
 const volley = connectVolley(VOLLEY_URL, VOLLEY_KEY);
 const changes = JSON.parse(await readFile(new URL('./changes.json', import.meta.url), 'utf8'));

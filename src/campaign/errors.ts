@@ -28,10 +28,15 @@ export class InputErrors extends InputError {
   }
 }
 
+/** One error for all that were found, of which there is at least one. */
+export function inputErrorOf(found: readonly InputError[]): InputError {
+  const [only, ...others] = found;
+  return only !== undefined && others.length === 0 ? only : new InputErrors(found);
+}
+
 /** Throws what was found, if anything was. */
 export function throwInputErrors(found: readonly InputError[]): void {
-  const [only, ...others] = found;
-  if (only !== undefined) throw others.length === 0 ? only : new InputErrors(found);
+  if (found.length > 0) throw inputErrorOf(found);
 }
 
 /** Runs checks that each throw an InputError, and throws what they found together. */
@@ -64,7 +69,7 @@ export class NotAllowedError extends Error {
 }
 
 /** What a message ends with for people to copy, such as a command or a path: a full stop would become part of it. */
-const ENDS_WITH_COPY = /: (?:volley (?:[^.;`"']|"[^"]*"|'[^']*'|\.(?=\S))*|mkdir \S.*|\S*[^\s.!?])$/;
+const ENDS_WITH_COPY = /: (?:volley (?:[^.;`"']|"[^"]*"|'[^']*'|\.(?=\S))*|mkdir \S.*|\S*[./]\S*[^\s.!?])$/;
 
 /**
  * A message as every error shows it: it begins with a capital letter, and if it is a single line, it ends with a full stop. Names in

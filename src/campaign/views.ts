@@ -46,9 +46,9 @@ const turnFailures = z
 /** Why nothing planned is sent, and until when. */
 const block = pause.extend({
   state: z
-    .enum(['paused', 'held', 'stopped', 'failing', 'scheduled', 'waiting'])
+    .enum(['paused', 'recovering', 'held', 'stopped', 'failing', 'scheduled', 'waiting'])
     .describe(
-      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `failing`: sending on the lane fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
+      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `recovering`: the lane, for seconds after Redis may have lost data; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `failing`: sending on the lane fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
     ),
 });
 
@@ -273,9 +273,9 @@ export const laneStatus = z
       .nullable()
       .describe("The child organisation that the lane's account acts for; null for all but resellers"),
     state: z
-      .enum(['open', 'waiting', 'paused', 'probing', 'stopped', 'held'])
+      .enum(['open', 'waiting', 'paused', 'probing', 'recovering', 'stopped', 'held'])
       .describe(
-        '`waiting`: until its window opens; `paused`: resumes by itself; `probing`: one request tests the service; `stopped`: until you fix the cause and resume it; `held`: by an operator, until one resumes it',
+        '`waiting`: until its window opens; `paused`: resumes by itself; `probing`: one request tests the service; `recovering`: for seconds after Redis may have lost data, while workers report again what they sent; `stopped`: until you fix the cause and resume it; `held`: by an operator, until one resumes it',
       ),
     quota: z
       .object({

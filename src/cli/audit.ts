@@ -3,7 +3,7 @@ import type { AuditEntry } from '../campaign/audit.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { columnsOf } from './terminal.js';
-import { moment, oneLine, table } from './text.js';
+import { grouped, moment, oneLine, table } from './text.js';
 
 const PAGE = 1_000;
 
@@ -62,7 +62,9 @@ function withoutAttempts(entries: readonly AuditEntry[]): AuditEntry[] {
 
 function describe({ campaign, details, failed }: AuditEntry): string {
   const parts = Object.entries(details).map(([name, value]) =>
-    name === 'lanes' && value === 'all lanes' ? value : `${name} ${value}`,
+    name === 'lanes' && value === 'all lanes'
+      ? value
+      : `${name} ${typeof value === 'number' ? grouped(value) : value}`,
   );
   return [
     ...(campaign === null ? [] : [campaign]),

@@ -360,6 +360,10 @@ export function checkLane(
       const end = pause === null || pause.until === null ? '' : `, until ${until(pause.until, now)}`;
       return [ok(title, `paused, resumes by itself${why}${end}`), ...others];
     }
+    case 'recovering': {
+      const end = pause === null || pause.until === null ? '' : `, until ${until(pause.until, now)}`;
+      return [ok(title, `recovering${why}${end}`), ...others];
+    }
     case 'held':
       return [warn(title, 'held by an operator', `To resume it: ${resume}`), ...others];
     case 'stopped':

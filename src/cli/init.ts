@@ -4,13 +4,17 @@ import { join } from 'node:path';
 import { systemCode } from '../config/file-problem.js';
 import { readSettings } from '../config/read-settings.js';
 import { ask } from './ask.js';
-import { packageFile } from './command-name.js';
+import { packageFile, pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { fileProblem, PRIVATE } from './output-file.js';
+import { columnsOf } from './terminal.js';
+import { wrapped } from './text.js';
 
 const FILE = '.env';
 const SECRET_BYTES = 32;
+/** What a user types instead of an answer to go back to the question before. */
+const BACK = '<';
 
 /** A setting that most installations need, in the order of the questions. */
 interface Question {
@@ -41,7 +45,7 @@ const QUESTIONS: readonly Question[] = [
   { setting: 'HOURLY_QUOTA', text: 'Requests per hour that it may make (empty: learn it)' },
   { setting: 'SENDER_ADDRESS', text: 'Sender of campaigns that name none (empty: none)' },
   { setting: 'DEFAULT_COUNTRY', text: 'Country of numbers in national format, such as GB (empty: none)' },
-  { setting: 'REDIS_URL', text: 'Address of Redis (empty: `npx volley up` runs one on this machine)' },
+  { setting: 'REDIS_URL', text: 'Address of Redis (empty: `volley up` runs one on this machine)' },
 ];
 
 /** `volley init` */
@@ -52,15 +56,10 @@ export async function init(context: Context, { force = false }: { force?: boolea
       `\`volley init\` asks questions, so it needs a terminal. Without one, copy ${packageFile('.env.example', context.cwd)} to .env and fill it in.`,
     );
   }
-  context.note('Press Enter to leave a setting out. You can change all of them in .env later.');
-  const answers = new Map<string, string>();
-  for (const question of QUESTIONS) {
-    const { setting, onlyWith, onlyWithout } = question;
-    if (onlyWith !== undefined && !answers.has(onlyWith)) continue;
-    if (onlyWithout !== undefined && answers.has(onlyWithout)) continue;
-    const value = await answerTo(context, question);
-    if (value !== '') answers.set(setting, value);
-  }
+  context.note(
+    `Press Enter to leave a setting out. To correct an answer, type ${BACK}: the question before is asked again. You can change all of them in .env later.`,
+  );
+  const answers = await answersTo(context, QUESTIONS);
   if (answers.has('ACCOUNT_USERNAME'))
     answers.set('SECRETS_KEY', randomBytes(SECRET_BYTES).toString('base64'));
   const lines = [...answers].map(([name, value]) => `${name}=${quoted(value)}\n`);
@@ -80,16 +79,34 @@ export async function init(context: Context, { force = false }: { force?: boolea
   };
 }
 
+/** The settings, in the order of their questions. */
+async function answersTo(context: Context, questions: readonly Question[]): Promise<Map<string, string>> {
+  const given: { readonly setting: string; readonly value: string }[] = [];
+  const valueOf = (wanted: string): string => given.find(({ setting }) => setting === wanted)?.value ?? '';
+  const isAsked = ({ setting, onlyWith, onlyWithout }: Question): boolean =>
+    !given.some((answer) => answer.setting === setting) &&
+    (onlyWith === undefined || valueOf(onlyWith) !== '') &&
+    (onlyWithout === undefined || valueOf(onlyWithout) === '');
+  for (let next = questions.find(isAsked); next !== undefined; next = questions.find(isAsked)) {
+    const value = await answerTo(context, next);
+    if (value !== BACK) given.push({ setting: next.setting, value });
+    else if (given.pop() === undefined) context.note('This is the first question.');
+  }
+  return new Map(given.filter(({ value }) => value !== '').map(({ setting, value }) => [setting, value]));
+}
+
 async function answerTo(
   context: Context,
   { setting, text, isSecret, isRequired }: Question,
 ): Promise<string> {
   for (;;) {
-    const value = await ask(context, `${text}: `, {
+    const lines = wrapped(pasteable(`${text}:`), columnsOf(context.stderr));
+    for (const line of lines.slice(0, -1)) context.stderr.write(`${line}\n`);
+    const value = await ask(context, `${lines.at(-1)} `, {
       consequence: 'nothing was written',
       ...(isSecret === undefined ? {} : { isSecret }),
     });
-    if (value === '' && isRequired !== true) return value;
+    if (value === BACK || (value === '' && isRequired !== true)) return value;
     const { problems, invalid } = readSettings({
       environment: { [setting]: value },
       sources: new Map(),

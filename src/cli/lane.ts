@@ -35,7 +35,11 @@ export function resume(context: Context, name: string): Promise<Answer> {
     await volley.resumeLane(name);
     const state = (await volley.lanes()).find((lane) => lane.name === name)?.state ?? 'open';
     const how =
-      state === 'open' ? '' : ' It sends one request first, and the rest when the service accepts that one.';
+      state === 'probing'
+        ? ' It sends one request first, and the rest when the service accepts that one.'
+        : state === 'recovering'
+          ? ' It sends when its workers have reported again what they sent last.'
+          : '';
     return { json: { lane: name, state }, lines: [`Lane ${name} is resumed.${how}`] };
   });
 }
@@ -58,6 +62,7 @@ const INK = {
   waiting: 'cyan',
   paused: 'yellow',
   probing: 'yellow',
+  recovering: 'yellow',
   stopped: 'red',
   held: 'yellow',
 } as const;
@@ -66,6 +71,7 @@ const MEANING = {
   waiting: 'waits for its window',
   paused: 'paused',
   probing: 'probing: one request tests whether the service accepts more',
+  recovering: 'recovering: Redis may have lost data',
   stopped: 'stopped until you fix the reason and resume it',
   held: 'held by an operator',
 } as const;

@@ -9,6 +9,7 @@ import {
   loadLocalConfig,
   secretsOf,
 } from '../config/index.js';
+import { formatDuration } from '../duration.js';
 import { createEvents } from '../events/events.js';
 import { EXIT } from '../exit-codes.js';
 import { connect } from '../redis/connection.js';
@@ -132,7 +133,7 @@ export async function withLocalVolleyOr<Result>(
     return without(loadLocalConfig(loadDotEnv(io.cwd, io.env)), error.message);
   }
   const reason = await whyNoAnswer(setting.config.redisUrl);
-  if (reason !== null) return without(setting.config, `Redis does not answer (${reason}).`);
+  if (reason !== null) return without(setting.config, `Redis does not answer: ${reason}.`);
   return withVolley(io, setting, use);
 }
 
@@ -144,7 +145,7 @@ export async function mustAnswer(url: string, { env, cwd }: Pick<CliIo, 'env' | 
   throw new CliError(
     EXIT.failed,
     'redisDown',
-    `Redis does not answer (${reason}). ${todo} For details: volley doctor`,
+    `Redis does not answer: ${reason}. ${todo} For details: volley doctor`,
   );
 }
 
@@ -166,12 +167,14 @@ export async function whyNoAnswer(url: string): Promise<string | null> {
   const reasons: string[] = [];
   redis.on('error', (error: Error) => reasons.push(error.message));
   try {
-    await within(REDIS_ANSWERS_WITHIN_MS, redis.ping(), { late: 'no answer' });
+    await within(REDIS_ANSWERS_WITHIN_MS, redis.ping(), {
+      late: `no reply within ${formatDuration(REDIS_ANSWERS_WITHIN_MS)}`,
+    });
     return null;
   } catch (error) {
     const thrown = error instanceof Error ? error.message : String(error);
     if ([...reasons, thrown].some((reason) => NOT_REDIS.test(reason)))
-      return 'what answers there is not Redis';
+      return 'another program answers at its address';
     return reasons.at(-1) || (CLOSED.test(thrown) ? 'the connection was closed' : thrown);
   } finally {
     redis.disconnect();

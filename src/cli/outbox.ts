@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import type { BulkResult, OutboxMessageStatus, OutboxStatus, PutResult } from '../campaign/outbox-views.js';
+import { rowProblem } from '../campaign/row-problem.js';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import { formatInZone } from '../campaign/zone.js';
 import { formatDuration } from '../duration.js';
@@ -10,7 +11,7 @@ import { openListFile } from './input.js';
 import { windowText } from './lane.js';
 import { withLocalVolley } from './open.js';
 import { columnsOf } from './terminal.js';
-import { counted, grouped, moment, oneLine, table } from './text.js';
+import { counted, grouped, oneLine, table } from './text.js';
 
 interface CreateOptions {
   message: string;
@@ -27,7 +28,7 @@ interface CreateOptions {
 }
 
 interface PutOptions {
-  set: Readonly<Record<string, string>>;
+  set?: Readonly<Record<string, string>>;
   sendAt?: string;
   messageVersion?: number;
   reference?: string;
@@ -53,14 +54,13 @@ export function create(context: Context, name: string, { late, ...options }: Cre
 export function list(context: Context): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     const outboxes = await volley.outboxes.list();
-    const now = context.clock();
-    const rows = outboxes.map(({ name, lane, state, messages, nextDue }) => [
+    const rows = outboxes.map(({ name, lane, state, zone, messages, nextDue }) => [
       name,
       lane,
       state,
       grouped(messages.waiting),
       grouped(messages.total),
-      nextDue === null ? '' : moment(Date.parse(nextDue), now),
+      nextDue === null ? '' : formatInZone(zone ?? 'UTC', Date.parse(nextDue)),
     ]);
     const heading = ['NAME', 'LANE', 'STATE', 'WAITING', 'TOTAL', 'NEXT DUE'];
     const none =
@@ -93,7 +93,7 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
     ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, now)}`]),
     `  text      ${oneLine(outbox.message)}`,
     `  messages  ${grouped(total)}${nonZero.map(([of, count]) => `, ${grouped(count)} ${of}`).join('')}`,
-    ...(nextDue === null ? [] : [`  next due  ${moment(Date.parse(nextDue), now)}`]),
+    ...(nextDue === null ? [] : [`  next due  ${formatInZone(zone ?? 'UTC', Date.parse(nextDue))}`]),
   ];
 }
 
@@ -168,7 +168,7 @@ export async function importList(
       .slice(0, INVALID_SHOWN)
       .map(
         ({ line, member, reason }) =>
-          `  line ${line}${member === null ? '' : `, column "${oneLine(member)}"`}: ${oneLine(reason ?? '')}`,
+          `  ${rowProblem(line, member === null ? null : oneLine(member), oneLine(reason ?? ''))}`,
       );
     const more = (counts.invalid ?? 0) - listed.length;
     return {

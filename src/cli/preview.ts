@@ -1,3 +1,4 @@
+import { rowProblem } from '../campaign/row-problem.js';
 import type { InvalidCause, InvalidGroup, InvalidRow, PlannedCost, Preview } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
 import { EXIT } from '../exit-codes.js';
@@ -350,8 +351,8 @@ export function renderInvalid({
   return [
     ...uniform.map(({ text }) => text),
     ...rows.map(({ line, column, reason }) => {
-      const where = column === null ? '' : `, column ${JSON.stringify(oneLine(column))}`;
-      return `  line ${line}${where}: ${withOptions(oneLine(reason))}`;
+      const at = column === null ? null : oneLine(column);
+      return `  ${rowProblem(line, at, withOptions(oneLine(reason)))}`;
     }),
     ...(invalid > shown ? [`  … and ${grouped(invalid - shown)} more`] : []),
   ];

@@ -97,7 +97,7 @@ export function summaryText({
   const twice =
     duplicates === 0
       ? 'No number got the same text twice.'
-      : `${counted(duplicates, 'number')} got the same text more than once, as after \`volley send --again\` or \`volley resolve --resend\`.`;
+      : `${counted(duplicates, 'number')} got the same text more than once, as after \`volley send --again\`, another run of a schedule, or \`volley resolve --resend\`.`;
   return `${accepted}, and ${refused}. ${twice}`;
 }
 

@@ -20,7 +20,7 @@ import { counted, grouped, moment, oneLine, table } from './text.js';
 interface RequestOptions {
   from?: string;
   to?: string;
-  set: Readonly<Record<string, string>>;
+  set?: Readonly<Record<string, string>>;
   globalMobile?: true | readonly string[];
   key?: string;
   again?: boolean;
@@ -81,7 +81,7 @@ const HEADING = ['id', 'lane', 'state', 'days', 'created', 'note'];
 export async function download(
   context: Context,
   typed: string,
-  options: FileOptions & { set: Readonly<Record<string, string>> },
+  options: FileOptions & { set?: Readonly<Record<string, string>> },
 ): Promise<Answer | undefined> {
   const write = await writerFor(context, options);
   return withRecords(context, async ({ records }, signal) => {

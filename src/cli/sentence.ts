@@ -95,6 +95,8 @@ function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string 
       const todo = reason.includes(resume) ? '' : `. Fix the cause, then: ${resume}`;
       return `Lane ${lane} is stopped: ${reason}${todo}`;
     }
+    case 'recovering':
+      return `Lane ${lane} is recovering: ${reason}.`;
     default:
       return `Lane ${lane} is paused: ${reason}.`;
   }

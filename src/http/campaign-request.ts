@@ -13,7 +13,7 @@ import { abortOnClose, onClose } from './connections.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidMember, invalidParts, Problem, type ProblemItem } from './problem.js';
-import type { HttpOptions } from './routes.js';
+import { ANY_VALUES, type HttpOptions } from './routes.js';
 import { readUpload } from './upload.js';
 import { MAX_MEMBERS, plainMessage } from './validation.js';
 
@@ -119,8 +119,9 @@ export const recipient = z
         'Your own name for the message, such as the number of an order, of at most 128 bytes. The report and the results return it.',
       ),
   })
-  .catchall(value.describe('The value for the placeholder with this name. null means no value.'))
+  .catchall(value)
   .meta({
+    ...ANY_VALUES,
     description:
       'A number and the values for the placeholders: `{ "to": "+447700900123", "name": "Ada", "reference": "order-17" }`',
     maxProperties: MAX_MEMBERS,

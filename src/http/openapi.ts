@@ -244,13 +244,11 @@ function referenceTo(schema: z.ZodType): OpenAPIV3_1.ReferenceObject {
   return { $ref: `#/components/schemas/${schema.meta()?.id}` };
 }
 
-/** The library adds a second version of each named schema for requests (`…Input`), of which most are unused. */
+/** The library adds a second version of each named schema for requests (`…Input`). Of most, one is unused. */
 function withoutUnusedSchemas(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
   const text = JSON.stringify(document);
   const all = Object.entries(document.components?.schemas ?? {});
-  const used = all.filter(
-    ([name]) => !name.endsWith('Input') || text.includes(`"#/components/schemas/${name}"`),
-  );
+  const used = all.filter(([name]) => text.includes(`"#/components/schemas/${name}"`));
   const left = { ...document, components: { ...document.components, schemas: Object.fromEntries(used) } };
   // What only unused schemas refer to is unused, too.
   return used.length === all.length ? left : withoutUnusedSchemas(left);

@@ -1,15 +1,17 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { NotFoundError } from '../campaign/errors.js';
+import { type InputError, NotFoundError } from '../campaign/errors.js';
 import { bulkResult, outboxMessage, outboxStatus, putResult } from '../campaign/outbox-views.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
+import type { OutboxMessage } from '../outbox/check-message.js';
 import type { Outbox } from '../volley.js';
 import { actorOf, allowsLane, apiKeyOf, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
 import { country } from './campaign-request.js';
-import { Problem } from './problem.js';
-import { CONTROL, jsonResponse, problemResponses, type Routes, withZod } from './routes.js';
+import { inputItems, schemaItems } from './error-to-problem.js';
+import { invalidParts, Problem } from './problem.js';
+import { ANY_VALUES, CONTROL, jsonResponse, problemResponses, type Routes, withZod } from './routes.js';
 
 const name = z.string().min(1).max(64);
 const text = z.string().trim().min(1).max(200);
@@ -59,7 +61,7 @@ const outboxInput = z
     priority: z.enum(['high', 'normal']).optional(),
     country,
   })
-  .meta({ id: 'OutboxInput' });
+  .meta({ id: 'Outbox' });
 
 const messageInput = z
   .looseObject({
@@ -77,7 +79,7 @@ const messageInput = z
     reference: z.string().max(128).nullable().optional().describe('Returned with the status'),
   })
   .catchall(value)
-  .meta({ id: 'MessageInput' });
+  .meta({ id: 'Message', ...ANY_VALUES });
 
 const state = z.object({ name: z.string(), state: z.string() });
 const ndjson = {
@@ -195,6 +197,8 @@ export const outboxes: Routes = (app, { volley, config }) => {
     '/outboxes/:name/messages/:id',
     {
       config: { scope: 'send' },
+      // Reported together with what only the outbox can check.
+      attachValidation: true,
       schema: {
         operationId: 'putMessage',
         summary: 'Store or change a message',
@@ -211,7 +215,11 @@ export const outboxes: Routes = (app, { volley, config }) => {
     },
     async (request) => {
       const { id, name: wanted } = request.params;
+      const { validationError: invalid } = request;
+      if (invalid !== undefined && invalid.validationContext !== 'body') throw invalid;
       const outbox = await requireOutbox(request, wanted);
+      if (invalid !== undefined)
+        throw await allProblems(invalid, request.body, (message) => outbox.problems({ ...message, id }));
       const { to, sendAt, version: own, reference, ...values } = request.body;
       const result = await outbox.put({
         ...(values as Record<string, string>),
@@ -352,6 +360,24 @@ export const outboxes: Routes = (app, { volley, config }) => {
     );
   });
 };
+
+/** The members of a message that do not match the schema, and what is wrong with the others. */
+async function allProblems(
+  error: Error,
+  body: unknown,
+  problemsOf: (
+    message: Omit<OutboxMessage, 'id'> & { readonly to: string },
+  ) => Promise<readonly InputError[]>,
+): Promise<Error> {
+  if (!(error instanceof z.ZodError)) return error;
+  const items = schemaItems(error);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return invalidParts(items);
+  const faulty = new Set(items.map(({ pointer }) => pointer.split('/')[1]));
+  const others = Object.entries(body).filter(([member]) => !faulty.has(member));
+  const found = await problemsOf({ to: '', ...Object.fromEntries(others) });
+  const more = found.flatMap(inputItems).filter(({ pointer }) => !faulty.has(pointer.split('/')[1]));
+  return invalidParts([...items, ...more]);
+}
 
 async function* asLines(rows: AsyncIterable<object>): AsyncGenerator<string> {
   for await (const row of rows) yield `${JSON.stringify(row)}\n`;

@@ -46,7 +46,7 @@ const input = z
       ),
     again: z.boolean().optional().describe('Send a new request although there is one with the same key'),
   })
-  .meta({ id: 'RecordsInput' });
+  .meta({ id: 'Records' });
 const listing = z.strictObject({
   lane: z.string().min(1).max(100).optional().describe('Only requests of this lane'),
   state: z.enum(RECORDS_STATES).optional().describe('Only requests in this state'),

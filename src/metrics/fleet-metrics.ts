@@ -7,7 +7,7 @@ import {
   SUBSCRIPTION_STATES,
 } from '../reporting/fleet-snapshot.js';
 
-const LANE_STATES = ['open', 'waiting', 'paused', 'probing', 'stopped', 'held'] as const;
+const LANE_STATES = ['open', 'waiting', 'paused', 'probing', 'recovering', 'stopped', 'held'] as const;
 
 const UP = 'volley_fleet_up';
 

@@ -22,16 +22,23 @@ export interface OutboxMessage {
   readonly [value: string]: string | number | null | undefined;
 }
 
-/**
- * A message that can be stored, or the member at fault and why; the reason continues the name of the member, or begins with its value in
- * quotes.
- */
+/** A member at fault and why; the reason continues the name of the member, or begins with its value in quotes. */
+export interface MessageProblem {
+  readonly member: string;
+  readonly reason: string;
+}
+
+/** A message that can be stored, or everything that is wrong with it, at least one problem. */
 export type CheckedMessage =
   | { readonly ok: true; readonly id: string; readonly message: WaitingMessage }
-  | { readonly ok: false; readonly id: string; readonly member: string; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly id: string;
+      readonly problems: readonly [MessageProblem, ...MessageProblem[]];
+    };
 
-/** Why a message cannot be stored, in a sentence. */
-export function sentenceOf({ member, reason }: Extract<CheckedMessage, { ok: false }>): string {
+/** What is wrong with a member, in a sentence. */
+export function sentenceOf({ member, reason }: MessageProblem): string {
   return reason.startsWith('"') ? reason : `\`${member}\` ${reason}`;
 }
 
@@ -122,30 +129,34 @@ export function messageChecker(
 
   return (message, now) => {
     const id = String(message.id ?? '');
-    const refuse = (member: string, reason: string): CheckedMessage => ({ ok: false, id, member, reason });
-    const idReason = idProblem(id);
-    if (idReason !== null) return refuse('id', idReason);
+    const problems: MessageProblem[] = [];
+    const refuse = (member: string, reason: string | null): void => {
+      if (reason !== null) problems.push({ member, reason });
+    };
+    refuse('id', idProblem(id));
     const read = readNumber(textOf(message, 'to'));
     // The country of an outbox never changes, so a message cannot set it.
-    if (!read.ok) return refuse('to', read.reason.replace(/, or set `country`$/, ''));
+    if (!read.ok) refuse('to', read.reason.replace(/, or set `country`$/, ''));
     const version = readVersion(message.version);
-    if (version === undefined) return refuse('version', VERSION_REASON);
+    if (version === undefined) refuse('version', VERSION_REASON);
     const reference = textOf(message, 'reference');
-    if (Buffer.byteLength(reference) > MAX_REFERENCE_BYTES)
-      return refuse(
-        'reference',
-        `has ${Buffer.byteLength(reference)} bytes; the maximum is ${MAX_REFERENCE_BYTES}`,
-      );
+    const referenceBytes = Buffer.byteLength(reference);
+    if (referenceBytes > MAX_REFERENCE_BYTES)
+      refuse('reference', `has ${referenceBytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`);
     const values = settings.placeholders.map((name) => textOf(message, name));
-    const missing = template.missing(values);
-    if (missing !== null) return refuse(missing, `is missing, but the message uses {{${missing}}}`);
-    const lone = settings.placeholders.find((_, at) => LONE_SURROGATE.test(values[at] ?? ''));
-    if (lone !== undefined) return refuse(lone, LONE_SURROGATE_REASON);
-    const length = template.length(values);
+    const missing = settings.placeholders.filter((_, at) => values[at]?.trim() === '');
+    for (const name of missing) refuse(name, `is missing, but the message uses {{${name}}}`);
+    for (const [at, name] of settings.placeholders.entries())
+      if (LONE_SURROGATE.test(values[at] ?? '')) refuse(name, LONE_SURROGATE_REASON);
+    const length = missing.length > 0 ? 0 : template.length(values);
     if (length > MAX_TEXT_LENGTH)
-      return refuse('to', `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`);
+      refuse('to', `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`);
     const due = dueOf(message, now);
-    if (typeof due !== 'number') return refuse(due[0], due[1]);
+    if (typeof due !== 'number' && !problems.some(({ member }) => member === due[0])) refuse(due[0], due[1]);
+    const [first, ...others] = problems;
+    if (first !== undefined) return { ok: false, id, problems: [first, ...others] };
+    if (!read.ok || version === undefined || typeof due !== 'number')
+      throw new Error('a member that is not valid has no problem');
     return {
       ok: true,
       id,

@@ -22,6 +22,7 @@ export function lateOutboxes(load: () => Promise<Opened>): Opened {
       };
       return {
         put: async (message) => (await opened()).put(message),
+        problems: async (message) => (await opened()).problems(message),
         async *putAll(messages) {
           yield* (await opened()).putAll(messages);
         },

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { describeActor } from '../campaign/actor.js';
 import type { Operator } from '../campaign/audit.js';
-import { InputError, NotFoundError } from '../campaign/errors.js';
+import { InputError, inputErrorOf, NotFoundError } from '../campaign/errors.js';
 import type {
   BulkResult,
   CancelResult,
@@ -15,7 +15,14 @@ import { markDue } from '../lane/due.js';
 import { wakeLane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import { loadScript } from '../redis/script.js';
-import { idProblem, type OutboxMessage, readVersion, sentenceOf, VERSION_REASON } from './check-message.js';
+import {
+  idProblem,
+  type MessageProblem,
+  type OutboxMessage,
+  readVersion,
+  sentenceOf,
+  VERSION_REASON,
+} from './check-message.js';
 import { RecoveringError } from './errors.js';
 import { type Entry, noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import { outboxKeys } from './outbox-keys.js';
@@ -28,10 +35,12 @@ import { sliceOf } from './wave.js';
 /** An outbox: messages that are sent over time, each under an id of yours. */
 export interface Outbox {
   /**
-   * Stores a message, or changes it while it is waiting. Rejects with an `InputError` that names the member if it is invalid, or if the
-   * outbox is closed. Repeating it changes nothing.
+   * Stores a message, or changes it while it is waiting. Rejects with an `InputError` that names the member if it is invalid, with
+   * `InputErrors` if several are, and if the outbox is closed. Repeating it changes nothing.
    */
   put(message: OutboxMessage): Promise<PutResult>;
+  /** Everything that is wrong with a message, as {@link Outbox.put} would report it; empty if nothing is. Stores nothing. */
+  problems(message: OutboxMessage): Promise<readonly InputError[]>;
   /**
    * Stores many messages, and yields a result for each, in their order. An invalid message is a result, and so is an id that occurs
    * again with another content: `invalid`.
@@ -73,6 +82,9 @@ const iso = (second: number | null): string | null =>
 interface Line extends Entry {
   readonly line: number;
 }
+
+const errorsOf = (problems: readonly MessageProblem[]): InputError[] =>
+  problems.map((problem) => new InputError(sentenceOf(problem), { field: problem.member }));
 
 async function* numbered(
   messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>,
@@ -174,8 +186,10 @@ export function operatedOutbox(
       }
       const checked = check(own.message, clock());
       if (!checked.ok) {
-        const member = checked.member === 'to' ? (own.toColumn ?? 'to') : checked.member;
-        invalidLines.push(invalid(checked.id, line, member, checked.reason));
+        const [{ member, reason }] = checked.problems;
+        invalidLines.push(
+          invalid(checked.id, line, member === 'to' ? (own.toColumn ?? 'to') : member, reason),
+        );
         return;
       }
       const { id, message } = checked;
@@ -239,8 +253,14 @@ export function operatedOutbox(
     async put(input) {
       const { check, storeOne } = await open();
       const checked = check(input, clock());
-      if (!checked.ok) throw new InputError(sentenceOf(checked), { field: checked.member });
+      if (!checked.ok) throw inputErrorOf(errorsOf(checked.problems));
       return resultOf(checked.id, checked.message, await storeOne(checked));
+    },
+
+    async problems(input) {
+      const { check } = await open();
+      const checked = check(input, clock());
+      return checked.ok ? [] : errorsOf(checked.problems);
     },
 
     putAll: (messages) => putLines(numbered(messages)),

@@ -100,7 +100,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
     targetAccount: settings.targetAccountId ?? null,
     // `pause` gives the reason.
     state:
-      state === 'recovering' || (state === 'open' && view.unboundedAt > 0)
+      state === 'open' && view.unboundedAt > 0
         ? 'paused'
         : state === 'open' && window?.opensAt != null
           ? 'waiting'
@@ -189,7 +189,7 @@ function laneBlock(view: LaneStatusRecord): Block {
   if (view.held) return { state: 'held', reason: view.held, until: null };
   if (view.graceUntil > view.now) {
     const reason = 'workers report again what they sent last, in case Redis has lost data';
-    return { state: 'paused', reason, until: iso(view.graceUntil) };
+    return { state: 'recovering', reason, until: iso(view.graceUntil) };
   }
   if (view.unboundedAt > 0) {
     const reason =

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { checkAll, InputError } from '../campaign/errors.js';
+import { rowProblem } from '../campaign/row-problem.js';
 import type { Preview } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
 import type { CampaignInput } from '../import/campaign-input.js';
@@ -182,7 +183,7 @@ function refuseList({ refusal, invalid, rows, problems, repeats, cost }: Preview
   switch (refusal.kind) {
     case 'invalidRows': {
       const [first] = problems;
-      const where = first === undefined ? '' : `; line ${first.line}: ${first.reason}`;
+      const where = first === undefined ? '' : `; ${rowProblem(first.line, first.column, first.reason)}`;
       throw new InputError(
         `${invalid} of ${rows} rows of the list are invalid${where}: fix them, or leave invalid rows out`,
         field,

@@ -4,6 +4,7 @@ import { asSentence } from '../../src/campaign/errors.js';
 test.each([
   ['there is no lane a; the lanes are: b, c', 'There is no lane a; the lanes are: b, c.'],
   ["unknown option '--mesage'", "Unknown option '--mesage'."],
+  ['there is no lane a; the configured lanes are: b', 'There is no lane a; the configured lanes are: b.'],
   ['sender: too long', 'Sender: too long.'],
   ['It is missing', 'It is missing.'],
   ['validFor is too long', 'validFor is too long.'],
@@ -17,6 +18,7 @@ test.each([
 test.each([
   'To see its progress: volley status abc --watch',
   'To create one: volley send examples/spring-sale.csv --message "Hi {{name}}" --wait',
+  'Give another folder: /srv',
   'Give the name of a file: folder/report.csv',
   'Create it first: mkdir -p /srv/a.b',
   'These are invalid:\n  line 2',

@@ -53,6 +53,30 @@ test('volley init never overwrites a file without --force, and Ctrl-C writes not
   expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(before);
 });
 
+test('volley init goes back to the question before, also to that for the API key', async () => {
+  const cwd = folder();
+  const answers = {
+    'Address of the messaging service': ['<', 'https://host.example/smsmessaging/v1'],
+    'API key': ['', 'wrong', 'right-key'],
+    'User name': ['<'],
+    'Requests per hour': ['<', '100'],
+    'Sender of campaigns': [''],
+    'Country of numbers': [''],
+    'Address of Redis': [''],
+  };
+  const { exit, messages } = await onTerminal({ cwd }, answers, 'init');
+  expect(messages).toContain('This is the first question.');
+  expect(exit).toBe(0);
+  expect(loadDotEnv(cwd, {})).toMatchObject({ API_KEY: 'right-key', HOURLY_QUOTA: '100' });
+  expect(loadDotEnv(cwd, {})).not.toHaveProperty('ACCOUNT_USERNAME');
+});
+
+test('volley init breaks its questions into the width of the terminal', async () => {
+  const { messages } = await onTerminal({ cwd: folder(), columns: 50 }, ANSWERS, 'init');
+  const questions = messages.split('\n').filter((line) => line.endsWith(': '));
+  for (const line of questions) expect(line.trimEnd().length).toBeLessThanOrEqual(50);
+});
+
 test('volley init needs a terminal', async () => {
   const { exit, stderr } = await commandLine(folder()).volley('init');
   expect([exit, stderr]).toEqual([2, expect.stringMatching(/needs a terminal.*\.env\.example/)]);

@@ -6,11 +6,19 @@ export const CTRL_C = '\u0003';
 
 /** Runs a command on a terminal. The user answers each question, found by a part of it, with the next of its replies. */
 export async function onTerminal(
-  { cwd, env = {} }: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
+  {
+    cwd,
+    env = {},
+    columns = 80,
+  }: {
+    readonly cwd: string;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly columns?: number;
+  },
   replies: Readonly<Record<string, readonly string[]>>,
   ...args: readonly string[]
 ) {
-  const stream = (): PassThrough => Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 40 });
+  const stream = (): PassThrough => Object.assign(new PassThrough(), { isTTY: true, columns, rows: 40 });
   const [stdin, stdout, stderr] = [stream(), stream(), stream()];
   const left = Object.entries(replies).map(([question, all]) => ({ question, all: [...all] }));
   let messages = '';

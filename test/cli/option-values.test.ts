@@ -69,9 +69,11 @@ describe('The text of a message', () => {
     return `@${path}`;
   };
 
-  test('from a file is the content of the file, to the last byte', () => {
+  test('from a file is the content of the file without one final line break', () => {
     const text = '  Hi {{name}},\r\n\tOÌ <b>&amp;</b> “ok” 🌷 \n\n';
-    expect(messageText(file('exact.txt', text))).toBe(text);
+    expect(messageText(file('exact.txt', text))).toBe(text.slice(0, -1));
+    expect(messageText(file('windows.txt', 'Hi\r\n'))).toBe('Hi');
+    expect(messageText(file('none.txt', 'Hi'))).toBe('Hi');
   });
   test('does not contain the byte order mark of the file', () => {
     expect(messageText(file('bom.txt', '\ufeffHi'))).toBe('Hi');

@@ -58,6 +58,21 @@ test('An outbox is created, filled, shown, and closed', async () => {
       nextDue: '2030-04-30T15:30:00.000Z',
     },
   });
+  const shown = await volley('outbox', 'show', 'dentist');
+  expect(shown.stdout).toContain('next due  2030-04-30T16:30:00+01:00');
+  expect((await volley('outbox', 'list')).stdout).toContain('2030-04-30T16:30:00+01:00');
+  const bad = await volley(
+    'outbox',
+    'put',
+    'dentist',
+    'appt-99',
+    '12',
+    '--send-at',
+    'noon',
+    '--message-version',
+    '1',
+  );
+  expect(bad.stderr).toMatch(/"12" .*noon/s);
   expect((await volley('outbox', 'show', 'dentist')).stdout).toContain('3, 2 waiting, 1 cancelled');
   expect((await volley('outbox', 'show', 'dentist', 'appt-17')).stdout).toContain('Message appt-17, waiting');
   expect((await volley('outbox', 'list')).stdout).toMatch(/dentist +default +open +2 +3/);

@@ -79,8 +79,8 @@ describe('There is no Redis', () => {
   });
 
   test.each([
-    ['HTTP/1.1 400 Bad Request\r\n\r\n', 'what answers there is not Redis'],
-    ['220 mail.example ESMTP\r\n', 'what answers there is not Redis'],
+    ['HTTP/1.1 400 Bad Request\r\n\r\n', 'another program answers at its address'],
+    ['220 mail.example ESMTP\r\n', 'another program answers at its address'],
   ])('is not said if another service answers with %j', async (greeting, reason) => {
     const other = createServer((socket) => socket.on('error', () => {}).write(greeting)).listen(
       0,
@@ -91,7 +91,7 @@ describe('There is no Redis', () => {
     const { port } = other.address() as { port: number };
     const cli = commandLine(cwd, { REDIS_URL: `redis://127.0.0.1:${port}` });
     const { exit, stderr } = await cli.volley('list');
-    expect(stderr).toContain(`Redis does not answer (${reason}). Check that`);
+    expect(stderr).toContain(`Redis does not answer: ${reason}. Check that`);
     expect(exit).toBe(1);
   });
 

@@ -160,6 +160,32 @@ describe('A message', () => {
   });
 });
 
+test('A message with several errors is refused with all of them, also those of the schema', async () => {
+  const path = await outbox();
+  const body = message({
+    to: 'Ada',
+    name: undefined,
+    version: -1,
+    appointment: 'tomorrow',
+    reference: 'é'.repeat(80),
+  });
+  const { status, json } = await call('PUT', `${path}/messages/a`, { body });
+  const { errors } = json as { errors: { pointer: string; message: string }[] };
+  expect(status).toBe(400);
+  expect(errors.map(({ pointer }) => pointer).sort()).toEqual([
+    '/appointment',
+    '/name',
+    '/reference',
+    '/to',
+    '/version',
+  ]);
+  const missing = await call('PUT', `${path}/messages/a`, { body: { version: 1.5 } });
+  expect(missing.json).toMatchObject({ status: 400 });
+  expect((missing.json as typeof json & { errors: unknown[] }).errors).toHaveLength(4);
+  expect((await call('PUT', `${path}/messages/a`, { body: [] })).status).toBe(400);
+  expect((await call('GET', path)).json).toMatchObject({ messages: { total: 0 } });
+});
+
 describe('A list of messages', () => {
   const post = async (path: string, type: string, body: string) => {
     const reply = await fetch(`${origin}${path}/messages`, {

@@ -62,9 +62,9 @@ test.each([
 ])('A message for %s, in a window from 9:00 to 20:00 and up to 2 hours late: %s', (sendAt, expected) => {
   const check = messageChecker(settings, { numberKinds: 'any' }, [settings.window]);
   const checked = check({ id: 'a', to: '+447700900123', sendAt }, Date.parse('2030-04-30T12:00Z'));
-  expect(checked.ok ? 'valid' : checked.member).toBe(expected);
+  expect(checked.ok ? 'valid' : checked.problems[0].member).toBe(expected);
   if (!checked.ok)
-    expect(checked.reason).toMatch(
+    expect(checked.problems[0].reason).toMatch(
       /but the window \(Mon-Sun 09:00-20:00 Europe\/Paris\) opens next at 2030-05-0\dT09:00:00\+02:00/,
     );
 });
@@ -73,5 +73,8 @@ test('A message that is due now is refused if the window opens too late', () => 
   const check = messageChecker(settings, { numberKinds: 'any' }, [settings.window]);
   const message = { id: 'a', to: '+447700900123' };
   expect(check(message, Date.parse('2030-05-01T12:00Z'))).toMatchObject({ ok: true });
-  expect(check(message, Date.parse('2030-05-01T20:00Z'))).toMatchObject({ ok: false, member: 'sendAt' });
+  expect(check(message, Date.parse('2030-05-01T20:00Z'))).toMatchObject({
+    ok: false,
+    problems: [{ member: 'sendAt' }],
+  });
 });

@@ -187,10 +187,10 @@ describe('a lane', () => {
       { state: 'probing', pause: null },
     ],
     [
-      'is paused while it recovers from data loss',
+      'is recovering while workers replay their claims after a loss of data',
       { graceUntil: LATER },
       {
-        state: 'paused',
+        state: 'recovering',
         pause: {
           reason: 'workers report again what they sent last, in case Redis has lost data',
           until: at(LATER),

@@ -74,7 +74,7 @@ export function withCampaignOptions(
   withRequired(
     command,
     '-m, --message <text|@file|->',
-    'the text, with {{column}} placeholders; @file reads it from a file, unchanged; - from standard input; write @@ to start a text with @',
+    'the text, with {{column}} placeholders; @file reads it from a file, without one final line break; - from standard input; write @@ to start a text with @',
     (text) => (text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text)),
   )
     .hook('preAction', async (_parent, called) => {
@@ -159,7 +159,7 @@ export function withCountry(command: Command): Command {
     });
 }
 
-/** The text itself, or for `@file` the content of the file, unchanged except that a byte order mark is removed. */
+/** The text itself, or for `@file` the content of the file without a byte order mark, and without one line break at its end. */
 export function messageText(value: string): string {
   if (value.startsWith('@@')) return value.slice(1);
   if (!value.startsWith('@')) return notEmpty(value);
@@ -173,7 +173,8 @@ export function messageText(value: string): string {
     throw new InvalidArgumentError(`${reason}. To start a text with @, write @@.`);
   }
   try {
-    return notEmpty(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    // Editors end a file with a line break, which is not part of the text.
+    return notEmpty(new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, ''));
   } catch (error) {
     if (error instanceof InvalidArgumentError) throw error;
     throw new InvalidArgumentError(`The file ${JSON.stringify(path)} is not UTF-8. Save it as UTF-8.`);

@@ -37,7 +37,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
       'Creates an outbox. Its settings never change; to change them, create another one and close this one.',
     ),
     '-m, --message <text|@file>',
-    'the text, with {{name}} placeholders for values of the messages; @file reads it from a file',
+    'the text, with {{name}} placeholders for values of the messages; @file reads it from a file, without one final line break',
     messageText,
   )
     .option('-s, --sender <number|name>', 'the sender (default: SENDER_ADDRESS)', filled)
@@ -91,7 +91,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
   named('put', 'store or change a message', 'Stores a message, or changes it while it is waiting.')
     .argument('<id>', 'your id of the message', filled)
     .argument('<number>', 'the number to send to', filled)
-    .option('--set <name=value>', 'a value of the text (repeatable)', setting, {})
+    .option('--set <name=value>', 'a value of the text (repeatable)', setting)
     .option('--send-at <time>', "when it is sent, ISO 8601; without an offset, in the outbox's zone", filled)
     .option(
       '--message-version <number>',
@@ -161,7 +161,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .action(action(context, verbs, 'close'));
 }
 
-function setting(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
+function setting(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('Use a name, an equals sign, and a value, such as name=Ada.');
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };

@@ -76,7 +76,7 @@ export function addRecordsCommands(program: Command, context: Context): void {
     .summary('download the file of a request')
     .description('Downloads the file of a request that is ready, unchanged.')
     .argument('<id>', REQUEST, filled)
-    .option('--set <name=value>', 'a parameter that only the download uses (repeatable)', parameter, {})
+    .option('--set <name=value>', 'a parameter that only the download uses (repeatable)', parameter)
     .addOption(out())
     .option('--force', 'overwrite the file')
     .option('--json', 'print one JSON object; requires --out')
@@ -122,7 +122,7 @@ function withDays(command: Command): Command {
   return command
     .option('--from <day>', 'the first day, such as 2026-01-31', filled)
     .option('--to <day>', 'the last day', filled)
-    .option('--set <name=value>', 'a parameter of the contract (repeatable)', parameter, {})
+    .option('--set <name=value>', 'a parameter of the contract (repeatable)', parameter)
     .option(
       '--global-mobile [numbers]',
       'which numbers are Global Mobile Numbers, whose records begin on 2023-02-01: these, or all of the request',
@@ -143,7 +143,7 @@ function out(): Option {
     .default('-', 'standard output');
 }
 
-function parameter(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
+function parameter(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, name = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   if (name === '')
     throw new InvalidArgumentError('Use a name, an equals sign, and a value, such as product=IBN.');

@@ -34,10 +34,10 @@ interface KnownWave {
 }
 
 /** When the lane could not take a message at once, the next ones are stored as waiting for this long without another attempt. */
-const PATIENCE_MS = 1_000;
+const PATIENCE_MS = 100;
 
 /**
- * Plans messages that are due now at once, with a third of the commands that storing and harvesting them takes. It does nothing if the
+ * Plans messages that are due now at once, with a quarter of the commands that storing and harvesting them takes. It does nothing if the
  * outbox has no wave, something else is due, the lane may not send now, or an id is known: then the caller stores them as waiting.
  */
 export function nowAppender(

@@ -178,5 +178,5 @@ function templateOf(text: string, parts: readonly Part[], columns: readonly stri
 
 function refuse(text: string, at: number, problem: string): TemplateOutcome {
   const character = [...text.slice(0, at)].length + 1;
-  return { ok: false, reason: `The message has, at character ${character}, ${problem}.` };
+  return { ok: false, reason: `At character ${character}, the message has ${problem}.` };
 }

@@ -66,10 +66,12 @@ export function pause(context: Context, typed: string): Promise<Answer> {
 /** `volley resume` */
 export function resume(context: Context, typed: string): Promise<Answer> {
   return withCampaign(context, typed, async (volley, id) => {
+    const { state: before } = await volley.status(id);
     await volley.resume(id);
     const { state } = await volley.status(id);
     await noteIfNoWorkers(context, volley);
-    return { json: { id, state }, lines: [`Campaign ${id} is resumed. It is ${state}.`] };
+    const done = before === 'paused' ? 'is resumed' : 'was not paused';
+    return { json: { id, state }, lines: [`Campaign ${id} ${done}. It is ${state}.`] };
   });
 }
 

@@ -39,6 +39,12 @@ export function inOurWords(text: string): string {
     .replace(/^error: /, '')
     .replace(/\n\((Did you mean .*)\)$/s, '. $1')
     .replace(
+      /^option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*?)' is invalid\. /s,
+      "the value '$2' of $1 is not valid. ",
+    )
+    .replace(/^required option '(?:-\w, )?(--[^']+)' not specified/, 'the option $1 is missing')
+    .replace(/^missing required argument '(.*?)'/, 'the argument <$1> is missing')
+    .replace(
       /^command-argument value '(.*)' is invalid for argument '(.*?)'\. /s,
       "argument '<$2>' is invalid: '$1'. ",
     );

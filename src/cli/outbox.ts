@@ -10,6 +10,7 @@ import type { Answer, Context } from './context.js';
 import { openListFile } from './input.js';
 import { windowText } from './lane.js';
 import { withLocalVolley } from './open.js';
+import { stateLabel } from './progress.js';
 import { columnsOf } from './terminal.js';
 import { counted, grouped, oneLine, table } from './text.js';
 
@@ -92,7 +93,7 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
     `  sends     ${sendAt}${zone === null ? '' : `, ${zone}`}; up to ${formatDuration(lateMs)} late`,
     ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, now)}`]),
     `  text      ${oneLine(outbox.message)}`,
-    `  messages  ${grouped(total)}${nonZero.map(([of, count]) => `, ${grouped(count)} ${of}`).join('')}`,
+    `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,
     ...(nextDue === null ? [] : [`  next due  ${formatInZone(zone ?? 'UTC', Date.parse(nextDue))}`]),
   ];
 }
@@ -102,7 +103,7 @@ function messageLines(
   { zone }: OutboxStatus,
 ): string[] {
   return [
-    `Message ${oneLine(id)}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
+    `Message ${oneLine(id)}, ${stateLabel(state)}${reason === null ? '' : `: ${oneLine(reason)}`}`,
     ...(to === null ? [] : [`  to        ${to}`]),
     ...(sendAt === null ? [] : [`  due       ${formatInZone(zone ?? 'UTC', Date.parse(sendAt))}`]),
     ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),

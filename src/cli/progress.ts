@@ -33,6 +33,11 @@ const SHOWN: Readonly<Record<RecipientState, { label: string; glyph: string; ink
   suppressed: { label: 'suppressed', glyph: '-', ink: 'gray' },
   planned: { label: 'planned', glyph: '░', ink: 'gray' },
 };
+/** What people read for a state of recipients; other names stay as they are. */
+export function stateLabel(state: string): string {
+  return Object.hasOwn(SHOWN, state) ? SHOWN[state as RecipientState].label : state;
+}
+
 const ORDER = Object.keys(SHOWN) as RecipientState[];
 const ALWAYS_SHOWN: readonly RecipientState[] = [
   'deliveredToTerminal',

@@ -50,7 +50,7 @@ export async function send(context: Context, file: string, options: SendOptions)
   const asks = options.yes !== true;
   if (asks && !context.interactive) {
     throw badInput(
-      'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to send without a question, or check first with `volley preview`.',
+      'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to send without a question. To check first, write `preview` in place of `send`.',
     );
   }
   return withLocalVolley(context, async (volley, { config, simulator }) => {

@@ -78,10 +78,10 @@ describe('A missing value', () => {
 describe('A message is refused if it', () => {
   it('uses an unknown column, and the error lists the columns and the likely one', () => {
     expect(refusal('Hi {{nmae}}')).toBe(
-      'The message has, at character 4, {{nmae}}, but the list has no such column. Did you mean {{name}}? The columns are "to", "name", "first name", "City".',
+      'At character 4, the message has {{nmae}}, but the list has no such column. Did you mean {{name}}? The columns are "to", "name", "first name", "City".',
     );
     expect(refusal('{{zip code}}')).toBe(
-      'The message has, at character 1, {{zip code}}, but the list has no such column. The columns are "to", "name", "first name", "City".',
+      'At character 1, the message has {{zip code}}, but the list has no such column. The columns are "to", "name", "first name", "City".',
     );
   });
 
@@ -100,20 +100,20 @@ describe('A message is refused if it', () => {
     ['{{=<% %>=}}', 'a change of delimiters'],
   ])('contains %s: %s', (tag, meaning) => {
     expect(refusal(`😀 ${tag}`)).toBe(
-      `The message has, at character 3, ${meaning}; use only {{name}} placeholders, whose values are never escaped.`,
+      `At character 3, the message has ${meaning}; use only {{name}} placeholders, whose values are never escaped.`,
     );
   });
 
   it('contains half of a surrogate pair', () => {
     expect(refusal('😀 \ud83d!')).toBe(
-      'The message has, at character 3, half of a surrogate pair, which is not a character.',
+      'At character 3, the message has half of a surrogate pair, which is not a character.',
     );
   });
 
   it('contains a placeholder that is not closed, or has no name', () => {
     expect(refusal('Hi {{name}} and {{name')).toBe(
-      'The message has, at character 17, a placeholder that is not closed with }}.',
+      'At character 17, the message has a placeholder that is not closed with }}.',
     );
-    expect(refusal('Hi {{}}')).toBe('The message has, at character 4, a placeholder without a name.');
+    expect(refusal('Hi {{}}')).toBe('At character 4, the message has a placeholder without a name.');
   });
 });

@@ -385,7 +385,7 @@ describe('with a worker', () => {
 test('A command fails at once if Redis does not answer', async () => {
   const nowhere = commandLine(cwd, { REDIS_URL: 'redis://127.0.0.1:1' });
   const { exit, stderr } = await nowhere.volley('list');
-  expect(stderr).toMatch(/Redis does not answer \(.*ECONNREFUSED.*volley doctor/);
+  expect(stderr).toMatch(/Redis does not answer: .*ECONNREFUSED.*volley doctor/);
   expect(exit).toBe(1);
   // The doctor does not refer to itself.
   const { stdout } = await nowhere.volley('doctor');

@@ -29,8 +29,8 @@ test('A key is shown once, listed without its secret, and revoked', async () => 
 });
 
 test.each([
-  [['create', '--scope', 'read'], /--name .* not specified/],
-  [['create', '--name', 'shop'], /--scope .* not specified/],
+  [['create', '--scope', 'read'], /--name .* is missing/],
+  [['create', '--name', 'shop'], /--scope .* is missing/],
   [['create', '--name', ' ', '--scope', 'read'], /--name.*It is empty/],
   [['create', '--name', 'shop', '--scope', 'raed'], /--scope.*Did you mean read\?/],
   [['create', '--name', 'shop', '--scope', ','], /--scope.*It is empty/],

@@ -17,9 +17,7 @@ describe('A time', () => {
   ])('is parsed from %s', (text, iso) => expect(time(text)).toBe(Date.parse(iso)));
 
   test.each(['tomorrow', '2026-05-03', '12:00', '1777723200000', ''])('is not parsed from %j', (text) => {
-    expect(() => time(text)).toThrow(
-      /It is not a valid time\. Use an ISO 8601 time with a time zone, such as 2026-05-03T09:00/,
-    );
+    expect(() => time(text)).toThrow(/Use an ISO 8601 time with a time zone, such as 2026-05-03T09:00/);
   });
 
   test('without a time zone is refused, with both ways to write it', () => {

@@ -73,7 +73,7 @@ test('An outbox is created, filled, shown, and closed', async () => {
     '1',
   );
   expect(bad.stderr).toMatch(/"12" .*noon/s);
-  expect((await volley('outbox', 'show', 'dentist')).stdout).toContain('3, 2 waiting, 1 cancelled');
+  expect((await volley('outbox', 'show', 'dentist')).stdout).toContain('3: 2 waiting, 1 cancelled');
   expect((await volley('outbox', 'show', 'dentist', 'appt-17')).stdout).toContain('Message appt-17, waiting');
   expect((await volley('outbox', 'list')).stdout).toMatch(/dentist +default +open +2 +3/);
   const report = (await volley('outbox', 'report', 'dentist')).stdout.trim().split('\n');
@@ -91,4 +91,13 @@ test.each([
 ])('volley outbox %j exits with 2 and says why', async (args, reason) => {
   const { exit, stderr } = await volley('outbox', ...args);
   expect([exit, stderr]).toEqual([2, expect.stringContaining(reason)]);
+});
+
+test('The bookings of the guide to reminders can be imported into its outbox', async () => {
+  const bookings = fileURLToPath(new URL('../../examples/bookings.csv', import.meta.url));
+  const message = 'Hi {{guest}}, your table at {{restaurant}} is booked for {{when}}.';
+  const rule = ['--send-at', 'visit - 2h', '--zone', 'Europe/London', '--late', '1h'];
+  await volley('outbox', 'create', 'guests', '--message', message, ...rule);
+  const imported = await volley('outbox', 'import', 'guests', bookings, '--id-column', 'booking');
+  expect(imported.stdout).toContain('3 messages: 3 created');
 });

@@ -13,9 +13,7 @@ export function moment(text: string, clock: Clock): number {
     case 'moment':
       return read.at;
     case 'noTime':
-      throw new InvalidArgumentError(
-        `It is not a valid time. Use an ISO 8601 time with a time zone, such as ${tomorrow(clock())}.`,
-      );
+      throw new InvalidArgumentError(`Use an ISO 8601 time with a time zone, such as ${tomorrow(clock())}.`);
     case 'noSuchTime':
       throw new InvalidArgumentError('This day or hour does not exist.');
     case 'noZone': {

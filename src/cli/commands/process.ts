@@ -132,7 +132,7 @@ export function addProcessCommands(program: Command, context: Context): void {
 
   program
     .command('results')
-    .summary('show the latest results of recipients')
+    .summary('show the results of recipients, the oldest first')
     .description(
       'Shows recipients of all campaigns that have become settled or unknown, the oldest first, with your references. Pass the cursor that it prints as --after to continue. A result may be shown again, never lost.',
     )

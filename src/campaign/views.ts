@@ -437,10 +437,12 @@ export const preview = z
     senderName: z.string().nullable(),
     lane: z.string(),
     startsAt: time.nullable().describe('Null: as soon as the campaign is created'),
-    window: z
-      .string()
+    window: sendWindow
       .nullable()
-      .describe('When messages may be sent: `Mon-Sat 09:00-20:00 Europe/Paris`; null: whenever the lane may'),
+      .describe('When messages may be sent, as of the start; null: whenever the lane may'),
+    laneWindow: sendWindow
+      .nullable()
+      .describe('When the lane may send, as of the start; null: at any time. Both windows apply'),
     validForMs: count.nullable().describe('Messages not sent this long after the start lapse; null: never'),
     refusal: refusal.nullable().describe('Why the campaign would be refused; null if it would not'),
     columns: z.array(z.string()).readonly(),

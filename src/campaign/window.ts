@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { nearest } from './nearest.js';
+import type { SendWindow } from './views.js';
 import { isZone, localTime, offsetAt } from './zone.js';
 
 /*
@@ -300,4 +301,16 @@ function commonOpenings(windows: readonly string[], at: number): readonly Openin
     });
   }
   return shared;
+}
+
+/** A window at a time; null if there is none. */
+export function windowNow(rule: string | undefined, now: number): SendWindow | null {
+  if (rule === undefined) return null;
+  const next = nextOpening(rule, now);
+  const isOpen = next !== null && next.from <= now;
+  return {
+    ...windowParts(rule),
+    opensAt: isOpen || next === null ? null : new Date(next.from).toISOString(),
+    closesAt: isOpen ? new Date(next.until).toISOString() : null,
+  };
 }

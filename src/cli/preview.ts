@@ -8,6 +8,7 @@ import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
 import { badInput, interrupted } from './errors.js';
 import { openListFile } from './input.js';
+import { windowText } from './lane.js';
 import { withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
 import { columnsOf, type Ink, type Paint } from './terminal.js';
@@ -205,7 +206,8 @@ export function renderPreview(seen: Preview, look: Look): string[] {
     ...line('sender', senderText(seen)),
     ...line('lane', seen.lane),
     ...line('start', seen.startsAt === null ? 'now' : until(seen.startsAt, now)),
-    ...(seen.window === null ? [] : line('window', seen.window)),
+    ...(seen.window === null ? [] : line('window', windowText(seen.window, now))),
+    ...(seen.laneWindow === null ? [] : line('window', `of the lane: ${windowText(seen.laneWindow, now)}`)),
     ...line('validity', validityText(seen, now)),
     ...line(
       'recipients',

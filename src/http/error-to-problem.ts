@@ -7,7 +7,12 @@ import {
   NotFoundError,
   OtherFormatError,
 } from '../campaign/errors.js';
-import { OutboxClosedError, OutboxExistsError, RecoveringError } from '../outbox/errors.js';
+import {
+  OpensTooLateError,
+  OutboxClosedError,
+  OutboxExistsError,
+  RecoveringError,
+} from '../outbox/errors.js';
 import { isUnavailable } from '../redis/unavailable.js';
 import { invalidParts, Problem, type ProblemItem } from './problem.js';
 import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
@@ -30,6 +35,8 @@ export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonByte
   if (error instanceof RecoveringError) {
     return new Problem('unavailable', error.message, { headers: { 'retry-after': '5' } });
   }
+  if (error instanceof OpensTooLateError)
+    return new Problem('opensTooLate', error.message, { errors: inputItems(error) });
   if (error instanceof InputError) {
     return new Problem('badInput', error.message, { errors: inputItems(error) });
   }

@@ -209,7 +209,7 @@ export const outboxes: Routes = (app, { volley, config }) => {
         body: messageInput,
         response: {
           200: jsonResponse('What was done, and when the message will be sent', putResult),
-          ...problemResponses('notFound', 'sent', 'ended', 'closed'),
+          ...problemResponses('notFound', 'sent', 'ended', 'closed', 'opensTooLate'),
         },
       },
     },

@@ -108,6 +108,11 @@ const KINDS = {
     'The campaign costs more than it may',
     'Its `total` is more than its `maxCost`, both in `currency`. Nothing was sent or stored. Raise `maxCost`, shorten the list or the text, or leave out `maxCost`.',
   ],
+  opensTooLate: [
+    422,
+    'The window opens too late for the message',
+    'The message would lapse before the window of its outbox and that of the lane are open. Nothing was stored. Send it at a time at which they are open, or not much earlier than their next opening.',
+  ],
   conflict: [
     422,
     'The idempotency key belongs to a different campaign',

@@ -153,6 +153,7 @@ async function fillAndCommit(
     signal: input.signal,
     ...whenOf(input),
     window,
+    now: deps.clock(),
     onMemory: input.onMemory,
     onInvalid(row, columns) {
       if (input.skipInvalid === true) input.onInvalid?.(row, columns);
@@ -320,6 +321,7 @@ async function readWithoutStoring(
     signal: input.signal,
     ...whenOf(input),
     window,
+    now: deps.clock(),
     onMemory: input.onMemory,
     onInvalid: input.onInvalid,
   });

@@ -12,7 +12,7 @@ import { costMeter, formatAmount, type PriceList } from '../campaign/price.js';
 import { charactersForcingUcs2, segmentsOf } from '../campaign/segments.js';
 import type { Template } from '../campaign/template.js';
 import type { PlannedCost, Preview, RepeatedRow } from '../campaign/views.js';
-import { describeWindow } from '../campaign/window.js';
+import { windowNow } from '../campaign/window.js';
 import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slices.js';
 import type { CampaignInput, Sender } from './campaign-input.js';
@@ -32,6 +32,8 @@ const MAX_MESSAGES_SEARCHED = 200;
 interface Previewed extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
   /** The rule of its window. */
   readonly window: string | undefined;
+  /** The current time, ms since the epoch. */
+  readonly now: number;
   readonly lane: Pick<Lane, 'name' | 'rules'>;
   readonly sender: Sender;
   /** The country of numbers in national format, if it is known. */
@@ -45,7 +47,7 @@ interface Previewed extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'
 /** Collects the preview of a campaign while its list is read. */
 export function previewBuilder(
   template: Template,
-  { lane, sender, at, validForMs, priority, country, prices, budget, window }: Previewed,
+  { lane, sender, at, validForMs, priority, country, prices, budget, window, now }: Previewed,
 ) {
   const isShared = template.placeholders.length === 0;
   const shared = isShared ? segmentsOf(template.text) : undefined;
@@ -58,6 +60,7 @@ export function previewBuilder(
   const notMobileLines: number[] = [];
   const meter = prices === undefined ? undefined : costMeter(prices);
   const unpricedRows: PlannedCost['unpricedRows'][number][] = [];
+  const startsAt = Math.max(now, at ?? 0);
   let unpriced = 0;
   let [recipients, suppressed, notMobile, ucs2, long] = [0, 0, 0, 0, 0];
 
@@ -154,7 +157,8 @@ export function previewBuilder(
         senderName: sender.name ?? null,
         lane: lane.name,
         startsAt: at === undefined ? null : new Date(at).toISOString(),
-        window: window === undefined ? null : describeWindow(window),
+        window: windowNow(window, startsAt),
+        laneWindow: windowNow(lane.rules.sendWindow, startsAt),
         validForMs: validForMs === undefined ? null : Math.round(validForMs),
         refusal: null,
         columns: list.columns,

@@ -68,6 +68,8 @@ const CURRENT_MS = 1_000;
 export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority' | 'estimate'> {
   /** The rule of the campaign's window. */
   readonly window: string | undefined;
+  /** The current time, ms since the epoch. */
+  readonly now: number;
   /** `outlook`: null if it is not known. */
   readonly lane: Pick<Lane, 'id' | 'name' | 'rules' | 'monotonic'> & {
     outlook(): Promise<LaneOutlook | null>;

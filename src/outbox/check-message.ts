@@ -26,6 +26,8 @@ export interface OutboxMessage {
 export interface MessageProblem {
   readonly member: string;
   readonly reason: string;
+  /** The message is valid, but would lapse before its window opens. */
+  readonly opensTooLate?: true;
 }
 
 /** A message that can be stored, or everything that is wrong with it, at least one problem. */
@@ -65,6 +67,9 @@ export function readVersion(version: OutboxMessage['version']): number | null | 
 /** What is wrong with a version; continues its name. */
 export const VERSION_REASON = `is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
+/** The member at fault and why, and whether only the window is. */
+type Refused = readonly [member: string, reason: string, opensTooLate?: true];
+
 /** Makes the check of an outbox's messages. `windows`: its window and that of its lane. Throws an InputError for an unknown country. */
 export function messageChecker(
   settings: OutboxSettings,
@@ -82,11 +87,7 @@ export function messageChecker(
     Object.hasOwn(message, member) ? String(message[member] ?? '') : '';
 
   /** Why a message lapses before its window opens; undefined if it does not. `due`: its time, if that is not `at`. */
-  const tooLate = (
-    at: number,
-    what: string,
-    due = at,
-  ): readonly [member: string, reason: string] | undefined => {
+  const tooLate = (at: number, what: string, due = at): Refused | undefined => {
     if (windows.length === 0) return undefined;
     const opening = nextCommonOpening(windows, at);
     if (opening !== null && opening.from < due + lateMs) return undefined;
@@ -96,11 +97,12 @@ export function messageChecker(
     return [
       'sendAt',
       `${what}, but the window (${described}) ${when}, and the message may be at most ${formatDuration(lateMs)} late`,
+      true,
     ];
   };
 
   /** When it is due, ms; 0: at once. */
-  const dueOf = (message: OutboxMessage, now: number): number | readonly [member: string, reason: string] => {
+  const dueOf = (message: OutboxMessage, now: number): number | Refused => {
     const own = textOf(message, 'sendAt').trim();
     if (own === '' && rule.kind === 'now') return tooLate(now, 'is not set, so the message is due now') ?? 0;
     const member = own !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
@@ -124,7 +126,7 @@ export function messageChecker(
         `is ${text}, so it would be sent at ${shown()}, more than ${MAX_AHEAD_YEARS} years ahead`,
       ];
     const late = tooLate(Math.max(at, now), `is ${text}`, at);
-    return late === undefined ? at : [member, late[1]];
+    return late === undefined ? at : [member, late[1], true];
   };
 
   return (message, now) => {
@@ -152,7 +154,8 @@ export function messageChecker(
     if (length > MAX_TEXT_LENGTH)
       refuse('to', `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`);
     const due = dueOf(message, now);
-    if (typeof due !== 'number' && !problems.some(({ member }) => member === due[0])) refuse(due[0], due[1]);
+    if (typeof due !== 'number' && !problems.some(({ member }) => member === due[0]))
+      problems.push({ member: due[0], reason: due[1], ...(due[2] === true && { opensTooLate: true }) });
     const [first, ...others] = problems;
     if (first !== undefined) return { ok: false, id, problems: [first, ...others] };
     if (!read.ok || version === undefined || typeof due !== 'number')

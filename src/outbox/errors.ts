@@ -14,3 +14,8 @@ export class OutboxClosedError extends InputError {
 export class RecoveringError extends Error {
   override readonly name = 'RecoveringError';
 }
+
+/** A message is valid, but would lapse before its window opens. */
+export class OpensTooLateError extends InputError {
+  override readonly name = 'OpensTooLateError';
+}

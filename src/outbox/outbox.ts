@@ -23,7 +23,7 @@ import {
   sentenceOf,
   VERSION_REASON,
 } from './check-message.js';
-import { RecoveringError } from './errors.js';
+import { OpensTooLateError, RecoveringError } from './errors.js';
 import { type Entry, noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import { outboxKeys } from './outbox-keys.js';
 import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
@@ -253,7 +253,12 @@ export function operatedOutbox(
     async put(input) {
       const { check, storeOne } = await open();
       const checked = check(input, clock());
-      if (!checked.ok) throw inputErrorOf(errorsOf(checked.problems));
+      if (!checked.ok) {
+        const [first, ...others] = checked.problems;
+        if (first.opensTooLate === true && others.length === 0)
+          throw new OpensTooLateError(sentenceOf(first), { field: first.member });
+        throw inputErrorOf(errorsOf(checked.problems));
+      }
       return resultOf(checked.id, checked.message, await storeOne(checked));
     },
 

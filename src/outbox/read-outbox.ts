@@ -1,12 +1,11 @@
 import { NotFoundError } from '../campaign/errors.js';
 import type { OutboxMessageStatus, OutboxStatus } from '../campaign/outbox-views.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import { nextCommonOpening } from '../campaign/window.js';
+import { nextCommonOpening, windowNow } from '../campaign/window.js';
 import { parseState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import { type OrdinalRecord, recipientReader } from '../reporting/recipient-reader.js';
-import { windowNow } from '../reporting/status.js';
 import { readDue } from './due-lists.js';
 import { outboxKeys } from './outbox-keys.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';

@@ -3,8 +3,8 @@ import { type Estimate, estimate, type LaneOutlook, requestsLeft } from '../camp
 import { describePause } from '../campaign/pause-reason.js';
 import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import type { CampaignCost, CampaignStatus, LaneStatus, SendWindow, TurnFailure } from '../campaign/views.js';
-import { describeWindow, nextCommonOpening, nextOpening, windowParts } from '../campaign/window.js';
+import type { CampaignCost, CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views.js';
+import { describeWindow, nextCommonOpening, nextOpening, windowNow } from '../campaign/window.js';
 import type { CampaignMeta } from '../lane/campaign-meta.js';
 import type { StoredState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
@@ -130,18 +130,6 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
 
 function failuresOf({ failures }: LaneStatusRecord): TurnFailure[] {
   return failures.map(({ kind, since, error }) => ({ kind, since: iso(since), error }));
-}
-
-/** A window at a time; null if there is none. */
-export function windowNow(rule: string | undefined, now: number): SendWindow | null {
-  if (rule === undefined) return null;
-  const next = nextOpening(rule, now);
-  const isOpen = next !== null && next.from <= now;
-  return {
-    ...windowParts(rule),
-    opensAt: isOpen || next === null ? null : iso(next.from),
-    closesAt: isOpen ? iso(next.until) : null,
-  };
 }
 
 /** The first of these windows that is closed, and until when nothing is sent; null if none is. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { checkAll, InputError } from '../campaign/errors.js';
 import { rowProblem } from '../campaign/row-problem.js';
 import type { Preview } from '../campaign/views.js';
+import { isZone } from '../campaign/zone.js';
 import { formatDuration } from '../duration.js';
 import type { CampaignInput } from '../import/campaign-input.js';
 import type { RecipientInput } from '../import/read-objects.js';
@@ -89,6 +90,7 @@ export async function checkInput(
     skipInvalid,
     maxCost: input.maxCost === undefined ? undefined : String(input.maxCost),
   };
+  const withoutWindow = isZone(zone) ? {} : { window: undefined, zone: undefined, except: undefined };
   let found: Awaited<ReturnType<typeof sourceOf>> | undefined;
   await checkAll([
     () => checkId(id),
@@ -98,7 +100,8 @@ export async function checkInput(
     async () => {
       found = await sourceOf(input);
     },
-    () => check({ ...campaign, lane: input.lane, recipients: [] }),
+    // Without the zone, the window cannot be checked.
+    () => check({ ...campaign, ...withoutWindow, lane: input.lane, recipients: [] }),
   ]);
   if (found === undefined) throw new Error('The source of the list was not checked');
   const { source, recipients } = found;

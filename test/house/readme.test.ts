@@ -39,6 +39,11 @@ const documents = [
   'docs/runbook.md',
   'docs/simulator.md',
   'docs/testing.md',
+  'docs/interface.md',
+  'docs/profiles.md',
+  'docs/reminders.md',
+  'docs/schedules.md',
+  'docs/windows.md',
   '.env.example',
 ];
 
@@ -132,6 +137,13 @@ describe('a command that a page for operators prints', () => {
 
 describe.each(documents)('%s', (path) => {
   const text = read(path);
+
+  test('begins each command of a shell with npx, so that it can be pasted', () => {
+    const lines = blocks(text, 'sh').flatMap((block) => block.split('\n'));
+    expect(lines.filter((line) => /^(?:[^#\n]*[\s(])?(?<!npx |run --rm )volley [a-z]/.test(line))).toEqual(
+      [],
+    );
+  });
 
   test('links only to files that exist', () => {
     const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => to);

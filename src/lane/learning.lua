@@ -4,9 +4,10 @@
   The limit N is unknown at first; then it is the number of requests accepted in the window before the first 429. Each later
   429 lowers it. Each window without a 429 that reached it raises it: by 1 %, at least by 1, and by twice as much after each
   such window in a row. `confirmed` is what a window has held without a 429. Requests close to it and beyond it are sent one at a
-  time, so that a limit that is too high costs one 429, not one for each request in flight. A 429 while the window has
-  room means that another client uses the key: a deduction takes that room away. It fades over one window, and an accepted
-  probe halves it.
+  time, so that a limit that is too high costs one 429, not one for each request in flight. Where this is too slow to reach the limit
+  within a window, each such window allows one more at a time, until the next 429: on average, there is still at most one 429 per
+  window. A 429 while the window has room means that another client uses the key: a deduction takes that room away. It fades over one
+  window, and an accepted probe halves it.
 ]]
 -- @include ./policy.lua
 -- @include ./ledger.lua
@@ -44,12 +45,20 @@ end
 local function limit_in_flight(lane, rules, used, own, cap)
   if rules.quota > 0 or lane.learned == 0 then return cap end
   local left = math.max(0, limit_single_from(lane) - (used - own))
-  return math.min(cap, 1 + math.floor(left / POLICY.TAPER) - own)
+  return math.min(cap, 1 + lane.beyond + math.floor(left / POLICY.TAPER) - own)
+end
+
+-- Notes how many requests the window holds, with these in flight.
+local function limit_reaches(lane, rules, inFlight)
+  if rules.quota == 0 then lane.reached = math.max(lane.reached, lane.sends + lane.polls + inFlight) end
 end
 
 -- After a window that reached the learned limit without a 429, the limit may be higher.
 local function limit_raise(lane, rules, now)
   if rules.quota > 0 or lane.learned == 0 or now - lane.learnedAt < rules.window then return end
+  -- There is more to send, but one at a time was too slow to reach the limit.
+  local isHeldBack = now - lane.heldBackAt < rules.window / 10
+  if isHeldBack and lane.reached + 1 < lane.learned then lane.beyond = lane.beyond + 1 end
   lane.confirmed = math.max(lane.confirmed, math.min(lane.learned, lane.reached))
   if lane.reached + 1 >= lane.learned then
     local part = math.min(1, POLICY.RAISE * 2 ^ lane.raises)
@@ -84,6 +93,7 @@ local function limit_throttled(windowKey, lane, rules, others, now)
   if rules.quota == 0 and (lane.learned > 0 or used >= POLICY.ENOUGH_TO_LEARN_FROM) then
     local isFirst = lane.learned == 0
     lane.learned, lane.learnedAt, lane.reached, lane.raises = limit_lowered(lane, used), now, 0, 0
+    lane.beyond, lane.heldBackAt = 0, 0
     lane.confirmed = isFirst and limit_likely(windowKey, lane, rules, used, now) or math.min(lane.confirmed, lane.learned)
     lane.learnedEpoch = lane.epoch + 1
   end

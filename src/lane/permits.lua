@@ -68,7 +68,8 @@ local function permits_now(windowKey, flightKey, lane, rules, now, kind, inFligh
   local limit = limit_now(lane, rules, now)
   if not limit then return cap, nil end
   local used = lane.sends + lane.polls + inFlight.send + inFlight.poll
-  cap = limit_in_flight(lane, rules, used, permits_own(lane, 'send', inFlight) + permits_own(lane, 'poll', inFlight), cap)
+  local own = permits_own(lane, 'send', inFlight) + permits_own(lane, 'poll', inFlight)
+  local few = limit_in_flight(lane, rules, used, own, cap)
   local share = permits_for_polls(lane, rules, now, limit, late)
   local reserved
   if kind == 'send' then
@@ -77,6 +78,8 @@ local function permits_now(windowKey, flightKey, lane, rules, now, kind, inFligh
     reserved = math.max(0, math.min(limit - share, wanted) - lane.sends - inFlight.send)
   end
   local free = limit - used - reserved
+  if few < math.min(free, cap) then lane.heldBackAt = now end
+  cap = few
   if rules.quota == 0 then lane.reached = math.max(lane.reached, used) end
   if free <= 0 then return math.min(free, cap), permits_next_at(windowKey, lane, rules, now, 1 - free, inFlight) end
   if not rules.smooth or kind == 'poll' then return math.min(free, cap), nil end

@@ -20,8 +20,9 @@ local LANE_NUMBERS = {
   -- since when a campaign has waited for a worker to look at the lane, 0 if none does; it counts as closed for as long
   'awaitsFrom',
   -- learning.lua: the learned limit, when and in which epoch it was learned, what a window has held without a 429, the most that
-  -- the window held since, windows without a 429, raises in a row
-  'learned', 'learnedAt', 'learnedEpoch', 'confirmed', 'reached', 'cleanWindows', 'raises', 'deducted', 'deductedAt',
+  -- the window held since, windows without a 429, raises in a row, how many more than one may be in flight beyond `confirmed`,
+  -- and when fewer were in flight for this reason
+  'learned', 'learnedAt', 'learnedEpoch', 'confirmed', 'reached', 'cleanWindows', 'raises', 'beyond', 'heldBackAt', 'deducted', 'deductedAt',
   -- learned from refusals and reports: recipients per request, age at the first poll
   'maxRecipients', 'firstPoll',
   -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing

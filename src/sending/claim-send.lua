@@ -244,6 +244,7 @@ if isForPlaceholders then
   lane.placeholders = taken == take and lane.placeholders - taken or 0
   return claim_end(context, 'more', now, {})
 end
+limit_reaches(lane, rules, inFlight.send + inFlight.poll + taken)
 lane.burstClaims = lane.mayLoseMs > 0 and lane.burstClaims + taken or 0
 if taken == take then
   if take < want then return claim_denied(context, more, claims) end

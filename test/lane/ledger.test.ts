@@ -74,6 +74,21 @@ describe.each(QUOTA_MODELS)('Against a service that counts by %s', (model) => {
   );
 });
 
+test.each(['clock', 'sliding', 'bucket'] as const)(
+  'A quota counted by %s that is raised tenfold is followed within 24 windows where one request at a time is too slow',
+  async (model) => {
+    const chance = seeded(23);
+    const slow = { window: 60_000, timeout: 6_000, margin: 500, backoff: 50, grace: 500 };
+    const lane = laneFixture(redis, prefix, `slow-${model}`, { quota: 0, ...slow });
+    await lane.campaign('c', 10_000);
+    // One at a time, 20 requests fit in a window.
+    const delay = () => 2_900 + Math.floor(chance() * 100);
+    const run = await runVirtually(lane, model, 25, 27, delay, undefined, { to: 250, atWindow: 3 });
+    expect(Math.max(...run.accepted.slice(3))).toBeGreaterThanOrEqual(225);
+    expect(sum(run.throttled.slice(3)) / 24).toBeLessThanOrEqual(1);
+  },
+);
+
 test.each([3_600_000, 60_000])(
   'A request without a response counts from the last moment at which it may have arrived, in a window of %i ms',
   async (window) => {

@@ -98,7 +98,7 @@ describe('Before anything is stored, the command refuses', () => {
     [['Spring sale.csv', ...TIMES, '--zone', 'Europe/Lundon'], /Did you mean Europe\/London\?/],
     [['Spring sale.csv', ...TIMES, '--cron', '0 0 31 2 *'], /is never due/],
     [['Spring sale.csv', ...TIMES, '--cron', '*/5 * * * * *'], /more than once per minute/],
-    [['Spring sale.csv', '--zone', 'UTC', '-m', 'Hi'], /Required option '--cron <expression>'/],
+    [['Spring sale.csv', '--zone', 'UTC', '-m', 'Hi'], /The option --cron <expression> is missing/],
     [['-', ...TIMES], /cannot read standard input/],
     [[...TIMES], /Give the path of a CSV file/],
     [['Spring sale.csv', ...TIMES, '--catch-up', '30s'], /from 1m to 7d/],

@@ -86,6 +86,7 @@ const retireScript = laneScript(import.meta.url, './retire-messages.lua', (reply
   return { lapsed, forgotten };
 });
 const trimScript = laneScript(import.meta.url, './trim-due.lua', (reply) => reply === 1);
+const noteScript = laneScript(import.meta.url, './note-due.lua', (reply) => z.number().parse(reply));
 const scheduleScript = laneScript(import.meta.url, './schedule-outbox.lua', (reply) => reply === 1);
 const sealScript = laneScript(import.meta.url, './seal-wave.lua', (reply) =>
   scriptEvents(z.string().parse(reply)),
@@ -199,6 +200,7 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
   const waiting: DueMessage[] = [];
   const late: { id: string; raw: Buffer }[] = [];
   const over: { id: string; raw: Buffer }[] = [];
+  const early: { id: string; due: number }[] = [];
   for (const [at, id] of ids.entries()) {
     const raw = raws[at] ?? null;
     if (raw === null) continue;
@@ -206,6 +208,8 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
     if (message.kind === 'waiting' && message.due <= second) {
       if (message.due * 1_000 + settings.lateMs <= seen.now) late.push({ id, raw });
       else waiting.push({ id, raw, message });
+    } else if (message.kind === 'waiting') {
+      early.push({ id, due: message.due });
     } else if ((message.kind === 'cancelled' || message.kind === 'lapsed') && message.forgetAt <= second) {
       over.push({ id, raw });
     }
@@ -225,6 +229,14 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
     lapsed += done.lapsed;
     // Some have changed: they are read again.
     if (done.lapsed + done.forgotten < retired.length) return { ...again, lapsed };
+  }
+  // The clock was set back since they were put to be sent at once; or they were moved, and have an entry already.
+  const dueNow = new Set(lists.find(({ key }) => key === store.keys.fixed.dueNow)?.ids);
+  const unnoted = early.filter(({ id }) => dueNow.has(id));
+  if (unnoted.length > 0) {
+    const entryKeys = unnoted.map(({ due }) => store.keys.dueList(due));
+    const entryArgs = unnoted.flatMap(({ id, due }) => [id, due]);
+    await noteScript(lane, {}, entryKeys, { ownKeys: store.keys.fixed, entryArgs });
   }
   waiting.sort((a, b) => a.message.due - b.message.due);
   const wave = growing(tending, seen);

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { startPrivateRedis } from '../../src/redis/private-server.js';
 import { seededRandom } from '../../src/simulator/random.js';
 import { type KillOutcome, killRun } from '../end-to-end/kill-run.js';
+import { outboxKillRun } from '../end-to-end/outbox-kill-run.js';
 import { writeHistory } from './history.js';
 
 /** Redis is killed once per 20 kills of worker processes. */
@@ -50,6 +51,28 @@ export async function runKills(
     await mkdir(dirname(path), { recursive: true });
     await writeHistory(path, outcome.events);
     return print(outcome);
+  } finally {
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** Kills worker processes while an outbox is filled, changed, and sent, prints the result, and returns whether every check passed. */
+export async function runOutboxKills(kills: number, seed: number): Promise<boolean> {
+  const dir = await mkdtemp(join(tmpdir(), 'volley-kill-run-'));
+  const server = await startPrivateRedis({ dir, appendfsync: 'always' });
+  try {
+    const { problems, ...figures } = await outboxKillRun({
+      redisUrl: server.url,
+      prefix: 'outbox-kills',
+      kills,
+      random: seededRandom(seed),
+      onProgress: (line) => console.error(line),
+    });
+    console.log(JSON.stringify(figures));
+    for (const what of problems.slice(0, 10)) console.log(`  ${what}`);
+    console.log(problems.length === 0 ? 'no violations' : `FAILED: ${problems.length} violations`);
+    return problems.length === 0;
   } finally {
     await server.stop();
     await rm(dir, { recursive: true, force: true });

@@ -27,6 +27,7 @@ test('An invalid option is rejected with a one-line message', () => {
     ['--seed', '-1'],
     ['--runs', '0'],
     ['--kills', '1.5'],
+    ['--outbox-kills', '0'],
     ['--profile', 'v2'],
     ['--only', 'sto'],
     ['--only', ','],

@@ -10,6 +10,8 @@ export interface Options {
   readonly concurrency: number;
   /** The number of kills; undefined unless the kill run was requested. */
   readonly kills: number | undefined;
+  /** The number of kills while an outbox is filled and sent; undefined unless that run was requested. */
+  readonly outboxKills: number | undefined;
   /** The profile of the lanes in the kill run. */
   readonly profile: 'v1' | 'v3';
   /** The path of a history to check instead. */
@@ -31,6 +33,7 @@ export function readOptions(args: readonly string[]): Options | string {
         only: { type: 'string' },
         concurrency: { type: 'string' },
         kills: { type: 'string' },
+        'outbox-kills': { type: 'string' },
         profile: { type: 'string' },
         check: { type: 'string' },
       },
@@ -42,6 +45,10 @@ export function readOptions(args: readonly string[]): Options | string {
       seeds: Array.from({ length: runs }, (_, index) => first + index),
       concurrency: wholeNumber('concurrency', values['concurrency'] ?? String(CONCURRENCY), 1),
       kills: values.kills === undefined ? undefined : wholeNumber('kills', values.kills, 1),
+      outboxKills:
+        values['outbox-kills'] === undefined
+          ? undefined
+          : wholeNumber('outbox-kills', values['outbox-kills'], 1),
       profile: profileOf(values.profile),
       check: values.check,
     };

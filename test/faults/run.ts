@@ -7,6 +7,7 @@
  *   npm run -s test:faults -- --runs 20                      run seeds 1 to 20
  *   npm run -s test:faults -- --check FILE                   check a recorded history
  *   npm run -s test:faults -- --kills 1000                   kill processes for about a quarter of an hour
+ *   npm run -s test:faults -- --outbox-kills 100             kill processes while an outbox is filled, changed, and sent
  *   npm run -s test:faults -- --kills 100 --profile v3       the same where the service deduplicates: nothing stays unknown
  */
 import { tmpdir } from 'node:os';
@@ -16,7 +17,7 @@ import { findServer } from '../../src/redis/find-server.js';
 import { violationsOf } from './checker.js';
 import { figuresOf } from './figures.js';
 import { readHistory } from './history.js';
-import { runKills } from './kills.js';
+import { runKills, runOutboxKills } from './kills.js';
 import { type Options, readOptions } from './options.js';
 import { type Outcome, runScenario } from './run-scenario.js';
 
@@ -36,7 +37,14 @@ async function main(): Promise<number> {
       'the fault scenarios start their own Redis, but this machine has no redis-server or valkey-server',
     );
   if (options.kills !== undefined) return kill(options.kills, options.seeds[0] ?? 1, options.profile);
+  if (options.outboxKills !== undefined) return killOutbox(options.outboxKills, options.seeds[0] ?? 1);
   return run(options);
+}
+
+async function killOutbox(kills: number, seed: number): Promise<number> {
+  const isGood = await runOutboxKills(kills, seed);
+  if (!isGood) console.log(`to reproduce: npm run -s test:faults -- --outbox-kills ${kills} --seed ${seed}`);
+  return isGood ? 0 : 1;
 }
 
 async function kill(kills: number, seed: number, profile: Options['profile']): Promise<number> {

@@ -52,6 +52,15 @@ describe('A put', () => {
     expect(await own.claim()).toEqual([]);
   });
 
+  test('to be sent at once is sent although the clock was set back since', async () => {
+    const own = await outbox();
+    await own.put('a');
+    own.advance(-13_000);
+    expect(await own.tend()).toMatchObject({ planned: 0, lapsed: 0 });
+    own.advance(14_000);
+    expect(await own.tendDue()).toMatchObject({ planned: 1 });
+  });
+
   test('is found although other puts learn of more buckets while it splits one', async () => {
     const own = await outbox();
     const other = outboxStore(own.laneStore, own.name);

@@ -82,11 +82,11 @@ export async function init(context: Context, { force = false }: { force?: boolea
 /** The settings, in the order of their questions. */
 async function answersTo(context: Context, questions: readonly Question[]): Promise<Map<string, string>> {
   const given: { readonly setting: string; readonly value: string }[] = [];
-  const valueOf = (wanted: string): string => given.find(({ setting }) => setting === wanted)?.value ?? '';
+  const answerOf = (wanted: string): string => given.find(({ setting }) => setting === wanted)?.value ?? '';
   const isAsked = ({ setting, onlyWith, onlyWithout }: Question): boolean =>
     !given.some((answer) => answer.setting === setting) &&
-    (onlyWith === undefined || valueOf(onlyWith) !== '') &&
-    (onlyWithout === undefined || valueOf(onlyWithout) === '');
+    (onlyWith === undefined || answerOf(onlyWith) !== '') &&
+    (onlyWithout === undefined || answerOf(onlyWithout) === '');
   for (let next = questions.find(isAsked); next !== undefined; next = questions.find(isAsked)) {
     const value = await answerTo(context, next);
     if (value !== BACK) given.push({ setting: next.setting, value });

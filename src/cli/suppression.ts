@@ -1,4 +1,5 @@
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { describeActor } from '../campaign/actor.js';
 import { NotFoundError } from '../campaign/errors.js';
 import type { SuppressionOperation } from '../campaign/suppression.js';
@@ -28,6 +29,11 @@ interface ImportOptions extends ChangeOptions {
 
 /** `volley suppress add` */
 export async function add(context: Context, typed: string[], options: ChangeOptions): Promise<Answer> {
+  const file = typed.find(
+    (one) => !/^[+\d(]/.test(one) && one !== STDIN && existsSync(resolve(context.cwd, one)),
+  );
+  if (file !== undefined)
+    throw badInput(`This is a file: ${file}. To add the numbers in it: volley suppress import ${file}`);
   const numbers = await readNumbers(context, typed);
   return withLocalVolley(context, async (volley) => {
     const { operation, numbers: added } = await volley.suppression.add(numbers, options);

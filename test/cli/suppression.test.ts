@@ -110,3 +110,12 @@ test('The audit trail shows an operation that failed once, with the reason', asy
   expect(renames).toHaveLength(2);
   for (const line of renames) expect(line).toContain('failed: ');
 });
+
+test('A file in place of a number is answered with the command that reads it', async () => {
+  writeFileSync(join(cwd, 'numbers.csv'), '+447700900109\n');
+  const { exit, stderr } = await volley('suppress', 'add', 'numbers.csv');
+  expect(exit).toBe(2);
+  expect(stderr).toContain(
+    'numbers.csv is a file. To add the numbers in it: volley suppress import numbers.csv',
+  );
+});

@@ -39,7 +39,11 @@ if not before then
 end
 local kind, number, versionBefore, wave = message_read(before)
 if version >= 0 and version < versionBefore then return { 'stale', buckets, '' } end
-if kind == 'P' then return { 'harvested', buckets, string.format('%.0f:%.0f:%s', number, versionBefore, wave) } end
+if kind == 'P' then
+  -- Before it is known whether the wave can still cancel it: a put with a version in between comes too late in any case.
+  if version > versionBefore then redis.call('HSET', bucketKey, id, message_as(stone, 'P', number, wave)) end
+  return { 'harvested', buckets, string.format('%.0f:%.0f:%s', number, math.max(version, versionBefore), wave) }
+end
 if kind == 'L' then return { 'lapsed', buckets, '' } end
 if kind == 'W' then
   put(version >= 0 and stone or message_as(before, 'C', forgetAt, ''), true)

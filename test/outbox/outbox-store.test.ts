@@ -346,6 +346,18 @@ describe('A cancel', () => {
     expect(await own.cancel('a', 4)).toBe('stale');
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1 });
   });
+
+  test('of a planned message keeps its version, so that a put with an earlier one comes too late', async () => {
+    const own = await outbox();
+    await own.put('a', undefined, { version: 1 });
+    await own.tend();
+    expect(await own.cancel('a', 3)).toBe('cancelled');
+    expect(await own.put('a', 5_000, { version: 2 })).toMatchObject({ pointer: { ordinal: 0, version: 3 } });
+    expect(await own.cancel('a', 2)).toBe('stale');
+    expect(await own.cancel('a')).toBe('cancelled');
+    expect(await own.put('a', 5_000, { version: 4 })).toMatchObject({ pointer: { ordinal: 0, version: 3 } });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
+  });
 });
 
 describe('A wave', () => {

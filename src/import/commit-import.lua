@@ -60,7 +60,10 @@ if campaign.endedAt == 0 then
     local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs', 'closedMs', 'closedAt', 'awaitsFrom')
     local virtual, lossMs = tonumber(lane[1] or '0'), tonumber(lane[2] or '0')
     local awaitsFrom = tonumber(lane[5] or '0')
-    campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), tonumber(lane[4] or '0'), awaitsFrom, now)
+    -- One recipient has no rate.
+    if campaign.total > 1 then
+      campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), tonumber(lane[4] or '0'), awaitsFrom, now)
+    end
     -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
     campaign.notBefore = lossMs > 0 and now + lossMs or nil
     local opensAt = WINDOW.queue(runningKey, scheduledKey, windowsKey, virtual, id, campaign, now)

@@ -273,7 +273,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'every process probes',
-    from: 100,
+    from: 50,
     invariant: 7,
     why: 'all waiting requests leave at once when a pause ends',
     lua: [

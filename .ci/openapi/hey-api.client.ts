@@ -16,7 +16,10 @@ import {
 const { BASE_URL: baseUrl = '', API_KEY: key = '' } = process.env;
 client.setConfig({ baseUrl, auth: key });
 
-const orders = [{ to: '+447700900126', name: 'Ada', reference: 'order-17' }, { to: '+447700900127', name: 'Grace' }];
+const orders = [
+  { to: '+447700900126', name: 'Ada', reference: 'order-17' },
+  { to: '+447700900127', name: 'Grace' },
+];
 const withReferences: CampaignRequest['recipients'] = orders;
 assert.equal(withReferences.length, 2);
 

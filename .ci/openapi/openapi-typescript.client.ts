@@ -18,10 +18,16 @@ recipients.push({ name: 'Alan' });
 recipients.pop();
 
 // A list in which only some rows have a reference, as a program collects it.
-const orders = [{ to: '+447700900123', name: 'Ada', reference: 'order-17' }, { to: '+447700900124', name: 'Grace' }];
+const orders = [
+  { to: '+447700900123', name: 'Ada', reference: 'order-17' },
+  { to: '+447700900124', name: 'Grace' },
+];
 const withReferences: components['schemas']['CampaignRequest']['recipients'] = orders;
 assert.equal(withReferences.length, 2);
-const messages = [{ to: '+447700900123', name: 'Ada' }, { to: '+447700900124', reference: 'r' }];
+const messages = [
+  { to: '+447700900123', name: 'Ada' },
+  { to: '+447700900124', reference: 'r' },
+];
 const ofOutbox: components['schemas']['MessageInput'][] = messages;
 assert.equal(ofOutbox.length, 2);
 

@@ -71,7 +71,10 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
         ink: 'cyan',
       };
     case 'reports':
-      return { text: 'Everything is sent. Waiting for delivery reports.', ink: 'cyan' };
+      return {
+        text: `${isCutShort(status) ? 'Nothing more' : 'Everything'} is sent. Waiting for delivery reports.`,
+        ink: 'cyan',
+      };
     case null:
       return {
         text: `${status.state === 'cancelled' ? 'Cancelled. Finishing in-flight requests.' : 'Sending.'}${etaOf(status, now)}`,
@@ -80,6 +83,11 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
     default:
       return status.waitingFor satisfies never;
   }
+}
+
+/** Whether some recipients are never sent a message, because the campaign was cancelled or they lapsed. */
+function isCutShort({ recipients: { cancelled, lapsed } }: CampaignStatus): boolean {
+  return cancelled + lapsed > 0;
 }
 
 function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string {

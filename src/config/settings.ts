@@ -61,11 +61,12 @@ export const SECTIONS = {
         A lane with both says what each header carries: "authorization" ("apiKey" or "accessToken") and
         "xAuthorization" ("none" or "accessToken"). A lane of the newer version of the service (docs/profiles.md) has
           "profile": "v3", "client": { "idEnv": "ACME_ID", "secretEnv": "ACME_SECRET", "product": "sms-a2p-marketing" }
-        Optional fields: baseUrl (default: MESSAGING_BASE_URL), hourlyQuota, maxRecipientsPerRequest, pollShare (0 to 0.9, default 0.2), pacing ("burst" or
-        "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after 24h"), and clientCorrelator ("off",
-        "send", or "deduplicates: 24h" if the service remembers correlators for 24 hours). A lane that sends only at certain
-        times has "window": "Mon-Sat 09:00-20:00", "zone": "Europe/Paris", and maybe "except": ["2030-05-01"]. HOURLY_QUOTA and
-        MAX_RECIPIENTS_PER_REQUEST apply to lanes that do not set them.`),
+        Optional fields: baseUrl (default: MESSAGING_BASE_URL), hourlyQuota, maxRecipientsPerRequest, pollShare (0 to
+        0.9, default 0.2), pacing ("burst" or "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after
+        24h"), and clientCorrelator ("off", "send", or "deduplicates: 24h" if the service remembers correlators for 24
+        hours). A lane that sends only at certain times has "window": "Mon-Sat 09:00-20:00", "zone": "Europe/Paris",
+        and maybe "except": ["2030-05-01"]. HOURLY_QUOTA and MAX_RECIPIENTS_PER_REQUEST apply to lanes that do not set
+        them.`),
   },
   Campaigns: {
     SENDER_ADDRESS: z.optional(formats.sender).describe(`

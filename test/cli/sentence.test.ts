@@ -85,6 +85,9 @@ test('Waiting for permits, for reports, and for the start have different sentenc
     'Waiting for permits. Last message between 12:00:09 and 12:00:13 (in 9 to 13 s).',
   );
   expect(sentence({ waitingFor: 'reports' })).toBe('Everything is sent. Waiting for delivery reports.');
+  expect(sentence({ waitingFor: 'reports', state: 'cancelled', recipients: { cancelled: 9 } })).toBe(
+    'Nothing more is sent. Waiting for delivery reports.',
+  );
   expect(sentence({ state: 'scheduled', waitingFor: 'start', launchAt: isoAt(60_000) })).toBe(
     'Starts 12:01:00 (in 1m).',
   );

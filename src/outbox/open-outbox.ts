@@ -19,7 +19,7 @@ export interface OutboxesOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly config: LocalConfig;
-  readonly finder: LaneFinder;
+  readonly finder: Pick<LaneFinder, 'withId' | 'named' | 'nameOf'>;
   readonly wakers: Wakers;
   readonly clock: Clock;
 }

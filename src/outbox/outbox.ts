@@ -69,8 +69,8 @@ export interface Outbox {
 }
 
 const commandScript = loadScript(import.meta.url, './command-outbox.lua', (reply) => {
-  const [state, wave] = z.tuple([z.string(), z.string()]).parse(reply);
-  return { state, wave };
+  const [state, waves] = z.tuple([z.string(), z.array(z.string())]).parse(reply);
+  return { state, waves };
 });
 
 const MESSAGES_AT_ONCE = 1_000;
@@ -231,17 +231,25 @@ export function operatedOutbox(
     const { lane } = await open();
     const own = outboxKeys(keys, lane.id, name).fixed;
     return by.audited({ action: `outbox.${action}`, lane: lane.id, details: { outbox: name } }, async () => {
-      const { state, wave } = await commandScript.run(
+      const { state, waves } = await commandScript.run(
         redis,
-        { outboxes: own.outboxes, outbox: own.outbox },
+        {
+          outboxes: own.outboxes,
+          outbox: own.outbox,
+          waves: own.waves,
+          states: keys.lane(lane.id, 'states'),
+        },
         { name, command: action },
       );
       if (state === 'missing') throw noSuchOutbox(name);
       let inFlight = 0;
-      if (wave !== '' && action !== 'close') {
-        const done = await lane.commands.campaign(action, wave, `paused by ${describeActor(by.actor)}`);
-        lane.emit(done.events);
-        ({ inFlight } = done);
+      if (action !== 'close') {
+        // Also those that get no more messages.
+        for (const wave of waves) {
+          const done = await lane.commands.campaign(action, wave, `paused by ${describeActor(by.actor)}`);
+          lane.emit(done.events);
+          inFlight += done.inFlight;
+        }
       }
       await markDue(lane, [lane.id]);
       if (action !== 'pause') await wakeLane(lane, wakers);

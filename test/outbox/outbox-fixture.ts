@@ -13,7 +13,8 @@ import { recipientReader } from '../../src/reporting/recipient-reader.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
-const createScript = loadScript(
+/** Creates an outbox with these settings. */
+export const createScript = loadScript(
   new URL('../../src/outbox/outboxes.ts', import.meta.url).href,
   './create-outbox.lua',
   (reply) => reply === 1,
@@ -24,7 +25,8 @@ const APPEND = createHash('sha1')
   .update(readLua(new URL('../../src/outbox/append-wave.lua', import.meta.url)))
   .digest('hex');
 
-const NOW: WaitingMessage = {
+/** A message that is due now. */
+export const NOW: WaitingMessage = {
   due: 0,
   version: null,
   number: '+447700900123',

@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { readState } from '../../src/lane/campaigns.js';
+import { tendOutbox } from '../../src/outbox/harvest.js';
+import { outboxOpener } from '../../src/outbox/open-outbox.js';
+import { operatedOutbox } from '../../src/outbox/outbox.js';
+import { outboxKeys } from '../../src/outbox/outbox-keys.js';
 import { outboxStore } from '../../src/outbox/store.js';
 import { replayClaim } from '../../src/recovery/replay-claims.js';
 import { recipientReader } from '../../src/reporting/recipient-reader.js';
 import type { SendClaim } from '../../src/sending/claims.js';
+import { OPERATOR } from '../access/operator.js';
+import { openDefaultLane, START } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
-import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+import { createScript, LATE_MS, NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
 
 const { redis, prefix } = testRedis('outbox-store');
 const outbox = () => outboxFixture(redis, prefix);
@@ -656,4 +664,35 @@ describe('A message that is due now', () => {
       ranges: expect.arrayContaining([[1, own.now() + LATE_MS, own.now()]]),
     });
   });
+});
+
+test('A pause also holds the messages of a wave that gets no more, until the outbox is resumed', async () => {
+  const { lane } = openDefaultLane(redis, `${prefix}-pause`);
+  const { keys, id } = lane;
+  const name = 'dentist';
+  const { outbox: key, waves } = outboxKeys(keys, id, name).fixed;
+  const settings = { message: 'Hi {{name}}', placeholders: ['name'], sender: '12345', sendAt: 'now' };
+  const more = { lateMs: LATE_MS, priority: 'normal', created: START };
+  await createScript.run(redis, { outbox: key }, { settings: JSON.stringify({ ...settings, ...more }) });
+  await redis.hset(key, 'capacity', '1');
+  await redis.hset(keys.outboxes, name, id);
+  for (const message of ['a', 'b']) {
+    await outboxStore(lane, name).put([{ id: message, message: NOW }]);
+    await tendOutbox(lane, name, { random: Math.random, retentionMs: RETENTION_MS });
+  }
+  const states = async () =>
+    (
+      await Promise.all(
+        (await redis.zrange(waves, '0', '-1')).map((wave) => readState(redis, keys, id, wave)),
+      )
+    ).map((state) => state?.state);
+  expect(await states()).toEqual(['running', 'running']);
+  const finder = { withId: async () => lane, named: async () => lane, nameOf: async () => lane.name };
+  const config = loadLocalConfig({ REDIS_URL: 'redis://127.0.0.1' });
+  const options = { redis, keys, config, finder, wakers: { wake: async () => {} }, clock: Date.now };
+  const outbox = operatedOutbox(options, OPERATOR, name, () => outboxOpener(options)(name));
+  await outbox.pause();
+  expect(await states()).toEqual(['paused', 'paused']);
+  await outbox.resume();
+  expect(await states()).toEqual(['running', 'running']);
 });

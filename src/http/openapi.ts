@@ -35,7 +35,7 @@ const HEADERS = {
     example: '0b9e8c1e-5f0c-4a57-9c53-2a7d3c1d9f10',
   },
   Location: {
-    description: 'The address of the campaign',
+    description: 'The address of what was created, or exists already',
     schema: text,
     example: '/v1/campaigns/mwrwtvlrlfo07',
   },
@@ -64,6 +64,9 @@ const HEADERS = {
   },
 } as const satisfies Record<string, OpenAPIV3_1.HeaderObject>;
 
+/** The operations that return the address of what they create. */
+const CREATES: ReadonlySet<string> = new Set(['createCampaign', 'addSchedule', 'createOutbox']);
+
 /** The headers of a response, as references. */
 function headersOf(status: string, hasKey: boolean, { operationId, 'x-etag': hasEtag }: Operation) {
   const names: (keyof typeof HEADERS)[] = ['X-Request-Id'];
@@ -72,7 +75,7 @@ function headersOf(status: string, hasKey: boolean, { operationId, 'x-etag': has
     names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy');
   if (status === '401') names.push('WWW-Authenticate');
   if (status === '429' || status === '503') names.push('Retry-After');
-  if (operationId === 'createCampaign' && (status === '200' || status === '201')) names.push('Location');
+  if (CREATES.has(operationId ?? '') && (status === '200' || status === '201')) names.push('Location');
   if (hasEtag === true && (status === '200' || status === '304')) names.push('ETag');
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -131,7 +131,7 @@ export const outboxes: Routes = (app, { volley, config }) => {
         body: outboxInput,
         response: {
           200: jsonResponse('The existing outbox', outboxStatus),
-          201: jsonResponse('The new outbox', outboxStatus),
+          201: jsonResponse('The new outbox. `Location` is its address.', outboxStatus),
           ...problemResponses('exists', 'notFound'),
         },
       },
@@ -145,7 +145,10 @@ export const outboxes: Routes = (app, { volley, config }) => {
       const { outcome, outbox } = await volley
         .as(actorOf(request))
         .outboxes.create({ ...input, lane, lateMs });
-      return reply.code(outcome === 'created' ? 201 : 200).send(outbox);
+      return reply
+        .code(outcome === 'created' ? 201 : 200)
+        .header('location', `/v1/outboxes/${encodeURIComponent(outbox.name)}`)
+        .send(outbox);
     },
   );
 

@@ -118,8 +118,10 @@ test('Names of headers have their usual spelling, and the earlier name of an add
 });
 
 test('The document describes headers, examples, tags, and the items of streams', () => {
-  const created = document.paths?.['/v1/campaigns']?.post?.responses?.['201'];
-  expect(created).toMatchObject({ headers: { Location: {}, 'X-Request-Id': {}, 'RateLimit-Remaining': {} } });
+  for (const path of ['/v1/campaigns', '/v1/schedules', '/v1/outboxes'])
+    expect(document.paths?.[path]?.post?.responses?.['201'], path).toMatchObject({
+      headers: { Location: {}, 'X-Request-Id': {}, 'RateLimit-Remaining': {} },
+    });
   for (const { path, operation } of operations) {
     for (const [status, response] of Object.entries(operation.responses ?? {})) {
       if (status === '429' || status === '503')

@@ -55,6 +55,7 @@ describe('An outbox', () => {
         nextDue: null,
       },
     });
+    expect(created.headers.get('location')).toBe('/v1/outboxes/dentist');
     expect((await call('POST', '/v1/outboxes', { body })).status).toBe(200);
     const other = await call('POST', '/v1/outboxes', { body: { ...body, late: '3h' } });
     expect(other).toMatchObject({ status: 409, json: { code: 'exists' } });

@@ -154,7 +154,9 @@ export function run(context: Context, typed: string): Promise<Answer> {
   return withSchedule(context, typed, async (volley, id) => {
     const { at } = await volley.schedules.run(id);
     await noteIfNoWorkers(context, volley);
-    const found = await occurrenceAt(context, volley, id, at);
+    // Nothing happens before a worker starts.
+    const hasWorkers = (await volley.workers()).length > 0;
+    const found = hasWorkers ? await occurrenceAt(context, volley, id, at) : undefined;
     if (found === undefined) {
       const { lane, recipients } = await volley.schedules.get(id);
       const list = recipients.kind === 'provided' ? ` and provides the list ${recipients.name}` : '';

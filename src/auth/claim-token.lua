@@ -33,7 +33,7 @@ local age = now - (tonumber(field('receivedAt')) or now)
 local isRefused = cause == 'refused' and generation == after
 local sealedWith = field('sealedWith')
 local foreign = sealedWith ~= '' and sealedWith ~= fingerprint
--- Stored without a key, while this installation has one: it may be anybody's, so it is replaced by a login.
+-- Stored without a key, while this installation has one: its origin is unknown, so it is replaced by a login.
 local unsealed = fingerprint ~= '' and sealedWith == '' and generation > 0
 
 if not again then

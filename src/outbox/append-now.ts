@@ -20,7 +20,7 @@ export interface AppendedNow {
   readonly isDone: boolean;
   /** When the messages are due, s. */
   readonly due: number;
-  /** Whether the wave had nothing to send before, so that nobody has woken the lane for it. */
+  /** Whether the wave had nothing to send before, so that no process has woken the lane for it. */
   readonly isFirst: boolean;
   readonly events: readonly ScriptEvent[];
 }

@@ -18,7 +18,7 @@ const commands = (parent: Command): Command[] =>
 const nameOf = (command: Command): string =>
   command.parent === null ? '' : `${nameOf(command.parent)} ${command.name()}`.trim();
 
-describe('People are told to call Volley as they did', () => {
+describe('Suggestions name Volley as it was called', () => {
   const cwd = '/home/me/list';
   const path = { PATH: '/usr/bin:/usr/local/bin' };
   test.each([

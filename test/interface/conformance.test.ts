@@ -68,7 +68,7 @@ describe('A conformance test of the simulator', () => {
     expect(simulator.summary()).toMatchObject({ requests: 2 });
   });
 
-  test('sends and changes nothing unless it is told to', async () => {
+  test('sends and changes nothing unless an option allows it', async () => {
     const { failed, simulator } = await simulated({}, undefined, {});
     expect(failed).toEqual({});
     const kinds = [...simulator.arrivals()].map(({ kind }) => kind);

@@ -18,7 +18,7 @@ function program(name: string, text: string): void {
   chmodSync(join(folder, name), 0o755);
 }
 
-/** A machine with a package manager, which records what it is told, and no Redis. */
+/** A machine with a package manager, which records its calls, and no Redis. */
 function machineWithApt(): void {
   program(
     'apt-get',

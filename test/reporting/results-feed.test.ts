@@ -141,7 +141,7 @@ test('Two orders for one phone are two results, and a row that was left out is o
     recipients: [
       { to, order: 'A', reference: 'order-A' },
       { to, order: 'B', reference: 'order-B' },
-      // The same text again: nobody wants it twice, whatever its reference is.
+      // The same text again: it is stored once, whatever its reference is.
       { to, order: 'B', reference: 'order-B-again' },
     ],
   });

@@ -70,13 +70,18 @@ interface Seen extends z.output<typeof look> {
   readonly dueNow: readonly string[];
 }
 
-const lookScript = laneScript(import.meta.url, './look-outbox.lua', (reply): Seen | null => {
-  const [settings, json, dueNow] = z
-    .tuple([z.string(), z.string().optional(), z.array(z.string()).optional()])
-    .parse(reply);
-  if (settings === '' || json === undefined) return null;
-  return { ...look.parse(JSON.parse(json)), settings: parseSettings(settings), dueNow: dueNow ?? [] };
-});
+const lookScript = laneScript(
+  import.meta.url,
+  './look-outbox.lua',
+  (reply): Seen | null => {
+    const [settings, json, dueNow] = z
+      .tuple([z.string(), z.string().optional(), z.array(z.string()).optional()])
+      .parse(reply);
+    if (settings === '' || json === undefined) return null;
+    return { ...look.parse(JSON.parse(json)), settings: parseSettings(settings), dueNow: dueNow ?? [] };
+  },
+  { comparesClock: true },
+);
 const appendScript = laneScript(import.meta.url, './append-wave.lua', (reply) => {
   const [outcome, events, ...changed] = z.tuple([z.string(), z.string()]).rest(z.string()).parse(reply);
   return { outcome, events: scriptEvents(events), changed };

@@ -28,7 +28,8 @@ local outbox = redis.call('HMGET', outboxKey, 'state', 'buckets', 'revision', 'w
 if not outbox[1] then return { '' } end
 local sends = redis.call('HVALS', claimsKey)
 local inFlight = { send = #sends, poll = redis.call('HLEN', pollsKey) }
-ledger_expire(windowKey, lane, rules, now)
+-- Nothing is forgotten while the clock may have been set forward.
+if not lane.unsureUntil then ledger_expire(windowKey, lane, rules, now) end
 
 -- A claimed message that is released must lapse as well.
 local claimedUntil = {}

@@ -696,3 +696,27 @@ test('A pause also holds the messages of a wave that gets no more, until the out
   await outbox.resume();
   expect(await states()).toEqual(['running', 'running']);
 });
+
+test('A worker that is new to the lane forgets no requests of it while the clock may have been set forward', async () => {
+  const { lane } = openDefaultLane(redis, `${prefix}-clock`);
+  const { keys, id } = lane;
+  const key = outboxKeys(keys, id, 'dentist').fixed.outbox;
+  const settings = { message: 'Hi {{name}}', placeholders: ['name'], sender: '12345', sendAt: 'now' };
+  const more = { lateMs: LATE_MS, priority: 'normal', created: START };
+  await createScript.run(redis, { outbox: key }, { settings: JSON.stringify({ ...settings, ...more }) });
+  const tend = () => tendOutbox(lane, 'dentist', { random: Math.random, retentionMs: RETENTION_MS });
+  const record = keys.lane(id, 'lane');
+  const aDayAgo = Date.now() - 86_400_000;
+  const { window } = lane.rules;
+  const bucketMs = Math.ceil(window / 120);
+  const ledger = {
+    windowMs: window,
+    bucketMs,
+    firstBucket: Math.floor((aDayAgo - window) / bucketMs),
+    sends: 3,
+  };
+  const workers = JSON.stringify({ one: aDayAgo, other: aDayAgo });
+  await redis.hset(record, { time: aDayAgo, agreedAt: aDayAgo, workers, ...ledger });
+  await tend();
+  expect(await redis.hget(record, 'sends')).toBe('3');
+});

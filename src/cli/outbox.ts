@@ -7,7 +7,7 @@ import { formatInZone } from '../campaign/zone.js';
 import { formatDuration } from '../duration.js';
 import { EXIT } from '../exit-codes.js';
 import type { Answer, Context } from './context.js';
-import { openListFile } from './input.js';
+import { openListFile, readNumbers } from './input.js';
 import { windowText } from './lane.js';
 import { withLocalVolley } from './open.js';
 import { stateLabel } from './progress.js';
@@ -111,13 +111,14 @@ function messageLines(
 }
 
 /** `volley outbox put` */
-export function put(
+export async function put(
   context: Context,
   name: string,
   id: string,
-  to: string,
+  typed: string,
   { set, sendAt, messageVersion: version, reference }: PutOptions,
 ): Promise<Answer> {
+  const [to = ''] = await readNumbers(context, [typed]);
   return withLocalVolley(context, async (volley) => {
     const outbox = volley.outbox(name);
     const result = await outbox.put({ ...set, id, to, sendAt, version, reference });

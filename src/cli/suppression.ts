@@ -105,7 +105,8 @@ export function operations(
 }
 
 /** `volley suppress why` */
-export function why(context: Context, number: string, options: NumberOptions): Promise<Answer> {
+export async function why(context: Context, typed: string, options: NumberOptions): Promise<Answer> {
+  const [number = ''] = await readNumbers(context, [typed]);
   return withLocalVolley(context, async (volley) => {
     const entries = await volley.suppression.entries(number, options);
     const found = entries.flatMap((entry) => entry.operations);

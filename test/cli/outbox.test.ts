@@ -4,7 +4,7 @@ import { testRedis } from '../redis/test-redis.js';
 import { commandLine } from './command-line.js';
 
 const { url, prefix } = testRedis('cli-outbox');
-const { volley, json } = commandLine(process.cwd(), {
+const { volley, json, piped } = commandLine(process.cwd(), {
   REDIS_URL: url,
   REDIS_PREFIX: prefix,
   API_KEY: 'k',
@@ -100,4 +100,14 @@ test('The bookings of the guide to reminders can be imported into its outbox', a
   await volley('outbox', 'create', 'guests', '--message', message, ...rule);
   const imported = await volley('outbox', 'import', 'guests', bookings, '--id-column', 'booking');
   expect(imported.stdout).toContain('3 messages: 3 created');
+});
+
+test('The text of an outbox and the number of a message can come from standard input', async () => {
+  await piped('Your code is {{code}}\n', 'outbox', 'create', 'codes', '--message', '-');
+  expect((await volley('outbox', 'show', 'codes')).stdout).toContain('text      Your code is {{code}}\n');
+  const at = ['--set', 'code=42', '--send-at', '2030-05-01T12:00Z'];
+  const put = await piped('+447700900123\n', 'outbox', 'put', 'codes', 'a', '-', ...at);
+  expect(put.stdout).toContain('Message a is stored.');
+  expect((await volley('outbox', 'show', 'codes', 'a')).stdout).toContain('to        +447700900123');
+  expect((await piped('+447700900123\n', 'suppress', 'why', '-')).stdout).toContain('not suppressed');
 });

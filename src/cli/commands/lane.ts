@@ -189,7 +189,7 @@ export function addLaneCommands(program: Command, context: Context): void {
     suppress
       .command('why')
       .description('Shows on which lists a number is, and who added it when and why.')
-      .argument('<number>', 'in any format', filled),
+      .argument('<number>', 'in any format; - to read it from standard input', filled),
   )
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress why +447700900123'))

@@ -62,6 +62,22 @@ interface Wording {
   readonly skipInvalid?: string;
 }
 
+/** Adds `--message`: a text, a file, or standard input. */
+export function withMessage(command: Command, context: Context, placeholders: string): Command {
+  return withRequired(
+    command,
+    '-m, --message <text|@file|->',
+    `the text, with ${placeholders}; @file reads it from a file, without one final line break; - from standard input; write @@ to start a text with @`,
+    (text) => (text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text)),
+  ).hook('preAction', async (_parent, called) => {
+    if (called.getOptionValue('message') !== STDIN) return;
+    const { readText } = await import('../input.js');
+    const text = await readText(context, 'the text');
+    if (text.trim() === '') throw badInput('The text on standard input is empty.');
+    called.setOptionValue('message', text);
+  });
+}
+
 /** Adds the options that the campaigns of a schedule have, too. */
 export function withCampaignOptions(
   command: Command,
@@ -71,19 +87,7 @@ export function withCampaignOptions(
     skipInvalid = 'leave out invalid rows; `send` writes them to a file beside the list: spring.invalid.csv',
   }: Wording = {},
 ): Command {
-  withRequired(
-    command,
-    '-m, --message <text|@file|->',
-    'the text, with {{column}} placeholders; @file reads it from a file, without one final line break; - from standard input; write @@ to start a text with @',
-    (text) => (text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text)),
-  )
-    .hook('preAction', async (_parent, called) => {
-      if (called.getOptionValue('message') !== STDIN) return;
-      const { readText } = await import('../input.js');
-      const text = await readText(context, 'the text');
-      if (text.trim() === '') throw badInput('The text on standard input is empty.');
-      called.setOptionValue('message', text);
-    })
+  withMessage(command, context, '{{column}} placeholders')
     .option('-s, --sender <number|name>', 'the sender (default: SENDER_ADDRESS)', filled)
     .option('--sender-name <name>', 'name of the sending application (default: SENDER_NAME)', filled)
     .option('-l, --lane <name>', 'the lane to send through (default: the first one)', filled)

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
-import { messageText } from './list-options.js';
-import { duration, filled, oneOf, someNames, wholeNumber, withRequired } from './option-values.js';
+import { withMessage } from './list-options.js';
+import { duration, filled, oneOf, someNames, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../outbox.js');
 
@@ -30,15 +30,14 @@ export function addOutboxCommands(program: Command, context: Context): void {
       .argument('<name>', 'the outbox', filled)
       .option('--json', 'print one JSON object');
 
-  withRequired(
+  withMessage(
     named(
       'create',
       'create an outbox',
       'Creates an outbox. Its settings never change; to change them, create another one and close this one.',
     ),
-    '-m, --message <text|@file>',
-    'the text, with {{name}} placeholders for values of the messages; @file reads it from a file, without one final line break',
-    messageText,
+    context,
+    '{{name}} placeholders for values of the messages',
   )
     .option('-s, --sender <number|name>', 'the sender (default: SENDER_ADDRESS)', filled)
     .option('--sender-name <name>', 'name of the sending application (default: SENDER_NAME)', filled)
@@ -90,7 +89,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
 
   named('put', 'store or change a message', 'Stores a message, or changes it while it is waiting.')
     .argument('<id>', 'your id of the message', filled)
-    .argument('<number>', 'the number to send to', filled)
+    .argument('<number>', 'the number to send to; - to read it from standard input', filled)
     .option('--set <name=value>', 'a value of the text (repeatable)', setting)
     .option('--send-at <time>', "when it is sent, ISO 8601; without an offset, in the outbox's zone", filled)
     .option(

@@ -1,4 +1,4 @@
-import type { LaneState } from './lane-state.js';
+import type { CampaignState, LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
@@ -33,8 +33,7 @@ export class FairnessChecker {
     }
     if (claimed.size === 0) return;
     for (const [id, { state }] of before.campaigns) {
-      const hasSome =
-        state.state === 'running' && state.remainder === 'planned' && (state.counts['planned'] ?? 0) > 0;
+      const hasSome = isWaiting(state);
       const waits = hasSome && state.notBefore <= now.time && this.#world.isOpen(id);
       if (!waits || claimed.has(id)) {
         this.#passed.delete(id);
@@ -62,11 +61,7 @@ export class FairnessChecker {
       [...now[which].keys()].filter((number) => !before[which].has(number)).length;
     const [sends, polls] = [fresh('claims'), fresh('polls')];
     const areSendsWaiting = [...now.campaigns].some(
-      ([id, { state }]) =>
-        this.#world.isOpen(id) &&
-        state.state === 'running' &&
-        state.remainder === 'planned' &&
-        (state.counts['planned'] ?? 0) > 0,
+      ([id, { state }]) => this.#world.isOpen(id) && isWaiting(state),
     );
     const isPollWaiting = [...now.unpolled.values()].some((due) => due <= now.time);
     waited.sends = polls > 0 || !isPollWaiting ? 0 : waited.sends + sends;
@@ -77,4 +72,11 @@ export class FairnessChecker {
     if (waited.polls > bound)
       throw new Violation(9, `${lane} claimed ${waited.polls} polls while sends waited`);
   }
+}
+
+/** Whether a campaign has something that may be sent. Messages of a wave may be too new, or too late, so it is not judged. */
+function isWaiting({ state, remainder, counts, outbox }: CampaignState): boolean {
+  return (
+    outbox === undefined && state === 'running' && remainder === 'planned' && (counts['planned'] ?? 0) > 0
+  );
 }

@@ -12,9 +12,16 @@ const STATE_OF: Readonly<Record<string, string>> = {
   S: 'suppressed',
   A: 'abandoned',
   C: 'unconfirmed',
+  L: 'lapsed',
+  X: 'cancelled',
 };
 /** The letters that each letter may change to. The others are final. */
-const MAY_BECOME: Readonly<Record<string, string>> = { U: 'NTIRSAC\0', N: 'TIC', C: 'TI', '\0': 'UNTIRSAC' };
+const MAY_BECOME: Readonly<Record<string, string>> = {
+  U: 'NTIRSACLX\0',
+  N: 'TIC',
+  C: 'TI',
+  '\0': 'UNTIRSACLX',
+};
 
 /** Counts match the recipients (invariant 4) and statuses are monotonic (invariant 5), checked at every step. */
 export class StatusChecker {
@@ -86,7 +93,7 @@ export class StatusChecker {
     for (const [id, { state, statuses }] of now.campaigns) {
       for (let ordinal = 0; ordinal < state.ordinals; ordinal += 1) {
         const letter = statuses[ordinal] ?? '\0';
-        const place = `${id} ${this.#world.numberOf(id, ordinal)}`;
+        const place = `${this.#world.textOf(id)} ${this.#world.numberOf(id, ordinal)}`;
         const wasAccepted = accepted.has(place);
         const status = letter === 'T' ? 'DeliveredToTerminal' : letter === 'I' ? 'DeliveryImpossible' : '';
         if (status !== '' && !reported.has(`${place} ${status}`)) {
@@ -122,7 +129,7 @@ export class StatusChecker {
           .map((ordinal) => this.#world.numberOf(id, ordinal));
         const { campaign = 'no campaign', recipients = [] } = service.request(requestId) ?? {};
         const accepted = recipients.map(({ number }) => number);
-        if (campaign === id && accepted.join() === sent.join()) continue;
+        if (campaign === this.#world.textOf(id) && accepted.join() === sent.join()) continue;
         throw new Violation(
           4,
           `${id}:${first} is recorded as ${requestId}, which belongs to ${campaign} and went to ${accepted.join(' ')}`,

@@ -4,7 +4,6 @@ import { ResumptionChecker } from './check-resumption.js';
 import { StatusChecker } from './check-statuses.js';
 import type { ClaimState, LaneState } from './lane-state.js';
 import type { Process } from './process.js';
-import { ordinalOf } from './scenario.js';
 import type { Attempt } from './service.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
@@ -69,11 +68,13 @@ export class Checker {
     this.#halts(history, now);
     if (before !== undefined) {
       this.#resent(before, now, by);
+      if (by === 'claim-send') this.#closed(before, now);
       this.#gate.observed(name, before, now, by);
       this.#fairness.observed(name, before, now, by);
       this.#resumption.observed(name, before, now, by);
     }
     this.#statuses.observed(name, before, now, by);
+    this.#world.outbox?.observed(before, now, by);
   }
 
   /** Called when a request leaves a process. */
@@ -86,14 +87,17 @@ export class Checker {
       this.#world.trace.add(process.name, `sends ${attempt.recipients.join(' ')}`);
     for (const number of attempt.recipients) this.#atMostOnce(number, attempt);
     const [first = ''] = attempt.recipients;
-    const { campaign } = attempt;
-    const ordinal = ordinalOf(first);
+    const places = this.#world.placesOf(attempt.campaign, first);
     const covers = ([, claim]: readonly [string, ClaimState]): boolean =>
-      claim.campaign === campaign && claim.first <= ordinal && ordinal < claim.first + claim.count;
+      places.some(
+        ({ campaign: id, ordinal }) =>
+          claim.campaign === id && claim.first <= ordinal && ordinal < claim.first + claim.count,
+      );
     const claimed = [...(history.last?.claims ?? [])].find(
       (entry) => covers(entry) && entry[1].placeholder === undefined,
     );
     const lost = [...history.lost].find(covers);
+    const campaign = (claimed ?? lost)?.[1].campaign ?? attempt.campaign;
     if (claimed === undefined && lost === undefined) {
       throw new Violation(3, `${process.name} sends ${first} of ${campaign}, which has no claim in Redis`);
     }
@@ -107,6 +111,8 @@ export class Checker {
     }
     if (!this.#world.isOpen(campaign))
       throw new Violation(12, `${process.name} sends ${first} of ${campaign} outside its window`);
+    if (this.#world.outbox?.has(campaign) === true)
+      this.#world.outbox.sent(first, lost === undefined ? claimed?.[0] : undefined);
     const halt = history.halted.get(campaign);
     if (halt === undefined || lost !== undefined) return;
     if (!halt.inFlight.has(claimed?.[0] ?? '')) {
@@ -129,7 +135,7 @@ export class Checker {
    */
   refused({ campaign, recipients, correlator }: Attempt): void {
     for (const number of correlator === undefined ? [] : recipients) {
-      for (const before of this.#attempts.get(`${campaign} ${number}`) ?? []) {
+      for (const before of this.#attempts.get(this.#world.recipientOf(campaign, number)) ?? []) {
         const age = this.#world.clock.now - before.at;
         if (before.correlator === correlator && age < this.#remembersFor(campaign)) before.isClosed = true;
       }
@@ -169,6 +175,7 @@ export class Checker {
 
   /** Called when Redis saves its data. */
   redisSaved(): void {
+    this.#world.outbox?.redisSaved();
     const { now } = this.#world.clock;
     const { config, changed = config } = this.#world.scenario;
     const requestTimeoutMs = Math.max(config.requestTimeoutMs, changed.requestTimeoutMs);
@@ -180,6 +187,7 @@ export class Checker {
   /** Called when Redis loses what it has not saved. */
   redisLostData(): void {
     this.hasLostData = true;
+    this.#world.outbox?.redisLostData();
     const { now } = this.#world.clock;
     for (const history of this.#lanes.values()) {
       history.excused += history.departures.length;
@@ -207,13 +215,15 @@ export class Checker {
             `${settings.name} still has ${map.size} ${what}: ${[...map.keys()].join(' ')}`,
           );
       }
-      if (state.running + state.scheduled + state.lapsing > 0) {
+      if (state.running.length + state.scheduled + state.lapsing > 0) {
         throw new Violation(
           10,
           `${settings.name} still lists an ended campaign as running, scheduled, or lapsing`,
         );
       }
       this.#statuses.ended(settings.name, state);
+      if (settings.name === this.#world.outbox?.plan.lane)
+        await this.#world.outbox.ended(state, this.#world.stateOfMessage);
       await this.#world.results.read();
       this.#world.results.ended(state);
       if (this.#world.scenario.notifications !== undefined)
@@ -238,7 +248,7 @@ export class Checker {
   }
 
   #atMostOnce(number: string, attempt: Attempt): void {
-    const place = `${attempt.campaign} ${number}`;
+    const place = this.#world.recipientOf(attempt.campaign, number);
     const known = this.#attempts.get(place) ?? [];
     for (const before of known) {
       const isRepeat =
@@ -273,7 +283,7 @@ export class Checker {
       for (let ordinal = batch.first; ordinal < batch.first + batch.count; ordinal += 1) {
         if (old?.statuses[ordinal] !== 'U' || (fresh?.statuses[ordinal] ?? '\0') !== '\0') continue;
         const number = this.#world.numberOf(batch.campaign, ordinal);
-        for (const attempt of this.#attempts.get(`${batch.campaign} ${number}`) ?? []) {
+        for (const attempt of this.#attempts.get(this.#world.recipientOf(batch.campaign, number)) ?? []) {
           if (attempt.arrivesBy > this.#world.clock.now && !attempt.isClosed) {
             throw new Violation(
               2,
@@ -283,6 +293,15 @@ export class Checker {
           attempt.isClosed = true;
         }
       }
+    }
+  }
+
+  /** A claim takes a campaign whose window it finds closed out of the rotation. */
+  #closed(before: LaneState, now: LaneState): void {
+    for (const id of now.running) {
+      const opensAt = now.campaigns.get(id)?.state.opensAt;
+      if (opensAt !== undefined && before.campaigns.get(id)?.state.opensAt === undefined)
+        throw new Violation(12, `${id} stays in the rotation when its window closes`);
     }
   }
 

@@ -8,6 +8,9 @@ import type { World } from './world.js';
 /** Every process checks the clock of Redis this often. */
 const CLOCK_CHECKED_MS = 2_000;
 
+/** Messages of an outbox that have ended are forgotten this often. */
+const FORGET_EVERY_MS = 3_600_000;
+
 /** Every campaign must end within this virtual time after the last fault. */
 const CALM_MS = 14 * 24 * 3_600_000;
 
@@ -101,12 +104,14 @@ export class Director {
         return void jobs.loseLocks((holder) => holder === process, 0);
       case 'clock': {
         const back = random.pick([random.integer(100, 20_000), Math.max(1_000, server.skew)]);
-        // Steps of less than 5 s are not noticed. Nor are those while no process runs that knew the clock before.
+        // Steps of less than 5 s are not noticed. Nor are those while no process runs that knew the clock before, or while Redis is full,
+        // so that none can report it.
         const witnesses = this.#world.processes.filter((one) => one.isConnected && one.knowsClock);
         // A longer step also ends the lifetimes of keys that remember requests without an id until the follow-up deadline.
         const most =
           scenario.config.callback === undefined ? 7_200_000 : scenario.config.followUpDeadlineMs / 4;
-        const ms = random.chance(0.5) && witnesses.length > 0 ? random.integer(5_500, most) : -back;
+        const isReported = witnesses.length > 0 && this.#world.fullUntil <= clock.now;
+        const ms = random.chance(0.5) && isReported ? random.integer(5_500, most) : -back;
         this.#recordFault(`clock set ${ms > 0 ? 'forward' : 'back'}`, `by ${Math.abs(ms)} ms`);
         server.setClock(ms);
         for (const one of witnesses) {
@@ -234,8 +239,9 @@ export class Director {
         this.#isOneBlocked() ? 9 : 0,
         `not ended after ${CALM_MS} ms without faults: ${this.#summary()}`,
       );
+    await world.producer?.finish();
     const isEnded = ({ settings }: (typeof scenario.lanes)[number]): boolean =>
-      hasEnded(world.checker.lane(settings.name));
+      hasEnded(world.checker.lane(settings.name)) && this.#hasOutboxEnded(settings.name);
     if (this.#notImported === 0 && scenario.lanes.every(isEnded)) {
       // Wait for jobs that are delayed until the next permit: they find nothing left to do and end.
       clock.schedule(scenario.config.quotaWindowMs + 60_000, () => this.#end());
@@ -247,6 +253,12 @@ export class Director {
     for (const { settings } of scenario.lanes) await this.#fix(settings.name);
     const next = Math.min(everyMs * 1.6, 3_600_000);
     clock.schedule(next, () => this.#operateUntilEnded(next, until));
+  }
+
+  #hasOutboxEnded(lane: string): boolean {
+    const { checker, outbox } = this.#world;
+    const state = checker.lane(lane);
+    return outbox?.plan.lane !== lane || (state !== undefined && outbox.hasEnded(state));
   }
 
   async #fix(lane: string): Promise<void> {
@@ -289,10 +301,14 @@ export class Director {
     };
     // Most worlds end here, because waiting for the removal of the data takes as many commands as the rest.
     const skipsRetention = !random.chance(0.25);
-    if (world.jobs.size === 0 || scenario.notifications === undefined) checkJobs();
+    // A job of an outbox waits until what was cancelled is forgotten.
+    const forgetMs = world.outbox === undefined ? 0 : scenario.config.retentionMs + FORGET_EVERY_MS;
+    const followUpMs = scenario.notifications === undefined ? 0 : scenario.config.followUpDeadlineMs;
+    const waitsMs = Math.max(forgetMs, followUpMs);
+    if (world.jobs.size === 0 || waitsMs === 0) checkJobs();
     // The poll job of a request that notifications have settled ends only when that request's poll would have been due.
     else
-      clock.schedule(scenario.config.followUpDeadlineMs + server.clockRangeMs, () => {
+      clock.schedule(waitsMs + server.clockRangeMs + (world.outbox === undefined ? 0 : 60_000), () => {
         checkJobs();
         world.isDone = skipsRetention;
         return undefined;
@@ -302,7 +318,7 @@ export class Director {
       return;
     }
     // What ended while the clock was set forward is kept longer.
-    const keptMs = scenario.config.retentionMs + server.clockRangeMs;
+    const keptMs = scenario.config.retentionMs + server.clockRangeMs + (forgetMs > 0 ? FORGET_EVERY_MS : 0);
     clock.schedule(keptMs, async () => {
       world.processes[0]?.sweep().catch((error: unknown) => world.broken('sweep', error));
     });
@@ -320,10 +336,17 @@ export class Director {
       keys.suppression.last,
       keys.losses,
       keys.removals,
+      keys.outboxes,
       ...scenario.lanes.flatMap(({ settings }) =>
-        ['lane', 'window', 'windows', 'callback', 'results', 'latestResults'].map((key) =>
-          keys.lane(settings.name, key),
-        ),
+        [
+          'lane',
+          'window',
+          'windows',
+          'callback',
+          'results',
+          'latestResults',
+          `outbox:${world.outbox?.plan.name}`,
+        ].map((key) => keys.lane(settings.name, key)),
       ),
     ]);
     const left = (await server.remainingKeys()).filter((key) => !kept.has(key) && !key.includes(':token:'));

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { parseStoredState } from '../../src/campaign/stored-state.js';
 import { STATE_DEFAULTS } from '../../src/lane/campaigns.js';
 
+/** The name of the outbox, in worlds that have one. */
+export const OUTBOX = 'box';
+
 /**
  * Lua that reads everything the invariants check about a lane, as one JSON text. It runs in the same script as the command
  * that may have changed the lane. `lane` is the prefix of the lane's keys; `call` is the server's own `redis.call`.
@@ -11,10 +14,15 @@ export const OBSERVE = `local function virtual_observe(call, lane)
   local statuses = {}
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
   for i = 1, 8 do fields[i] = fields[i] or '' end
+  local outbox, waiting = call('HGETALL', lane .. 'outbox:${OUTBOX}'), 0
+  for _, raw in ipairs(#outbox > 0 and call('HVALS', lane .. 'outbox:${OUTBOX}:0') or {}) do
+    if string.sub(raw, 1, 1) == 'W' then waiting = waiting + 1 end
+  end
   return cjson.encode({
     fields, states, statuses, call('HGETALL', lane .. 'claims'), call('HGETALL', lane .. 'polls'), call('HGETALL', lane .. 'unknown'),
     call('ZRANGE', lane .. 'unpolled', 0, -1, 'WITHSCORES'), call('ZRANGE', lane .. 'polled', 0, -1, 'WITHSCORES'),
-    call('ZCARD', lane .. 'running'), call('ZCARD', lane .. 'scheduled'), call('ZCARD', lane .. 'lapsing'),
+    call('ZRANGE', lane .. 'running', 0, -1), call('ZCARD', lane .. 'scheduled'), call('ZCARD', lane .. 'lapsing'),
+    outbox, #outbox > 0 and call('ZRANGE', lane .. 'outbox:${OUTBOX}:waves', 0, -1) or {}, waiting,
   })
 end
 `;
@@ -32,6 +40,10 @@ const stateShape = z.object({
   notBefore: z.number().default(0),
   contradictions: z.number().default(STATE_DEFAULTS.contradictions),
   letters: z.string().optional(),
+  /** While its window is closed: when it opens, ms since the epoch. */
+  opensAt: z.number().optional(),
+  /** Of a wave: the name of its outbox. */
+  outbox: z.string().optional(),
 });
 const claimShape = z.object({
   campaign: z.string(),
@@ -58,8 +70,11 @@ const shape = z.tuple([
   texts,
   texts,
   texts,
+  texts,
   z.number(),
   z.number(),
+  texts,
+  texts,
   z.number(),
 ]);
 
@@ -92,9 +107,19 @@ export interface LaneState {
   /** `campaign:ordinal` -> the time at which it is due, ms since the epoch. */
   readonly unpolled: ReadonlyMap<string, number>;
   readonly polled: ReadonlyMap<string, number>;
-  readonly running: number;
+  /** The campaigns that claims look at. */
+  readonly running: readonly string[];
   readonly scheduled: number;
   readonly lapsing: number;
+  /** Undefined if the lane has no outbox. */
+  readonly outbox:
+    | {
+        readonly fields: ReadonlyMap<string, string>;
+        readonly waves: readonly string[];
+        /** Messages that are stored as waiting. The few of a world are all in the first bucket. */
+        readonly waiting: number;
+      }
+    | undefined;
 }
 
 /** Parses the states of one lane. Unchanged texts give the same objects, so that callers can compare by identity. */
@@ -127,6 +152,9 @@ export function laneStateReader() {
       running,
       scheduled,
       lapsing,
+      outbox,
+      waves,
+      waiting,
     ] = shape.parse(JSON.parse(text));
     const [epoch, paused, pausedUntil, stopped, held, time, opened, unproven] = lane;
     const campaigns = new Map<string, ObservedCampaign>();
@@ -157,6 +185,7 @@ export function laneStateReader() {
       running,
       scheduled,
       lapsing,
+      outbox: outbox.length === 0 ? undefined : { fields: textsOf(outbox), waves, waiting },
     };
   };
   let last: { text: string; observed: LaneState } | undefined;
@@ -172,6 +201,12 @@ function sortedPairs(pairs: readonly string[]): number[] {
   return indexes.length < 2
     ? indexes
     : indexes.sort((one, other) => ((pairs[one] ?? '') < (pairs[other] ?? '') ? -1 : 1));
+}
+
+function textsOf(pairs: readonly string[]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (let at = 0; at < pairs.length; at += 2) found.set(pairs[at] ?? '', pairs[at + 1] ?? '');
+  return found;
 }
 
 function scoresOf(pairs: readonly string[]): Map<string, number> {

@@ -2,7 +2,7 @@ import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { createInbox } from '../../src/notifications/inbox.js';
 import { openReceiver } from '../../src/notifications/receiver.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
-import { sendClaims } from '../../src/sending/claims.js';
+import { REPEAT, sendClaims } from '../../src/sending/claims.js';
 import { sendTurn } from '../../src/sending/send.js';
 import { settleSends } from '../../src/sending/settlements.js';
 import type { Parts } from './process.js';
@@ -118,6 +118,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the age of a claim is measured by the monotonic clock alone',
+    from: 150,
     invariant: 8,
     why: 'a machine that was suspended sends after pause has returned',
     parts: {
@@ -438,6 +439,105 @@ export const MUTANTS: readonly Mutant[] = [
         file: 'lane/results.lua',
         from: 'c.number, range[2], range[1]',
         to: 'c.number, range[2] + 1, range[1]',
+      },
+    ],
+  },
+  {
+    name: 'a request may leave after its window has closed',
+    from: 65,
+    invariant: 12,
+    why: 'a process that is slow, or suspended, sends outside the window',
+    parts: {
+      send: (lane, sending, options) => {
+        const claims = sendClaims(lane);
+        const take: typeof claims.take = async (call) => {
+          const reply = await claims.take(call);
+          const withoutDeadline = reply.claims.map((claim) => {
+            const { leaveWithinMs: _, ...rest } = claim;
+            return claim.maybeAccepted === REPEAT ? claim : rest;
+          });
+          return { ...reply, claims: withoutDeadline };
+        };
+        return sendTurn(lane, { ...sending, claims: { ...claims, take } }, options);
+      },
+    },
+  },
+  {
+    name: 'a campaign stays in the rotation when its window closes',
+    invariant: 12,
+    why: 'claims look at every campaign that is closed',
+    lua: [
+      {
+        file: 'sending/claim-send.lua',
+        from: 'touched[id], exhausted[#exhausted + 1] = c, id\n    elseif readyAt',
+        to: 'touched[id] = c\n    elseif readyAt',
+      },
+    ],
+  },
+  {
+    name: 'a cancel is acknowledged, but not stored',
+    invariant: 13,
+    why: 'the message is sent all the same',
+    lua: [
+      {
+        file: 'outbox/cancel-message.lua',
+        from: "put(version >= 0 and stone or message_as(before, 'C', forgetAt, ''), true)",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a message is kept after its harvest',
+    invariant: 4,
+    why: 'it can still be changed and cancelled, and is sent all the same',
+    lua: [
+      {
+        file: 'outbox/append-wave.lua',
+        from: "redis.call('HSET', entry_key(at), entry_arg(first + 2 * at - 1), message_as(before, 'P', ordinals + at - 1, wave))",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a message that lapses is not counted',
+    invariant: 4,
+    why: 'it is in no count of its outbox',
+    lua: [
+      {
+        file: 'outbox/retire-messages.lua',
+        from: "redis.call('HINCRBY', outboxKey, 'lapsed', #lapsed)",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a put with an older version changes a message',
+    from: 150,
+    invariant: 13,
+    why: 'a change that was overtaken undoes the later one',
+    lua: [
+      {
+        file: 'outbox/put-messages.lua',
+        from: "if version >= 0 and version < versionBefore then return 'stale', before end",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a paused outbox plans messages',
+    from: 150,
+    invariant: 8,
+    why: 'they are sent after pause has returned',
+    lua: [
+      {
+        file: 'outbox/append-wave.lua',
+        from: "if outbox[1] == 'paused' then return { 'closed', '[]' } end",
+        to: '',
+      },
+      {
+        file: 'outbox/look-outbox.lua',
+        from: "if opensAt == 0 and outbox[1] ~= 'paused' then",
+        to: 'if opensAt == 0 then',
       },
     ],
   },

@@ -16,6 +16,11 @@ import { createInbox, type Inbox } from '../../src/notifications/inbox.js';
 import { type MatchStore, matchStore } from '../../src/notifications/match-store.js';
 import { notificationStore } from '../../src/notifications/notification-store.js';
 import { openReceiver, type Receiver } from '../../src/notifications/receiver.js';
+import { messageChecker } from '../../src/outbox/check-message.js';
+import { tendDue } from '../../src/outbox/harvest.js';
+import { outboxOpener } from '../../src/outbox/open-outbox.js';
+import { type Outbox, operatedOutbox } from '../../src/outbox/outbox.js';
+import { forgetWave } from '../../src/outbox/wave.js';
 import { PROFILES } from '../../src/profiles/index.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import { suppression } from '../../src/recipients/suppression.js';
@@ -26,6 +31,7 @@ import { replayAfterAnnouncements } from '../../src/recovery/watch-losses.js';
 import { type Messages, openMessages } from '../../src/sending/messages.js';
 import { type RecentClaims, recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
+import { OPERATOR } from '../access/operator.js';
 import { SimulatedConnection, type Transport } from './connection.js';
 import { nameOf, type Reply, START } from './server.js';
 import type { Owner } from './virtual-clock.js';
@@ -208,7 +214,9 @@ export class Process implements Owner, Transport {
     if (stage === 'poll') return followUp(lane, { ...served, client, events: this.#events }, turn);
     await this.#joined;
     const failed = (_lane: string, error: Error): void => this.#world.fail(error);
-    const end = await send(lane, { ...served, client, failed }, turn);
+    const hasOutbox = name === this.#world.outbox?.plan.lane;
+    const harvest = async (): Promise<void> => lane.emit(await this.#tend(lane));
+    const end = await send(lane, { ...served, client, failed, ...(hasOutbox ? { harvest } : {}) }, turn);
     if (end.requests > 0) await wakeLane(lane, this.#world.jobs);
     return end;
   }
@@ -226,12 +234,56 @@ export class Process implements Owner, Transport {
       discardImport: async () => {},
       alive: async () => [],
       openingsOf: this.#world.openingsOf,
-      removeCampaign: (lane: string, id: string) => removeCampaign(this.redis, keys, lane, id),
+      tendOutboxes: (lane: Lane) => this.#tend(lane),
+      removeCampaign: async (lane: string, id: string) => {
+        if (this.#world.outbox?.has(id) === true) await forgetWave(this.laneNamed(lane), id);
+        await removeCampaign(this.redis, keys, lane, id);
+      },
     };
     const alive = this.#world.allProcesses.filter((process) => process.isAlive).map(({ name }) => name);
     await Promise.all(
       [...this.#lanes.values()].map(({ lane }) => this.#world.parts.sweep(lane, options, alive)),
     );
+  }
+
+  /** Does what the outbox of a lane has to do. */
+  async #tend(lane: Lane) {
+    const { retentionMs } = this.#world.scenario.config;
+    return (await tendDue(lane, { random: this.machine.random, retentionMs })).events;
+  }
+
+  /** The outbox of this world, as a platform uses it through this process. */
+  outbox(): Outbox {
+    this.#outbox ??= this.#openOutbox();
+    return this.#outbox;
+  }
+  #outbox: Outbox | undefined;
+
+  #openOutbox(): Outbox {
+    const { keys, jobs, outbox } = this.#world;
+    if (outbox === undefined) throw new Error('this world has no outbox');
+    const { name } = outbox.plan;
+    const options = {
+      redis: this.redis,
+      keys,
+      config: this.config,
+      finder: {
+        withId: async (id: string) => this.laneNamed(id),
+        named: async (id: string) => this.laneNamed(id),
+        nameOf: async (id: string) => id,
+      },
+      wakers: jobs,
+      clock: this.machine.clock,
+    };
+    const open = outboxOpener(options);
+    return operatedOutbox(options, OPERATOR, name, async () => {
+      const opened = await open(name);
+      // The openings of windows are drawn, so that their rules cannot be read.
+      const { window: _, ...settings } = opened.settings;
+      const { sendWindow: __, ...rules } = opened.lane.rules;
+      const lane = { ...opened.lane, rules };
+      return { ...opened, lane, settings, check: messageChecker(settings, this.config, []) };
+    });
   }
 
   /** Replays the claims of lanes with announced losses, as worker.ts does every second. */

@@ -2,6 +2,7 @@ import type { Opening } from '../../src/campaign/window.js';
 import type { Clocks } from '../../src/clock.js';
 import { type Config, type LaneSettings, loadConfig } from '../../src/config/index.js';
 import { QUOTA_MODELS, type QuotaModelName } from '../../src/simulator/quota-models.js';
+import { OUTBOX } from './lane-state.js';
 import type { SeededRandom } from './random.js';
 import { START } from './server.js';
 
@@ -26,6 +27,20 @@ export interface CampaignPlan {
   readonly bad: ReadonlySet<number>;
   /** Ordinals of the numbers that are suppressed after the import. */
   readonly suppressed: ReadonlySet<number>;
+}
+
+/** An outbox, whose messages a platform puts, moves, and cancels. */
+export interface OutboxPlan {
+  /** It is the text of its messages as well. */
+  readonly name: string;
+  readonly lane: string;
+  readonly lateMs: number;
+  readonly priority: 'high' | 'normal';
+  /** The rule of its window: a key of {@link Scenario.windows}. */
+  readonly window?: string;
+  readonly messages: number;
+  /** Whether operations have versions. */
+  readonly isVersioned: boolean;
 }
 
 export interface LanePlan {
@@ -99,6 +114,8 @@ export interface Scenario {
   readonly changed: Config | undefined;
   readonly lanes: readonly LanePlan[];
   readonly campaigns: readonly CampaignPlan[];
+  /** Most worlds have none. */
+  readonly outbox: OutboxPlan | undefined;
   readonly processes: number;
   readonly faults: ReadonlySet<Fault>;
   /** The end of the faults and of random commands, ms of virtual time. */
@@ -155,17 +172,17 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotif
 
 /**
  * Draws a world. Most worlds are small; some are made for one purpose, such as a huge campaign before a small one.
- * Notifications, refused credentials, suspensions, changes of the configuration, moves, and overlapping claims are drawn from separate
+ * Notifications, refused credentials, suspensions, changes of the configuration, moves, overlapping claims, windows, and outboxes are drawn from separate
  * random sources, so that they do not change the other draws.
  */
 export function draw(
   random: SeededRandom,
   sources: Record<
-    'notifying' | 'refusing' | 'suspending' | 'changing' | 'moving' | 'overlapping' | 'windowing',
+    'notifying' | 'refusing' | 'suspending' | 'changing' | 'moving' | 'overlapping' | 'windowing' | 'boxing',
     SeededRandom
   >,
 ): Scenario {
-  const { notifying, refusing, suspending, changing, moving, overlapping, windowing } = sources;
+  const { notifying, refusing, suspending, changing, moving, overlapping, windowing, boxing } = sources;
   const notifications = notifying.chance(0.25)
     ? {
         loss: notifying.pick([0, 0.2, 0.6]),
@@ -243,10 +260,17 @@ export function draw(
     if (isDrawn) windows.set(rule, drawOpenings(windowing));
     return isDrawn;
   };
+  // What Redis may lose of an outbox is tried in test/outbox/outbox.property.test.ts.
+  const mayHaveOutbox = !isFairness && !faults.has('forget');
+  const outbox = mayHaveOutbox && boxing.chance(1 / 8) ? drawOutbox(boxing, lanes) : undefined;
+  const hasOwnWindow = outbox !== undefined && !faults.has('clock') && boxing.chance(0.25);
+  const boxRule = 'window of the outbox';
+  if (hasOwnWindow) windows.set(boxRule, drawOpenings(boxing));
   const scenario = {
     config,
     changed,
     windows,
+    outbox: outbox === undefined || !hasOwnWindow ? outbox : { ...outbox, window: boxRule },
     lanes: lanes.map((plan) => {
       const rule = `window of ${plan.settings.name}`;
       return windowed(rule, 0.3) ? { ...plan, settings: { ...plan.settings, sendWindow: rule } } : plan;
@@ -331,6 +355,7 @@ function withRollback(random: SeededRandom, drawn: Scenario): Scenario {
     refusal: undefined,
     standing: [],
     suspension: undefined,
+    outbox: undefined,
     rollback: {
       at,
       loseAfterMs: random.integer(50, 400),
@@ -387,6 +412,23 @@ function drawSuspension(random: SeededRandom, { config, chaosMs }: Drawn): Suspe
     standing: random.pick(STANDING),
     command,
     commandAfterMs,
+  };
+}
+
+function drawOutbox(random: SeededRandom, lanes: readonly LanePlan[]): OutboxPlan {
+  return {
+    name: OUTBOX,
+    lane: random.pick(lanes).settings.name,
+    lateMs:
+      1_000 *
+      random.weighted([
+        [2, random.integer(1, 5)],
+        [3, random.integer(5, 60)],
+        [2, 3_600],
+      ]),
+    priority: random.chance(0.2) ? 'high' : 'normal',
+    messages: random.integer(2, 8),
+    isVersioned: random.chance(0.5),
   };
 }
 

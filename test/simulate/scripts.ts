@@ -41,6 +41,7 @@ const READ_COMMANDS = [
     'HMGET',
     'HVALS',
     'INFO',
+    'LRANGE',
     'PTTL',
     'SMISMEMBER',
     'STRLEN',

@@ -247,6 +247,8 @@ export class Service {
         this.accepted.set(place, (this.accepted.get(place) ?? 0) + 1);
       }
       this.#requests.set(accepted.id, accepted);
+      const { outbox } = this.#world;
+      if (campaign === outbox?.plan.name) for (const number of recipients) outbox.accepted(number);
       this.#notifier?.accepted(accepted);
       if (clientCorrelator !== undefined) this.#byCorrelator.set(clientCorrelator, accepted);
     }

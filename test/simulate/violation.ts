@@ -13,6 +13,7 @@ export const INVARIANTS = [
   'nothing left behind',
   'results delivered',
   'only in its window',
+  'as the outbox acknowledged',
 ] as const;
 
 /** A broken invariant. */

@@ -8,6 +8,7 @@ import { suppression } from '../../src/recipients/suppression.js';
 import { type Keys, keyNames } from '../../src/redis/keys.js';
 import { SUPPRESSING } from '../access/operator.js';
 import { Accounts } from './accounts.js';
+import { OutboxChecker } from './check-outbox.js';
 import { ResultsChecker } from './check-results.js';
 import { Checker } from './checker.js';
 import { SimulatedConnection } from './connection.js';
@@ -15,9 +16,10 @@ import { CredentialIncident } from './credential-incident.js';
 import { Director } from './director.js';
 import { Jobs } from './jobs.js';
 import { PARTS, type Parts, Process } from './process.js';
+import { Producer } from './producer.js';
 import { randomFrom, type SeededRandom } from './random.js';
 import { RollbackIncident } from './rollback-incident.js';
-import { type CampaignPlan, draw, type LanePlan, numberOf, type Scenario } from './scenario.js';
+import { type CampaignPlan, draw, type LanePlan, numberOf, ordinalOf, type Scenario } from './scenario.js';
 import type { Scripts } from './scripts.js';
 import { Server, START } from './server.js';
 import { Service } from './service.js';
@@ -50,8 +52,8 @@ export interface Outcome {
 }
 
 /**
- * Offsets of the seeds for notifications, refusals, suspensions, changes of the configuration, moves, readers, and claims that two
- * processes believe to own. Ordinary seeds are far below them.
+ * Offsets of the seeds for notifications, refusals, suspensions, changes of the configuration, moves, readers, claims that two
+ * processes believe to own, windows, and outboxes. Ordinary seeds are far below them.
  */
 const NOTIFICATION_SEEDS = 1_000_000_007;
 const REFUSAL_SEEDS = 2_000_000_011;
@@ -61,6 +63,7 @@ const MOVE_SEEDS = 5_000_000_029;
 const READER_SEEDS = 6_000_000_037;
 const OVERLAP_SEEDS = 7_000_000_001;
 const WINDOW_SEEDS = 8_000_000_011;
+const OUTBOX_SEEDS = 9_000_000_011;
 
 /** A run with more steps than this is in an endless loop. */
 const MAX_STEPS = 20_000;
@@ -88,6 +91,9 @@ export class World {
   readonly rollback: RollbackIncident | undefined;
   /** Undefined when no machine is suspended while the request timeout is being changed. */
   readonly lateRequest: TimeoutIncident | undefined;
+  /** Undefined when the world has no outbox. */
+  readonly outbox: OutboxChecker | undefined;
+  readonly producer: Producer | undefined;
   readonly processes: Process[] = [];
   /** Including the killed ones. */
   readonly allProcesses: Process[] = [];
@@ -113,6 +119,7 @@ export class World {
     this.random = randomFrom(seed);
     this.moving = randomFrom(seed + MOVE_SEEDS);
     this.readerRandom = randomFrom(seed + READER_SEEDS);
+    const boxing = randomFrom(seed + OUTBOX_SEEDS);
     this.scenario = draw(this.random, {
       notifying: randomFrom(seed + NOTIFICATION_SEEDS),
       refusing: randomFrom(seed + REFUSAL_SEEDS),
@@ -121,6 +128,7 @@ export class World {
       moving: this.moving,
       overlapping: randomFrom(seed + OVERLAP_SEEDS),
       windowing: randomFrom(seed + WINDOW_SEEDS),
+      boxing,
     });
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.clock.now);
@@ -128,6 +136,9 @@ export class World {
     this.parts = { ...PARTS, ...parts };
     this.keys = keyNames(prefix);
     this.checker = new Checker(this);
+    const { outbox } = this.scenario;
+    this.outbox = outbox === undefined ? undefined : new OutboxChecker(this, outbox);
+    this.producer = this.outbox === undefined ? undefined : new Producer(this, this.outbox, boxing);
     this.server = new Server({
       wire,
       scripts,
@@ -137,6 +148,10 @@ export class World {
       observed: (lane, state, by) => {
         this.checker.observed(lane, state, by);
         this.incident?.observed(lane, state);
+      },
+      ran: (script, command, value, state) => {
+        this.outbox?.ran(script, command, value, state);
+        if (script === 'look-outbox') this.producer?.looked();
       },
       // Each process looks for announcements every second. Here they look only when there is one, because each look takes steps.
       announced: () => {
@@ -176,6 +191,7 @@ export class World {
     if (trace.isWanted) trace.add('scenario', JSON.stringify(this.scenario, listed));
     for (let at = 0; at < this.scenario.processes; at += 1) this.startProcess();
     this.#director.begin();
+    await this.producer?.begin(this.#direct);
     let violation: Violation | undefined;
     try {
       while (!this.isDone) {
@@ -240,10 +256,32 @@ export class World {
   }
 
   numberOf(campaign: string, ordinal: number): string {
+    if (this.outbox?.has(campaign) === true) return this.outbox.numberOf(campaign, ordinal);
     return numberOf(this.campaign(campaign).range, ordinal);
   }
 
+  /** The text of a campaign's messages. */
+  textOf(campaign: string): string {
+    return this.outbox?.has(campaign) === true ? this.outbox.plan.name : campaign;
+  }
+
+  /** The campaigns, and the ordinals, for which a number may be sent, given the text of its message. */
+  placesOf(text: string, number: string): readonly { readonly campaign: string; readonly ordinal: number }[] {
+    if (text === this.outbox?.plan.name) return this.outbox.placesOf(number);
+    return [{ campaign: text, ordinal: ordinalOf(number) }];
+  }
+
+  /** What must be accepted at most once: a recipient of a campaign, or a message under its id. */
+  recipientOf(campaign: string, number: string): string {
+    const isMessage = this.outbox?.has(campaign) === true;
+    return isMessage ? `${this.outbox?.idOf(number)}` : `${campaign} ${number}`;
+  }
+
+  /** The state of a message of the outbox; undefined if there is none with this id. */
+  readonly stateOfMessage = async (id: string): Promise<string | undefined> => this.producer?.stateOf(id);
+
   campaign(id: string): CampaignPlan {
+    if (this.outbox?.has(id) === true) return this.outbox.campaign;
     return found(
       this.#campaigns.find((plan) => plan.id === id),
       id,
@@ -362,13 +400,14 @@ export class World {
     lane: string,
     what: (of: ReturnType<Process['laneNamed']>) => Promise<Answer>,
   ): Promise<Answer> {
-    const own = this.#operatorProcess.laneNamed(lane);
+    const own = this.operator.laneNamed(lane);
     const answer = await what(own);
     await wakeLane(own, this.jobs);
     return answer;
   }
 
-  get #operatorProcess(): Process {
+  /** A process that suffers no faults. */
+  get operator(): Process {
     this.#operator ??= new Process(this, 'operator', this.scenario.config, this.#direct);
     return this.#operator;
   }

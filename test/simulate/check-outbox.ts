@@ -1,0 +1,348 @@
+import type { Command } from 'ioredis';
+import { unpackMessage } from '../../src/outbox/stored-message.js';
+import { asMessage } from '../../src/outbox/wave.js';
+import { SLICE, unpackSlice } from '../../src/recipients/slice-blob.js';
+import { loadScript } from '../../src/redis/script.js';
+import type { ClaimState, LaneState } from './lane-state.js';
+import type { CampaignPlan, OutboxPlan } from './scenario.js';
+import { Violation } from './violation.js';
+import type { World } from './world.js';
+
+/** A put of a message. Each has a number of its own, by which its request is recognised. */
+export interface Put {
+  readonly id: string;
+  readonly number: string;
+  readonly version: number | null;
+  /** Whether every attempt was answered. Otherwise one may take effect at any later time. */
+  isCertain: boolean;
+}
+
+/** A message as it was planned: where it is, and when it is due, s. */
+export interface Planned {
+  readonly campaign: string;
+  readonly ordinal: number;
+  readonly number: string;
+  readonly due: number;
+}
+
+/** Something that an answer has promised. A loss of data may undo it. */
+interface Promised {
+  readonly why: string;
+  readonly at: number;
+}
+
+/** The arguments of a script of the outbox, by their names, and the entries that follow them. */
+function argumentsOf(file: string) {
+  const url = new URL('../../src/outbox/harvest.js', import.meta.url).href;
+  const names = loadScript(url, file, () => undefined)
+    .header.args.map(({ name }) => name)
+    .filter((name) => name !== 'entries');
+  return (command: Command) => {
+    const own = command.args.slice(2 + Number(command.args[1]));
+    return {
+      named: (name: string): string => String(own[names.indexOf(name)]),
+      entries: own.slice(names.length),
+    };
+  };
+}
+const appendArguments = argumentsOf('./append-wave.lua');
+const appendNowArguments = argumentsOf('./append-now.lua');
+const retireArguments = argumentsOf('./retire-messages.lua');
+
+const bufferOf = (raw: unknown): Buffer => (Buffer.isBuffer(raw) ? raw : Buffer.from(String(raw), 'latin1'));
+
+const NO_BATCH: ReadonlySet<number> = new Set();
+/** The states of a message whose request the service may have accepted. */
+const MAY_BE_ACCEPTED = [
+  'unknown',
+  'deliveredToNetwork',
+  'deliveredToTerminal',
+  'deliveryImpossible',
+  'unconfirmed',
+  'abandoned',
+];
+/** A process sends no later than this after it has last seen that its claim holds, ms. */
+const UNCONFIRMED_MS = 2_000;
+
+/**
+ * Watches an outbox. What it has acknowledged must hold: a cancelled message is not sent, nor the earlier text of one that was changed,
+ * nor one that is too late; an id is accepted at most once; and every message is accounted for.
+ */
+export class OutboxChecker {
+  readonly plan: OutboxPlan;
+  readonly #world: World;
+  /** The plan of the outbox in the place of a campaign, which each of its waves shares. */
+  readonly campaign: CampaignPlan;
+  readonly #puts = new Map<string, Put>();
+  readonly #putsOf = new Map<string, Put[]>();
+  /** Numbers that must not be sent. */
+  readonly #forbidden = new Map<string, Promised>();
+  readonly #waves = new Map<string, Planned[]>();
+  readonly #places = new Map<string, Planned[]>();
+  /** Since when the outbox is paused, and the claims that were in flight then. */
+  #paused: { readonly at: number; readonly inFlight: ReadonlySet<string> } | undefined;
+  #savedAt = 0;
+  /** Ids that the outbox has acknowledged, and the most messages that they may be: one that has ended may be put again. */
+  readonly #known = new Set<string>();
+  #most = 0;
+  /** The version that was acknowledged last under each id. */
+  readonly #versions = new Map<string, number>();
+  /** Whether every operation was answered, and Redis has lost nothing. */
+  #isCertain = true;
+
+  constructor(world: World, plan: OutboxPlan) {
+    this.#world = world;
+    this.plan = plan;
+    const { name: id, lane, window, priority } = plan;
+    this.campaign = {
+      id,
+      lane,
+      range: 0,
+      recipients: 0,
+      priority,
+      committedAt: 0,
+      startsInMs: 0,
+      validForMs: 0,
+      bad: NO_BATCH,
+      suppressed: NO_BATCH,
+      ...(window === undefined ? {} : { window }),
+    };
+  }
+
+  /** Whether this is the outbox, or one of its waves. */
+  has(campaign: string): boolean {
+    return campaign === this.plan.name || this.#waves.has(campaign);
+  }
+
+  numberOf(wave: string, ordinal: number): string {
+    return this.#waves.get(wave)?.[ordinal]?.number ?? '';
+  }
+
+  /** Where a number was planned. */
+  placesOf(number: string): readonly Planned[] {
+    return this.#places.get(number) ?? [];
+  }
+
+  idOf(number: string): string {
+    return this.#puts.get(number)?.id ?? 'no message';
+  }
+
+  /** A put that is about to be sent to the outbox. */
+  newPut(id: string, version: number | null): Put {
+    const put: Put = { id, number: `+491511${1_000_000 + this.#puts.size}`, version, isCertain: true };
+    this.#puts.set(put.number, put);
+    this.#putsOf.set(id, [...(this.#putsOf.get(id) ?? []), put]);
+    return put;
+  }
+
+  /** No answer came: the put, or the cancel, may take effect at any later time. */
+  unanswered(put: Put | undefined): void {
+    if (put !== undefined) put.isCertain = false;
+    this.#isCertain = false;
+  }
+
+  putAnswered(put: Put, outcome: string): void {
+    if (outcome === 'created') {
+      this.#known.add(put.id);
+      this.#most += 1;
+    }
+    if (outcome === 'created' || outcome === 'updated') this.#replaces(put.id, put, put.version, outcome);
+    else if (outcome !== 'unchanged' && put.isCertain)
+      this.#forbid(put.number, `the outbox answered ${outcome}`);
+  }
+
+  cancelAnswered(id: string, version: number | null, outcome: string): void {
+    if (outcome !== 'cancelled') return;
+    // An id that is not known is cancelled as well.
+    if (!this.#known.has(id)) this.#most += 1;
+    this.#known.add(id);
+    this.#replaces(id, undefined, version, 'cancelled');
+  }
+
+  /** What was put earlier under an id is not sent any more. */
+  #replaces(id: string, by: Put | undefined, version: number | null, how: string): void {
+    const last = this.#versions.get(id) ?? -1;
+    if (by !== undefined && version !== null && version < last && !this.#world.scenario.faults.has('clock'))
+      throw new Violation(13, `${id} was ${how} with version ${version} after version ${last}`);
+    if (by !== undefined && version !== null) this.#versions.set(id, version);
+    for (const put of this.#putsOf.get(id) ?? []) {
+      // One that was not answered may take effect later, unless its version is too low; that is forgotten after some time.
+      const isOld = by !== undefined && version !== null && put.version !== null && put.version < version;
+      const isOver = put.isCertain || (isOld && !this.#world.scenario.faults.has('clock'));
+      if (put !== by && isOver) this.#forbid(put.number, `${id} was ${how}`);
+    }
+  }
+
+  #forbid(number: string, why: string): void {
+    if (this.#forbidden.has(number)) return;
+    this.#forbidden.set(number, { why, at: this.#world.clock.now });
+    const { accepted } = this.#world.serviceOf(this.plan.lane);
+    if (accepted.has(`${this.plan.name} ${number}`))
+      throw new Violation(13, `${why}, but ${number} was accepted before`);
+  }
+
+  /** The outbox has acknowledged that it is paused; `false`: it may be resumed. */
+  pauseAnswered(isPaused: boolean): void {
+    const claims = this.#world.checker.lane(this.plan.lane)?.claims ?? new Map<string, ClaimState>();
+    this.#paused = isPaused ? { at: this.#world.clock.now, inFlight: new Set(claims.keys()) } : undefined;
+  }
+
+  redisSaved(): void {
+    this.#savedAt = this.#world.clock.now;
+  }
+
+  redisLostData(): void {
+    this.#isCertain = false;
+    this.#versions.clear();
+    this.#paused = undefined;
+    for (const [number, { at }] of this.#forbidden) {
+      if (at >= this.#savedAt) this.#forbidden.delete(number);
+    }
+  }
+
+  /** Called when the server has run a script, before its reply arrives. */
+  ran(name: string, command: Command, reply: unknown, state: LaneState | undefined): void {
+    const isDone = Array.isArray(reply) && String(reply[0]) === 'done';
+    if (name === 'append-wave' && isDone) this.#appended(command);
+    if (name === 'append-now' && isDone) this.#appendedNow(command, state?.time ?? 0);
+    if (name === 'retire-messages') this.#retired(command);
+  }
+
+  #appended(command: Command): void {
+    const { named, entries } = appendArguments(command);
+    const messages = entries.slice(2 * Number(named('sliceCount')));
+    for (let at = 0; at + 1 < messages.length; at += 2) {
+      const message = unpackMessage(bufferOf(messages[at + 1]));
+      if (message.kind !== 'waiting')
+        throw new Violation(13, `${String(messages[at])} was planned, but is ${message.kind}`);
+      this.#plan(named('wave'), Number(named('ordinals')) + at / 2, message.number, message.due);
+    }
+  }
+
+  /** Messages that were never stored as waiting: their slices have their numbers. They are due by the time of the lane. */
+  #appendedNow(command: Command, laneTime: number): void {
+    const { named, entries } = appendNowArguments(command);
+    const ordinals = Number(named('ordinals'));
+    const slices = entries.slice(0, 2 * Number(named('sliceCount'))).filter((_, at) => at % 2 === 1);
+    const recipients = slices.flatMap((blob) => unpackSlice(bufferOf(blob))).slice(ordinals % SLICE);
+    for (const [at, recipient] of recipients.entries())
+      this.#plan(named('wave'), ordinals + at, asMessage(recipient).number, Math.floor(laneTime / 1_000));
+  }
+
+  #plan(campaign: string, ordinal: number, number: string, due: number): void {
+    const wave = this.#waves.get(campaign) ?? [];
+    this.#waves.set(campaign, wave);
+    const planned = { campaign, ordinal, number, due };
+    wave[ordinal] = planned;
+    this.#places.set(number, [...this.placesOf(number), planned]);
+  }
+
+  /** A message lapses only when it is too late. */
+  #retired(command: Command): void {
+    const { entries } = retireArguments(command);
+    for (let at = 0; at + 1 < entries.length; at += 2) {
+      const message = unpackMessage(bufferOf(entries[at + 1]));
+      if (message.kind === 'waiting' && !this.#isLate(message.due))
+        throw new Violation(13, `${String(entries[at])} lapses before its time is over`);
+    }
+  }
+
+  /** A lane keeps its time when the clock is set back a little. */
+  #isLate(due: number): boolean {
+    const laneTime = this.#world.checker.lane(this.plan.lane)?.time ?? 0;
+    return due * 1_000 + this.plan.lateMs <= Math.max(this.#world.server.time, laneTime);
+  }
+
+  /** Called with the state of the lane after each command that may have changed it. */
+  observed(before: LaneState | undefined, now: LaneState, by: string): void {
+    const { outbox } = now;
+    if (outbox === undefined) return;
+    const numberIn = (field: string): number => Number(outbox.fields.get(field) ?? 0);
+    const sum =
+      ['waiting', 'cancelled', 'lapsed'].reduce((all, field) => all + numberIn(field), 0) +
+      [...outbox.fields.keys()].reduce(
+        (all, field) => all + (field.startsWith('removed:') ? numberIn(field) : 0),
+        0,
+      ) +
+      outbox.waves.reduce((all, wave) => all + (now.campaigns.get(wave)?.state.total ?? 0), 0);
+    if (sum !== numberIn('total'))
+      throw new Violation(4, `the outbox has ${sum} messages, and counts ${numberIn('total')}, after ${by}`);
+    if (outbox.waiting !== numberIn('waiting'))
+      throw new Violation(
+        4,
+        `${outbox.waiting} messages wait, but the outbox counts ${numberIn('waiting')}, after ${by}`,
+      );
+    if (before === undefined || by === 'data loss') return;
+    if (by.startsWith('append-') && outbox.fields.get('state') === 'paused')
+      throw new Violation(8, 'messages are planned although the outbox is paused');
+    if (by === 'claim-send') this.#claimed(before, now);
+    this.#lapsed(before, now, by);
+  }
+
+  #claimed(before: LaneState, now: LaneState): void {
+    for (const [number, { campaign, first, count, placeholder }] of now.claims) {
+      const planned = this.#waves.get(campaign);
+      if (planned === undefined || placeholder !== undefined || before.claims.has(number)) continue;
+      for (const message of planned.slice(first, first + count)) {
+        if (message.due * 1_000 + this.plan.lateMs <= now.time)
+          throw new Violation(13, `${this.idOf(message.number)} is claimed too late`);
+      }
+    }
+  }
+
+  #lapsed(before: LaneState, now: LaneState, by: string): void {
+    for (const [wave, planned] of this.#waves) {
+      const [old, fresh] = [before.campaigns.get(wave), now.campaigns.get(wave)];
+      if (fresh === undefined || old?.statuses === fresh.statuses) continue;
+      for (const [ordinal, message] of planned.entries()) {
+        if (fresh.statuses[ordinal] !== 'L' || old?.statuses[ordinal] === 'L') continue;
+        if (!this.#isLate(message.due))
+          throw new Violation(13, `${wave}:${ordinal} lapses before its time is over, after ${by}`);
+      }
+    }
+  }
+
+  /** Called when a request with this number leaves. `claim`: the number of its claim; undefined if Redis has lost it. */
+  sent(number: string, claim: string | undefined): void {
+    const promised = this.#forbidden.get(number);
+    if (promised !== undefined) throw new Violation(13, `${number} is sent, but ${promised.why}`);
+    const paused = this.#paused;
+    if (paused === undefined || claim === undefined) return;
+    if (!paused.inFlight.has(claim))
+      throw new Violation(8, `${number} is sent, claimed after the outbox was paused`);
+    if (this.#world.clock.now - paused.at > UNCONFIRMED_MS)
+      throw new Violation(8, `${number} is sent long after the outbox was paused`);
+  }
+
+  /** Called when the service accepts a request with this number. */
+  accepted(number: string): void {
+    const promised = this.#forbidden.get(number);
+    if (promised !== undefined) throw new Violation(13, `${number} is accepted, but ${promised.why}`);
+  }
+
+  /** Whether nothing is left to do. */
+  hasEnded({ outbox }: LaneState): boolean {
+    return outbox?.fields.get('closed') === '1' && Number(outbox.fields.get('waiting')) === 0;
+  }
+
+  /** Checks the state of each message against what the service has accepted. `stateOf`: undefined for an unknown id. */
+  async ended(state: LaneState, stateOf: (id: string) => Promise<string | undefined>): Promise<void> {
+    const total = Number(state.outbox?.fields.get('total'));
+    // What has ended is forgotten when the clock is set forward, and may be cancelled again.
+    const isCertain = this.#isCertain && !this.#world.scenario.faults.has('clock');
+    if (isCertain && (total < this.#known.size || total > this.#most))
+      throw new Violation(4, `the outbox has ${total} messages, but it took ${this.#known.size}`);
+    const { accepted } = this.#world.serviceOf(this.plan.lane);
+    for (const [id, puts] of this.#putsOf) {
+      const seen = await stateOf(id);
+      const sent = puts.filter(({ number }) => accepted.has(`${this.plan.name} ${number}`));
+      // The ids of sent messages live as long as their wave.
+      const wasAccepted = sent.some(({ number }) =>
+        this.placesOf(number).some(({ campaign }) => state.campaigns.has(campaign)),
+      );
+      if (seen === 'waiting') throw new Violation(4, `${id} still waits`);
+      if (wasAccepted && !MAY_BE_ACCEPTED.includes(seen ?? ''))
+        throw new Violation(4, `the service accepted ${id}, but it is ${seen ?? 'unknown to the outbox'}`);
+    }
+  }
+}

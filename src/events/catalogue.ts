@@ -443,13 +443,13 @@ export const CATALOGUE = {
     'warn',
     { lane: id, graceMs: span },
     (e) =>
-      `Redis was restarted without losing data; lane ${e.lane} pauses for ${e.graceMs} while workers replay their recent claims`,
+      `Redis was restarted without losing data; lane ${e.lane} recovers for ${e.graceMs} while workers replay their recent claims`,
   ),
   'redis.dataLoss': entry(
     'error',
     { lane: id, sign: oneOf('runId', 'sequence'), graceMs: span },
     (e) =>
-      `Redis may have lost data (${{ runId: 'another server answers, or it was restarted', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} pauses for ${e.graceMs} while workers replay their recent claims`,
+      `Redis may have lost data (${{ runId: 'another server answers, or it was restarted', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} recovers for ${e.graceMs} while workers replay their recent claims`,
   ),
   'redis.unbounded': entry(
     'error',

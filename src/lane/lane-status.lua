@@ -27,8 +27,10 @@ local STATES_AT_ONCE = 1000
 local lane, now = lane_load(laneKey, time)
 local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now)
 local running, scheduled, waiting = redis.call('ZCARD', runningKey), redis.call('ZCARD', scheduledKey), 0
--- Of the scheduled ones, those that wait for their window. Their text is searched, because decoding thousands would take too long.
-for from = 0, scheduled - 1, STATES_AT_ONCE do
+-- Of the scheduled ones, those that wait for their window. Their text is searched, because decoding thousands would take too long. A lane
+-- without windows has none.
+local mayWait = redis.call('EXISTS', windowsKey) == 1
+for from = 0, mayWait and scheduled - 1 or -1, STATES_AT_ONCE do
   local ids = redis.call('ZRANGE', scheduledKey, from, from + STATES_AT_ONCE - 1)
   for _, raw in ipairs(redis.call('HMGET', statesKey, unpack(ids))) do
     if raw and raw:find('"opensAt":', 1, true) then waiting = waiting + 1 end

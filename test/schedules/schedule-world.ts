@@ -207,7 +207,7 @@ export async function playSchedule(
     await look();
   }
   await wakeAll();
-  // At last, a process that does not fail settles what is left.
+  // Finally, a process that does not fail settles the rest.
   for (let round = 0; round < 4; round += 1) {
     now += HOLD_MS + MINUTE;
     await sweep({}, false, true);

@@ -1,11 +1,6 @@
 import { setImmediate } from 'node:timers';
-import {
-  Cluster,
-  type Command,
-  type SentinelConnectionOptions,
-  SentinelConnector,
-  Redis as SingleRedis,
-} from 'ioredis';
+import { Cluster, type SentinelConnectionOptions, SentinelConnector, Redis as SingleRedis } from 'ioredis';
+import { ProtocolCluster, ReconnectingCluster } from './cluster-connection.js';
 import { parseRedisUrl } from './redis-url.js';
 
 /** A connection to one server (found directly or through Sentinel) or to a cluster. */
@@ -82,7 +77,9 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
         clusterRetryStrategy: RECONNECT_AFTER_MS,
         redisOptions: common,
       };
-      return checked(kind === 'blocking' ? new Cluster(nodes, options) : new ProtocolCluster(nodes, options));
+      return checked(
+        kind === 'blocking' ? new ReconnectingCluster(nodes, options) : new ProtocolCluster(nodes, options),
+      );
     }
   }
 }
@@ -145,37 +142,5 @@ class QuietSentinelConnector extends SentinelConnector {
       if (sentinel instanceof SingleRedis) sentinel.on('error', () => {});
       return sentinel;
     });
-  }
-}
-
-type SendCommand = Cluster['sendCommand'];
-
-/**
- * A cluster that behaves as a `protocol` connection. By default ioredis resends a command that was in flight when a node's
- * connection broke, and lets commands wait for ever while no node can be reached. This class rejects the former at once and the
- * latter as soon as an attempt to connect fails; neither is sent later. Commands that a node has certainly not run (MOVED, ASK,
- * CLUSTERDOWN) are still sent to the right node.
- */
-class ProtocolCluster extends Cluster {
-  readonly #waiting = new Set<Command>();
-
-  constructor(...args: ConstructorParameters<typeof Cluster<'legacy'>>) {
-    super(...args);
-    this.options.retryDelayOnFailover = 0;
-    this.on('close', () => {
-      for (const command of this.#waiting) command.reject(new Error('no node of the cluster can be reached'));
-      this.#waiting.clear();
-    });
-  }
-
-  override sendCommand(...[command, stream, node]: Parameters<SendCommand>): ReturnType<SendCommand> {
-    // The command was rejected while it waited, but ioredis still has it in its queue.
-    if (command.isSettled) return command.promise;
-    if (this.status !== 'ready') {
-      this.#waiting.add(command);
-      const settled = (): boolean => this.#waiting.delete(command);
-      command.promise.then(settled, settled);
-    }
-    return super.sendCommand(command, stream, node);
   }
 }

@@ -17,8 +17,9 @@ export interface LaneStore {
   clockChanged?(byMs: number): void;
 }
 
+const correction = z.tuple([z.string(), z.string()]);
 const correctScript = loadScript(import.meta.url, './correct-clock.lua', (reply) => {
-  const [now, byMs] = z.tuple([z.string(), z.string()]).parse(reply);
+  const [now, byMs] = correction.parse(reply);
   return { now: Number(now), byMs: Number(byMs) };
 });
 

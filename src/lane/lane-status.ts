@@ -48,8 +48,9 @@ const record = z.object({
  */
 export type LaneStatusRecord = z.output<typeof record>;
 
+const text = z.string();
 const statusScript = laneScript(import.meta.url, './lane-status.lua', (reply) =>
-  record.parse(JSON.parse(z.string().parse(reply))),
+  record.parse(JSON.parse(text.parse(reply))),
 );
 
 /** Reads the current status of a lane. `now` is for tests and simulations. */

@@ -52,14 +52,14 @@ export interface SettleResult {
   readonly events: readonly ScriptEvent[];
 }
 
+const requestIds = z.array(z.string());
+const settled = z.tuple([z.number(), z.string(), z.string(), z.number(), z.number(), z.number(), z.string()]);
 const settleScript = laneScript(import.meta.url, './settle-notifications.lua', (reply): SettleResult => {
-  const [changed, nowKnown, unrecorded, waiting, unknownOutcomes, discarded, events] = z
-    .tuple([z.number(), z.string(), z.string(), z.number(), z.number(), z.number(), z.string()])
-    .parse(reply);
+  const [changed, nowKnown, unrecorded, waiting, unknownOutcomes, discarded, events] = settled.parse(reply);
   return {
     changed,
-    nowKnown: z.array(z.string()).parse(JSON.parse(nowKnown)),
-    unrecorded: z.array(z.string()).parse(JSON.parse(unrecorded)),
+    nowKnown: requestIds.parse(JSON.parse(nowKnown)),
+    unrecorded: requestIds.parse(JSON.parse(unrecorded)),
     waiting,
     unknownOutcomes,
     discarded,

@@ -251,11 +251,12 @@ const findings = z.object({
 /** What the sweep has to settle, resolve, discard, or remove. */
 type SweepFindings = z.output<typeof findings> & { readonly events: readonly ScriptEvent[] };
 
+const sweepReply = z.tuple([z.string(), z.string()]);
 const sweepScript = laneScript(
   import.meta.url,
   './sweep-lane.lua',
   (reply): SweepFindings => {
-    const [found, events] = z.tuple([z.string(), z.string()]).parse(reply);
+    const [found, events] = sweepReply.parse(reply);
     return { ...findings.parse(JSON.parse(found)), events: scriptEvents(events) };
   },
   { comparesClock: true },

@@ -69,8 +69,9 @@ interface Claim {
   readonly claimedAt: number;
 }
 
+const rangeReply = z.tuple([z.string(), z.string().array(), z.string().array(), z.string()]).nullable();
 const recipientRange = loadScript(import.meta.url, './recipient-range.lua', (reply) =>
-  z.tuple([z.string(), z.string().array(), z.string().array(), z.string()]).nullable().parse(reply),
+  rangeReply.parse(reply),
 );
 
 /** Reads the recipients of one campaign. */

@@ -107,8 +107,9 @@ const found = z.tuple([
   z.number(),
   z.array(z.number()),
 ]);
+const readReply = z.union([found, z.tuple([z.enum(['lost', 'removed', 'empty'])])]);
 const readScript = loadScript(import.meta.url, './read-results.lua', (reply) => {
-  const parsed = z.union([found, z.tuple([z.enum(['lost', 'removed', 'empty'])])]).parse(reply);
+  const parsed = readReply.parse(reply);
   if (parsed[0] !== 'found') return { kind: parsed[0] };
   const [kind, run, chunk, entry, hasMore, values] = parsed;
   const entries: Entry[] = [];

@@ -6,10 +6,13 @@ import { loadScripts } from './scripts.js';
 import { openWire } from './wire.js';
 import { type Outcome, World, type WorldOptions } from './world.js';
 
+/** Enough to use the time in which one waits for Redis. The data of more would not fit in the caches of the processor. */
+const WORLDS_AT_ONCE = 32;
+
 export interface RunOptions {
   readonly redisUrl: string;
   readonly seeds: Iterable<number>;
-  /** How many worlds run at a time. While one waits for Redis, the others go on. */
+  /** How many worlds run at a time. */
   readonly concurrency?: number;
   readonly changes?: readonly LuaChange[];
   readonly parts?: WorldOptions['parts'];
@@ -20,7 +23,7 @@ export interface RunOptions {
 
 /** Runs a world for each seed over one shared Redis connection. Worlds do not influence each other. */
 export async function runWorlds(options: RunOptions): Promise<void> {
-  const { redisUrl, concurrency = 96, changes, parts, isTraced = false, onOutcome } = options;
+  const { redisUrl, concurrency = WORLDS_AT_ONCE, changes, parts, isTraced = false, onOutcome } = options;
   const wire = await openWire(redisUrl);
   const run = randomBytes(4).toString('hex');
   const seeds = options.seeds[Symbol.iterator]();

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importCampaign } from '../src/import/import-campaign.js';
 import { openLanes } from '../src/lane/lane-finder.js';
+import { outboxResults } from '../src/outbox/outbox-results.js';
 import { connect, type Redis } from '../src/redis/connection.js';
 import { startPrivateRedis } from '../src/redis/private-server.js';
 import { createResultsFeed } from '../src/reporting/results-feed.js';
@@ -76,7 +77,7 @@ try {
   console.log(`imported: ${outcome.kind}, ${grouped(count)} recipients with references`);
   await settleAll(redis, 'bench');
   const finder = openLanes({ redis, keys, config, events: deps.events, random: Math.random });
-  const feed = createResultsFeed({ redis, keys, finder });
+  const feed = createResultsFeed({ redis, keys, finder, outboxes: outboxResults(redis, keys) });
   const references = new Set<string>();
   const pages: number[] = [];
   const began = performance.now();

@@ -46,7 +46,7 @@ try {
 async function remind(outbox, { id, version, cancelled, phone, name, appointment }) {
   if (cancelled) return (await outbox.cancel(id, { version })).outcome;
   const [day, time] = appointment.split('T');
-  const message = { id, version, to: phone, reference: id, appointment, name, day, time };
+  const message = { id, version, to: phone, appointment, name, day, time };
   try {
     const { outcome, sendAt } = await outbox.put(message);
     return sendAt === null ? outcome : `${outcome}, due at ${sendAt}`;
@@ -60,9 +60,9 @@ async function results() {
   let after;
   while (!stop.signal.aborted) {
     const { results: page, next, hasMore } = await volley.results({ after });
-    for (const { reference, status, reason } of page) {
-      if (status === 'deliveredToTerminal') console.log(`${reference}: delivered`);
-      else console.log(`${reference}: call the patient (${reason || status})`);
+    for (const { message, status, reason } of page) {
+      if (status === 'deliveredToTerminal') console.log(`${message}: delivered`);
+      else if (status !== 'cancelled') console.log(`${message}: call the patient (${reason || status})`);
     }
     after = next;
     if (!hasMore) await delay(1_000, undefined, { signal: stop.signal }).catch(() => {});

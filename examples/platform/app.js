@@ -42,7 +42,7 @@ for (const { booking, version, cancelled, phone, visitIn, ...values } of changes
     if (outcome === 'cancelled') platform.statuses[booking] = 'cancelled';
   } else {
     const visit = new Date(platform.began + visitIn * 1_000).toISOString();
-    const message = { to: phone, version, reference: booking, booking, visit, ...values };
+    const message = { to: phone, version, booking, visit, ...values };
     console.log(`booking ${booking}: ${await volley.put('visits', booking, message)}`);
     platform.statuses[booking] ??= 'waiting';
   }
@@ -53,11 +53,11 @@ await save();
 // a kill, and an unknown one may still change.
 while (Object.values(platform.statuses).some((status) => status === 'waiting' || status === 'unknown')) {
   const { results, next, hasMore } = await volley.results(platform.cursor);
-  const own = results.filter(({ reference }) => reference in platform.statuses);
-  for (const { reference, status } of own) platform.statuses[reference] = status;
+  const own = results.filter(({ outbox, message }) => outbox === 'visits' && message in platform.statuses);
+  for (const { message, status } of own) platform.statuses[message] = status;
   platform.cursor = next;
   await save();
-  for (const { reference, status } of own) console.log(`booking ${reference}: ${status}`);
+  for (const { message, status } of own) console.log(`booking ${message}: ${status}`);
   if (!hasMore) await delay(500);
 }
 console.log(JSON.stringify(platform.statuses));

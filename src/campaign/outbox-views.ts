@@ -56,7 +56,7 @@ export const outboxMessage = z
       .nullable()
       .describe('When it is, or was, due; null if it was cancelled or has lapsed before that'),
     version: count.nullable(),
-    to: z.string().nullable().describe('In E.164; null once a message that was never sent has ended'),
+    to: z.string().nullable().describe('In E.164; null for an id that was cancelled before it was put'),
     reference: z.string().nullable(),
     sentAt: time.nullable(),
     requestId: z.string().nullable().describe("The service's id of the request"),

@@ -214,9 +214,18 @@ export const recipientPage = z
 /** See {@link recipientPage}. */
 export type RecipientPage = z.output<typeof recipientPage>;
 
-/** A recipient that has become settled or unknown. */
+/** A recipient that has become settled or unknown, or a message of an outbox that has. */
 export const recipientResult = z
-  .object({ campaign: z.string(), ...reported })
+  .object({
+    campaign: z
+      .string()
+      .describe(
+        'Id of the campaign. A message of an outbox has that of its wave, or an empty one if it was cancelled or lapsed before it was planned',
+      ),
+    outbox: z.string().describe('Name of the outbox, or empty'),
+    message: z.string().describe('Your id of the message in its outbox, or empty'),
+    ...reported,
+  })
   .readonly()
   .meta({ id: 'RecipientResult' });
 /** See {@link recipientResult}. */

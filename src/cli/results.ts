@@ -17,14 +17,14 @@ export function results(
     const page = await orGone(volley.results({ after, lanes, limit }));
     const now = context.clock();
     const rows = page.results.map((result) => [
-      oneLine(result.reference),
+      oneLine(result.reference || result.message),
       result.recipient,
       result.status,
-      result.campaign,
+      result.campaign || `outbox ${result.outbox}`,
       result.updatedAt === '' ? '' : moment(Date.parse(result.updatedAt), now),
       oneLine(result.reason),
     ]);
-    const heading = ['REFERENCE', 'RECIPIENT', 'STATUS', 'CAMPAIGN', 'UPDATED', 'REASON'];
+    const heading = ['REFERENCE OR ID', 'RECIPIENT', 'STATUS', 'CAMPAIGN', 'UPDATED', 'REASON'];
     const none =
       after === undefined ? 'There are no results yet.' : 'There are no results after the cursor yet.';
     return {

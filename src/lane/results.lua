@@ -14,6 +14,7 @@
                is removed leaves an empty id. An earlier version stored each in a field of its own, c<number>
     w<number>  chunks that are kept at least as long as that campaign: those whose last kept campaign it is
     <number>   a chunk
+  A list of messages that ended while they waited in an outbox is numbered like a campaign (outbox/ended.lua).
   Another server may lack the last entries, which a reader may have seen: chunks of another server begin at a number that none before
   it can have used.
 ]]
@@ -124,6 +125,24 @@ function results.advance(resultsKey)
   local stored = redis.call('HMGET', resultsKey, 'oldest', 'chunk', 'epochs')
   local oldest = results.next_chunk(resultsKey, cjson.decode(stored[3]), tonumber(stored[2]), tonumber(stored[1] or 0))
   redis.call('HSET', resultsKey, 'oldest', results.field(oldest))
+end
+
+-- Removes a campaign, and the chunks that were kept only for it. Returns how many.
+function results.remove(resultsKey, number)
+  local keptField = 'w' .. number
+  local kept = redis.call('HGET', resultsKey, keptField)
+  redis.call('HDEL', resultsKey, keptField)
+  results.forget(resultsKey, number)
+  local removed = 0
+  for field in string.gmatch(kept or '', '%d+') do
+    local data = redis.call('HGET', resultsKey, field)
+    if data and not results.keep(resultsKey, tonumber(field), data) then
+      redis.call('HDEL', resultsKey, field)
+      removed = removed + 1
+    end
+  end
+  if removed > 0 then results.advance(resultsKey) end
+  return removed
 end
 
 -- Stores a chunk that is no longer written, unless its campaigns are gone.

@@ -7,48 +7,59 @@
         forget    sorted set: second -> the same, for messages to forget
         bucket    hash: id -> message
         list      list: ids to forget in that second
+        results   hash: the log of the lane's results (lane/results.lua)
+        latestResults  string: its latest entries
   ARGV  name      the outbox
         id        the message
         version   number: -1: none
         stone     what is stored if the id is not known, or ''
+        endedAt   number: the time, s
         forgetAt  number: when it is forgotten, s
         buckets   number: how many buckets the caller knows of
   Returns  cancelled, unknown, stale, lapsed, harvested, missing, or moved; how many buckets there are; `ordinal:version:wave` of a
            harvested one, else ''
 ]]
--- @include ./message.lua
+-- @include ./ended.lua
 local known = tonumber(redis.call('HGET', outboxKey, 'buckets'))
 if not known then return { 'missing', 0, '' } end
 if known ~= buckets then return { 'moved', known, '' } end
 local before = redis.call('HGET', bucketKey, id)
 
-local function put(raw, waiting)
-  redis.call('HSET', bucketKey, id, raw)
-  message_list(forgetKey, listKey, { id }, forgetAt)
-  message_earlier(outboxesKey, name, forgetAt)
-  redis.call('HINCRBY', outboxKey, 'cancelled', 1)
-  if waiting then redis.call('HINCRBY', outboxKey, 'waiting', -1) end
+-- The message with the version of this cancel, if it has one.
+local function versioned(raw)
+  if version < 0 then return raw end
+  local _, at, _, kept = message_read(raw)
+  return message_as(stone, 'C', at, kept)
 end
 
 if not before then
   if stone == '' then return { 'unknown', buckets, '' } end
-  put(stone, false)
-  redis.call('HINCRBY', outboxKey, 'total', 1)
-  redis.call('HINCRBY', outboxKey, 'stored', 1)
+  -- There is no message that could be in the results.
+  redis.call('HSET', bucketKey, id, stone)
+  message_list(forgetKey, listKey, { id }, forgetAt)
+  message_earlier(outboxesKey, name, forgetAt)
+  for _, count in ipairs({ 'cancelled', 'total', 'stored' }) do redis.call('HINCRBY', outboxKey, count, 1) end
   return { 'cancelled', buckets, '' }
 end
-local kind, number, versionBefore, wave = message_read(before)
+local kind, number, versionBefore, rest = message_read(before)
 if version >= 0 and version < versionBefore then return { 'stale', buckets, '' } end
 if kind == 'P' then
   -- Before it is known whether the wave can still cancel it: a put with a version in between comes too late in any case.
-  if version > versionBefore then redis.call('HSET', bucketKey, id, message_as(stone, 'P', number, wave)) end
-  return { 'harvested', buckets, string.format('%.0f:%.0f:%s', number, math.max(version, versionBefore), wave) }
+  if version > versionBefore then redis.call('HSET', bucketKey, id, message_as(stone, 'P', number, rest)) end
+  return { 'harvested', buckets, string.format('%.0f:%.0f:%s', number, math.max(version, versionBefore), rest) }
 end
 if kind == 'L' then return { 'lapsed', buckets, '' } end
 if kind == 'W' then
-  put(version >= 0 and stone or message_as(before, 'C', forgetAt, ''), true)
+  redis.call('HSET', bucketKey, id, versioned(ended_message(before, 'C', forgetAt, endedAt)))
+  local keys = { outbox = outboxKey, forget = forgetKey, list = listKey, results = resultsKey, latestResults = latestResultsKey }
+  ended_note(keys, name, { id }, forgetAt)
+  message_earlier(outboxesKey, name, forgetAt)
+  redis.call('HINCRBY', outboxKey, 'cancelled', 1)
+  redis.call('HINCRBY', outboxKey, 'waiting', -1)
 elseif version > versionBefore then
-  -- A put with a version in between comes too late as well.
-  redis.call('HSET', bucketKey, id, stone)
+  -- A put with a version in between comes too late as well, for as long.
+  redis.call('HSET', bucketKey, id, versioned(message_as(before, 'C', forgetAt, rest)))
+  message_list(forgetKey, listKey, { id }, forgetAt)
+  message_earlier(outboxesKey, name, forgetAt)
 end
 return { 'cancelled', buckets, '' }

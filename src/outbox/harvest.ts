@@ -90,6 +90,7 @@ const retireScript = laneScript(import.meta.url, './retire-messages.lua', (reply
   const [lapsed, forgotten] = z.tuple([z.number(), z.number()]).parse(reply);
   return { lapsed, forgotten };
 });
+const forgetScript = laneScript(import.meta.url, './forget-ended.lua', (reply) => reply === 1);
 const trimScript = laneScript(import.meta.url, './trim-due.lua', (reply) => reply === 1);
 const noteScript = laneScript(import.meta.url, './note-due.lua', (reply) => z.number().parse(reply));
 const scheduleScript = laneScript(import.meta.url, './schedule-outbox.lua', (reply) => reply === 1);
@@ -224,7 +225,7 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
     const forgetAt = forgetTime(seen.now, options.retentionMs);
     const done = await retireScript(
       lane,
-      { name, forgetAt, buckets: store.buckets },
+      { name, endedAt: second, forgetAt, buckets: store.buckets },
       retired.map(({ id }) => store.bucketKey(id)),
       {
         ownKeys: { ...store.keys.fixed, list: store.keys.forgetList(forgetAt) },
@@ -251,6 +252,11 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
   const left = new Set(waiting.map(({ id }) => id));
   for (const { id } of fitting) left.delete(id);
   const trims = trimsOf(lists, left);
+  // The log of results says where in these lists messages are.
+  for (const { member, set } of trims) {
+    if (set === store.keys.fixed.forget)
+      await forgetScript(lane, { second: member }, [], { ownKeys: store.keys.fixed });
+  }
   if (fitting.length > 0) {
     const outcome = await append(tending, seen, wave, fitting, trims);
     if (outcome === 'again') return { ...again, lapsed };

@@ -2,7 +2,7 @@
   message: how Redis stores a message of an outbox, under its id. The form is described in stored-message.ts.
     W  waiting: when it is due, s; its version; number, reference, and values
     P  harvested: its ordinal; its version; its wave
-    C  cancelled, and L lapsed: when it is forgotten, s; its version
+    C  cancelled, and L lapsed: when it is forgotten, s; its version; what the results say of it, if it was waiting (ended.lua)
 ]]
 -- The kind of a message, its number of seconds or its ordinal, its version (-1: none), and its rest.
 local function message_read(raw)
@@ -21,12 +21,12 @@ local function message_as(raw, kind, at, rest)
   return kind .. struct.pack('>I4', at) .. string.sub(raw, 6, 6 + length) .. rest
 end
 
--- Notes that something is to be done with messages at this time, s, in the list of that second. Returns whether it is the first.
+-- Notes that something is to be done with messages at this time, s, in the list of that second. Returns the length of the list.
 local function message_list(setKey, listKey, ids, at)
   local second = string.format('%.0f', at)
-  if redis.call('RPUSH', listKey, unpack(ids)) > #ids then return false end
-  redis.call('ZADD', setKey, second, second)
-  return true
+  local length = redis.call('RPUSH', listKey, unpack(ids))
+  if length == #ids then redis.call('ZADD', setKey, second, second) end
+  return length
 end
 
 -- The outbox has something to do at this time, s. Returns whether that is earlier than before.
@@ -40,13 +40,13 @@ local HOUR_VALUE_BYTES = 1000
 
 -- Notes that messages are due at this time, s; 0: now. Few ids are stored with the hour. Returns whether they are the first of their second.
 local function message_due(dueKey, hourKey, listKey, ids, at)
-  if at == 0 then return message_list(dueKey, listKey, ids, at) end
+  if at == 0 then return message_list(dueKey, listKey, ids, at) == #ids end
   local field = string.format('%.0f', at % SECONDS_OF_HOUR)
   local before = redis.call('HGET', hourKey, field)
   local packed = {}
   for _, id in ipairs(ids) do packed[#packed + 1] = string.char(#id) .. id end
   local value = (before or '') .. table.concat(packed)
-  if #value > HOUR_VALUE_BYTES then return message_list(dueKey, listKey, ids, at) end
+  if #value > HOUR_VALUE_BYTES then return message_list(dueKey, listKey, ids, at) == #ids end
   redis.call('HSET', hourKey, field, value)
   if before then return false end
   redis.call('ZADD', dueKey, 'LT', string.format('%.0f', at), string.format('h%.0f', math.floor(at / SECONDS_OF_HOUR)))

@@ -20,7 +20,7 @@ const IDS_TO_TRY = 100;
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /** Why a message was not sent, for states that no request explains. */
-const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
+export const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
   lapsed: 'it was too late when it could have been sent',
   cancelled: 'cancelled before it was sent',
   suppressed: 'on the suppression list',
@@ -215,9 +215,9 @@ function unsent(id: string, stored: Exclude<StoredMessage, { kind: 'harvested' }
       reason: null,
     };
   }
-  const { kind, version } = stored;
-  const reason = REASONS[kind] ?? null;
-  return { id, state: kind, sendAt: null, version, to: null, reference: null, ...none, reason };
+  const { kind, version, ended } = stored;
+  const [to, reference] = [ended?.number ?? null, ended?.reference || null];
+  return { id, state: kind, sendAt: null, version, to, reference, ...none, reason: REASONS[kind] ?? null };
 }
 
 function inWave(

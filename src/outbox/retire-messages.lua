@@ -6,21 +6,24 @@
         outbox    hash: settings, state, and counts of the outbox
         forget    sorted set: second -> the same, for messages to forget
         list      list: ids to forget when those that lapse now are forgotten
+        results   hash: the log of the lane's results (lane/results.lua)
+        latestResults  string: its latest entries
   KEYS+ entries   per message: its bucket
   ARGV  name      the outbox
+        endedAt   number: the time, s
         forgetAt  number: when a message that lapses now is forgotten, s
         buckets   number: how many buckets the caller knows of
   ARGV+ entries   per message: its id; the message as it was read
   Returns  how many lapsed; how many were forgotten
 ]]
--- @include ./message.lua
+-- @include ./ended.lua
 if tonumber(redis.call('HGET', outboxKey, 'buckets')) ~= buckets then return { 0, 0 } end
 local lapsed, forgotten = {}, 0
 for at = 1, entry_args() / 2 do
   local id, before = entry_arg(2 * at - 1), entry_arg(2 * at)
   if redis.call('HGET', entry_key(at), id) == before then
     if string.sub(before, 1, 1) == 'W' then
-      redis.call('HSET', entry_key(at), id, message_as(before, 'L', forgetAt, ''))
+      redis.call('HSET', entry_key(at), id, ended_message(before, 'L', forgetAt, endedAt))
       lapsed[#lapsed + 1] = id
     else
       redis.call('HDEL', entry_key(at), id)
@@ -29,7 +32,8 @@ for at = 1, entry_args() / 2 do
   end
 end
 if #lapsed > 0 then
-  message_list(forgetKey, listKey, lapsed, forgetAt)
+  local keys = { outbox = outboxKey, forget = forgetKey, list = listKey, results = resultsKey, latestResults = latestResultsKey }
+  ended_note(keys, name, lapsed, forgetAt)
   message_earlier(outboxesKey, name, forgetAt)
   redis.call('HINCRBY', outboxKey, 'waiting', -#lapsed)
   redis.call('HINCRBY', outboxKey, 'lapsed', #lapsed)

@@ -229,6 +229,7 @@ export function outboxStore(lane: LaneStore, name: string) {
             id: message,
             version: version ?? -1,
             stone: version === null ? '' : packCancelled(forgetAt, version),
+            endedAt: Math.floor(now / 1_000),
             forgetAt,
             buckets,
           },

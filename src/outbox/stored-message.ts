@@ -5,6 +5,8 @@
  *   1 byte   length of the version, 0 if there is none; then the version, most significant byte first
  *   the rest W: number as a base-128 varint, then each value and the reference, each with its length in bytes before it
  *            P: the id of the wave
+ *            C, L: what the results say of it (ended.lua): when it ended, in seconds; its number; its reference. Nothing if it never
+ *            waited, or was stored by an earlier version
  * Only a waiting message needs most of this. Once it is sent, its wave has the rest.
  */
 
@@ -34,7 +36,18 @@ export type StoredMessage =
       /** In seconds since the epoch. */
       readonly forgetAt: number;
       readonly version: number | null;
+      /** Null if it never waited. */
+      readonly ended: EndedMessage | null;
     };
+
+/** What is kept of a waiting message that has ended. */
+export interface EndedMessage {
+  /** In seconds since the epoch. */
+  readonly at: number;
+  /** E.164 with its plus. */
+  readonly number: string;
+  readonly reference: string;
+}
 
 const HEAD_BYTES = 6;
 
@@ -66,9 +79,9 @@ export function unpackMessage(raw: Buffer): StoredMessage {
     case 'P':
       return { kind: 'harvested', ordinal: at, version, wave: raw.toString('latin1', end) };
     case 'C':
-      return { kind: 'cancelled', forgetAt: at, version };
+      return { kind: 'cancelled', forgetAt: at, version, ended: unpackEnded(raw, end) };
     case 'L':
-      return { kind: 'lapsed', forgetAt: at, version };
+      return { kind: 'lapsed', forgetAt: at, version, ended: unpackEnded(raw, end) };
     default:
       break;
   }
@@ -81,6 +94,12 @@ export function unpackMessage(raw: Buffer): StoredMessage {
   }
   const reference = texts.pop() ?? '';
   return { kind: 'waiting', due: at, version, number: `+${number}`, values: texts, reference };
+}
+
+function unpackEnded(raw: Buffer, from: number): EndedMessage | null {
+  if (raw.length <= from) return null;
+  const [number, next] = readVarint(raw, from + 4);
+  return { at: raw.readUInt32BE(from), number: `+${number}`, reference: raw.toString('utf8', next) };
 }
 
 function head(kind: string, at: number, version: number | null): Buffer {

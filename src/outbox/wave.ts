@@ -14,6 +14,7 @@ import type { WaitingMessage } from './stored-message.js';
  * its id and its time.
  */
 const HIDDEN = ['@id', '@sendAt'] as const;
+const NAME_START = 'outbox ';
 
 /** A wave gets messages for at most so long. */
 export const WAVE_MS = 86_400_000;
@@ -28,7 +29,7 @@ export function waveMeta(
 ): CampaignMeta {
   return {
     id,
-    name: `outbox ${name}`,
+    name: `${NAME_START}${name}`,
     lane,
     sender: settings.sender,
     senderName: settings.senderName,
@@ -45,6 +46,11 @@ export function waveMeta(
     suppressed: 0,
     preview: null,
   };
+}
+
+/** The outbox of a wave; null for any other campaign. */
+export function outboxOf({ name, placeholders }: CampaignMeta): string | null {
+  return placeholders.includes(HIDDEN[0]) ? name.slice(NAME_START.length) : null;
 }
 
 /** A message as a recipient of a wave. */
@@ -69,7 +75,11 @@ export function asMessage({ number, values, reference = '' }: StoredRecipient): 
 }
 
 /** The messages of one slice of a wave. */
-export async function sliceOf(lane: LaneStore, wave: string, slice: number): Promise<WaveMessage[]> {
+export async function sliceOf(
+  lane: Pick<LaneStore, 'redis' | 'keys' | 'id'>,
+  wave: string,
+  slice: number,
+): Promise<WaveMessage[]> {
   const blob = await lane.redis.hgetBuffer(slicesKey(lane.keys, lane.id, wave, 'slices'), String(slice));
   return blob === null ? [] : unpackSlice(blob).map(asMessage);
 }

@@ -20,6 +20,8 @@ import { duplicateRow, reportRow, suppressedRow } from './report.js';
  *        └ appended by the script that         └ the cursor: of each lane, the server that wrote the chunk, the chunk, the entry,
  *          changes the state                     and how many of its recipients were returned
  *
+ * A message that ends while it waits in its outbox is in no campaign. Its id is in a list of its outbox, which the log names instead.
+ *
  * So a result is delivered at least once, a later state never before an earlier one, and a reader that was away for long gets the
  * latest state only.
  */
@@ -152,15 +154,42 @@ async function readCampaignId(
   return ids?.split(',')[number % IDS_TOGETHER] || earlier || null;
 }
 
+/** The outbox of a campaign that is a wave, and the ids of its messages. */
+export interface WaveIds {
+  readonly outbox: string;
+  /** By ordinal. */
+  readonly ids: ReadonlyMap<number, string>;
+}
+
+/** What the feed needs to know of outboxes. */
+export interface OutboxResults {
+  /** The ids of messages in a wave; null if the campaign is none. */
+  idsInWave(lane: LaneId, meta: CampaignMeta, ordinals: readonly number[]): Promise<WaveIds | null>;
+  /** Messages that ended while they waited, by their positions in a list that the log names; null if this is no such list. */
+  ended(
+    lane: LaneId,
+    list: string,
+    positions: readonly number[],
+  ): Promise<ReadonlyMap<number, RecipientResult> | null>;
+}
+
 /** What {@link createResultsFeed} needs. */
 interface ResultsFeedOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly finder: Pick<LaneFinder, 'idOf' | 'nameOf'>;
+  readonly outboxes: OutboxResults;
+}
+
+/** What a page has of a campaign, or of a list of messages that ended while they waited: those have no meta. */
+interface CampaignResults {
+  readonly meta: CampaignMeta | null;
+  /** By list and position. */
+  readonly rows: Record<Entry['list'], Map<number, RecipientResult>>;
 }
 
 /** Creates the feed. It does not access Redis before the first call. */
-export function createResultsFeed({ redis, keys, finder }: ResultsFeedOptions): ResultsFeed {
+export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeedOptions): ResultsFeed {
   /** Reads places of a lane from a position on, at most `most`. */
   const readPlaces = async (lane: LaneId, from: Position, most: number, reads: { left: number }) => {
     const places: Place[] = [];
@@ -194,12 +223,42 @@ export function createResultsFeed({ redis, keys, finder }: ResultsFeedOptions): 
     return { places, position, hasMore: true };
   };
 
-  const readCampaign = async ({ lane, number, positions }: Wanted) => {
+  const readCampaign = async ({ lane, number, positions }: Wanted): Promise<CampaignResults | null> => {
     const id = await readCampaignId(redis, keys, lane, number);
-    const meta = id === null ? null : await readMeta(redis, keys, lane, id);
+    if (id === null) return null;
+    const ended = await outboxes.ended(lane, id, [...positions.recipients]);
+    if (ended !== null)
+      return {
+        meta: null,
+        rows: { recipients: new Map(ended), suppressed: new Map(), duplicates: new Map() },
+      };
+    const meta = await readMeta(redis, keys, lane, id);
     if (meta === null) return null;
     const reader = recipientReader(redis, keys, lane, meta.id);
-    return { meta, rows: await readRows(reader, meta, positions) };
+    const [rows, wave] = await Promise.all([
+      readRows(reader, meta, positions),
+      outboxes.idsInWave(lane, meta, [...positions.recipients]),
+    ]);
+    const resultsOf = (list: Entry['list']) =>
+      new Map(
+        [...rows[list]].map(([position, row]) => [
+          position,
+          {
+            campaign: meta.id,
+            outbox: wave?.outbox ?? '',
+            message: wave?.ids.get(position) ?? '',
+            ...row,
+          },
+        ]),
+      );
+    return {
+      meta,
+      rows: {
+        recipients: resultsOf('recipients'),
+        suppressed: resultsOf('suppressed'),
+        duplicates: resultsOf('duplicates'),
+      },
+    };
   };
 
   return {
@@ -243,18 +302,19 @@ export function createResultsFeed({ redis, keys, finder }: ResultsFeedOptions): 
       const campaigns: Record<string, ResultPage['campaigns'][string]> = {};
       for (const place of places) {
         const campaign = read.get(keyOf(place));
-        const row = campaign?.rows[place.list].get(place.position);
-        if (!campaign || row === undefined) continue;
+        const result = campaign?.rows[place.list].get(place.position);
+        if (!campaign || result === undefined) continue;
         // Once, however often it is named.
         campaign.rows[place.list].delete(place.position);
         const { meta } = campaign;
-        campaigns[meta.id] ??= {
-          name: meta.name,
-          lane: await finder.nameOf(place.lane),
-          idempotencyKey: meta.idempotencyKey ?? null,
-          metadata: meta.metadata ?? {},
-        };
-        results.push({ campaign: meta.id, ...row });
+        if (meta !== null)
+          campaigns[meta.id] ??= {
+            name: meta.name,
+            lane: await finder.nameOf(place.lane),
+            idempotencyKey: meta.idempotencyKey ?? null,
+            metadata: meta.metadata ?? {},
+          };
+        results.push(result);
       }
       return { results, campaigns, next: formatCursor(positions), hasMore };
     },

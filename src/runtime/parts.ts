@@ -12,6 +12,7 @@ import { openLanes } from '../lane/lane-finder.js';
 import type { Queues } from '../lane/queues.js';
 import { singleFlight } from '../lane/single-flight.js';
 import { notificationService } from '../notifications/notification-service.js';
+import { outboxResults } from '../outbox/outbox-results.js';
 import { PROFILES } from '../profiles/index.js';
 import { suppression as openSuppression } from '../recipients/suppression.js';
 import { recordsLanes } from '../records/lanes.js';
@@ -167,7 +168,7 @@ export function openParts({ config, redisUrl, events, random }: PartsOptions): P
     refused,
     secretsKey: config.secretsKey,
   });
-  const resultsFeed = createResultsFeed({ redis, keys, finder });
+  const resultsFeed = createResultsFeed({ redis, keys, finder, outboxes: outboxResults(redis, keys) });
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
   const fleet = lazily(() =>
     createFleetReader({

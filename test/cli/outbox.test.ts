@@ -47,6 +47,7 @@ test('An outbox is created, filled, shown, and closed', async () => {
     'It is due at 2030-04-30T16:30:00+01:00.',
   );
   expect((await volley('outbox', 'cancel', 'dentist', 'appt-18')).stdout).toContain('it will never be sent');
+  expect((await volley('results')).stdout).toMatch(/appt-18 .*cancelled +outbox dentist/);
   expect(await json('outbox', 'show', 'dentist')).toMatchObject({
     exit: 0,
     output: {

@@ -19,6 +19,8 @@ export interface OutboxKillOutcome {
   readonly cancelled: number;
   readonly sent: number;
   readonly unknown: number;
+  /** Ids in the results. */
+  readonly learned: number;
   readonly tookMs: number;
 }
 
@@ -30,7 +32,8 @@ const IN_FLIGHT = 32;
 
 /**
  * Puts, moves, and cancels messages of an outbox, often as they become due, while the worker processes are killed with SIGKILL. Then it
- * waits until everything is settled, and compares what the service has accepted with what the outbox has acknowledged.
+ * waits until everything is settled, and compares what the service has accepted, and what the results say, with what the outbox has
+ * acknowledged.
  */
 export async function outboxKillRun(options: OutboxKillOptions): Promise<OutboxKillOutcome> {
   const { redisUrl, prefix } = options;
@@ -107,7 +110,24 @@ async function killOutbox(
       onProgress(`${killed + 1} kills, ${texts.size} messages, ${cancelled.size} cancelled`);
     }
   };
-  await Promise.all([produce(), killAll()]);
+  /** What a platform last learned of each id from the results. */
+  const learned = new Map<string, string>();
+  let cursor: string | undefined;
+  const learn = async (): Promise<void> => {
+    for (let hasMore = true; hasMore; ) {
+      const page = await volley.results({ after: cursor, limit: 1_000 });
+      for (const { message: id, status } of page.results) learned.set(id, status);
+      cursor = page.next;
+      hasMore = page.hasMore;
+    }
+  };
+  const follow = async (): Promise<void> => {
+    while (killed < kills) {
+      await learn();
+      await delay(2 * EVERY_MS);
+    }
+  };
+  await Promise.all([produce(), killAll(), follow()]);
 
   const deadline = Date.now() + SETTLED_WITHIN_MS;
   const isSettled = async (): Promise<boolean> => {
@@ -135,6 +155,13 @@ async function killOutbox(
     expect(texts.get(id) === text, `${text} is accepted instead of ${texts.get(id)}`);
     accepted.set(id, text);
   }
+  await learn();
+  for await (const { id, state } of outbox.report())
+    expect(
+      learned.get(id) === state,
+      `${id} is ${state}, but the results say ${learned.get(id) ?? 'nothing'}`,
+    );
+  expect(learned.size === texts.size, `${texts.size} messages, ${learned.size} in the results`);
   const answered = states.deliveredToTerminal + states.deliveryImpossible + states.unconfirmed;
   expect(
     accepted.size >= answered && accepted.size <= answered + states.unknown,
@@ -147,6 +174,7 @@ async function killOutbox(
     cancelled: cancelled.size,
     sent: accepted.size,
     unknown: states.unknown,
+    learned: learned.size,
     tookMs: performance.now() - began,
   };
 }

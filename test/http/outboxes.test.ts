@@ -108,7 +108,11 @@ describe('A message', () => {
     });
     expect((await call('PUT', own, { body: message() })).json).toMatchObject({ outcome: 'unchanged' });
     expect(
-      (await call('PUT', own, { body: message({ appointment: '2030-05-02T09:00', version: 3 }) })).json,
+      (
+        await call('PUT', own, {
+          body: message({ appointment: '2030-05-02T09:00', version: 3, reference: 'B-1' }),
+        })
+      ).json,
     ).toMatchObject({
       outcome: 'updated',
       sendAt: '2030-05-01T08:00:00.000Z',
@@ -132,6 +136,14 @@ describe('A message', () => {
       messages: { total: 1, waiting: 0, cancelled: 1 },
       nextDue: null,
     });
+    expect((await call('GET', own)).json).toMatchObject({ state: 'cancelled', to: NUMBER, reference: 'B-1' });
+    const results = {
+      outbox: path.split('/').at(-1),
+      message: 'appt/17 é',
+      reference: 'B-1',
+      status: 'cancelled',
+    };
+    expect((await call('GET', '/v1/results')).json).toMatchObject({ results: [results] });
   });
 
   test('that is not known cannot be cancelled, unless the request has a version', async () => {

@@ -188,6 +188,9 @@ test.each(STEPS)(
       expect(sent.sort(), `killed after ${commands} commands`).toEqual([...expected].sort());
       const { total, sum, waiting } = await own.counts();
       expect([sum, waiting], `killed after ${commands} commands`).toEqual([total, 0]);
+      const results = await own.follow()();
+      const learned = results.filter(({ campaign }) => campaign === '');
+      expect(new Map(learned.map(({ message, status }) => [message, status]))).toEqual(await own.ended());
     }
     expect(commands).toBeGreaterThan(2);
   },

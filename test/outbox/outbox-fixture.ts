@@ -1,15 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
+import type { RecipientResult } from '../../src/campaign/views.js';
 import { readState } from '../../src/lane/campaigns.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
 import { nowAppender } from '../../src/outbox/append-now.js';
 import { tendDue, tendOutbox } from '../../src/outbox/harvest.js';
+import { outboxResults } from '../../src/outbox/outbox-results.js';
 import { cancelHarvested, outboxStore } from '../../src/outbox/store.js';
-import type { WaitingMessage } from '../../src/outbox/stored-message.js';
+import { unpackMessage, type WaitingMessage } from '../../src/outbox/stored-message.js';
 import { asMessage, type WaveMessage } from '../../src/outbox/wave.js';
 import { sliceReader } from '../../src/recipients/slices.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { loadScript, readLua } from '../../src/redis/script.js';
 import { recipientReader } from '../../src/reporting/recipient-reader.js';
+import { createResultsFeed } from '../../src/reporting/results-feed.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
@@ -173,6 +176,38 @@ export async function outboxFixture(
     async letters(wave: string) {
       const chunk = await recipientReader(redis, lane.keys, laneId, wave).chunk(0, () => true);
       return chunk?.records.map(({ state }) => state) ?? [];
+    },
+    /** A platform that follows the results of the lane. Returns what is new. */
+    follow() {
+      const finder = { idOf: async (own: string) => own, nameOf: async (own: string) => own };
+      const { keys } = lane;
+      const feed = createResultsFeed({ redis, keys, finder, outboxes: outboxResults(redis, keys) });
+      let after: string | undefined;
+      return async (): Promise<RecipientResult[]> => {
+        const results: RecipientResult[] = [];
+        for (;;) {
+          const page = await feed.results({ after, limit: 100, lanes: [laneId] });
+          results.push(...page.results);
+          after = page.next;
+          if (!page.hasMore) return results;
+        }
+      };
+    },
+    /** What is stored of messages that ended while they waited, by id. */
+    async ended() {
+      const { buckets = '1' } = await redis.hgetall(store.keys.fixed.outbox);
+      const all = await Promise.all(
+        Array.from({ length: Number(buckets) }, (_, at) => redis.hgetallBuffer(store.keys.bucket(at))),
+      );
+      const stored = all.flatMap((bucket) => Object.entries(bucket));
+      return new Map(
+        stored.flatMap(([id, raw]) => {
+          const message = unpackMessage(raw);
+          return (message.kind === 'cancelled' || message.kind === 'lapsed') && message.ended !== null
+            ? [[id, message.kind] as const]
+            : [];
+        }),
+      );
     },
     /** The counts of the outbox and of its waves: the total, and what they add up to. */
     async counts() {

@@ -40,6 +40,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     to: '',
   },
   {
+    name: 'a message that is cancelled while it waits is not in the results',
+    from: 'ended_note(keys, name, { id }, forgetAt)',
+    to: '',
+  },
+  {
+    name: 'a message that lapses while it waits is not in the results',
+    from: 'ended_note(keys, name, lapsed, forgetAt)',
+    to: '',
+  },
+  {
+    name: 'the results name another place than that of the message that ended',
+    from: 'results.note(list, results.LIST.recipients, length - #ids, #ids)',
+    to: 'results.note(list, results.LIST.recipients, length, #ids)',
+  },
+  {
     name: 'a put with an older version changes a message',
     from: "if version >= 0 and version < versionBefore then return 'stale', before end",
     to: '',

@@ -5,6 +5,7 @@ import type { CampaignInput } from '../../src/import/campaign-input.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
 import { readState } from '../../src/lane/campaigns.js';
 import { openLanes } from '../../src/lane/lane-finder.js';
+import { outboxResults } from '../../src/outbox/outbox-results.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { findServer } from '../../src/redis/find-server.js';
 import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
@@ -32,7 +33,7 @@ function fixture(server = redis) {
     timeout: 600_000,
   });
   const finder = openLanes({ redis: server, keys, config, events: deps.events, random: Math.random });
-  const feed = createResultsFeed({ redis: server, keys, finder });
+  const feed = createResultsFeed({ redis: server, keys, finder, outboxes: outboxResults(server, keys) });
   const [log, latest] = [keys.lane('default', 'results'), keys.lane('default', 'latestResults')];
   let call = 0;
   return {
@@ -92,6 +93,8 @@ test('Each recipient that becomes settled or unknown is a result with its refere
   expect(shown(first.results)).toEqual(['order-1 deliveredToTerminal', 'order-2 deliveryImpossible']);
   expect(first.results[0]).toEqual({
     campaign: id,
+    outbox: '',
+    message: '',
     recipient: mobile(1),
     reference: 'order-1',
     status: 'deliveredToTerminal',

@@ -1,5 +1,6 @@
 import { GoneError } from '../../src/campaign/errors.js';
 import { RECIPIENT_STATE, type RecipientState, SETTLED_STATES } from '../../src/campaign/recipient.js';
+import { outboxResults } from '../../src/outbox/outbox-results.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
 import type { LaneState } from './lane-state.js';
@@ -19,13 +20,20 @@ export class ResultsChecker {
   readonly #feed: ResultsFeed;
   /** The latest result of each recipient. */
   readonly #latest = new Map<string, RecipientState>();
+  /** The latest result of each message that ended while it waited in the outbox. An id may be used again. */
+  readonly #ended = new Map<string, RecipientState>();
   #cursor: string | undefined;
   #reading = Promise.resolve();
 
   constructor(world: World, redis: Redis) {
     this.#world = world;
     const finder = { idOf: async (name: string) => name, nameOf: async (id: string) => id };
-    this.#feed = createResultsFeed({ redis, keys: world.keys, finder });
+    this.#feed = createResultsFeed({
+      redis,
+      keys: world.keys,
+      finder,
+      outboxes: outboxResults(redis, world.keys),
+    });
   }
 
   /** Reads everything that is there. */
@@ -38,8 +46,12 @@ export class ResultsChecker {
     for (;;) {
       const page = await this.#page();
       this.#cursor = page?.next;
-      for (const { campaign, recipient, status } of page?.results ?? []) {
+      for (const { campaign, message, recipient, status } of page?.results ?? []) {
         if (status === 'duplicate') continue;
+        if (campaign === '') {
+          this.#ended.set(message, status);
+          continue;
+        }
         this.#ordered(`${campaign} ${recipient}`, status);
       }
       if (page !== undefined && !page.hasMore) return;
@@ -76,6 +88,12 @@ export class ResultsChecker {
         if (learned === final && SETTLED_STATES.includes(learned)) continue;
         throw new Violation(11, `${place} is ${final}, but the results feed says ${learned ?? 'nothing'}`);
       }
+    }
+    for (const [id, letter] of lane.outbox?.ended ?? []) {
+      const final = letter === 'C' ? 'cancelled' : 'lapsed';
+      const learned = this.#ended.get(id);
+      if (learned !== final)
+        throw new Violation(11, `${id} is ${final}, but the results feed says ${learned ?? 'nothing'}`);
     }
   }
 }

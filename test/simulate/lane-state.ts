@@ -14,15 +14,21 @@ export const OBSERVE = `local function virtual_observe(call, lane)
   local statuses = {}
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
   for i = 1, 8 do fields[i] = fields[i] or '' end
-  local outbox, waiting = call('HGETALL', lane .. 'outbox:${OUTBOX}'), 0
-  for _, raw in ipairs(#outbox > 0 and call('HVALS', lane .. 'outbox:${OUTBOX}:0') or {}) do
-    if string.sub(raw, 1, 1) == 'W' then waiting = waiting + 1 end
+  local outbox, waiting, ended = call('HGETALL', lane .. 'outbox:${OUTBOX}'), 0, {}
+  local bucket = #outbox > 0 and call('HGETALL', lane .. 'outbox:${OUTBOX}:0') or {}
+  for i = 1, #bucket, 2 do
+    local kind = string.sub(bucket[i + 1], 1, 1)
+    if kind == 'W' then waiting = waiting + 1 end
+    -- An id that was cancelled before it was put has nothing after its version.
+    if (kind == 'C' or kind == 'L') and #bucket[i + 1] > 6 + string.byte(bucket[i + 1], 6) then
+      ended[#ended + 1], ended[#ended + 2] = bucket[i], kind
+    end
   end
   return cjson.encode({
     fields, states, statuses, call('HGETALL', lane .. 'claims'), call('HGETALL', lane .. 'polls'), call('HGETALL', lane .. 'unknown'),
     call('ZRANGE', lane .. 'unpolled', 0, -1, 'WITHSCORES'), call('ZRANGE', lane .. 'polled', 0, -1, 'WITHSCORES'),
     call('ZRANGE', lane .. 'running', 0, -1), call('ZCARD', lane .. 'scheduled'), call('ZCARD', lane .. 'lapsing'),
-    outbox, #outbox > 0 and call('ZRANGE', lane .. 'outbox:${OUTBOX}:waves', 0, -1) or {}, waiting,
+    outbox, #outbox > 0 and call('ZRANGE', lane .. 'outbox:${OUTBOX}:waves', 0, -1) or {}, waiting, ended,
   })
 end
 `;
@@ -76,6 +82,7 @@ const shape = z.tuple([
   texts,
   texts,
   z.number(),
+  texts,
 ]);
 
 export type CampaignState = z.output<typeof stateShape>;
@@ -118,6 +125,8 @@ export interface LaneState {
         readonly waves: readonly string[];
         /** Messages that are stored as waiting. The few of a world are all in the first bucket. */
         readonly waiting: number;
+        /** Messages that ended while they waited: their id, and `C` (cancelled) or `L` (lapsed). */
+        readonly ended: ReadonlyMap<string, string>;
       }
     | undefined;
 }
@@ -155,6 +164,7 @@ export function laneStateReader() {
       outbox,
       waves,
       waiting,
+      ended,
     ] = shape.parse(JSON.parse(text));
     const [epoch, paused, pausedUntil, stopped, held, time, opened, unproven] = lane;
     const campaigns = new Map<string, ObservedCampaign>();
@@ -185,7 +195,8 @@ export function laneStateReader() {
       running,
       scheduled,
       lapsing,
-      outbox: outbox.length === 0 ? undefined : { fields: textsOf(outbox), waves, waiting },
+      outbox:
+        outbox.length === 0 ? undefined : { fields: textsOf(outbox), waves, waiting, ended: textsOf(ended) },
     };
   };
   let last: { text: string; observed: LaneState } | undefined;

@@ -481,8 +481,20 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'outbox/cancel-message.lua',
-        from: "put(version >= 0 and stone or message_as(before, 'C', forgetAt, ''), true)",
-        to: '',
+        from: "if kind == 'L' then return { 'lapsed', buckets, '' } end",
+        to: "if kind == 'L' or kind == 'W' then return { kind == 'W' and 'cancelled' or 'lapsed', buckets, '' } end",
+      },
+    ],
+  },
+  {
+    name: 'a message that ends while it waits is not in the results',
+    invariant: 11,
+    why: 'the platform never learns what became of it',
+    lua: [
+      {
+        file: 'outbox/ended.lua',
+        from: 'results.note(list, results.LIST.recipients, length - #ids, #ids)',
+        to: 'list.number = list.number or 0',
       },
     ],
   },

@@ -17,6 +17,11 @@ export interface Machine {
   readonly monotonic: Clock;
   /** Time since the machine was started, ms. Unlike the monotonic clock, it usually counts the time in which it was suspended. */
   readonly uptime: Clock;
+  /**
+   * Makes the next use of `uptime` read it: one that was read a moment ago may be from before a suspension in which the other clocks stood
+   * still. Default: each use reads it.
+   */
+  readonly renewUptime?: () => void;
   readonly alarm: Alarm;
   readonly random: Random;
   /** Returns a unique name. */
@@ -29,16 +34,24 @@ export const systemClock: Clock = () => Date.now();
 /** A clock in ms that never runs backwards. Only differences are meaningful. */
 export const monotonicClock: Clock = () => performance.now();
 
-/** Node reads the uptime from a file, so it is read at most once a millisecond. */
+/** Node reads the uptime from a file, so it is read at most once a millisecond, unless it is renewed. */
 const UPTIME_FOR_MS = 1;
 
-/** The time since the machine was started, in ms: `CLOCK_BOOTTIME` on Linux. */
-function uptimeClock(): Clock {
+/** The time since the machine was started, in ms: `CLOCK_BOOTTIME` on Linux. `read`: the same in s. */
+export function uptimeClock(
+  read: () => number = uptime,
+  monotonic: Clock = monotonicClock,
+): Required<Pick<Machine, 'uptime' | 'renewUptime'>> {
   let [value, readAt] = [0, Number.NEGATIVE_INFINITY];
-  return () => {
-    const now = monotonicClock();
-    if (now - readAt >= UPTIME_FOR_MS) [value, readAt] = [uptime() * 1_000, now];
-    return value;
+  return {
+    uptime() {
+      const now = monotonic();
+      if (now - readAt >= UPTIME_FOR_MS) [value, readAt] = [read() * 1_000, now];
+      return value;
+    },
+    renewUptime() {
+      readAt = Number.NEGATIVE_INFINITY;
+    },
   };
 }
 
@@ -52,7 +65,7 @@ export const systemAlarm: Alarm = (ms, ring) => {
 export const systemMachine: Machine = {
   clock: systemClock,
   monotonic: monotonicClock,
-  uptime: uptimeClock(),
+  ...uptimeClock(),
   alarm: systemAlarm,
   random: Math.random,
   nonce: randomUUID,

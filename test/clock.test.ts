@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Alarm, pause, startStopwatch, unlessAborted, within } from '../src/clock.js';
+import { type Alarm, pause, startStopwatch, unlessAborted, uptimeClock, within } from '../src/clock.js';
 
 /** An alarm that the test rings; `armed` holds the alarms that are not cancelled. */
 function handAlarm(): { alarm: Alarm; armed: Set<() => void> } {
@@ -62,4 +62,20 @@ test('A stopwatch shows the longest time of the three clocks, so that it counts 
   // A wall clock that is set back is ignored.
   time.clock -= 7_200_000;
   expect(elapsed()).toBe(4_000);
+});
+
+test('The uptime is read once a millisecond, and again when it is renewed, also while the monotonic clock stands still', () => {
+  let [upSeconds, monotonic] = [100, 5_000];
+  const { uptime, renewUptime } = uptimeClock(
+    () => upSeconds,
+    () => monotonic,
+  );
+  expect(uptime()).toBe(100_000);
+  upSeconds = 160;
+  expect(uptime()).toBe(100_000);
+  renewUptime();
+  expect(uptime()).toBe(160_000);
+  upSeconds = 161;
+  monotonic += 1;
+  expect(uptime()).toBe(161_000);
 });

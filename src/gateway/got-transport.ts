@@ -5,7 +5,7 @@ import { rootCertificates, TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { brotliDecompress, unzip } from 'node:zlib';
 import { got, Options, type PlainResponse, type Request } from 'got';
-import { type Clocks, startStopwatch, systemMachine } from '../clock.js';
+import { type Clocks, type Machine, startStopwatch, systemMachine } from '../clock.js';
 import {
   AbortedError,
   type Exchange,
@@ -47,7 +47,7 @@ export interface TransportSettings {
   /** Certificates in PEM that an https service may use beside the public ones. */
   readonly ca?: string | undefined;
   /** Default: those of the system. */
-  readonly clocks?: Clocks;
+  readonly clocks?: Clocks & Pick<Machine, 'renewUptime'>;
   /** Headers of every request. Default: those of the messaging and account areas. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** A longer response is unreadable. Default: 1 MB. */
@@ -110,7 +110,10 @@ export function gotTransport(settings: TransportSettings): Transport {
         request.once('request', (made) => {
           native = made;
           writeInTime(
-            () => isLate() || age() > timeoutMs,
+            () => {
+              clocks.renewUptime?.();
+              return isLate() || age() > timeoutMs;
+            },
             made,
             (day) => {
               certificateExpiredOn = day;

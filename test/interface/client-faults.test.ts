@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import tls, { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type Clocks, type Machine, startStopwatch, uptimeClock } from '../../src/clock.js';
 import { createMessagingClient, type MessagingClient } from '../../src/gateway/messaging.js';
 import { EXPIRED, SELF_SIGNED } from './certificate.js';
 import { closedPort, PERMIT, rawServer, reply } from './raw-server.js';
@@ -11,7 +12,10 @@ const MESSAGE = { sender: 'ACME', recipients: ['+358401234567'], text: 'Hello' }
 const CREATED = reply(['HTTP/1.1 201 Created', 'Location: http://h/outbound/ACME/requests/r1']);
 const INFOS = reply(['HTTP/1.1 200 OK'], '{"deliveryInfoList":{"deliveryInfo":[]}}');
 
-function clientOf(baseUrl: string, settings: { timeoutMs?: number } = {}): MessagingClient {
+function clientOf(
+  baseUrl: string,
+  settings: { timeoutMs?: number; clocks?: Clocks & Pick<Machine, 'renewUptime'> } = {},
+): MessagingClient {
   const client = createMessagingClient({ baseUrl, timeoutMs: 5000, ...settings });
   onTestFinished(() => client.close());
   return client;
@@ -119,6 +123,19 @@ describe('a request that certainly did not leave', () => {
       kind: 'accepted',
     });
     expect(server.requests).toHaveLength(1);
+  });
+
+  it('is not written if the machine was suspended meanwhile, even if only the uptime shows it', async () => {
+    const server = await rawServer([CREATED]);
+    const still = (): number => 0;
+    let upSeconds = 100;
+    const clocks = { clock: still, monotonic: still, ...uptimeClock(() => upSeconds, still) };
+    const age = startStopwatch(clocks);
+    const client = clientOf(server.origin, { timeoutMs: 30_000, clocks });
+    const sending = client.send(MESSAGE, { authorization: 'KEY-1' }, { isExpired: () => age() > 10_000 });
+    upSeconds += 20;
+    expect(await sending).toMatchObject({ kind: 'notSent' });
+    expect(server.requests).toHaveLength(0);
   });
 
   it('is not sent if the connection is refused', async () => {

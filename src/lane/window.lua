@@ -2,10 +2,11 @@
   window: when messages of a campaign or lane may be sent. The zones are known only to TypeScript (campaign/window.ts), which computes
   the openings of each rule ahead (windows.ts). A rule that a script does not find opens at no known time: it is noted, so that the next
   sweep computes its openings.
+  A window closes MARGIN_MS early, so that what leaves last arrives in time.
   An entry of the lane's hash `windows` is [used at, computed at, from, until, from, until, …], in ms.
 ]]
 -- One table, because a script may have at most 200 local variables.
-local WINDOW = { known = {}, UNKNOWN_AGAIN_MS = 1000, NOTE_USE_MS = 86400000 }
+local WINDOW = { known = {}, MARGIN_MS = 100, UNKNOWN_AGAIN_MS = 1000, NOTE_USE_MS = 86400000 }
 
 -- When the window of this rule closes; or nil, and when it opens. Nil for no rule. `isNoted`: the script may write.
 function WINDOW.at(windowsKey, rule, now, isNoted)
@@ -23,7 +24,8 @@ function WINDOW.at(windowsKey, rule, now, isNoted)
   end
   for i = 3, #times, 2 do
     if now < times[i] then return nil, times[i] end
-    if now < times[i + 1] then return times[i + 1] end
+    local closesAt = times[i + 1] - WINDOW.MARGIN_MS
+    if now < closesAt then return closesAt end
   end
   return nil, now + WINDOW.UNKNOWN_AGAIN_MS
 end

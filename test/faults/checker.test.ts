@@ -350,25 +350,42 @@ describe('windows', () => {
   const found = (...events: readonly HistoryEvent[]): Violation[] =>
     violationsOf([run(9), campaign, window, ...events]).filter(({ check }) => check === 'windows');
 
-  test('reports sends before the first opening and after a closing, also if the service refused them', () => {
-    const late = send(3_000, ANN, { outcome: 'quotaExceeded' });
-    expect(found(send(999, ANN), send(1_500, BOB), late)).toEqual([
+  const write = (at: number, to: string, by = 'send 0'): HistoryEvent => ({
+    type: 'write',
+    at,
+    until: at,
+    by,
+    text: 'Sale',
+    recipients: [to],
+  });
+
+  test('reports sends that are written before the first opening and after a closing', () => {
+    expect(found(write(999, ANN), write(1_500, BOB), write(3_000, ANN))).toEqual([
       {
         check: 'windows',
-        what: '2 sends of c arrived outside its window, ms after it closed: before the first opening +1000',
+        what: '2 sends of c were written outside its window, ms after it closed: before the first opening +1000',
       },
     ]);
   });
 
-  test('allows sends that left just before the closing, and polls at any time', () => {
-    expect(found(send(1_000, ANN), send(2_400, BOB), send(5_000, BOB), poll(4_000))).toEqual([]);
+  test('allows sends that were written in time, however late they arrive, and polls at any time', () => {
+    const writes = [write(1_000, ANN), write(1_999, BOB)];
+    expect(found(...writes, send(1_001, ANN), send(4_400, BOB), poll(4_000))).toEqual([]);
+  });
+
+  test('reports a send that arrives although no process recorded its write, also one that was refused', () => {
+    const refused = send(1_500, BOB, { outcome: 'quotaExceeded' });
+    expect(found(write(1_000, ANN), send(1_001, ANN), refused)).toEqual([
+      { check: 'windows', what: '1 sends of c arrived, but no process recorded their writes' },
+    ]);
   });
 
   test('allows a stopped process the one write that it had begun, when it continues', () => {
-    const stop = fault(1_900, { fault: 'SIGSTOP', until: 4_000 });
-    expect(found(stop, send(4_001, ANN))).toEqual([]);
-    expect(found(stop, send(4_001, ANN), send(4_002, BOB))).toHaveLength(1);
-    expect(found(stop, send(4_200, ANN))).toHaveLength(1);
+    const stop = fault(1_900, { fault: 'SIGSTOP', until: 4_000, target: 'send 0' });
+    expect(found(stop, write(4_001, ANN))).toEqual([]);
+    expect(found(stop, write(4_001, ANN), write(4_002, BOB))).toHaveLength(1);
+    expect(found(stop, write(4_001, ANN, 'send 1'))).toHaveLength(1);
+    expect(found(stop, write(5_000, ANN), write(6_000, BOB))).toHaveLength(1);
   });
 });
 

@@ -47,6 +47,16 @@ const EVENT = z.discriminatedUnion('type', [
     /** For an accepted send: the final status of each recipient at the service. */
     finals: z.array(z.string().nullable()),
   }),
+  /** A send that a process wrote to its connection, in scenarios with windows: the times right before and right after the write. */
+  z.strictObject({
+    type: z.literal('write'),
+    at,
+    until: at,
+    /** The process, named like the target of a fault. */
+    by: z.string(),
+    text: z.string(),
+    recipients: z.array(z.string()),
+  }),
   z.strictObject({
     type: z.literal('status'),
     at,

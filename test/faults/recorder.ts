@@ -1,11 +1,16 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
+import { z } from 'zod';
 import type { CampaignStatus } from '../../src/campaign/views.js';
 import type { Volley } from '../../src/runtime.js';
 import type { SimulatorProcess } from '../end-to-end/simulator-process.js';
 import type { EventOf, History } from './history.js';
 
 const EVERY_MS = 100;
+
+/** A line of `record-writes.mjs`. */
+const WRITE = z.tuple([z.number(), z.number(), z.string(), z.array(z.string())]);
 
 /** Records what Volley and the service report. */
 export interface Recorder {
@@ -26,6 +31,8 @@ export interface Recorder {
   report(campaign: string): Promise<void>;
   /** Records every request that the service has received. Call it once, at the end. */
   requests(simulator: SimulatorProcess): Promise<void>;
+  /** Records every send that a process wrote, from the file of `record-writes.mjs`. `by`: the process. Call it once, at the end. */
+  writes(file: string, by: string): Promise<void>;
   /** Stops watching; resolves with the number of recorded statuses. */
   stop(): Promise<number>;
 }
@@ -119,6 +126,13 @@ export function createRecorder(history: History, volley: Volley): Recorder {
           requestId: entry.requestId,
           finals: entry.finals,
         });
+      }
+    },
+    async writes(file, by) {
+      const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+      for (const line of lines) {
+        const [from, until, text, recipients] = WRITE.parse(JSON.parse(line));
+        history.add({ type: 'write', at: from, until, by, text, recipients });
       }
     },
     async stop() {

@@ -57,6 +57,7 @@ export async function runScenario(scenario: Scenario, seed: number, folder: stri
     for (const campaign of Object.values(world.campaigns)) await world.recorder.report(campaign);
     await world.recorder.stop();
     await world.recorder.requests(world.fleet.simulator);
+    await world.recordWrites();
     history.add({ type: 'end', at: history.clock(), settled: reason === '', reason });
   } finally {
     await writeHistory(path, history.events);

@@ -26,6 +26,8 @@ async function toRedis(key: string) {
   const name = `${prefix}-${key}`;
   return {
     proxy,
+    address: target.toString(),
+    client,
     count: () => client.evalsha(SHA, 1, name).catch(() => 'lost'),
     counted: async () => Number(await redis.get(name)),
   };
@@ -72,6 +74,26 @@ test('Held replies arrive when they are released', async () => {
   expect(await Promise.race([answer, Promise.resolve('held')])).toBe('held');
   proxy.release();
   expect(await answer).toBe(1);
+});
+
+test('Ending idle connections leaves those alone that await a reply', async () => {
+  const { proxy, address, client, count, counted } = await toRedis('idle');
+  const other = connect(address);
+  onTestFinished(() => other.disconnect());
+  await other.ping();
+  const ended = once(other, 'close');
+  let isCut = false;
+  client.once('close', () => {
+    isCut = true;
+  });
+  proxy.hold();
+  const answer = count();
+  await expect.poll(counted).toBe(1);
+  proxy.endIdle();
+  await ended;
+  proxy.release();
+  expect(await answer).toBe(1);
+  expect(isCut).toBe(false);
 });
 
 let requests = 0;

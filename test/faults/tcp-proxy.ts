@@ -35,6 +35,8 @@ export interface TcpProxy {
   retarget(port: number): void;
   /** Cuts every connection. */
   cut(): void;
+  /** Ends the connections that await no reply: the last bytes on them, if any, were those of one. */
+  endIdle(): void;
   /** Sets a trap that triggers once, on the next match. Resolves when its action is done. */
   trap(trap: Trap): Promise<void>;
   /** Removes all traps that have not triggered. */
@@ -61,6 +63,8 @@ const PLAIN: TrafficShape = { delayMs: 0, dripMs: 0 };
 export async function startTcpProxy(target: number, host = '127.0.0.1'): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const frozen = new WeakSet<Socket>();
+  /** Connections of clients on which a request was forwarded, and no reply since. */
+  const waiting = new Set<Socket>();
   let isFrozen = false;
   const armed: Armed[] = [];
   let to = target;
@@ -73,7 +77,13 @@ export async function startTcpProxy(target: number, host = '127.0.0.1'): Promise
     return at < 0 ? undefined : armed.splice(at, 1)[0];
   };
 
+  const clients = new Set<Socket>();
   const server = createServer((client) => {
+    clients.add(client);
+    client.once('close', () => {
+      clients.delete(client);
+      waiting.delete(client);
+    });
     const upstream = connect(to, '127.0.0.1');
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -107,6 +117,8 @@ export async function startTcpProxy(target: number, host = '127.0.0.1'): Promise
           out.write(Buffer.of(byte));
         }
       } else if (bytes.length > 0) out.write(bytes);
+      if (on === 'request') waiting.add(client);
+      else if (on === 'reply') waiting.delete(client);
     };
     const connected = pass('connection', Buffer.alloc(0), upstream);
     const ended = async (): Promise<boolean> => {
@@ -130,6 +142,9 @@ export async function startTcpProxy(target: number, host = '127.0.0.1'): Promise
   };
   return {
     port: address.port,
+    endIdle() {
+      for (const client of clients) if (!waiting.has(client)) client.end();
+    },
     retarget: (port) => {
       to = port;
     },

@@ -48,14 +48,19 @@ const NOTIFICATIONS = {
   delay: { kind: 'uniform', minMs: 0, maxMs: 2_000 },
 } as const;
 
-/** The windows of the lane `burst` and of the campaign of `smooth`. Their openings are replaced, because hours are longer than a run. */
+/**
+ * The windows of a run: one lane has its own, by the seed, and the campaign of the other has its. Their openings are replaced, because
+ * hours are longer than a run.
+ */
 const WINDOWS = {
   smooth: { window: 'Mon-Sun 00:00-12:00', zone: 'Etc/UTC' },
   burst: { window: 'Mon-Sun 12:00-24:00', zone: 'Etc/UTC' },
 } as const;
 
-/** Preloaded by every process. These are plain JavaScript, because they are not compiled. */
-const PRELOADED = ['block-event-loop', 'suspend-clocks'].map((name) => resolve(`test/faults/${name}.mjs`));
+/** Preloaded by every process, in this order. These are plain JavaScript, because they are not compiled. */
+const PRELOADED = ['block-event-loop', 'record-writes', 'suspend-clocks'].map((name) =>
+  resolve(`test/faults/${name}.mjs`),
+);
 
 /** The TCP proxies of one process. */
 export interface Proxies {
@@ -78,6 +83,8 @@ export interface World {
   readonly senders: readonly Member[];
   /** Redirects all connections to the current Redis and cuts those to the old one, except those of `left`. */
   redirect(left?: Member): void;
+  /** Records what the processes wrote to the service, in a run with openings. Call it once, at the end. */
+  recordWrites(): Promise<void>;
   /** Recipients that the service has accepted so far. */
   accepted(): Promise<number>;
   /** Resolves when the service has accepted this many more requests of each lane. */
@@ -105,6 +112,7 @@ export interface WorldOptions {
 export async function startWorld(options: WorldOptions): Promise<World> {
   const { scenario, seed, workers, seconds, quota: share, profile = 'v1', stoppedClocks = [] } = options;
   const hasWindows = options.openings !== undefined;
+  const laneWithWindow = seed % 2 === 0 ? 'smooth' : 'burst';
   const folder = await mkdtemp(join(tmpdir(), 'volley-faults-'));
   const redis = await startFailingRedis(folder, options.redis);
   const operator = await startTcpProxy(redis.port);
@@ -116,7 +124,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     ...laneCredentials(profile, lane.name).lane,
     hourlyQuota: lane.hourlyQuota * share,
     maxRecipientsPerRequest,
-    ...(hasWindows && lane.name === 'burst' ? WINDOWS.burst : {}),
+    ...(hasWindows && lane.name === laneWithWindow ? WINDOWS[lane.name] : {}),
   }));
   const keyOf = (name: string): string => laneCredentials(profile, name).keyName;
   const quotas = lanes.map(({ name, hourlyQuota: quota }) => ({
@@ -134,6 +142,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     await redis.stop();
     await rm(folder, { recursive: true, force: true });
   };
+  const writesOf = (place: number): string => join(folder, `writes-${place}.ndjson`);
   const setOpenings = async (openings: readonly Opening[]): Promise<void> => {
     for (const { name } of LANES) {
       const read = readWindow(WINDOWS[name], Date.now());
@@ -188,6 +197,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
         REDIS_URL: through(own.redis),
         MESSAGING_BASE_URL: service.toString(),
         NODE_OPTIONS: PRELOADED.map((path) => `--import=${path}`).join(' '),
+        ...(hasWindows ? { WRITES_FILE: writesOf(place) } : {}),
         STOPPED_CLOCKS: (stoppedClocks[place % stoppedClocks.length] ?? []).join(','),
         ...(redis.separate === undefined ? {} : { ALLOW_INSECURE: 'service' }),
       };
@@ -211,13 +221,13 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     await fleet.close();
     await closeAll();
   };
-  const launch = async (name: string, count: number): Promise<string> => {
+  const launch = async (name: keyof typeof WINDOWS, count: number): Promise<string> => {
     const numbers = [...recipients(count)];
     const outcome = await fleet.volley.enqueue({
       recipients: numbers,
       message: `Sale on ${name}`,
       lane: name,
-      ...(hasWindows && name === 'smooth' ? WINDOWS.smooth : {}),
+      ...(hasWindows && name !== laneWithWindow ? WINDOWS[name] : {}),
     });
     if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
     const { id: campaign } = outcome;
@@ -253,6 +263,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     };
     for (const campaign of hasWindows ? Object.values(campaigns) : [])
       history.add({ type: 'window', at: history.clock(), campaign, openings });
+    const senders = fleet.members.filter(({ kind }) => kind === 'send' || kind === 'all');
     return {
       random: seededRandom(seed),
       redis,
@@ -265,7 +276,11 @@ export async function startWorld(options: WorldOptions): Promise<World> {
         if (own === undefined) throw new Error('this process has no proxies');
         return own;
       },
-      senders: fleet.members.filter(({ kind }) => kind === 'send' || kind === 'all'),
+      async recordWrites() {
+        for (const member of hasWindows ? senders : [])
+          await recorder.writes(writesOf(member.place), `${member.kind} ${member.place}`);
+      },
+      senders,
       redirect(left) {
         const moved = [...proxies].filter(([place]) => place !== left?.place);
         for (const proxy of [operator, ...moved.map(([, own]) => own.redis)]) {

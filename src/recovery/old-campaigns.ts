@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { campaignIdTime } from '../campaign/campaign.js';
 import type { Events } from '../events/events.js';
-import { readState } from '../lane/campaigns.js';
+import { indexMember, readState } from '../lane/campaigns.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { scriptEvents } from '../lane/script-events.js';
@@ -31,7 +31,8 @@ export interface OldCampaignsOptions {
 
 /**
  * Ends the campaigns that have reached their maximum age, in all lanes. In lanes that are not configured, which no process sweeps, it
- * also removes campaigns after their retention period, and discards dead imports. `now` is for tests.
+ * also removes campaigns after their retention period, and discards dead imports. An entry of the index whose campaign does not exist is
+ * removed as well. `now` is for tests.
  */
 export async function checkOldCampaigns(options: OldCampaignsOptions, now?: number): Promise<void> {
   const { redis, keys, finder, retentionMs, maxCampaignAgeMs, events } = options;
@@ -43,7 +44,11 @@ export async function checkOldCampaigns(options: OldCampaignsOptions, now?: numb
     time - Math.min(retentionMs, maxCampaignAgeMs),
   )) {
     const state = await readState(redis, keys, laneId, campaign);
-    if (state === null) continue;
+    if (state === null) {
+      // Redis has lost it, or its process died before it wrote the data.
+      await redis.zrem(keys.campaigns, indexMember(laneId, campaign));
+      continue;
+    }
     const isSwept = configured.has(laneId);
     if (state.state === 'importing') {
       if (!isSwept) await options.discardImport(laneId, campaign);

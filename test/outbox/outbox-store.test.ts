@@ -306,6 +306,20 @@ describe('A message', () => {
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1, stored: 0, cancelled: 1 });
     expect(await own.put('a', 5_000)).toMatchObject({ outcome: 'created' });
   });
+
+  test('that was cancelled again with a higher version is forgotten when that is as long ago as the retention', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000, { version: 1 });
+    await own.cancel('a', 2);
+    own.advance(2 * 3_600_000);
+    await own.cancel('a', 3);
+    own.advance(RETENTION_MS - 3_600_000);
+    await own.tend();
+    expect(await own.put('a', 5_000, { version: 3 })).toMatchObject({ outcome: 'cancelled' });
+    own.advance(2 * 3_600_000);
+    await own.tend();
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, stored: 0, cancelled: 1 });
+  });
 });
 
 describe('A cancel', () => {

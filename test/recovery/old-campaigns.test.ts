@@ -141,6 +141,17 @@ test('A request in flight at the maximum age is not interrupted', async () => {
   expect(await state(id)).toMatchObject({ state: 'running', counts: { sending: 1 }, endedAt: 0 });
 });
 
+test('An entry of the index is removed if its campaign was lost', async () => {
+  const { add, check, keys } = installation('lost');
+  const [lost, kept] = [`${campaignIdTime(START)}lost`, await add(1, { state: 'paused' })];
+  await redis.zadd(keys.campaigns, 0, `${lost} default`);
+  // Its data may not have been written yet.
+  await check(START + 29 * DAY);
+  expect(await redis.zrange(keys.campaigns, '0', '-1')).toEqual([`${kept} default`, `${lost} default`]);
+  await check(START + 31 * DAY);
+  expect(await redis.zrange(keys.campaigns, '0', '-1')).toEqual([`${kept} default`]);
+});
+
 test('The campaigns of a lane that is not configured are removed after their retention', async () => {
   const { add, check, keys, own, discarded } = installation('removed', 'gone');
   const ended = await add(1, { state: 'completed', counts: { deliveredToTerminal: 1 }, endedAt: START });

@@ -20,8 +20,7 @@
   Returns  done, missing, or the state that forbids the command; sends in flight; recipients cancelled; events; 1 if the state
            changed
 ]]
--- @include ./campaign.lua
--- @include ./workers.lua
+-- @include ./hold-campaign.lua
 local lane, now = lane_load(laneKey, time)
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
@@ -30,28 +29,15 @@ if not c then return { 'missing', 0, 0, '[]', 0 } end
 if not CAMPAIGN_COMMANDS[c.state][command] then return { c.state, 0, 0, '[]', 0 } end
 local before = c.state
 local inFlight = campaign_in_flight(claimsKey, id)
+local keys = { claims = claimsKey, running = runningKey, scheduled = scheduledKey, windows = windowsKey }
 
 workers_recognise(lane, rules, 0, now, events)
-if command ~= 'resume' then workers_hold(claimsKey, lane, rules, id, c, now) end
-
 if command == 'pause' then
-  campaign_pause(lane, c, reason, now)
-  redis.call('ZREM', runningKey, id)
-  redis.call('ZREM', scheduledKey, id)
-elseif command == 'resume' and c.state == 'paused' then
-  c.pauseReason, c.refusals = '', 0
-  if c.launchAt > now then
-    campaign_enter(c, 'scheduled')
-    redis.call('ZADD', scheduledKey, c.launchAt, id)
-  else
-    campaign_enter(c, 'running')
-    campaign_continues(lane, c, now)
-    lane_await_worker(lane)
-    -- Not before the server can no longer lose this command: it must not forget that the campaign was resumed after sending from it.
-    c.notBefore = lane.mayLoseMs > 0 and now + lane.mayLoseMs or nil
-    WINDOW.queue(runningKey, scheduledKey, windowsKey, lane.virtualTime, id, c, now)
-  end
-elseif command == 'cancel' and c.state ~= 'cancelled' then
+  campaign_hold(keys, lane, rules, id, c, reason, now)
+elseif command == 'resume' then
+  campaign_resume(keys, lane, id, c, now)
+elseif c.state ~= 'cancelled' then
+  workers_hold(claimsKey, lane, rules, id, c, now)
   local cancelledBefore = c.counts.cancelled or 0
   campaign_give_up(claimsKey, lane, id, c, 'cancelled', now)
   campaign_enter(c, 'cancelled')

@@ -13,8 +13,9 @@ import type {
 } from '../campaign/outbox-views.js';
 import { markDue } from '../lane/due.js';
 import { wakeLane } from '../lane/lane.js';
+import { laneScript } from '../lane/lane-script.js';
+import { scriptEvents } from '../lane/script-events.js';
 import { SLICE } from '../recipients/slice-blob.js';
-import { loadScript } from '../redis/script.js';
 import {
   idProblem,
   type MessageProblem,
@@ -68,9 +69,9 @@ export interface Outbox {
   close(): Promise<void>;
 }
 
-const commandScript = loadScript(import.meta.url, './command-outbox.lua', (reply) => {
-  const [state, waves] = z.tuple([z.string(), z.array(z.string())]).parse(reply);
-  return { state, waves };
+const commandScript = laneScript(import.meta.url, './command-outbox.lua', (reply) => {
+  const [state, inFlight, events] = z.tuple([z.string(), z.number(), z.string()]).parse(reply);
+  return { state, inFlight, events: scriptEvents(events) };
 });
 
 const MESSAGES_AT_ONCE = 1_000;
@@ -98,7 +99,7 @@ async function* numbered(
 
 /** The outbox of a name, for an operator. `open` is called for each operation. */
 export function operatedOutbox(
-  { redis, keys, config, wakers, clock }: OutboxesOptions,
+  { keys, config, wakers, clock }: OutboxesOptions,
   by: Operator,
   name: string,
   open: () => Promise<Opened>,
@@ -229,28 +230,13 @@ export function operatedOutbox(
 
   const command = async (action: 'pause' | 'resume' | 'close'): Promise<{ inFlight: number }> => {
     const { lane } = await open();
-    const own = outboxKeys(keys, lane.id, name).fixed;
     return by.audited({ action: `outbox.${action}`, lane: lane.id, details: { outbox: name } }, async () => {
-      const { state, waves } = await commandScript.run(
-        redis,
-        {
-          outboxes: own.outboxes,
-          outbox: own.outbox,
-          waves: own.waves,
-          states: keys.lane(lane.id, 'states'),
-        },
-        { name, command: action },
-      );
+      const reason = `paused by ${describeActor(by.actor)}`;
+      const { state, inFlight, events } = await commandScript(lane, { name, command: action, reason }, [], {
+        ownKeys: outboxKeys(keys, lane.id, name).fixed,
+      });
       if (state === 'missing') throw noSuchOutbox(name);
-      let inFlight = 0;
-      if (action !== 'close') {
-        // Also those that get no more messages.
-        for (const wave of waves) {
-          const done = await lane.commands.campaign(action, wave, `paused by ${describeActor(by.actor)}`);
-          lane.emit(done.events);
-          inFlight += done.inFlight;
-        }
-      }
+      lane.emit(events);
       await markDue(lane, [lane.id]);
       if (action !== 'pause') await wakeLane(lane, wakers);
       return { inFlight };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadLocalConfig } from '../../src/config/index.js';
 import { readState } from '../../src/lane/campaigns.js';
+import { commandStore } from '../../src/lane/lane.js';
 import { tendOutbox } from '../../src/outbox/harvest.js';
 import { outboxOpener } from '../../src/outbox/open-outbox.js';
 import { operatedOutbox } from '../../src/outbox/outbox.js';
@@ -680,8 +681,9 @@ describe('A message that is due now', () => {
   });
 });
 
-test('A pause also holds the messages of a wave that gets no more, until the outbox is resumed', async () => {
-  const { lane } = openDefaultLane(redis, `${prefix}-pause`);
+/** An outbox with two waves, of which the first gets no more messages, and its operators. */
+async function operatedFixture(own: string) {
+  const { lane } = openDefaultLane(redis, `${prefix}-${own}`);
   const { keys, id } = lane;
   const name = 'dentist';
   const { outbox: key, waves } = outboxKeys(keys, id, name).fixed;
@@ -694,22 +696,63 @@ test('A pause also holds the messages of a wave that gets no more, until the out
     await outboxStore(lane, name).put([{ id: message, message: NOW }]);
     await tendOutbox(lane, name, { random: Math.random, retentionMs: RETENTION_MS });
   }
-  const states = async () =>
-    (
-      await Promise.all(
-        (await redis.zrange(waves, '0', '-1')).map((wave) => readState(redis, keys, id, wave)),
-      )
-    ).map((state) => state?.state);
-  expect(await states()).toEqual(['running', 'running']);
-  const finder = { withId: async () => lane, named: async () => lane, nameOf: async () => lane.name };
   const config = loadLocalConfig({ REDIS_URL: 'redis://127.0.0.1' });
-  const options = { redis, keys, config, finder, wakers: { wake: async () => {} }, clock: Date.now };
-  const outbox = operatedOutbox(options, OPERATOR, name, () => outboxOpener(options)(name));
-  await outbox.pause();
-  expect(await states()).toEqual(['paused', 'paused']);
-  await outbox.resume();
-  expect(await states()).toEqual(['running', 'running']);
+  return {
+    /** An operator, whose lane has this connection. */
+    operator(connection = redis) {
+      const store = { ...lane, redis: connection, commands: commandStore({ ...lane, redis: connection }) };
+      const finder = { withId: async () => store, named: async () => store, nameOf: async () => lane.name };
+      const options = {
+        ...{ redis: connection, keys, config, finder },
+        ...{ wakers: { wake: async () => {} }, clock: Date.now },
+      };
+      return operatedOutbox(options, OPERATOR, name, () => outboxOpener(options)(name));
+    },
+    state: () => redis.hget(key, 'state'),
+    async waves() {
+      const all = await redis.zrange(waves, '0', '-1');
+      const states = await Promise.all(all.map((wave) => readState(redis, keys, id, wave)));
+      return states.map((state) => state?.state);
+    },
+  };
+}
+
+test('A pause also holds the messages of a wave that gets no more, until the outbox is resumed', async () => {
+  const own = await operatedFixture('pause');
+  expect(await own.waves()).toEqual(['running', 'running']);
+  await own.operator().pause();
+  expect([await own.state(), ...(await own.waves())]).toEqual(['paused', 'paused', 'paused']);
+  await own.operator().resume();
+  expect([await own.state(), ...(await own.waves())]).toEqual(['open', 'running', 'running']);
 });
+
+test.each([
+  ['pause', 'resume', 'paused'],
+  ['resume', 'pause', 'open'],
+] as const)(
+  'A %s that a %s overtakes leaves the outbox and its waves in one state',
+  async (first, second, begun) => {
+    const own = await operatedFixture(`overtaken-${first}`);
+    if (first === 'resume') await own.operator().pause();
+    let isOvertaken = false;
+    const slow = new Proxy(redis, {
+      get(target, property) {
+        if (property !== 'evalsha') return Reflect.get(target, property, target);
+        return async (...args: unknown[]): Promise<unknown> => {
+          const reply: unknown = await Reflect.apply(target.evalsha, target, args);
+          if (isOvertaken || (await own.state()) !== begun) return reply;
+          isOvertaken = true;
+          await own.operator()[second]();
+          return reply;
+        };
+      },
+    });
+    await own.operator(slow)[first]();
+    expect(isOvertaken).toBe(true);
+    const running = second === 'resume' ? ['open', 'running', 'running'] : ['paused', 'paused', 'paused'];
+    expect([await own.state(), ...(await own.waves())]).toEqual(running);
+  },
+);
 
 test('A worker that is new to the lane forgets no requests of it while the clock may have been set forward', async () => {
   const { lane } = openDefaultLane(redis, `${prefix}-clock`);

@@ -50,8 +50,8 @@ local function put_message(at, id, raw, number)
   end
   local before = redis.call('HGET', entry_key(at), id)
   if due == 0 and string.sub(before, 1, 1) == 'W' then
-    -- One that is due already stays as it is.
-    raw = string.sub(raw, 1, 1) .. struct.pack('>I4', math.min(seconds, struct.unpack('>I4', before, 2))) .. string.sub(raw, 6)
+    -- One that is due already stays as it is. The parentheses drop the second value that unpack returns.
+    raw = string.sub(raw, 1, 1) .. struct.pack('>I4', math.min(seconds, (struct.unpack('>I4', before, 2)))) .. string.sub(raw, 6)
   end
   if before == raw then return 'unchanged', before end
   local kind, dueBefore, versionBefore = message_read(before)

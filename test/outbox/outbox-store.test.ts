@@ -28,6 +28,17 @@ describe('A put', () => {
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1 });
   });
 
+  test('that is to be sent at once moves a waiting message to now, and leaves one that is due already as it is', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000);
+    const now = { outcome: 'updated', due: START / 1_000 };
+    expect(await own.put('a', undefined, { values: ['Grace'] })).toMatchObject(now);
+    own.advance(2_000);
+    expect(await own.put('a', undefined, { values: ['Alan'] })).toMatchObject(now);
+    expect(await own.tend()).toMatchObject({ planned: 1, lapsed: 0 });
+    expect(await own.idsOf(await own.claim())).toEqual(['a']);
+  });
+
   test('with a lower version than the stored one is stale, and one without a version keeps it', async () => {
     const own = await outbox();
     await own.put('a', 5_000, { version: 7 });

@@ -12,9 +12,9 @@ type Moment =
   | { readonly kind: 'noSuchZone' };
 
 const ISO =
-  /^(?<date>\d{4}-\d{2}-\d{2})[T ](?<time>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(?<zone>Z|[+-]\d{2}:?\d{2})?$/i;
+  /^(?<date>\d{4}-\d{2}-\d{2})[T ](?<time>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(?<zone>Z|[+-]\d{2}:?\d{2})?$/i;
 
-/** Reads an ISO 8601 time with its zone. Seconds are optional. */
+/** Reads an ISO 8601 time with its zone. Seconds are optional; their fraction has up to nine digits, as many languages write it. */
 export function readMoment(text: string): Moment {
   const groups = ISO.exec(text)?.groups;
   const [date, time, zone] = [groups?.['date'], groups?.['time'], groups?.['zone']];

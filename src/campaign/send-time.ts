@@ -50,11 +50,11 @@ export function readTime(text: string, zone: string | undefined): TimeOutcome {
     case 'noZone':
       break;
     case 'noSuchTime':
-      return refused(`is ${text}, which is no time that exists`);
+      return refused(`is ${text}, a time that does not exist`);
     case 'noSuchZone':
       return refused(`is ${text}, whose offset does not exist`);
     default:
-      return refused(`is ${JSON.stringify(text)}, which is no time; write it as 2030-05-01T14:30`);
+      return refused(`is ${JSON.stringify(text)}, which is not a time; write it as 2030-05-01T14:30`);
   }
   const { spelled } = moment;
   if (zone === undefined)

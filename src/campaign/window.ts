@@ -120,7 +120,7 @@ function readHours(text: string): Hours[] | string {
     if (part === '' || (dayText === '' && fromText === undefined)) return notHours(text, part);
     if (dayText !== '') {
       const read = readDays(dayText);
-      if (read === null) return `${JSON.stringify(dayText)} is no day of the week: write Mon, or Mon-Fri`;
+      if (read === null) return `${JSON.stringify(dayText)} is not a day of the week: write Mon, or Mon-Fri`;
       pending = [...pending, ...read];
     }
     if (fromText === undefined || toText === undefined) continue;

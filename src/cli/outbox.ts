@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import type { BulkResult, OutboxMessageStatus, OutboxStatus, PutResult } from '../campaign/outbox-views.js';
@@ -31,7 +33,7 @@ interface CreateOptions {
 interface PutOptions {
   set?: Readonly<Record<string, string>>;
   sendAt?: string;
-  messageVersion?: number;
+  version?: number;
   reference?: string;
 }
 
@@ -46,7 +48,7 @@ export function create(context: Context, name: string, { late, ...options }: Cre
     const first =
       outcome === 'created'
         ? `Outbox ${name} is ready. To send a message, see: volley outbox put --help`
-        : `Outbox ${name} exists with the same settings; nothing was changed.`;
+        : `Outbox ${name} exists with the same settings; nothing was changed.${outbox.state === 'closed' ? ' It is closed and takes no more messages.' : ''}`;
     return { json: { outcome, ...outbox }, lines: [first] };
   });
 }
@@ -116,7 +118,7 @@ export async function put(
   name: string,
   id: string,
   typed: string,
-  { set, sendAt, messageVersion: version, reference }: PutOptions,
+  { set, sendAt, version, reference }: PutOptions,
 ): Promise<Answer> {
   const [to = ''] = await readNumbers(context, [typed]);
   return withLocalVolley(context, async (volley) => {
@@ -155,11 +157,12 @@ export async function importList(
   { idColumn, toColumn }: { idColumn: string; toColumn?: string },
 ): Promise<Answer> {
   const { csv } = await openListFile(context, file);
+  const list = (await isNdjson(csv)) ? { ndjson: csv } : { csv };
   return withLocalVolley(context, async (volley) => {
     const counts: Partial<Record<BulkResult['outcome'], number>> = {};
     const invalid: BulkResult[] = [];
     let lines = 0;
-    for await (const result of volley.outbox(name).import({ csv }, { idColumn, toColumn })) {
+    for await (const result of volley.outbox(name).import(list, { idColumn, toColumn })) {
       lines += 1;
       counts[result.outcome] = (counts[result.outcome] ?? 0) + 1;
       if (result.outcome === 'invalid' && invalid.length < INVALID_LISTED) invalid.push(result);
@@ -185,12 +188,21 @@ export async function importList(
   });
 }
 
+/** Whether a list begins as NDJSON does. A CSV file begins with the name of a column. Reads nothing of it. */
+async function isNdjson(list: Readable): Promise<boolean> {
+  await once(list, 'readable');
+  const start: unknown = list.read();
+  if (start === null) return false;
+  list.unshift(start);
+  return /^\ufeff?\s*\{/.test(String(start));
+}
+
 /** `volley outbox cancel` */
 export function cancel(
   context: Context,
   name: string,
   id: string,
-  { messageVersion: version }: { messageVersion?: number },
+  { version }: { version?: number },
 ): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     const result = await volley.outbox(name).cancel(id, { version });

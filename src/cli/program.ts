@@ -22,6 +22,8 @@ export function createProgram(context: Context): Command {
   const program = new Command('volley')
     .description('Sends bulk SMS campaigns through a rate-limited messaging API.')
     .version(version)
+    // A message of an outbox has a version, too.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       getOutHelpWidth: () => columnsOf(context.stdout) ?? 80,

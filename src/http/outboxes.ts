@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { type InputError, NotFoundError } from '../campaign/errors.js';
 import { bulkResult, outboxMessage, outboxStatus, putResult } from '../campaign/outbox-views.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
+import { ListError, MAX_FIELD_LENGTH } from '../import/rows.js';
 import type { OutboxMessage } from '../outbox/check-message.js';
 import type { Outbox } from '../volley.js';
 import { actorOf, allowsLane, apiKeyOf, requireLane } from './access.js';
@@ -20,7 +21,10 @@ const messageId = z.strictObject({
   name,
   id: z.string().min(1).max(128).describe('Your id of the message, 1 to 128 bytes'),
 });
-const value = z.union([z.string().max(5_000), z.number()]).nullable();
+const value = z.union(
+  [z.string().max(MAX_FIELD_LENGTH), z.number(), z.null()],
+  `Use a number, null, or a string of up to ${MAX_FIELD_LENGTH} characters`,
+);
 const version = z.int().min(0);
 
 const outboxInput = z
@@ -358,7 +362,7 @@ export const outboxes: Routes = (app, { volley, config }) => {
         const list = Readable.from(limited(body, config.http.maxUploadBytes), { objectMode: false });
         const isCsv = /^text\/csv\b/i.test(request.headers['content-type'] ?? '');
         const results = outbox.import(isCsv ? { csv: list } : { ndjson: list }, request.query);
-        return sendStream(reply.type('application/x-ndjson'), asLines(results), volley);
+        return sendStream(reply.type('application/x-ndjson'), asLines(ofWholeBody(results)), volley);
       },
     );
   });
@@ -384,6 +388,15 @@ async function allProblems(
 
 async function* asLines(rows: AsyncIterable<object>): AsyncGenerator<string> {
   for await (const row of rows) yield `${JSON.stringify(row)}\n`;
+}
+
+/** A list that cannot be used is the body itself, not a member of it. */
+async function* ofWholeBody<Result>(results: AsyncIterable<Result>): AsyncGenerator<Result> {
+  try {
+    yield* results;
+  } catch (error) {
+    throw error instanceof ListError ? new Problem('badInput', error.message) : error;
+  }
 }
 
 async function* limited(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {

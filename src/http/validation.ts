@@ -111,6 +111,8 @@ export const plainMessage: z.core.$ZodErrorMap = (issue) => {
       if (issue.origin === 'string') return `It has more than ${issue.maximum} characters`;
       if (issue.origin === 'array') return `It has more than ${issue.maximum} items`;
       return `It must be at most ${issue.maximum}`;
+    case 'invalid_format':
+      return issue.format === 'date' ? 'Use a date such as 2030-05-01' : undefined;
     case 'unrecognized_keys':
       return 'It is unknown';
     default:

@@ -67,6 +67,10 @@ export function readVersion(version: OutboxMessage['version']): number | null | 
 /** What is wrong with a version; continues its name. */
 export const VERSION_REASON = `is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
+/** Programs and JSON may pass anything. */
+const isUsable = (value: unknown): boolean =>
+  value === null || ['string', 'number', 'undefined'].includes(typeof value);
+
 /** The member at fault and why, and whether only the window is. */
 type Refused = readonly [member: string, reason: string, opensTooLate?: true];
 
@@ -107,8 +111,7 @@ export function messageChecker(
     if (own === '' && rule.kind === 'now') return tooLate(now, 'is not set, so the message is due now') ?? 0;
     const member = own !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
     const text = own !== '' ? own : textOf(message, member).trim();
-    if (text === '')
-      return [member, `is missing, and the time to send at follows from it (${settings.sendAt})`];
+    if (text === '') return [member, `is missing, but the send time follows from it (${settings.sendAt})`];
     const time = readTime(text, zone);
     if (!time.ok) return [member, time.reason];
     const at = own !== '' || rule.kind === 'now' ? time.at : applyRule(rule, time.at, zone);
@@ -130,11 +133,14 @@ export function messageChecker(
   };
 
   return (message, now) => {
-    const id = String(message.id ?? '');
     const problems: MessageProblem[] = [];
     const refuse = (member: string, reason: string | null): void => {
-      if (reason !== null) problems.push({ member, reason });
+      if (reason !== null && !problems.some((known) => known.member === member))
+        problems.push({ member, reason });
     };
+    for (const member of Object.keys(message))
+      if (!isUsable(message[member])) refuse(member, 'is not a text or a number');
+    const id = isUsable(message.id) ? String(message.id ?? '') : '';
     refuse('id', idProblem(id));
     const read = readNumber(textOf(message, 'to'));
     // The country of an outbox never changes, so a message cannot set it.

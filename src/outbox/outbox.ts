@@ -44,7 +44,7 @@ export interface Outbox {
   problems(message: OutboxMessage): Promise<readonly InputError[]>;
   /**
    * Stores many messages, and yields a result for each, in their order. An invalid message is a result, and so is an id that occurs
-   * again with another content: `invalid`.
+   * again with different content: `invalid`.
    */
   putAll(messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>): AsyncIterable<BulkResult>;
   /** Stores the messages of a CSV file, or of NDJSON, as {@link Outbox.putAll} does. `line`: that of the file. */
@@ -175,7 +175,7 @@ export function operatedOutbox(
 
   async function* putLines(lines: AsyncIterable<MessageLine>): AsyncGenerator<BulkResult> {
     const { check } = await open();
-    /** The line and the content of each id of the list, to find one that occurs again with another content. */
+    /** The line and the content of each id of the list, to find one that occurs again with different content. */
     const seen = new Map<string, { readonly content: string; readonly line: number }>();
     let batch: Line[] = [];
     let invalidLines: BulkResult[] = [];
@@ -197,7 +197,7 @@ export function operatedOutbox(
       const content = hash('sha1', packMessage(message), 'base64url');
       const before = seen.get(id);
       if (before !== undefined && before.content !== content) {
-        const reason = `is the id of line ${before.line} as well, with another content`;
+        const reason = `is the id of line ${before.line} as well, with different content`;
         invalidLines.push(invalid(id, line, 'id', reason));
         return;
       }

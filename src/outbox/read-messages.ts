@@ -56,22 +56,17 @@ export async function* messagesOfCsv(
   }
 }
 
-/** Reads messages from NDJSON: an object per line. */
+/** Reads messages from NDJSON: an object per line. Throws a ListError if it is empty, is not UTF-8, or has a line that is too long. */
 export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): AsyncGenerator<MessageLine> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let [line, rest] = [0, ''];
+  let [line, rest, isEmpty] = [0, '', true];
   const parsed = (text: string): MessageLine | undefined => {
     line += 1;
     if (text.trim() === '') return undefined;
     try {
       const value: unknown = JSON.parse(text);
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-        const message = value as OutboxMessage;
-        const bad = Object.entries(message).find(
-          ([, member]) => !['string', 'number', 'undefined'].includes(typeof member) && member !== null,
-        );
-        if (bad === undefined) return { line, message };
-        return { line, id: String(message.id ?? ''), member: bad[0], reason: 'is not a text or a number' };
+        return { line, message: value as OutboxMessage };
       }
     } catch {
       // Reported below.
@@ -90,9 +85,15 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
       throw new ListError(`Line ${line + lines.length + 1} is longer than ${MAX_LINE_LENGTH} characters.`);
     for (const text of lines) {
       const one = parsed(text);
-      if (one !== undefined) yield one;
+      if (one === undefined) continue;
+      isEmpty = false;
+      yield one;
     }
   }
   const last = parsed(rest);
-  if (last !== undefined) yield last;
+  if (last !== undefined) {
+    isEmpty = false;
+    yield last;
+  }
+  if (isEmpty) throw new ListError('The list is empty. It needs at least one line with a message.');
 }

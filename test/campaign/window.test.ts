@@ -46,7 +46,7 @@ describe('Reading a window', () => {
     ['', undefined, [], 'window: "" is not a window'],
     ['Mon-Sat', 'UTC', [], 'window: "Mon-Sat" is not a window'],
     ['09:00', 'UTC', [], 'window: "09:00" is not a window'],
-    ['Mun 09:00-20:00', 'UTC', [], 'window: "Mun" is no day of the week'],
+    ['Mun 09:00-20:00', 'UTC', [], 'window: "Mun" is not a day of the week'],
     ['Mon 09:00-25:00', 'UTC', [], 'window: 25:00 is not a time of day'],
     ['Mon 24:00-06:00', 'UTC', [], 'window: 24:00 is not a time of day'],
     ['Mon 09:00-09:00', 'UTC', [], 'window: Mon 09:00-09:00 begins when it ends'],

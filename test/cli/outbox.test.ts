@@ -70,7 +70,7 @@ test('An outbox is created, filled, shown, and closed', async () => {
     '12',
     '--send-at',
     'noon',
-    '--message-version',
+    '--version',
     '1',
   );
   expect(bad.stderr).toMatch(/"12" .*noon/s);
@@ -89,6 +89,7 @@ test.each([
   [['create', 'a', '--message', 'Hi', '--send-at', 'at - 1d'], 'There is no time zone'],
   [['cancel', 'dentist', 'unknown'], 'no message unknown'],
   [['put', 'dentist', 'a', 'Ada', '--set', 'name=A'], '"Ada" is not a phone number'],
+  [['put', 'dentist', 'a', '+447700900123', '--set', 'sendAt=now'], 'Use --send-at'],
 ])('volley outbox %j exits with 2 and says why', async (args, reason) => {
   const { exit, stderr } = await volley('outbox', ...args);
   expect([exit, stderr]).toEqual([2, expect.stringContaining(reason)]);
@@ -101,6 +102,19 @@ test('The bookings of the guide to reminders can be imported into its outbox', a
   await volley('outbox', 'create', 'guests', '--message', message, ...rule);
   const imported = await volley('outbox', 'import', 'guests', bookings, '--id-column', 'booking');
   expect(imported.stdout).toContain('3 messages: 3 created');
+});
+
+test('A list can be NDJSON, and a message has a version', async () => {
+  await volley('outbox', 'create', 'orders', '--message', 'Order {{order}} is ready');
+  const line = (id: string, version: number) =>
+    JSON.stringify({ id, to: '+447700900123', order: id, sendAt: '2030-05-01T12:00Z', version });
+  const imported = await piped(`${line('a', 3)}\n${line('b', 1)}\n`, 'outbox', 'import', 'orders', '-');
+  expect(imported.stdout).toContain('2 messages: 2 created');
+  const put = ['outbox', 'put', 'orders', 'a', '+447700900123', '--set', 'order=a'];
+  expect(await json(...put, '--version', '2')).toMatchObject({ exit: 1, output: { outcome: 'stale' } });
+  expect(await json(...put, '--version', '4')).toMatchObject({ exit: 0, output: { outcome: 'updated' } });
+  const cancel = ['outbox', 'cancel', 'orders', 'b'];
+  expect(await json(...cancel, '--version', '0')).toMatchObject({ exit: 1, output: { outcome: 'stale' } });
 });
 
 test('The text of an outbox and the number of a message can come from standard input', async () => {

@@ -68,11 +68,14 @@ describe('An outbox', () => {
     [{ message: 'Hi {{#name}}' }, '/message'],
     [{ name: 'a b' }, '/name'],
     [{ sender: 'a sender that is too long' }, '/sender'],
-  ])('with %j is refused, and the error names the member', async (change, pointer) => {
+  ])('with %j is refused, and the error names the member', async (change, pointer, reason = /./) => {
     const { status, json } = await call('POST', '/v1/outboxes', {
       body: { ...OUTBOX, name: 'invalid', ...change },
     });
-    expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
+    expect([status, json]).toMatchObject([
+      400,
+      { errors: [{ pointer, message: expect.stringMatching(reason) }] },
+    ]);
   });
 
   test('is hidden from a key of another lane', async () => {
@@ -165,6 +168,7 @@ describe('A message', () => {
     [{ sendAt: '2020-01-01T00:00Z' }, '/sendAt'],
     [{ version: -1 }, '/version'],
     [{ reference: 'x'.repeat(129) }, '/reference'],
+    [{ name: { first: 'Ada' } }, '/name', /string of up to/],
   ])('with %j is refused, and the error names the member', async (change, pointer) => {
     const path = await outbox();
     const { status, json } = await call('PUT', `${path}/messages/a`, { body: message(change) });
@@ -224,6 +228,7 @@ describe('A list of messages', () => {
       message({ id: 'a', name: 'Bea' }),
       message({ id: '' }),
       message({ id: 'c' }),
+      { ...message({ id: 'd' }), name: ['Ada'] },
     ].map((line) => JSON.stringify(line));
     const { status, results } = await post(path, 'application/x-ndjson', [...lines, 'not JSON'].join('\n'));
     expect(status).toBe(200);
@@ -233,11 +238,21 @@ describe('A list of messages', () => {
       { id: 'a', outcome: 'invalid', line: 3, member: 'id' },
       { outcome: 'invalid', line: 4, member: 'id' },
       { id: 'c', outcome: 'created', line: 5 },
-      { outcome: 'invalid', line: 6, member: null },
+      { id: 'd', outcome: 'invalid', line: 6, member: 'name', reason: 'is not a text or a number' },
+      { outcome: 'invalid', line: 7, member: null },
     ]);
     const again = await post(path, 'application/x-ndjson', lines.join('\n'));
     expect(again.results[0]).toMatchObject({ outcome: 'unchanged' });
     expect((await call('GET', path)).json).toMatchObject({ messages: { total: 2 } });
+  });
+
+  test.each(['application/x-ndjson', 'text/csv'])('of the type %s that is empty is refused', async (type) => {
+    const { status, results } = await post(await outbox(), type, '\n');
+    expect([status, results]).toMatchObject([
+      400,
+      [{ code: 'badInput', detail: expect.stringContaining('is empty') }],
+    ]);
+    expect(results[0]).not.toHaveProperty('errors');
   });
 
   test('as CSV names the line and the column of an invalid message', async () => {

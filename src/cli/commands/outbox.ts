@@ -93,9 +93,9 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .option('--set <name=value>', 'a value of the text (repeatable)', setting)
     .option('--send-at <time>', "when it is sent, ISO 8601; without an offset, in the outbox's zone", filled)
     .option(
-      '--message-version <number>',
-      'a message with a lower version has no effect',
-      wholeNumber(0, 999_999_999_999_999),
+      '--version <number>',
+      'the version of the message; a lower one than the stored one has no effect',
+      wholeNumber(0, Number.MAX_SAFE_INTEGER),
     )
     .option('--reference <text>', 'returned with the status and in the report', filled)
     .addHelpText(
@@ -107,13 +107,17 @@ export function addOutboxCommands(program: Command, context: Context): void {
   named(
     'import',
     'store or change the messages of a list',
-    'Stores the messages of a CSV file, or changes those that are waiting. Importing the same file again changes nothing. Exit code 2: some lines are invalid; the others are stored.',
+    'Stores the messages of a CSV or NDJSON file, or changes those that are waiting. Importing the same file again changes nothing. Exit code 2: some lines are invalid; the others are stored.',
   )
-    .argument('<file>', 'CSV file with a header line; - for standard input', filled)
-    .option('--id-column <column>', 'the column with the ids', filled, 'id')
+    .argument(
+      '<file>',
+      'CSV file with a header line, or NDJSON, one object per line; - for standard input',
+      filled,
+    )
+    .option('--id-column <column>', 'of a CSV: the column with the ids', filled, 'id')
     .option(
       '--to-column <column>',
-      'the column with the numbers (default: found by name and content)',
+      'of a CSV: the column with the numbers (default: found by name and content)',
       filled,
     )
     .addHelpText('after', examples('outbox import dentist examples/appointments.csv --id-column id'))
@@ -126,9 +130,9 @@ export function addOutboxCommands(program: Command, context: Context): void {
   )
     .argument('<id>', 'the message', filled)
     .option(
-      '--message-version <number>',
+      '--version <number>',
       'cancel only this or a lower version; also cancels an id that is not known yet',
-      wholeNumber(0, 999_999_999_999_999),
+      wholeNumber(0, Number.MAX_SAFE_INTEGER),
     )
     .addHelpText('after', examples('outbox cancel dentist appt-17'))
     .action(action(context, verbs, 'cancel'));
@@ -160,8 +164,21 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .action(action(context, verbs, 'close'));
 }
 
+/** The members of a message that are not values of its text, and how to give them. */
+const MEMBERS: Readonly<Record<string, string>> = {
+  id: 'the argument <id>',
+  to: 'the argument <number>',
+  sendAt: '--send-at',
+  version: '--version',
+  reference: '--reference',
+};
+
 function setting(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('Use a name, an equals sign, and a value, such as name=Ada.');
-  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+  const name = text.slice(0, at);
+  const instead = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined;
+  if (instead !== undefined)
+    throw new InvalidArgumentError(`Use ${instead}: ${name} is not a value of the text.`);
+  return { ...before, [name]: text.slice(at + 1) };
 }

@@ -58,6 +58,10 @@ export const outboxMessage = z
     version: count.nullable(),
     to: z.string().nullable().describe('In E.164; null for an id that was cancelled before it was put'),
     reference: z.string().nullable(),
+    campaign: z
+      .string()
+      .nullable()
+      .describe('Id of the wave, the campaign that sends it; null if it is not planned'),
     sentAt: time.nullable(),
     requestId: z.string().nullable().describe("The service's id of the request"),
     reason: z.string().nullable().describe('Why it was not sent or delivered'),

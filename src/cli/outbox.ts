@@ -97,11 +97,16 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
     `  text      ${oneLine(outbox.message)}`,
     `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,
     ...(nextDue === null ? [] : [`  next due  ${formatInZone(zone ?? 'UTC', Date.parse(nextDue))}`]),
+    ...(messages.unknown === 0
+      ? []
+      : [
+          `  unknown   ${counted(messages.unknown, 'message')}; to see the campaigns that sent them: volley list`,
+        ]),
   ];
 }
 
 function messageLines(
-  { id, state, sendAt, to, reference, reason }: OutboxMessageStatus,
+  { id, state, sendAt, to, reference, campaign, reason }: OutboxMessageStatus,
   { zone }: OutboxStatus,
 ): string[] {
   return [
@@ -109,6 +114,8 @@ function messageLines(
     ...(to === null ? [] : [`  to        ${to}`]),
     ...(sendAt === null ? [] : [`  due       ${formatInZone(zone ?? 'UTC', Date.parse(sendAt))}`]),
     ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),
+    ...(campaign === null ? [] : [`  campaign  ${campaign}`]),
+    ...(state === 'unknown' ? [`  to settle volley resolve ${campaign}`] : []),
   ];
 }
 
@@ -145,7 +152,7 @@ function putLine({ id, outcome, sendAt }: PutResult, zone: string | null): strin
     case 'sent':
       return `Message ${shown} is not changed: it is too late. A second message needs another id.`;
     default:
-      return `Message ${shown} is not stored: its id is ${outcome}. Use another id, or a higher version.`;
+      return `Message ${shown} is not stored: its id ${outcome === 'lapsed' ? 'has lapsed' : 'was cancelled'}. Use another id, or a higher version.`;
   }
 }
 
@@ -218,7 +225,18 @@ export function cancel(
   });
 }
 
-const COLUMNS = ['id', 'state', 'sendAt', 'version', 'to', 'reference', 'sentAt', 'requestId', 'reason'];
+const COLUMNS = [
+  'id',
+  'state',
+  'sendAt',
+  'version',
+  'to',
+  'reference',
+  'campaign',
+  'sentAt',
+  'requestId',
+  'reason',
+];
 
 /** `volley outbox report` */
 export function report(context: Context, name: string): Promise<Answer | undefined> {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
+import { z } from 'zod';
 import { InputError } from '../campaign/errors.js';
 import { isThisMachine, type LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
@@ -158,6 +159,10 @@ export function createHttp(options: HttpOptions): HttpApp {
     metrics(withZod(scope), options);
     scope.register(
       async (v1) => {
+        // A parameter that a route does not know may be a filter that the client relies on.
+        v1.addHook('onRoute', (route) => {
+          route.schema = { querystring: z.strictObject({}), ...route.schema };
+        });
         v1.addHook('onRequest', rejectCompressed);
         v1.addHook('preParsing', (request, reply) =>
           reserveForJson(request, reply, memory, config.http.maxJsonBytes),

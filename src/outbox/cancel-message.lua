@@ -28,8 +28,8 @@ local before = redis.call('HGET', bucketKey, id)
 -- The message with the version of this cancel, if it has one.
 local function versioned(raw)
   if version < 0 then return raw end
-  local _, at, _, kept = message_read(raw)
-  return message_as(stone, 'C', at, kept)
+  local kind, at, _, kept = message_read(raw)
+  return message_as(stone, kind, at, kept)
 end
 
 if not before then
@@ -48,7 +48,6 @@ if kind == 'P' then
   if version > versionBefore then redis.call('HSET', bucketKey, id, message_as(stone, 'P', number, rest)) end
   return { 'harvested', buckets, string.format('%.0f:%.0f:%s', number, math.max(version, versionBefore), rest) }
 end
-if kind == 'L' then return { 'lapsed', buckets, '' } end
 if kind == 'W' then
   redis.call('HSET', bucketKey, id, versioned(ended_message(before, 'C', forgetAt, endedAt)))
   local keys = { outbox = outboxKey, forget = forgetKey, list = listKey, results = resultsKey, latestResults = latestResultsKey }
@@ -58,8 +57,8 @@ if kind == 'W' then
   redis.call('HINCRBY', outboxKey, 'waiting', -1)
 elseif version > versionBefore then
   -- A put with a version in between comes too late as well, for as long.
-  redis.call('HSET', bucketKey, id, versioned(message_as(before, 'C', forgetAt, rest)))
+  redis.call('HSET', bucketKey, id, versioned(message_as(before, kind, forgetAt, rest)))
   message_list(forgetKey, listKey, { id }, forgetAt)
   message_earlier(outboxesKey, name, forgetAt)
 end
-return { 'cancelled', buckets, '' }
+return { kind == 'L' and 'lapsed' or 'cancelled', buckets, '' }

@@ -165,7 +165,7 @@ export async function readMessage(lane: Lane, name: string, id: string): Promise
   const message = slice[stored.ordinal % SLICE];
   if (record === null || message === undefined)
     throw new NotFoundError(`outbox ${name} has no message ${id} any more`);
-  return inWave(message, record, stored.version);
+  return inWave(stored.wave, message, record, stored.version);
 }
 
 /**
@@ -184,7 +184,7 @@ export async function* reportMessages(lane: Lane, name: string): AsyncGenerator<
       const messages = await sliceOf(lane, wave, from / SLICE);
       for (const record of chunk.records) {
         const message = messages[record.ordinal % SLICE];
-        if (message !== undefined) yield inWave(message, record, null);
+        if (message !== undefined) yield inWave(wave, message, record, null);
       }
       if (chunk.next % SLICE !== 0) break;
       from = chunk.next;
@@ -200,7 +200,7 @@ export async function* reportMessages(lane: Lane, name: string): AsyncGenerator<
 }
 
 function unsent(id: string, stored: Exclude<StoredMessage, { kind: 'harvested' }>): OutboxMessageStatus {
-  const none = { sentAt: null, requestId: null };
+  const none = { campaign: null, sentAt: null, requestId: null };
   if (stored.kind === 'waiting') {
     const { due, version, number, reference } = stored;
     const sendAt = iso(due * 1_000);
@@ -221,6 +221,7 @@ function unsent(id: string, stored: Exclude<StoredMessage, { kind: 'harvested' }
 }
 
 function inWave(
+  campaign: string,
   { id, number, reference, due }: WaveMessage,
   { state, request }: OrdinalRecord,
   version: number | null,
@@ -232,6 +233,7 @@ function inWave(
     version,
     to: number,
     reference: reference || null,
+    campaign,
     sentAt: request === null ? null : iso(request.sentAt),
     requestId: request?.requestId || null,
     reason: request?.reason || REASONS[state] || null,

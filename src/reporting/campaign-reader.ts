@@ -227,9 +227,9 @@ const idAt = (time: number): string => campaignIdTime(Math.min(Math.ceil(time), 
 /** Decides by what is cheap to read whether a page contains a campaign. */
 function filterOf({ state, name }: PageOptions): (meta: CampaignMeta, state: StoredState) => boolean {
   const part = name?.toLowerCase();
-  // A wave of an outbox is a campaign, but not one that a person created.
+  // A wave of an outbox is a campaign, but not one that a person created. It is listed while it needs a person.
   return (meta, own) =>
-    own.outbox === undefined &&
+    (own.outbox === undefined || (own.counts.unknown ?? 0) > 0) &&
     (state === undefined || own.state === state) &&
     (part === undefined || meta.name.toLowerCase().includes(part));
 }

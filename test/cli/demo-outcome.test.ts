@@ -31,7 +31,15 @@ const auto: LaneStatus = {
   maxRecipients: 1,
 };
 const message = {
-  ...{ sendAt: null, version: null, to: null, reference: null, requestId: null, reason: null },
+  ...{
+    sendAt: null,
+    version: null,
+    to: null,
+    reference: null,
+    campaign: null,
+    requestId: null,
+    reason: null,
+  },
 };
 const sentAt = '2030-05-01T09:00:14.100Z';
 const messages = [

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import type { CampaignStatus } from '../../src/campaign/views.js';
 import { magicNumber } from '../../src/simulator/index.js';
+import { commandLine } from '../cli/command-line.js';
 import { type ApiResponse, serveApi } from '../http/api.js';
 import { testRedis } from '../redis/test-redis.js';
 import { startFleet } from './fleet.js';
@@ -40,6 +41,27 @@ test('A request with an unknown outcome can be abandoned over HTTP by the refere
   expect([done.status, done.json]).toEqual([200, { requests: 1, recipients: 1, tooEarly: null }]);
   const ended = (await call('GET', `/v1/campaigns/${id}`)).json;
   expect(ended).toMatchObject({ state: 'completed', recipients: { abandoned: 1 }, unknownOutcomes: [] });
+});
+
+test('A message of an outbox with an unknown outcome leads to its campaign, which is listed until it is settled', {
+  timeout: 60_000,
+}, async () => {
+  const { volley } = commandLine(process.cwd(), { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: 'key' });
+  const codes = '/v1/outboxes/codes';
+  expect((await call('POST', '/v1/outboxes', { body: { name: 'codes', message: 'Hi' } })).status).toBe(201);
+  await call('PUT', `${codes}/messages/a`, { body: { to: magicNumber('resetAfter', '+192') } });
+  const message = async () => (await call('GET', `${codes}/messages/a`)).json as { campaign: string };
+  await expect.poll(message, { timeout: 30_000 }).toMatchObject({ state: 'unknown' });
+  const { campaign } = await message();
+  const listed = async () =>
+    ((await call('GET', '/v1/campaigns?state=running')).json as { campaigns: { id: string }[] }).campaigns;
+  expect(await listed()).toMatchObject([{ id: campaign }]);
+  expect((await volley('list')).stdout).toMatch(new RegExp(`${campaign} .*1 unknown`));
+  expect((await volley('outbox', 'show', 'codes')).stdout).toContain('volley list');
+  expect((await volley('outbox', 'show', 'codes', 'a')).stdout).toContain(`volley resolve ${campaign}`);
+  expect((await volley('resolve', campaign, '--abandon')).exit).toBe(0);
+  expect(await message()).toMatchObject({ state: 'abandoned' });
+  expect(await listed()).toEqual([]);
 });
 
 test('A request with an unknown outcome can be resent over HTTP, once its worker can no longer send it', {

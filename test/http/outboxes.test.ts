@@ -68,14 +68,11 @@ describe('An outbox', () => {
     [{ message: 'Hi {{#name}}' }, '/message'],
     [{ name: 'a b' }, '/name'],
     [{ sender: 'a sender that is too long' }, '/sender'],
-  ])('with %j is refused, and the error names the member', async (change, pointer, reason = /./) => {
+  ])('with %j is refused, and the error names the member', async (change, pointer) => {
     const { status, json } = await call('POST', '/v1/outboxes', {
       body: { ...OUTBOX, name: 'invalid', ...change },
     });
-    expect([status, json]).toMatchObject([
-      400,
-      { errors: [{ pointer, message: expect.stringMatching(reason) }] },
-    ]);
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
   });
 
   test('is hidden from a key of another lane', async () => {
@@ -168,13 +165,21 @@ describe('A message', () => {
     [{ sendAt: '2020-01-01T00:00Z' }, '/sendAt'],
     [{ version: -1 }, '/version'],
     [{ reference: 'x'.repeat(129) }, '/reference'],
-    [{ name: { first: 'Ada' } }, '/name', /string of up to/],
   ])('with %j is refused, and the error names the member', async (change, pointer) => {
     const path = await outbox();
     const { status, json } = await call('PUT', `${path}/messages/a`, { body: message(change) });
     expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
     expect((await call('GET', path)).json).toMatchObject({ messages: { total: 0 } });
   });
+});
+
+test.each([
+  [{ name: { first: 'Ada' } }, 'Use a number, null, or a string'],
+  [{ version: 1.5 }, 'a whole number'],
+])('A message with %j is refused, and the error says what is right', async (change, advice) => {
+  const path = await outbox();
+  const { status, json } = await call('PUT', `${path}/messages/a`, { body: message(change) });
+  expect([status, json]).toMatchObject([400, { errors: [{ message: expect.stringContaining(advice) }] }]);
 });
 
 test('A message with several errors is refused with all of them, also those of the schema', async () => {

@@ -381,6 +381,17 @@ describe('A cancel', () => {
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1 });
   });
 
+  test('of a lapsed id keeps its version, so that a put with an earlier one comes too late', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000, { version: 1 });
+    own.advance(5_000 + LATE_MS);
+    expect(await own.tendDue()).toMatchObject({ lapsed: 1 });
+    expect(await own.cancel('a', 7)).toBe('lapsed');
+    expect(await own.put('a', 90_000_000, { version: 5 })).toMatchObject({ outcome: 'lapsed' });
+    expect(await own.put('a', 90_000_000, { version: 8 })).toMatchObject({ outcome: 'created' });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1, lapsed: 0 });
+  });
+
   test('of a planned message keeps its version, so that a put with an earlier one comes too late', async () => {
     const own = await outbox();
     await own.put('a', undefined, { version: 1 });

@@ -7,7 +7,10 @@ import { canRun, lookAt, type OccurDeps } from './occur.js';
 const EVERY_MS = 2_000;
 /** Schedules that a process takes, and looks at in parallel. Other processes can take the rest. */
 const TAKEN_AT_ONCE = 50;
-const LOOKS_AT_ONCE = 5;
+/** Looks that run together share their round trips. Only a few at a time may read a list that can be long. */
+const LOOKS_AT_ONCE = 25;
+const LONG_LISTS_AT_ONCE = 5;
+const SHORT_LIST = 1_000;
 /** A schedule that is in hand is held for 30 s, and again every 10 s. */
 const HOLD_EVERY_MS = 10_000;
 /** After an error, the schedule is looked at again. */
@@ -107,6 +110,7 @@ export async function sweepSchedules(
     });
   };
   holdAll();
+  const longLists = pLimit(LONG_LISTS_AT_ONCE);
   try {
     await pLimit(LOOKS_AT_ONCE).map(taken.lanes, async (id) => {
       const since = taken.dueSince.get(id) ?? taken.now;
@@ -117,7 +121,15 @@ export async function sweepSchedules(
         else if (!canRun(schedule, deps)) {
           others.add(id);
           await setDue(id, since);
-        } else await lookAt(deps, id, { now, isHeld: () => isHeld(id) }, signal);
+        } else {
+          const { source } = schedule.definition;
+          const isShort = source.kind === 'inline' && source.count <= SHORT_LIST;
+          const look = async (): Promise<void> => {
+            signal.throwIfAborted();
+            await lookAt(deps, id, { now, isHeld: () => isHeld(id) }, signal);
+          };
+          await (isShort ? look() : longLists(look));
+        }
       } catch (error) {
         if (signal.aborted) {
           // Another process may take it at once, but not this one, which stops.

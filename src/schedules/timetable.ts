@@ -35,7 +35,7 @@ export function checkCron({ cron, zone: named }: Timetable, now: number): void {
   if (!cron.trim().startsWith('@') && fields < 5) throw invalid(`is incomplete: use five fields (${FIELDS})`);
   let job: Cron;
   try {
-    job = cronOf({ cron, zone });
+    job = cronOf({ cron, zone }).cron;
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
     const problem = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, '');
@@ -46,18 +46,22 @@ export function checkCron({ cron, zone: named }: Timetable, now: number): void {
 
 /** The first time after `after` at which a schedule is due, in ms. Throws an InputError if there is none. */
 export function nextOccurrence(timetable: Timetable, after: number): number {
-  const next = cronOf(timetable).nextRun(new Date(after));
+  const known = cronOf(timetable);
+  // Many schedules are due at the same times. Between `after` and the time found, there is no other.
+  if (after >= known.after && after < known.next) return known.next;
+  const next = known.cron.nextRun(new Date(after));
   if (next === null)
     throw new InputError(`the cron expression ${JSON.stringify(timetable.cron)} is never due again`, {
       field: 'cron',
     });
-  return next.getTime();
+  [known.after, known.next] = [after, next.getTime()];
+  return known.next;
 }
 
 /** The next `count` times after `after` at which a schedule is due, in ms. */
 export function nextOccurrences(timetable: Timetable, after: number, count: number): number[] {
   return cronOf(timetable)
-    .nextRuns(count, new Date(after))
+    .cron.nextRuns(count, new Date(after))
     .map((at) => at.getTime());
 }
 
@@ -76,15 +80,23 @@ export function dueOccurrences(
   }
 }
 
-const crons = new Map<string, Cron>();
+/** A parsed expression, and the time that was found last: the first after `after`. */
+interface KnownCron {
+  readonly cron: Cron;
+  after: number;
+  next: number;
+}
+
+const crons = new Map<string, KnownCron>();
 const MAX_CRONS = 1_000;
 
-function cronOf({ cron, zone }: Timetable): Cron {
+function cronOf({ cron, zone }: Timetable): KnownCron {
   const key = `${zone} ${cron}`;
   const known = crons.get(key);
   if (known !== undefined) return known;
   // Paused: it is only asked for times, and starts no timer.
-  const made = new Cron(cron.trim(), { timezone: zone, mode: '5-part', paused: true });
+  const parsed = new Cron(cron.trim(), { timezone: zone, mode: '5-part', paused: true });
+  const made = { cron: parsed, after: Number.NaN, next: Number.NaN };
   if (crons.size >= MAX_CRONS) crons.clear();
   crons.set(key, made);
   return made;

@@ -112,6 +112,39 @@ describe('A schedule that is due', () => {
     expect(await campaigns()).toEqual([]);
   });
 
+  test('is created beside many others with short lists, and beside few whose lists may be long', async () => {
+    const { add, setNow, sweep, provided, occurDeps, campaigns } = fixture;
+    provided.set('customers', () => [{ to: mobile(1) }]);
+    for (let at = 0; at < 8; at += 1) {
+      await add(`short-${at}`);
+      await add(`long-${at}`, { source: { kind: 'provided', name: 'customers' } });
+    }
+    setNow(MONDAY);
+    const inProgress = { short: 0, long: 0 };
+    const most = { ...inProgress };
+    let go = (): void => {};
+    const allowed = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const swept = sweep({
+      enqueue: async (input, actor) => {
+        const kind = input.name?.startsWith('short') ? 'short' : 'long';
+        inProgress[kind] += 1;
+        most[kind] = Math.max(most[kind], inProgress[kind]);
+        await allowed;
+        // Otherwise all have the same content.
+        const outcome = await occurDeps.enqueue({ ...input, again: true }, actor);
+        inProgress[kind] -= 1;
+        return outcome;
+      },
+    });
+    await expect.poll(() => ({ ...most })).toEqual({ short: 8, long: 5 });
+    go();
+    await swept;
+    expect(most).toEqual({ short: 8, long: 5 });
+    expect(await campaigns()).toHaveLength(16);
+  });
+
   test('is held for as long as its worker reads the list', async () => {
     const { add, setNow, sweep, store, occurDeps, keys, campaigns } = fixture;
     await add('daily');

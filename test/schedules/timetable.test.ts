@@ -1,3 +1,4 @@
+import { Cron } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -56,6 +57,30 @@ test.each(ZONES)('In %s, a daily schedule is due once on each local date of thre
   expect(dates).toEqual(consecutive);
   expect(times.length).toBeGreaterThan(1_090);
 });
+
+test.each(['Europe/London', 'Africa/Cairo', 'Australia/Lord_Howe'])(
+  'In %s, the time after the time that was asked last is that of the expression, also when clocks change',
+  (zone) => {
+    for (const cron of ['30 0 * * *', '17 * * * *', '45 1 * * 0']) {
+      const fresh = new Cron(cron, { timezone: zone, mode: '5-part', paused: true });
+      for (const day of [
+        '2026-03-28',
+        '2026-04-04',
+        '2026-04-23',
+        '2026-10-03',
+        '2026-10-24',
+        '2026-10-29',
+      ]) {
+        const from = Date.parse(`${day}T12:00Z`);
+        for (let at = from; at < from + 86_400_000; at += 23 * 60_000 + 1_234)
+          expect({ at, next: nextOccurrence({ cron, zone }, at) }).toEqual({
+            at,
+            next: fresh.nextRun(new Date(at))?.getTime(),
+          });
+      }
+    }
+  },
+);
 
 test('Monday at nine in London stays nine when the clocks change', () => {
   const timetable = { cron: '0 9 * * 1', zone: 'Europe/London' };

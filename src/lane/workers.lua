@@ -109,6 +109,9 @@ local function workers_loss(lane)
   return string.format('%.0f-%d-%s', lane.lostAt, lane.losses, string.sub(lane.runId, -8))
 end
 
+-- The same, or '' if there was none: it changes if the server may have lost what a script has read before.
+function WORKERS.last_loss(lane) return lane.losses > 0 and workers_loss(lane) or '' end
+
 -- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
 -- its last writes.
 local function workers_recognise(lane, rules, seen, now, events)

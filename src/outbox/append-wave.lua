@@ -22,6 +22,7 @@
         name      the outbox
         rule      the rule of its window, or ''
         revision  number: of the outbox when the messages were read
+        loss      the name of the last loss of data then, or ''
         ordinals  number: of the wave when its last slice was read
         ranges    JSON: [[messages, not after], …], ms
         sliceCount  number: slices
@@ -40,6 +41,11 @@ if tonumber(outbox[2] or -1) ~= revision then return { 'outdated', '[]' } end
 if outbox[1] == 'paused' then return { 'closed', '[]' } end
 workers_recognise(lane, rules, 0, now, events)
 local function encoded_events() return #events > 0 and cjson.encode(events) or '[]' end
+-- An earlier entry of a message may be back in the lists.
+if WORKERS.last_loss(lane) ~= loss then
+  lane_save(laneKey, lane)
+  return { 'outdated', encoded_events() }
+end
 if lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now or lane.unsureUntil then
   lane_save(laneKey, lane)
   return { 'closed', encoded_events() }

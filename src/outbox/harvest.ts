@@ -54,6 +54,7 @@ const look = z.object({
   state: z.enum(['open', 'paused', 'closed']),
   buckets: z.number(),
   revision: z.number(),
+  loss: z.string(),
   wave: z.string(),
   capacity: z.number().optional(),
   room: z.number(),
@@ -91,7 +92,9 @@ const retireScript = laneScript(import.meta.url, './retire-messages.lua', (reply
   return { lapsed, forgotten };
 });
 const forgetScript = laneScript(import.meta.url, './forget-ended.lua', (reply) => reply === 1);
-const trimScript = laneScript(import.meta.url, './trim-due.lua', (reply) => reply === 1);
+const trimScript = laneScript(import.meta.url, './trim-due.lua', (reply) =>
+  scriptEvents(z.tuple([z.number(), z.string()]).parse(reply)[1]),
+);
 const noteScript = laneScript(import.meta.url, './note-due.lua', (reply) => z.number().parse(reply));
 const scheduleScript = laneScript(import.meta.url, './schedule-outbox.lua', (reply) => reply === 1);
 const sealScript = laneScript(import.meta.url, './seal-wave.lua', (reply) =>
@@ -270,8 +273,9 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
     return { planned: 0, lapsed, next: 'nothing' };
   }
   if (trims.length > 0) {
-    const args = { trims: JSON.stringify(trims.map(argOf)), revision: seen.revision };
-    await trimScript(lane, args, trims.flatMap(keysOf), { ownKeys: store.keys.fixed });
+    const { revision, loss } = seen;
+    const args = { trims: JSON.stringify(trims.map(argOf)), revision, loss, time: options.now };
+    events.push(...(await trimScript(lane, args, trims.flatMap(keysOf), { ownKeys: store.keys.fixed })));
   }
   const firstLapse = Math.min(...waiting.map(({ message }) => message.due * 1_000 + settings.lateMs));
   const waitsUntil = seen.opensAt > 0 ? Math.min(seen.opensAt, firstLapse) : 0;
@@ -412,6 +416,7 @@ async function append(
       name,
       rule: settings.window ?? '',
       revision: seen.revision,
+      loss: seen.loss,
       ordinals,
       ranges: JSON.stringify(ranges),
       sliceCount: slices.length / 2,

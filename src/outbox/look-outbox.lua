@@ -15,7 +15,7 @@
   ARGV  rules     JSON: the lane's rules
         most      number: messages to harvest at most
         time      ms, or '' for the server's
-  Returns  the settings of the outbox, JSON, or '' if there is no such outbox; JSON { now, state, buckets, revision, wave, room, opensAt:
+  Returns  the settings of the outbox, JSON, or '' if there is no such outbox; JSON { now, state, buckets, revision, loss: the name of the last loss of data, or '', wave, room, opensAt:
            when its window opens, 0 if it is open; capacity of the next wave; waves: those that have not ended, with their states; due, forget: the earliest hours and seconds that are due }; the
            first ids of dueNow
 ]]
@@ -68,7 +68,7 @@ end
 
 local second = math.floor(now / 1000)
 local view = {
-  now = now, state = outbox[1], buckets = tonumber(outbox[2]), revision = tonumber(outbox[3]), wave = outbox[4] or '', capacity = tonumber(outbox[5]), room = room, opensAt = opensAt,
+  now = now, state = outbox[1], buckets = tonumber(outbox[2]), revision = tonumber(outbox[3]), loss = WORKERS.last_loss(lane), wave = outbox[4] or '', capacity = tonumber(outbox[5]), room = room, opensAt = opensAt,
   waves = waves, due = redis.call('ZRANGEBYSCORE', dueKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
   forget = redis.call('ZRANGEBYSCORE', forgetKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
 }

@@ -23,10 +23,12 @@ export const createScript = loadScript(
   (reply) => reply === 1,
 );
 
-/** The hash by which the script that appends is called. */
-const APPEND = createHash('sha1')
-  .update(readLua(new URL('../../src/outbox/append-wave.lua', import.meta.url)))
-  .digest('hex');
+/** The hash of a script of an outbox. */
+const hashOf = (script: string): string =>
+  createHash('sha1')
+    .update(readLua(new URL(`../../src/outbox/${script}.lua`, import.meta.url)))
+    .digest('hex');
+const SCRIPTS = { append: hashOf('append-wave'), trim: hashOf('trim-due') };
 
 /** A message that is due now. */
 export const NOW: WaitingMessage = {
@@ -119,10 +121,10 @@ export async function outboxFixture(
     /** Tends the outbox if it has something to do, as turns and the sweep do. */
     tendDue: () => tendDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
     /**
-     * Tends the outbox, and does something between its reading of the messages and their first append, or before it reads the ids that
-     * are due in a second.
+     * Tends the outbox, and does something between its reading of the messages and their first append, or before it trims a list or reads
+     * the ids that are due in a second.
      */
-    tendWhile(meanwhile: () => Promise<unknown>, before: 'append' | 'ids' = 'append') {
+    tendWhile(meanwhile: () => Promise<unknown>, before: 'append' | 'trim' | 'ids' = 'append') {
       let isDone = false;
       const once = async (): Promise<void> => {
         if (isDone) return;
@@ -139,7 +141,7 @@ export async function outboxFixture(
           }
           if (property !== 'evalsha') return Reflect.get(target, property, target);
           return async (sha: string, ...rest: unknown[]): Promise<unknown> => {
-            if (sha === APPEND && before === 'append') await once();
+            if (before !== 'ids' && sha === SCRIPTS[before]) await once();
             return Reflect.apply(target.evalsha, target, [sha, ...rest]);
           };
         },

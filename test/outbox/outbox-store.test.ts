@@ -563,6 +563,25 @@ describe('After a loss of data', () => {
     expect(await own.state(second)).toMatchObject({ ordinals: 1 });
     expect(await own.idsOf(await own.claim())).toEqual(['b']);
   });
+
+  test('a message whose later time is lost is sent at its earlier one, also if a worker had read the later one', async () => {
+    const own = await outbox();
+    await own.claim();
+    await own.put('a', 5_000);
+    const keys = outboxKeys(own.keys, own.laneId, own.name);
+    const bucket = keys.bucket(0);
+    const saved = await redis.dumpBuffer(bucket);
+    await own.put('a', 9_000);
+    own.advance(5_000);
+    await own.tendWhile(async () => {
+      if (saved !== null) await redis.restore(bucket, 0, saved, 'REPLACE');
+      await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another');
+    }, 'trim');
+    own.advance(20_000);
+    await own.claim();
+    expect(await own.tend()).toMatchObject({ planned: 1 });
+    expect(await own.idsOf(await own.claim())).toEqual(['a']);
+  });
 });
 
 describe('The lists of what is due', () => {

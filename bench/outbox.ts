@@ -275,6 +275,19 @@ async function claimable(): Promise<void> {
       if (at === 1 && put !== undefined) say('', `the put: ${often(put)}`);
       if (at === 1 && harvest !== undefined) say('', `the harvest: ${often(harvest)}`);
     }
+    const put = await spent(() =>
+      outbox.put({ ...messageAt(next), sendAt: new Date(Date.now() + 1_000).toISOString() }),
+    );
+    // A time is rounded up to whole seconds.
+    await delay(2_100);
+    const harvest = await spent(tend);
+    if ((await waitingNow()) > 0) throw new Error('the message that is due is not planned');
+    say(
+      'claimable',
+      `1, due later: ${put.commands + harvest.commands} commands, ${put.commands} of them for the put`,
+    );
+    say('', `the put: ${often(put)}`);
+    say('', `the harvest: ${often(harvest)}`);
   });
 }
 

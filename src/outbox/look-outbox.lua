@@ -73,4 +73,6 @@ local view = {
   forget = redis.call('ZRANGEBYSCORE', forgetKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
 }
 lane_save(laneKey, lane)
-return { outbox[6], cjson.encode(view), redis.call('LRANGE', dueNowKey, 0, most - 1) }
+-- What is due at once is the first of all.
+local dueNow = view.due[1] == '0' and redis.call('LRANGE', dueNowKey, 0, most - 1) or {}
+return { outbox[6], cjson.encode(view), dueNow }

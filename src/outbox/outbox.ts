@@ -161,13 +161,18 @@ export function operatedOutbox(
     batch: readonly Line[],
     invalidLines: readonly BulkResult[],
   ): Promise<BulkResult[]> => {
-    const replies = await (await open()).storeAll(batch);
-    // At the same time: each message that is in a wave already takes reads of its own.
+    const { lane, settings, storeAll } = await open();
+    const replies = await storeAll(batch);
+    // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
     const stored = await Promise.all(
-      batch.map(async ({ id, message, line }, at) => {
+      batch.map(({ id, message, line }, at) => {
         const reply = replies[at];
         if (reply === undefined) throw new Error('Redis stored a message without a result');
-        return { ...(await resultOf(id, message, reply)), line, member: null, reason: null };
+        const { outcome, due } = reply;
+        const own = { line, member: null, reason: null };
+        if (outcome !== 'harvested')
+          return { id, outcome, sendAt: whenSent(settings, lane, iso(due)), ...own };
+        return resultOfHarvested(id, message, reply).then((result) => ({ ...result, ...own }));
       }),
     );
     return [...invalidLines, ...stored].sort((a, b) => a.line - b.line);

@@ -51,12 +51,24 @@ export interface EndedMessage {
 
 const HEAD_BYTES = 6;
 
-/** Packs a waiting message. */
+/** Packs a waiting message, in one buffer: lists of millions of messages are packed one by one. */
 export function packMessage({ due, version, number, values, reference }: WaitingMessage): Buffer {
-  const texts = [...values, reference].map((text) => Buffer.from(text));
-  const parts: Buffer[] = [head('W', due, version), varint(Number(number))];
-  for (const text of texts) parts.push(varint(text.length), text);
-  return Buffer.concat(parts);
+  const start = head('W', due, version);
+  const digits = Number(number);
+  const texts = [...values, reference];
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const length = sizes.reduce(
+    (sum, size) => sum + varintBytes(size) + size,
+    start.length + varintBytes(digits),
+  );
+  const packed = Buffer.allocUnsafe(length);
+  start.copy(packed);
+  let at = writeVarint(packed, start.length, digits);
+  for (const [index, text] of texts.entries()) {
+    at = writeVarint(packed, at, sizes[index] ?? 0);
+    at += packed.write(text, at, 'utf8');
+  }
+  return packed;
 }
 
 /** Packs a cancelled message that was never waiting, or gets a version of its own. */
@@ -103,25 +115,34 @@ function unpackEnded(raw: Buffer, from: number): EndedMessage | null {
 }
 
 function head(kind: string, at: number, version: number | null): Buffer {
-  const hex = version === null ? '' : version.toString(16);
-  const bytes = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex');
-  const packed = Buffer.alloc(HEAD_BYTES + bytes.length);
-  packed.write(kind, 'latin1');
+  let length = 0;
+  for (let rest = version ?? 0; rest > 0 || (version !== null && length === 0); rest = Math.floor(rest / 256))
+    length += 1;
+  const packed = Buffer.allocUnsafe(HEAD_BYTES + length);
+  packed[0] = kind.charCodeAt(0);
   packed.writeUInt32BE(at, 1);
-  packed[5] = bytes.length;
-  bytes.copy(packed, HEAD_BYTES);
+  packed[5] = length;
+  for (let place = packed.length - 1, rest = version ?? 0; place >= HEAD_BYTES; place -= 1) {
+    packed[place] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
   return packed;
 }
 
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let remaining = value;
-  while (remaining >= 0x80) {
-    bytes.push((remaining % 0x80) + 0x80);
-    remaining = Math.floor(remaining / 0x80);
-  }
-  bytes.push(remaining);
-  return Buffer.from(bytes);
+/** How many bytes a number takes as a base-128 varint. */
+function varintBytes(value: number): number {
+  let bytes = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes += 1;
+  return bytes;
+}
+
+/** Returns the place after it. */
+function writeVarint(packed: Buffer, from: number, value: number): number {
+  let at = from;
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) packed[at++] = (rest % 0x80) + 0x80;
+  packed[at] = rest;
+  return at + 1;
 }
 
 function readVarint(bytes: Buffer, from: number): [value: number, next: number] {

@@ -44,8 +44,8 @@ const KINDS = {
   ],
   sent: [
     409,
-    'The message was sent',
-    'A message can be changed until it is planned, shortly before it is sent, and cancelled until then or a little longer. Read its `state`. A second message needs an id of its own.',
+    'It is too late to change or cancel the message',
+    'A message can be changed until it is planned, which is when it is due and the quota permits it, and cancelled until its request begins. Read its `state`. To move a message that is planned, cancel it, and put it again with a higher `version`. A correction of a message that was sent needs an id of its own.',
   ],
   ended: [
     409,

@@ -17,7 +17,7 @@ export const results: Routes = (app, { volley }) => {
         operationId: 'listResults',
         summary: 'Follow the results of recipients',
         description:
-          'Returns recipients that have become settled or unknown, of all campaigns that the key may see, with their current state. Process a page, store its `next`, and pass that as `after`, at once if `hasMore` is true, and otherwise in a while. Each result is delivered at least once; a later state of a recipient follows an earlier one. You can continue from a cursor as long as the campaigns are kept (`RETENTION`); after that, the response is 410. A recipient that is sent to again becomes neither: its next result follows. Rows that were left out as duplicates are results with the status `duplicate`. Messages of outboxes have their `outbox` and your id, `message`, and are results as well if they are cancelled or lapse while they wait.',
+          'Returns recipients that have become settled or unknown, of all campaigns that the key may see, with their current state. Process a page, store its `next`, and pass that as `after`, at once if `hasMore` is true, and otherwise in a while. Each result is delivered at least once; a later state of a recipient follows an earlier one. You can continue from a cursor as long as the campaigns are kept (`RETENTION`); after that, the response is 410. Resending to a recipient is not a result; the outcome of that request is. Rows that were left out as duplicates are results with the status `duplicate`. Messages of outboxes have their `outbox` and your id, `message`, and are results as well if they are cancelled or lapse while they wait.',
         tags: ['Campaigns'],
         querystring: z.strictObject({
           after: z

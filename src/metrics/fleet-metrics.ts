@@ -132,7 +132,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   );
   const outboxLapsed = gauge(
     'volley_outbox_lapsed',
-    'Messages of outboxes that have lapsed since the outboxes exist.',
+    'Lapsed messages of all outboxes. Falls if one is put again with a higher version.',
     'lane',
   );
   const outboxLate = gauge(

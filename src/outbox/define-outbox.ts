@@ -81,7 +81,7 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
   const window = windowOf({ window: hours, zone: ownZone, except }, lane?.sendWindow, now);
   const lateMs = Math.round(input.lateMs ?? LATE_MS);
   if (!(lateMs >= 1_000 && lateMs <= MAX_LATE_MS))
-    refuse('late', 'late must be between 1s and 30d: how long after its time a message may still be sent');
+    refuse('late', '`late` must be between 1s and 30d: how long after its time a message may still be sent');
   return {
     message: input.message,
     placeholders: [...found.names],

@@ -170,6 +170,7 @@ export function resolveInput<Found>(
   }: Pick<DraftDeps, 'config' | 'clock'> & { readonly lanes: ReadonlyMap<string, Found> },
   input: CampaignInput,
 ): { readonly lane: Found; readonly sender: Sender; readonly window: string | undefined } {
+  requireMembers(input);
   const lane = laneNamed(lanes, input.lane ?? config.lanes[0]?.name ?? '');
   const found: InputError[] = [];
   const refuse = (field: string | undefined, reason: string): void =>
@@ -207,6 +208,23 @@ export function resolveInput<Found>(
     sender: { address: address ?? '', name },
     window: windowOf(input, lanesWindow, Math.max(clock(), input.at ?? 0)),
   };
+}
+
+/** Programs in JavaScript may leave anything out. */
+function requireMembers(input: unknown): void {
+  const { message, recipients }: { readonly message?: unknown; readonly recipients?: unknown } = Object(input);
+  throwInputErrors([
+    ...(typeof message === 'string'
+      ? []
+      : [new InputError('the message is missing: write the text to send', { field: 'message' })]),
+    ...(typeof recipients === 'string' || (typeof recipients === 'object' && recipients !== null)
+      ? []
+      : [
+          new InputError('the list is missing: give the path of a CSV file, or an array', {
+            field: 'recipients',
+          }),
+        ]),
+  ]);
 }
 
 /** What a campaign may cost at most, in micros; undefined: anything. A text says why that cannot be checked. */

@@ -255,6 +255,8 @@ test('An aborted import leaves nothing behind', async () => {
 test.each([
   ['a sender that the interface refuses', { sender: 'MUCH TOO LONG A NAME' }, /at most 11/],
   ['no message', { message: ' ' }, /message is empty/],
+  ['a message that is left out', { message: undefined }, /message is missing/],
+  ['a list that is left out', { recipients: undefined }, /list is missing/],
   ['a placeholder without a column', { message: 'Hi {{name}}' }, /no such column/],
   ['a country that does not exist', { country: 'UK' }, /use GB/],
   ['no file', { recipients: '/nowhere/list.csv' }, /There is no file/],

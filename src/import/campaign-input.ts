@@ -212,7 +212,8 @@ export function resolveInput<Found>(
 
 /** Programs in JavaScript may leave anything out. */
 function requireMembers(input: unknown): void {
-  const { message, recipients }: { readonly message?: unknown; readonly recipients?: unknown } = Object(input);
+  const { message, recipients }: { readonly message?: unknown; readonly recipients?: unknown } =
+    Object(input);
   throwInputErrors([
     ...(typeof message === 'string'
       ? []

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 
 /** Wall-clock time of this process, in milliseconds since the epoch. Passed in, so that tests control it. */
@@ -34,12 +35,34 @@ export const systemClock: Clock = () => Date.now();
 /** A clock in ms that never runs backwards. Only differences are meaningful. */
 export const monotonicClock: Clock = () => performance.now();
 
-/** Node reads the uptime from a file, so it is read at most once a millisecond, unless it is renewed. */
+/**
+ * The time since the machine was started, in s. Node opens, reads, and closes a file for each reading. On Linux, this keeps it open, which takes
+ * a quarter of the time.
+ */
+export function uptimeReader(path = '/proc/uptime'): () => number {
+  const text = Buffer.alloc(64);
+  let file: number | undefined;
+  let isReadable = true;
+  return () => {
+    if (!isReadable) return uptime();
+    try {
+      file ??= openSync(path, 'r');
+      const seconds = Number.parseFloat(text.toString('latin1', 0, readSync(file, text, 0, text.length, 0)));
+      if (Number.isFinite(seconds)) return seconds;
+    } catch {
+      // Other systems have no such file.
+    }
+    isReadable = false;
+    return uptime();
+  };
+}
+
+/** Reading the uptime is a call to the system, so it is read at most once a millisecond, unless it is renewed. */
 const UPTIME_FOR_MS = 1;
 
 /** The time since the machine was started, in ms: `CLOCK_BOOTTIME` on Linux. `read`: the same in s. */
 export function uptimeClock(
-  read: () => number = uptime,
+  read: () => number = uptimeReader(),
   monotonic: Clock = monotonicClock,
 ): Required<Pick<Machine, 'uptime' | 'renewUptime'>> {
   let [value, readAt] = [0, Number.NEGATIVE_INFINITY];

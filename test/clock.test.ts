@@ -1,5 +1,14 @@
+import { uptime } from 'node:os';
 import { expect, test } from 'vitest';
-import { type Alarm, pause, startStopwatch, unlessAborted, uptimeClock, within } from '../src/clock.js';
+import {
+  type Alarm,
+  pause,
+  startStopwatch,
+  unlessAborted,
+  uptimeClock,
+  uptimeReader,
+  within,
+} from '../src/clock.js';
 
 /** An alarm that the test rings; `armed` holds the alarms that are not cancelled. */
 function handAlarm(): { alarm: Alarm; armed: Set<() => void> } {
@@ -78,4 +87,15 @@ test('The uptime is read once a millisecond, and again when it is renewed, also 
   upSeconds = 161;
   monotonic += 1;
   expect(uptime()).toBe(161_000);
+});
+
+test('The uptime is that of the system, also where its file cannot be read', () => {
+  for (const read of [uptimeReader(), uptimeReader('/proc/none'), uptimeReader('/dev/null')]) {
+    const before = uptime();
+    // The second reading of an open file, too.
+    for (const seconds of [read(), read()]) {
+      expect(seconds).toBeGreaterThanOrEqual(before);
+      expect(seconds).toBeLessThanOrEqual(uptime());
+    }
+  }
 });

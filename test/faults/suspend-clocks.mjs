@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 
@@ -27,5 +28,10 @@ setInterval(stoppedTime, READ_EVERY_MS).unref();
 const real = { now: performance.now.bind(performance), date: Date.now, uptime: os.uptime };
 if (stoppedClocks.includes('monotonic')) performance.now = () => real.now() - stoppedTime();
 if (stoppedClocks.includes('wall')) Date.now = () => real.date() - Math.round(stoppedTime());
-if (stoppedClocks.includes('uptime')) os.uptime = () => real.uptime() - stoppedTime() / 1_000;
+if (stoppedClocks.includes('uptime')) {
+  os.uptime = () => real.uptime() - stoppedTime() / 1_000;
+  // Without this file, the process asks `os`.
+  const { openSync } = fs;
+  fs.openSync = (path, ...rest) => openSync(path === '/proc/uptime' ? '/proc/none' : path, ...rest);
+}
 syncBuiltinESMExports();

@@ -481,8 +481,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'outbox/cancel-message.lua',
-        from: "if kind == 'L' then return { 'lapsed', buckets, '' } end",
-        to: "if kind == 'L' or kind == 'W' then return { kind == 'W' and 'cancelled' or 'lapsed', buckets, '' } end",
+        from: "if version >= 0 and version < versionBefore then return { 'stale', buckets, '' } end",
+        to: "if kind == 'W' then return { 'cancelled', buckets, '' } end",
       },
     ],
   },

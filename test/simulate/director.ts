@@ -59,7 +59,10 @@ export class Director {
     await this.#world.direct(plan.lane, async () => jobs.wake('send', plan.lane, plan.startsInMs));
   }
 
-  /** Lets a random running process sweep from time to time. Once calm, the interval grows, up to half an hour. */
+  /**
+   * Lets a random running process sweep from time to time. Once calm, the interval grows, up to half an hour; less with an outbox, whose
+   * turns look every second whether a message in flight has been released.
+   */
   #sweep(everyMs: number): undefined {
     if (this.#hasEnded) return undefined;
     const { clock, random, processes } = this.#world;
@@ -68,7 +71,10 @@ export class Director {
       const process = random.pick(running);
       process.sweep().catch((error: unknown) => this.#world.broken(`${process.name}: sweep`, error));
     }
-    const next = this.#world.isCalm ? Math.min(everyMs * 4, 1_800_000) : 3_000;
+    const { isCalm, outbox, checker } = this.#world;
+    const inFlight = outbox === undefined ? 0 : (checker.lane(outbox.plan.lane)?.claims.size ?? 0);
+    const next =
+      isCalm && inFlight === 0 ? Math.min(everyMs * 4, outbox === undefined ? 1_800_000 : 600_000) : 3_000;
     clock.schedule(random.integer(next, 3 * next), () => this.#sweep(next));
     return undefined;
   }
@@ -320,7 +326,10 @@ export class Director {
     // What ended while the clock was set forward is kept longer.
     const keptMs = scenario.config.retentionMs + server.clockRangeMs + (forgetMs > 0 ? FORGET_EVERY_MS : 0);
     clock.schedule(keptMs, async () => {
-      world.processes[0]?.sweep().catch((error: unknown) => world.broken('sweep', error));
+      const [process] = world.processes;
+      process?.sweep().catch((error: unknown) => world.broken('sweep', error));
+      if (world.outbox !== undefined)
+        process?.removeRemains().catch((error: unknown) => world.broken('removal', error));
     });
     clock.schedule(keptMs + 60_000, () => this.#checkRemoval());
   }

@@ -24,6 +24,7 @@ import { forgetWave } from '../../src/outbox/wave.js';
 import { PROFILES } from '../../src/profiles/index.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import { suppression } from '../../src/recipients/suppression.js';
+import { checkOldCampaigns } from '../../src/recovery/old-campaigns.js';
 import { replayClaims, reportToBarrier } from '../../src/recovery/replay-claims.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
@@ -244,6 +245,24 @@ export class Process implements Owner, Transport {
     await Promise.all(
       [...this.#lanes.values()].map(({ lane }) => this.#world.parts.sweep(lane, options, alive)),
     );
+  }
+
+  /** Removes what lost campaigns have left, as recovery/data-removal.ts does every hour. */
+  async removeRemains(): Promise<void> {
+    const { keys, server } = this.#world;
+    const lanes = [...this.#lanes].map(([name, { lane }]) => [name, lane] as const);
+    const options = {
+      redis: this.redis,
+      keys,
+      finder: { withId: async (id: string) => this.laneNamed(id), configured: async () => new Map(lanes) },
+      events: this.#events,
+      retentionMs: this.config.retentionMs,
+      maxCampaignAgeMs: this.config.maxCampaignAgeMs,
+      followUpPastMaxAgeMs: this.config.followUpPastMaxAgeMs,
+      discardImport: async () => {},
+      removeCampaign: async () => {},
+    };
+    await checkOldCampaigns(options, server.time);
   }
 
   /** Does what the outbox of a lane has to do. */

@@ -260,9 +260,7 @@ export function draw(
     if (isDrawn) windows.set(rule, drawOpenings(windowing));
     return isDrawn;
   };
-  // What Redis may lose of an outbox is tried in test/outbox/outbox.property.test.ts.
-  const mayHaveOutbox = !isFairness && !faults.has('forget');
-  const outbox = mayHaveOutbox && boxing.chance(1 / 8) ? drawOutbox(boxing, lanes) : undefined;
+  const outbox = !isFairness && boxing.chance(1 / 8) ? drawOutbox(boxing, lanes) : undefined;
   const hasOwnWindow = outbox !== undefined && !faults.has('clock') && boxing.chance(0.25);
   const boxRule = 'window of the outbox';
   if (hasOwnWindow) windows.set(boxRule, drawOpenings(boxing));

@@ -239,7 +239,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a loss of data is not announced to the other workers',
-    from: 920,
+    from: 710,
     invariant: 4,
     why: 'workers whose connections did not break count as lost, and their requests get an unknown outcome',
     parts: { replayAfterAnnouncements: async () => {} },

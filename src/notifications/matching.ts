@@ -1,6 +1,7 @@
 import { requestReference } from '../campaign/campaign.js';
 import type { Events } from '../events/events.js';
 import { plainSender } from '../gateway/notification.js';
+import { activate } from '../lane/due.js';
 import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
 import type { LaneId } from '../redis/keys.js';
@@ -136,7 +137,9 @@ export function notificationMatching(
     for (const { batch, requestId } of pairs) {
       const { number, campaign, first } = batch;
       if (ours.has(requestId)) continue;
-      if (!(await retry(() => matches.match({ number, campaign, first, requestId })))) continue;
+      // The poll is due now, but the lane may have nothing else to do.
+      const match = () => matches.match({ number, campaign, first, requestId });
+      if (!(await retry(() => activate(lane, match)))) continue;
       const request = requestReference(campaign, number);
       events.emit({ type: 'request.matched', lane: lane.name, campaign, request, requestId });
     }

@@ -75,7 +75,7 @@ export function reportSettler(options: SettlerOptions) {
   const settle = async (known: readonly RequestReports[], early: readonly EarlyReports[]) => {
     const result = await lane.retry(() => store.settle(known, early), signal);
     lane.emit(result.events);
-    // A matched request is due for a poll, and a campaign may have ended.
+    // A campaign may have ended.
     if (result.changed > 0) await markDue(lane, [lane.id]).catch(() => {});
     return result;
   };

@@ -222,6 +222,19 @@ test('An unknown outcome is matched to the one request that fits it', async () =
   ]);
 });
 
+test('A match makes an idle lane due, so that the poll that decides it is made', async () => {
+  const it = receiving();
+  await it.campaign([0], 'unknown');
+  const claims = await it.claim(1);
+  const results = claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
+  await settleSends(it.lane, results, 0);
+  const { id, keys } = it.lane;
+  await redis.zrem(keys.due, id);
+  it.open().offer([report('x', 0)]);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), 5_000);
+  expect(await redis.zscore(keys.due, id)).toBe('0');
+});
+
 test('Of two unknown outcomes with the same number, our correlator selects the right one', async () => {
   const it = receiving();
   const ids: string[] = [];

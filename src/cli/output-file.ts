@@ -69,6 +69,8 @@ async function written(
   try {
     await pipeline(chunks, file);
   } catch (error) {
+    // If the source fails at once, the file may not be open yet. It must not be created after its draft is removed.
+    if (!file.closed) await new Promise<void>((resolve) => file.once('close', () => resolve()));
     throw error === failed ? fileProblem(failed, path) : error;
   }
 }

@@ -87,12 +87,35 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
 /** Sockets that are written to at the end of the turn. */
 const corked = new WeakSet<SingleRedis['stream']>();
 
+/** How long after an attempt that ioredis gave up the next one begins. */
+const CONNECT_AGAIN_AFTER_MS = 100;
+
 /**
  * A connection that writes the commands of one turn of the event loop together. Written one by one, each would take a system call of its
  * own, and Redis would often run, and write to its disk, the first of them before it has read the others.
+ *
+ * It also connects again where ioredis gives up: if Sentinel announces a new master while the connection is being opened, ioredis ends
+ * it for good, and every later command would fail.
  */
 class BatchingRedis extends SingleRedis {
+  #isClosed = false;
+
+  /** Opens the connection again soon, unless its owner has closed it. Returns whether it does. */
+  reopen(): boolean {
+    if (this.#isClosed) return false;
+    setTimeout(() => {
+      if (!this.#isClosed && this.status === 'end') this.connect().catch(() => {});
+    }, CONNECT_AGAIN_AFTER_MS);
+    return true;
+  }
+
+  override disconnect(reconnect = false): void {
+    if (!reconnect) this.#isClosed = true;
+    super.disconnect(reconnect);
+  }
+
   override sendCommand(...[command, stream]: Parameters<SingleRedis['sendCommand']>): unknown {
+    if (command.name === 'quit') this.#isClosed = true;
     const socket = this.stream;
     // While the connection is being opened there is no socket yet.
     if (socket !== undefined && !corked.has(socket)) {
@@ -127,7 +150,9 @@ function checked<Connection extends Redis>(connection: Connection): Connection {
     const nodes = connection instanceof Cluster ? connection.nodes() : [connection];
     for (const node of nodes) if (node.status === 'ready') node.ping().catch(() => {});
   }, PING_EVERY_MS).unref();
-  connection.once('end', () => clearInterval(ping));
+  connection.on('end', () => {
+    if (!(connection instanceof BatchingRedis && connection.reopen())) clearInterval(ping);
+  });
   return connection;
 }
 

@@ -11,6 +11,8 @@ interface ReadNumber {
 export type Reading = ReadNumber | 'noSuchCallingCode' | 'unsure';
 
 const LONGEST_CALLING_CODE = 3;
+/** Canada has numbers of seven digits (310 1234). The library knows them in each country that shares its calling code. */
+const CANADIAN_SHORT_LENGTH = 7;
 
 /**
  * Reads digits that begin with a plus, as libphonenumber does but some twenty times faster; a property test compares both
@@ -32,6 +34,7 @@ export function readLocal(digits: string, plan: NumberingPlan): Reading {
   if (abroad !== '' && !abroad.startsWith('0')) return readInternational(`+${abroad}`);
   if (digits.startsWith(plan.callingCode)) {
     const rest = digits.slice(plan.callingCode.length);
+    if (plan.callingCode === '1' && rest.length === CANADIAN_SHORT_LENGTH) return 'unsure';
     const isPlusMissing = lacksPlus(plan, digits, rest);
     if (isPlusMissing === 'unsure') return 'unsure';
     if (isPlusMissing) return readInternational(`+${digits}`);

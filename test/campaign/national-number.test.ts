@@ -32,8 +32,15 @@ it('Digits are read as libphonenumber reads them, in every country', () => {
         });
       }
     }),
-    // The prefix for calls abroad, and nothing after it.
-    { numRuns: 5_000, examples: [[{ country: 'MU', digits: '020' }]] },
+    {
+      numRuns: 5_000,
+      examples: [
+        // The prefix for calls abroad, and nothing after it.
+        [{ country: 'MU', digits: '020' }],
+        // A Canadian number of seven digits, read in another country of its calling code.
+        [{ country: 'DO', digits: '13100000' }],
+      ],
+    },
   );
 });
 

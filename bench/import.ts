@@ -64,7 +64,11 @@ async function runOne(path: string, message: string): Promise<void> {
       suppression: suppression(redis, keys),
       clock: Date.now,
       random: Math.random,
-      by: { actor: { kind: 'library', id: null, name: 'bench' }, audited: (_operation, run) => run() },
+      by: {
+        actor: { kind: 'library', id: null, name: 'bench' },
+        authorise: async () => {},
+        audited: (_operation, run) => run(),
+      },
       launched: async () => {},
     },
     { recipients: path, message, again: true },

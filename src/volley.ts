@@ -54,9 +54,10 @@ export interface Volley
   readonly events: Events;
   /**
    * Returns this Volley for another actor: the audit trail, events, and logs name it for every operation. It shares all
-   * connections; close only the Volley that {@link createVolley} returned.
+   * connections; close only the Volley that {@link createVolley} returned. `authorise` is called before each write, which does not
+   * happen if it rejects: the right to act may end while a list arrives.
    */
-  as(actor: Actor): Volley;
+  as(actor: Actor, authorise?: () => Promise<void>): Volley;
   /**
    * Creates a campaign: imports its recipients and launches it, or schedules it for `at`. Resolves when the campaign is stored;
    * workers send it afterwards.

@@ -89,8 +89,8 @@ export interface ApiKeys {
   check(key: string): Promise<ApiKey | null>;
   /** Counts a request with an invalid key for the audit trail. `address`: where it came from. */
   refused(address: string): void;
-  /** Returns whether a key that was valid is neither revoked nor expired since. */
-  isActive(id: string): Promise<boolean>;
+  /** Returns whether the key with this text is valid, as `check` does, but does not count as a use of it. */
+  isActive(key: string): Promise<boolean>;
 }
 
 interface ApiKeyDeps {
@@ -156,6 +156,19 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
     if (json !== null) return json;
     throw new NotFoundError(`there is no key ${id}; \`volley keys list\` lists the keys`);
   };
+  /** What is stored of the key with this text; null if it is not a valid key. */
+  const validKey = async (text: string): Promise<{ readonly id: string; readonly json: string } | null> => {
+    const groups = KEY_FORMAT.exec(text)?.groups;
+    const [id, secret] = [groups?.['id'], groups?.['secret']];
+    if (id === undefined || secret === undefined) return null;
+    // Redis is read every time, so a revoked key stops working immediately.
+    const json = await untilAnswered(() => readJson(id), CHECK_PATIENCE);
+    const found = authentic(id, json);
+    const own = digest(`${id} ${secret}`);
+    const secrets = found?.secrets ?? [{ digest: NO_DIGEST, until: null }];
+    const isValid = secrets.filter(({ digest: known, until }) => isEqual(own, known) && !isOver(until));
+    return json === null || found === null || isValid.length === 0 ? null : { id, json };
+  };
 
   const shared: Pick<ApiKeys, 'list' | 'check' | 'isActive' | 'refused'> = {
     async list() {
@@ -165,27 +178,16 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
     },
 
     async check(text) {
-      const groups = KEY_FORMAT.exec(text)?.groups;
-      const [id, secret] = [groups?.['id'], groups?.['secret']];
-      if (id === undefined || secret === undefined) return null;
-      // Redis is read every time, so a revoked key stops working immediately.
-      const json = await untilAnswered(() => readJson(id), CHECK_PATIENCE);
-      const found = authentic(id, json);
-      const own = digest(`${id} ${secret}`);
-      const secrets = found?.secrets ?? [{ digest: NO_DIGEST, until: null }];
-      const isValid = secrets.filter(({ digest: known, until }) => isEqual(own, known) && !isOver(until));
-      if (json === null || found === null || isValid.length === 0) return null;
+      const valid = await validKey(text);
+      if (valid === null) return null;
       // The key is valid even if its use cannot be recorded.
-      recordUse(id).catch(() => {});
-      return viewOf(id, json);
+      recordUse(valid.id).catch(() => {});
+      return viewOf(valid.id, valid.json);
     },
 
     refused: (address) => refused.count(address),
 
-    async isActive(id) {
-      const found = authentic(id, await readJson(id));
-      return found?.secrets.some(({ until }) => !isOver(until)) === true;
-    },
+    isActive: async (text) => (await validKey(text)) !== null,
   };
 
   return (by: Operator, cancelCampaigns: (key: string) => Promise<readonly string[]>): ApiKeys => {

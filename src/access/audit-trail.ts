@@ -116,10 +116,12 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTra
 
   return {
     record,
-    /** The operator that acts for `by`. */
-    operator: (by: Operator['actor']): Operator => ({
+    /** The operator that acts for `by`, as long as `authorise` does not reject. */
+    operator: (by: Operator['actor'], authorise: Operator['authorise'] = async () => {}): Operator => ({
       actor: by,
+      authorise,
       async audited<Result>(operation: AuditedOperation, run: () => Promise<Result>): Promise<Result> {
+        await authorise();
         await record({ actor: by, ...operation });
         try {
           return await run();

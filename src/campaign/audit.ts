@@ -81,8 +81,13 @@ export interface AuditedOperation {
 export interface Operator {
   readonly actor: Actor;
   /**
-   * Records an operation in the audit trail, and then runs it. If it cannot be recorded, it does not run. If it fails, a second
-   * entry says so.
+   * Rejects if the actor may not act any more, such as a client whose API key was revoked. Every write asks again, because a list may
+   * take an hour to arrive.
+   */
+  authorise(): Promise<void>;
+  /**
+   * Records an operation in the audit trail, and then runs it. If the actor may not act any more, or the operation cannot be recorded,
+   * it does not run. If it fails, a second entry says so.
    */
   audited<Result>(operation: AuditedOperation, run: () => Promise<Result>): Promise<Result>;
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Actor } from '../campaign/actor.js';
 import { type ApiKey, type ApiScope, allowsScope } from '../campaign/api-key.js';
 import { NotFoundError } from '../campaign/errors.js';
 import type { Volley } from '../volley.js';
+import { requestEnder } from './end-revoked.js';
 import { invalidKeyLimit } from './invalid-keys.js';
 import { Problem } from './problem.js';
 import { concurrencyLimit, type RateLimit, rateLimits } from './rate-limit.js';
@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The API key of the request; null until it has been checked. */
     apiKey: ApiKey | null;
+    /** The last check of the API key; null before the first one. */
+    keyCheck: KeyCheck | null;
   }
   interface FastifyContextConfig {
     /** The scope that the route requires. Every route that requires a key has one. */
@@ -30,6 +32,18 @@ declare module 'fastify' {
   }
 }
 
+/** A check of the API key of a request. */
+interface KeyCheck {
+  /** The key as the client sent it. Its id would not do: a rotation ends the secret and not the id. */
+  readonly key: string;
+  /** By `performance.now()`. */
+  readonly at: number;
+  /** Whether the whole request had arrived by then. */
+  readonly isWhole: boolean;
+}
+
+/** How long a check holds for a request that had arrived as a whole: about as long as it takes to answer it. */
+const CHECK_HOLDS_MS = 100;
 /** Uploads of one key in progress: each may take a long time and holds resources here and in Redis. */
 const MAX_UPLOADS_PER_KEY = 200;
 
@@ -41,7 +55,9 @@ export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOp
   const limitRequests = rateLimits(config.http);
   const invalidKeys = invalidKeyLimit(volley.keys);
   const limitUploads = concurrencyLimit(MAX_UPLOADS_PER_KEY, 'uploads');
+  const endIfRevoked = requestEnder(volley.keys, revoked);
   scope.decorateRequest('apiKey', null);
+  scope.decorateRequest('keyCheck', null);
   scope.addHook('onRoute', ({ url, config: own }) => {
     if (own?.scope === undefined) throw new TypeError(`the route ${url} declares no scope`);
   });
@@ -62,6 +78,7 @@ export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOp
     }
     invalidKeys.accepted(token);
     request.apiKey = key;
+    request.keyCheck = { key: token, at: performance.now(), isWhole: request.raw.complete };
     limitRequests(key.id, request, reply);
     const { scope: required, acceptsUpload } = request.routeOptions.config;
     if (required !== undefined && !allowsScope(key, required)) {
@@ -71,6 +88,8 @@ export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOp
       );
     }
     if (acceptsUpload === true) limitUploads(key.id, request, reply);
+    // Event streams check their key themselves.
+    if (request.routeOptions.config.limit !== 'stream') endIfRevoked(token, request, reply);
   });
 }
 
@@ -80,18 +99,31 @@ export function apiKeyOf({ apiKey }: FastifyRequest): ApiKey {
   return apiKey;
 }
 
-/** The client of a request as an actor. */
-export function actorOf(request: FastifyRequest): Actor {
-  const { id, name } = apiKeyOf(request);
-  return { kind: 'key', id, name };
+/** The API key of a request as the client sent it. */
+export function keyTextOf({ keyCheck }: FastifyRequest): string {
+  if (keyCheck === null) throw new TypeError('the route requires no API key');
+  return keyCheck.key;
 }
 
-/** Throws if the API key was revoked after the request began. */
+/** The Volley of the client of a request. It checks the API key again before each write. */
+export function actingFor(volley: Volley, request: FastifyRequest): Volley {
+  const { id, name } = apiKeyOf(request);
+  return volley.as({ kind: 'key', id, name }, async () => {
+    const { keyCheck: last } = request;
+    if (last?.isWhole === true && performance.now() - last.at < CHECK_HOLDS_MS) return;
+    await requireActiveKey(volley, request);
+  });
+}
+
+/** Throws if the API key was revoked, or its secret replaced, after the request began. */
 export async function requireActiveKey(volley: Volley, request: FastifyRequest): Promise<void> {
-  if (await volley.keys.isActive(apiKeyOf(request).id)) return;
-  throw new Problem(
+  if (!(await volley.keys.isActive(keyTextOf(request)))) throw revoked();
+}
+
+function revoked(): Problem {
+  return new Problem(
     'unauthorised',
-    'The API key was revoked, or expired, while the request was in progress.',
+    'The API key was revoked, expired, or got a new secret while the request was in progress.',
   );
 }
 

@@ -11,7 +11,7 @@ import {
   type TimeRange,
 } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
-import { actorOf, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
+import { actingFor, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
 import { isUnchanged, sendUnchanged } from './conditional.js';
 import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
@@ -223,7 +223,7 @@ export const campaigns: Routes = (app, { volley }) => {
     },
     async (request) => {
       const id = await requireCampaign(volley, request);
-      const { inFlight } = await inValidState(volley.as(actorOf(request)).pause(id));
+      const { inFlight } = await inValidState(actingFor(volley, request).pause(id));
       return { id, state: 'paused' as const, inFlight };
     },
   );
@@ -248,7 +248,7 @@ export const campaigns: Routes = (app, { volley }) => {
     },
     async (request) => {
       const id = await requireCampaign(volley, request);
-      await inValidState(volley.as(actorOf(request)).resume(id));
+      await inValidState(actingFor(volley, request).resume(id));
       const { state } = await volley.status(id);
       return { id, state };
     },
@@ -281,7 +281,7 @@ export const campaigns: Routes = (app, { volley }) => {
     },
     async (request) => {
       const id = await requireCampaign(volley, request);
-      const { cancelled, inFlight } = await inValidState(volley.as(actorOf(request)).cancel(id));
+      const { cancelled, inFlight } = await inValidState(actingFor(volley, request).cancel(id));
       return { id, state: 'cancelled' as const, cancelled, inFlight };
     },
   );
@@ -327,7 +327,7 @@ export const campaigns: Routes = (app, { volley }) => {
     },
     async (request) => {
       const id = await requireCampaign(volley, request);
-      return inValidState(volley.as(actorOf(request)).resolve(id, request.body));
+      return inValidState(actingFor(volley, request).resolve(id, request.body));
     },
   );
 };

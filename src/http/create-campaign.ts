@@ -12,7 +12,7 @@ import {
 import { systemClock, within } from '../clock.js';
 import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';
-import { actorOf, allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
+import { actingFor, allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
 import { campaignRequest, idempotencyHeader, PAST, readCampaign } from './campaign-request.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidMember, Problem, type ProblemItem } from './problem.js';
@@ -113,7 +113,7 @@ export const campaignCreation = (
       };
       const idempotencyKey = request.headers['idempotency-key'];
       const outcome = await untilClosed(
-        volley.as(actorOf(request)).enqueue({
+        actingFor(volley, request).enqueue({
           ...input,
           idempotencyKey,
           // Keys that are limited to lanes belong to parties that do not know each other and may both use `order-1`.

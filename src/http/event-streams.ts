@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NotFoundError } from '../campaign/errors.js';
 import type { BroadcastEvent, FeedItem } from '../reporting/event-feed.js';
 import type { Volley } from '../volley.js';
-import { apiKeyOf } from './access.js';
+import { apiKeyOf, keyTextOf } from './access.js';
 import { sendHead } from './body-stream.js';
 import { onClose } from './connections.js';
 import { Problem } from './problem.js';
@@ -29,7 +29,7 @@ export function openEventStreams(options: HttpOptions) {
   const { volley, stallTimeoutMs = STALL_TIMEOUT_MS } = options;
   const slots = streamSlots(options.maxStreams ?? MAX_STREAMS);
   const statuses = createSharedPoll((id) => statusJson(options, id));
-  const activeKeys = createSharedPoll((id) => volley.keys.isActive(id));
+  const activeKeys = createSharedPoll((key) => volley.keys.isActive(key));
   return {
     /**
      * Sends the events that pass the filter, and the status of `campaign` if there is one, until either side closes the
@@ -81,7 +81,7 @@ export function openEventStreams(options: HttpOptions) {
       });
       raw.write(RETRY_AFTER + start);
       const unsubscribe = [
-        activeKeys.subscribe(key, keepAlive(raw, controller, stallTimeoutMs)),
+        activeKeys.subscribe(keyTextOf(request), keepAlive(raw, controller, stallTimeoutMs)),
         ...(campaign === undefined ? [] : [statuses.subscribe(campaign, writeStatus(raw, controller))]),
       ];
       try {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
-import { actorOf, allowsLane, apiKeyOf, requireAllLanes, requireLane } from './access.js';
+import { actingFor, allowsLane, apiKeyOf, requireAllLanes, requireLane } from './access.js';
 import { Problem } from './problem.js';
 import { redactedFor } from './redact.js';
 import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';
@@ -61,7 +61,7 @@ export const lanes: Routes = (app, { volley }) => {
 
   const hold = async (request: FastifyRequest, wanted: string) => {
     const { name } = await requireStatus(request, wanted);
-    await volley.as(actorOf(request)).pauseLane(name);
+    await actingFor(volley, request).pauseLane(name);
     return { lane: name, state: 'held' };
   };
   const holdSchema = {
@@ -114,7 +114,7 @@ export const lanes: Routes = (app, { volley }) => {
     },
     async (request) => {
       const { name } = await requireStatus(request, request.params.name);
-      await volley.as(actorOf(request)).resumeLane(name);
+      await actingFor(volley, request).resumeLane(name);
       const { state } = await requireStatus(request, name);
       return { lane: name, state };
     },
@@ -145,7 +145,7 @@ export const lanes: Routes = (app, { volley }) => {
       const { name: from } = request.params;
       const { name: lane } = request.body;
       requireAllLanes(apiKeyOf(request), 'The names of lanes');
-      const { id } = await volley.as(actorOf(request)).renameLane(from, lane);
+      const { id } = await actingFor(volley, request).renameLane(from, lane);
       return { lane, from, id };
     },
   );

@@ -7,7 +7,7 @@ import { DURATION_FORM, parseDuration } from '../duration.js';
 import { ListError, MAX_FIELD_LENGTH } from '../import/rows.js';
 import type { OutboxMessage } from '../outbox/check-message.js';
 import type { Outbox } from '../volley.js';
-import { actorOf, allowsLane, apiKeyOf, requireLane } from './access.js';
+import { actingFor, allowsLane, apiKeyOf, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
 import { country } from './campaign-request.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
@@ -98,7 +98,7 @@ export const outboxes: Routes = (app, { volley, config }) => {
     const key = apiKeyOf(request);
     try {
       if (allowsLane(key, await volley.outboxes.laneOf(wanted)))
-        return volley.as(actorOf(request)).outbox(wanted);
+        return actingFor(volley, request).outbox(wanted);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
@@ -146,9 +146,11 @@ export const outboxes: Routes = (app, { volley, config }) => {
       const lane = input.lane ?? (key.lanes?.length === 1 ? key.lanes[0] : config.lanes[0]?.name);
       if (lane !== undefined) requireLane(key, lane);
       const lateMs = late === undefined ? undefined : parseDuration(late);
-      const { outcome, outbox } = await volley
-        .as(actorOf(request))
-        .outboxes.create({ ...input, lane, lateMs });
+      const { outcome, outbox } = await actingFor(volley, request).outboxes.create({
+        ...input,
+        lane,
+        lateMs,
+      });
       return reply
         .code(outcome === 'created' ? 201 : 200)
         .header('location', `/v1/outboxes/${encodeURIComponent(outbox.name)}`)

@@ -8,7 +8,7 @@ import type { RecordsDownload } from '../records/open-file.js';
 import { RECORDS_STATES } from '../records/states.js';
 import { type RecordsRequest, recordsRequest } from '../records/view.js';
 import type { Volley } from '../volley.js';
-import { actorOf, allowsLane, apiKeyOf, requireActiveKey, requireLane } from './access.js';
+import { actingFor, allowsLane, apiKeyOf, requireActiveKey, requireLane } from './access.js';
 import { abortOnClose } from './connections.js';
 import { Problem } from './problem.js';
 import { concurrencyLimit } from './rate-limit.js';
@@ -138,7 +138,7 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
       const lane = laneFor(request, wanted.lane);
       const signal = abortOnClose(request, reply);
       return answered(() =>
-        volley.as(actorOf(request)).records.request({ ...wanted, lane }, { signal, again, waitMs: WAIT_MS }),
+        actingFor(volley, request).records.request({ ...wanted, lane }, { signal, again, waitMs: WAIT_MS }),
       );
     },
   );
@@ -160,7 +160,7 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
     async (request, reply) => {
       const { again, ...wanted } = request.body;
       const lane = laneFor(request, wanted.lane);
-      const own = volley.as(actorOf(request)).records;
+      const own = actingFor(volley, request).records;
       return download(request, reply, (signal) => own.fetch({ ...wanted, lane }, { signal, again }));
     },
   );
@@ -266,7 +266,7 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
       }
       const signal = abortOnClose(request, reply);
       return answered(() =>
-        volley.as(actorOf(request)).records.resolve(found.id, request.body, { signal, waitMs: WAIT_MS }),
+        actingFor(volley, request).records.resolve(found.id, request.body, { signal, waitMs: WAIT_MS }),
       );
     },
   );

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { NotFoundError } from '../campaign/errors.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import { MAX_INLINE_RECIPIENTS, OVERLAPS, schedule, scheduleDetails } from '../schedules/schedule.js';
-import { actorOf, allowsLane, apiKeyOf, requireAllLanes } from './access.js';
+import { actingFor, allowsLane, apiKeyOf, requireAllLanes } from './access.js';
 import { columnsOf, details, laneOf, recipient, rowsOf } from './campaign-request.js';
 import { invalidMember, Problem } from './problem.js';
 import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';
@@ -138,7 +138,7 @@ export const schedules: Routes = (app, { volley, config }) => {
         throw invalidMember('recipients', 'Send either `recipients` or `provided`');
       // A provided list is one of the installation, and not of the party that a limited key belongs to.
       if (provided !== undefined) requireAllLanes(apiKeyOf(request), 'Lists that code provides');
-      const { kind, schedule: made } = await volley.as(actorOf(request)).schedules.add({
+      const { kind, schedule: made } = await actingFor(volley, request).schedules.add({
         ...rest,
         lane: laneOf(request, lane, config),
         recipients:
@@ -214,7 +214,7 @@ export const schedules: Routes = (app, { volley, config }) => {
     },
     async (request, reply) => {
       const { id } = await requireSchedule(request);
-      const { at } = await volley.as(actorOf(request)).schedules.run(id);
+      const { at } = await actingFor(volley, request).schedules.run(id);
       return reply.code(202).send({ id, at });
     },
   );
@@ -237,7 +237,7 @@ export const schedules: Routes = (app, { volley, config }) => {
     },
     async (request) => {
       const { id } = await requireSchedule(request);
-      await volley.as(actorOf(request)).schedules.pause(id);
+      await actingFor(volley, request).schedules.pause(id);
       return volley.schedules.get(id);
     },
   );
@@ -260,7 +260,7 @@ export const schedules: Routes = (app, { volley, config }) => {
     },
     async (request) => {
       const { id } = await requireSchedule(request);
-      await volley.as(actorOf(request)).schedules.resume(id);
+      await actingFor(volley, request).schedules.resume(id);
       return volley.schedules.get(id);
     },
   );
@@ -286,7 +286,7 @@ export const schedules: Routes = (app, { volley, config }) => {
     },
     async (request) => {
       const { id } = await requireSchedule(request);
-      await volley.as(actorOf(request)).schedules.remove(id);
+      await actingFor(volley, request).schedules.remove(id);
       return { id, state: 'removed' as const };
     },
   );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ApiKey } from '../campaign/api-key.js';
 import { suppressionOperation } from '../campaign/suppression.js';
 import { type FoundRecipient, foundRecipient } from '../campaign/views.js';
-import { actorOf, allowsLane, apiKeyOf, requireLane } from './access.js';
+import { actingFor, allowsLane, apiKeyOf, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
 import { country } from './campaign-request.js';
 import { abortOnClose } from './connections.js';
@@ -124,9 +124,11 @@ export const suppressions: Routes = (app, { volley }) => {
       const { numbers, lane: named, ...options } = request.body;
       const key = apiKeyOf(request);
       const wanted = listOf(key, named, '/lane');
-      const done = await volley
-        .as(actorOf(request))
-        .suppression.add(numbers, { ...options, lane: wanted, max: key.maxSuppressions });
+      const done = await actingFor(volley, request).suppression.add(numbers, {
+        ...options,
+        lane: wanted,
+        max: key.maxSuppressions,
+      });
       return { operation: done.operation ?? '', lane: wanted ?? null, added: done.numbers };
     },
   );
@@ -158,9 +160,7 @@ export const suppressions: Routes = (app, { volley }) => {
     async (request) => {
       const { numbers, lane: named, ...options } = request.body;
       const wanted = listOf(apiKeyOf(request), named, '/lane');
-      const done = await volley
-        .as(actorOf(request))
-        .suppression.remove(numbers, { ...options, lane: wanted });
+      const done = await actingFor(volley, request).suppression.remove(numbers, { ...options, lane: wanted });
       return { operation: done.operation ?? '', lane: wanted ?? null, removed: done.numbers };
     },
   );
@@ -229,7 +229,7 @@ export const suppressions: Routes = (app, { volley }) => {
       if (key.lanes !== null && (found.lane === null || !allowsLane(key, found.lane))) {
         throw new Problem('notFound', `There is no suppression operation ${id}.`);
       }
-      const { numbers } = await volley.as(actorOf(request)).suppression.undo(id);
+      const { numbers } = await actingFor(volley, request).suppression.undo(id);
       return { operation: id, changed: numbers };
     },
   );

@@ -162,6 +162,7 @@ export function operatedOutbox(
     invalidLines: readonly BulkResult[],
   ): Promise<BulkResult[]> => {
     const { lane, settings, storeAll } = await open();
+    if (batch.length > 0) await by.authorise();
     const replies = await storeAll(batch);
     // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
     const stored = await Promise.all(
@@ -258,6 +259,7 @@ export function operatedOutbox(
           throw new OpensTooLateError(sentenceOf(first), { field: first.member });
         throw inputErrorOf(errorsOf(checked.problems));
       }
+      await by.authorise();
       return resultOf(checked.id, checked.message, await storeOne(checked));
     },
 
@@ -280,6 +282,7 @@ export function operatedOutbox(
       if (problem !== null) throw new InputError(`id ${problem}`, { field: 'id' });
       const read = readVersion(version);
       if (read === undefined) throw new InputError(`version ${VERSION_REASON}`, { field: 'version' });
+      await by.authorise();
       const { outcome, pointer } = await store.cancel(id, read, clock(), config.retentionMs);
       switch (outcome) {
         case 'unknown':

@@ -23,7 +23,7 @@ import type { ReadOperations } from './reading.js';
 type Shared = ReadOperations & Pick<Volley, 'work' | 'close'>;
 
 /** Returns the Volley of an actor: the audit trail, events, and logs name the actor for every operation. */
-export function operating(parts: Parts, shared: Shared): (actor: Actor) => Volley {
+export function operating(parts: Parts, shared: Shared): Volley['as'] {
   const { config, events, redis, keys, finder, wakers, format, suppression } = parts;
   const { tokenSources, notifications, records, trail, positions, apiKeysFor, scheduled, provided } = parts;
   const outboxesOpened = lazily(async () => {
@@ -35,8 +35,8 @@ export function operating(parts: Parts, shared: Shared): (actor: Actor) => Volle
     return { openOutboxes, options, open: outboxOpener(options) };
   });
 
-  const volleyFor = (actor: Actor): Volley => {
-    const by = trail.operator(actor);
+  const volleyFor = (actor: Actor, authorise?: () => Promise<void>): Volley => {
+    const by = trail.operator(actor, authorise);
     const commands = operatorCommands(finder, wakers, events, by);
     const outboxes = lateOutboxes(async () => {
       const { openOutboxes, options, open } = await outboxesOpened();

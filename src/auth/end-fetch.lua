@@ -7,6 +7,7 @@
   ARGV  holder  random id of the fetch
         base    number: the generation that its pair follows
         stop    a stop code, or ''
+        unspent JSON: without a pair: true if the refresh token that this holder was to present has not left
         pair    JSON: false, or {access, refresh} (sealed), {fingerprint} of the sealing key, {cause} ('need' or 'refused'), and
                 {renewAfterMs, expiresAfterMs} from now if the token has an expiry
   Returns       1 if the pair was stored; 0 if not: claim again, as the stored pair may be this one (its reply was lost)
@@ -16,6 +17,7 @@ local generation = tonumber(redis.call('HGET', tokenKey, 'generation')) or 0
 local leased = redis.call('GET', leaseKey)
 if not pair then
   if leased == holder then redis.call('DEL', leaseKey) end
+  if unspent and redis.call('HGET', tokenKey, 'spentBy') == holder then redis.call('HDEL', tokenKey, 'spentBy') end
   if stop ~= '' and generation <= base then redis.call('HSET', tokenKey, 'stop', stop) end
   return 0
 end

@@ -25,6 +25,12 @@ interface FetchOptions {
 /** How long to wait before claiming again while another process fetches: briefly at first, as most refreshes are quick. */
 const POLL_MS = (round: number): number => Math.min(25 * 1.5 ** round, 400);
 
+/**
+ * How long to wait after so many requests in a row that could not be sent, at least 1. Nothing reached the account service, so trying
+ * again soon does no harm.
+ */
+const SEND_AGAIN_MS = (unsent: number): number => [1_000, 5_000, 15_000][unsent - 1] ?? 60_000;
+
 /** The result of one round of {@link tokenFetcher}: the end, or another round in so many ms. */
 type Round = FetchedToken | { kind: 'again'; inMs: number };
 const AT_ONCE: Round = { kind: 'again', inMs: 0 };
@@ -36,6 +42,7 @@ const AT_ONCE: Round = { kind: 'again', inMs: 0 };
  * claim ─► current ──────────────────────────────────────────────► done
  *       ─► wait: another holder is fetching ─► pause ─► claim
  *       ─► refresh, marked as spent ─► GET ─► a pair ─► store ────► done
+ *                                          ├► not sent ─► unmark, release ─► later
  *                                          └► no pair ─► claim, to log in
  *       ─► login ─► begin, counted ─► POST ─► a pair ─► store ────► done
  *                                          └► no pair ─► settle, release ─► later, stopped, or claim
@@ -49,6 +56,8 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
   const { record, budget, requestTimeoutMs, freshMs, closing } = options;
   const { monotonic, alarm, random, nonce: newNonce } = options.machine;
   const leaseMs = 2 * requestTimeoutMs;
+  /** Requests in a row that could not be sent, and until when this process tries no other one, ms on the monotonic clock. */
+  const unsent = { count: 0, until: 0, reason: '' };
 
   return async function fetchToken(wanted) {
     const holder = newNonce();
@@ -78,9 +87,10 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
         case 'wait':
           return { kind: 'again', inMs: claim.ms };
         case 'refresh':
+          if (isTooSoon()) return putOff(claim.base);
           return isHeldUp(since) ? AT_ONCE : refresh(claim);
         case 'login':
-          return login(claim.base, since);
+          return isTooSoon() ? putOff(claim.base) : login(claim.base, since);
         default:
           return claim satisfies never;
       }
@@ -88,6 +98,23 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
 
     function isHeldUp(since: number): boolean {
       return monotonic() - since > requestTimeoutMs;
+    }
+
+    /** Whether the last request could not be sent, so that the next one has to wait. An operator's need not. */
+    function isTooSoon(): boolean {
+      return !again && monotonic() < unsent.until;
+    }
+
+    async function putOff(base: number): Promise<Round> {
+      await record.release(holder, base, { isUnspent: true });
+      return { kind: 'later', ms: Math.max(0, unsent.until - monotonic()), reason: unsent.reason };
+    }
+
+    function notSent(base: number, reason: string): Promise<Round> {
+      unsent.count += 1;
+      unsent.until = monotonic() + SEND_AGAIN_MS(unsent.count) * (0.75 + 0.5 * random());
+      unsent.reason = reason;
+      return putOff(base);
     }
 
     async function refresh({ base, refreshToken }: { base: number; refreshToken: string }): Promise<Round> {
@@ -100,6 +127,8 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
         case 'wrongTarget':
           // A login would get the same answer and count as a failed one at the service.
           return release(base, outcome, await budget.settle(newNonce(), outcome));
+        case 'notSent':
+          return notSent(base, outcome.reason);
         case 'badCredential':
         case 'loginTimeout':
         case 'refused':
@@ -131,10 +160,14 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
       }
       again = false;
       if (isHeldUp(since)) {
-        await budget.settle(nonce, { kind: 'unsent' });
+        await budget.settle(nonce, { kind: 'notSent', reason: 'the process was held up' });
         return AT_ONCE;
       }
       const outcome = await answerTo((signal) => options.login(signal));
+      if (outcome.kind === 'notSent') {
+        await budget.settle(nonce, outcome);
+        return notSent(base, outcome.reason);
+      }
       if (outcome.kind !== 'pair') return release(base, outcome, await budget.settle(nonce, outcome));
       const stored = await store(outcome, base);
       await budget.settle(nonce, outcome);
@@ -161,7 +194,7 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
     /** Called after the budget has recorded the outcome, so that the next holder respects it. */
     async function release(base: number, outcome: LoginOutcome, status: LoginBudgetStatus): Promise<Round> {
       const stop = outcome.kind === 'wrongTarget' ? 'wrongTarget' : '';
-      await record.release(holder, base, stop);
+      await record.release(holder, base, { stop });
       if (stop !== '') return { kind: 'stopped', code: stop, detail: '' };
       return status.kind === 'open' ? AT_ONCE : status;
     }
@@ -171,7 +204,14 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
     const timeout = new AbortController();
     const silence = alarm(requestTimeoutMs, () => timeout.abort());
     try {
-      return await request(timeout.signal);
+      const outcome = await request(timeout.signal);
+      if (outcome.kind !== 'notSent') unsent.count = 0;
+      // The client reports that its caller cancelled the request; people need to know why.
+      if (outcome.kind === 'notSent' && timeout.signal.aborted)
+        return { ...outcome, reason: 'no connection to the account service within the request timeout' };
+      if (outcome.kind === 'noAnswer' && timeout.signal.aborted)
+        return { ...outcome, reason: 'no response from the account service within the request timeout' };
+      return outcome;
     } catch (error) {
       return { kind: 'noAnswer', reason: error instanceof Error ? error.message : 'the request failed' };
     } finally {

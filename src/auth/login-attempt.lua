@@ -8,7 +8,7 @@
   ARGV  time    ms, or '' for the server's time
         nonce   random id of the attempt; repeating a call with the same nonce changes nothing
         phase   'begin', or how the attempt ended: 'proven', 'refused' (it counts), 'unanswered', 'blocked' (stops at once),
-                'uncounted' (never sent, or refused for another reason than the password)
+                'uncounted' (nothing of it left, or refused for another reason than the password)
         rules   JSON: {delays} (ms to wait after the first, second, … unanswered attempt), {limit} (attempts that may count
                 before no further login is tried), {attemptMs} (how long one may take before it counts as unanswered)
         again   JSON: begin: true if an operator opens the budget again
@@ -109,6 +109,10 @@ local function settle()
     if mine then unanswered(now, detail) end
   elseif mine then
     uncount()
+  elseif late and field('proven') ~= '1' then
+    -- It was taken for unanswered, and counted.
+    uncount()
+    if field('stop') == 'unanswered' then clear('stop', 'stopDetail') end
   end
   return status()
 end

@@ -112,8 +112,8 @@ export function loginBudget(options: LoginBudgetOptions) {
       return answered(() => attempt(budgetKey, { nonce, phase: 'begin', again: String(again) }));
     },
 
-    /** Records how the attempt ended (`unsent`: nothing left this process). Returns whether another one may be tried. */
-    async settle(nonce: string, outcome: LoginOutcome | { kind: 'unsent' }): Promise<LoginBudgetStatus> {
+    /** Records how the attempt ended. Returns whether another one may be tried. */
+    async settle(nonce: string, outcome: LoginOutcome): Promise<LoginBudgetStatus> {
       const budgetKey = await key();
       const verdict = verdictOf(outcome);
       const settle = async () => statusReply.parse(await attempt(budgetKey, { nonce, ...verdict }));
@@ -165,7 +165,7 @@ interface AttemptArguments extends Omit<Verdict, 'phase'> {
 }
 
 /** What an outcome says about the user and the password. */
-function verdictOf(outcome: LoginOutcome | { kind: 'unsent' }): Verdict {
+function verdictOf(outcome: LoginOutcome): Verdict {
   switch (outcome.kind) {
     case 'pair':
       return { phase: 'proven' };
@@ -180,7 +180,7 @@ function verdictOf(outcome: LoginOutcome | { kind: 'unsent' }): Verdict {
     case 'blocked':
       return { phase: 'blocked', code: 'blocked' };
     case 'wrongTarget':
-    case 'unsent':
+    case 'notSent':
       return { phase: 'uncounted' };
     default:
       return outcome satisfies never;

@@ -29,6 +29,8 @@ export type LoginOutcome =
   | { kind: 'blocked' }
   /** Any other clear refusal. */
   | { kind: 'refused'; reason: string }
+  /** Not one byte left, for certain: it was no login attempt, and a refresh token was not presented. */
+  | { kind: 'notSent'; reason: string }
   /** Timeout, connection reset, 5xx, or an unreadable response. */
   | { kind: 'noAnswer'; reason: string };
 

@@ -54,6 +54,12 @@ interface ClaimRequest extends TokenRequest {
   freshMs: number;
 }
 
+/** How a fetch without a pair ended. */
+interface Release {
+  stop?: StopCode | '';
+  isUnspent?: boolean;
+}
+
 const FIELDS = ['generation', 'receivedAt', 'renewAt', 'expiresAt', 'spentBy', 'sealedWith', 'stop'] as const;
 
 const claimScript = loadScript(import.meta.url, './claim-token.lua', (reply) =>
@@ -149,13 +155,27 @@ export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, re
         const renewAfterMs = left(lifetime?.renewAfterMs);
         const expiresAfterMs = left(lifetime?.expiresAfterMs);
         const args = { ...sealed, renewAfterMs, expiresAfterMs };
-        return endScript.run(redis, scriptKeys, { holder, base, stop: '', pair: JSON.stringify(args) });
+        return endScript.run(redis, scriptKeys, {
+          holder,
+          base,
+          stop: '',
+          unspent: 'false',
+          pair: JSON.stringify(args),
+        });
       });
     },
 
-    /** Ends the lease without a pair. With `stop`, no process fetches again until an operator acts. */
-    async release(holder: string, base: number, stop: StopCode | '' = ''): Promise<void> {
-      await answered(() => endScript.run(redis, scriptKeys, { holder, base, stop, pair: 'false' }));
+    /**
+     * Ends the lease without a pair. With `stop`, no process fetches again until an operator acts. `isUnspent`: the refresh token that
+     * this holder was to present has not left, for certain, so the next holder may present it.
+     */
+    async release(
+      holder: string,
+      base: number,
+      { stop = '', isUnspent = false }: Release = {},
+    ): Promise<void> {
+      const unspent = String(isUnspent);
+      await answered(() => endScript.run(redis, scriptKeys, { holder, base, stop, unspent, pair: 'false' }));
     },
 
     /** The stored generation; 0 if there is none. */

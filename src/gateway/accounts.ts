@@ -1,4 +1,4 @@
-import type { Exchange, Reply } from './exchange.js';
+import type { Exchange, Failure, Reply } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
 import { readTokenPair } from './read-response.js';
 import { failureReason, reasonOf } from './reason.js';
@@ -25,6 +25,8 @@ export type LoginOutcome =
   | { kind: 'blocked' }
   /** Any other clear refusal. */
   | { kind: 'refused'; reason: string }
+  /** Not one byte left, for certain. */
+  | { kind: 'notSent'; reason: string }
   /** No response, or an unreadable one. */
   | { kind: 'noAnswer'; reason: string };
 
@@ -100,7 +102,7 @@ const RETRY_LATER = new Set([408, 425, 429]);
  * status line, and the body of every response without a token pair. No reason repeats any of the `secrets`.
  */
 export function loginOutcome(exchange: Exchange, secrets: readonly string[]): LoginOutcome {
-  if (exchange.kind === 'failure') return { kind: 'noAnswer', reason: failureReason(exchange) };
+  if (exchange.kind === 'failure') return loginFailure(exchange);
   const { status, body } = exchange;
   const success = status >= 200 && status < 300;
   const pair = success && body !== null ? readTokenPair(body) : null;
@@ -113,6 +115,11 @@ export function loginOutcome(exchange: Exchange, secrets: readonly string[]): Lo
   const reason = reasonOf(`The service answered ${status}.`, body, secrets);
   const isRefusal = status >= 300 && status < 500 && !RETRY_LATER.has(status);
   return { kind: isRefusal ? 'refused' : 'noAnswer', reason };
+}
+
+/** The outcome of a login, a refresh, or a request for a client's token without a response. */
+export function loginFailure(failure: Failure): LoginOutcome {
+  return { kind: failure.left ? 'noAnswer' : 'notSent', reason: failureReason(failure) };
 }
 
 /** By result code (interface page, area B result codes); if there are several, the one that lasts longest. */

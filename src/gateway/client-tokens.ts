@@ -1,8 +1,8 @@
-import type { AccountObserver, LoginOutcome } from './accounts.js';
+import { type AccountObserver, type LoginOutcome, loginFailure } from './accounts.js';
 import type { Exchange } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
 import { readClientToken, readTokenError } from './read-response.js';
-import { failureReason, quoteOf, reasonOf } from './reason.js';
+import { quoteOf, reasonOf } from './reason.js';
 import { createTransport } from './transport.js';
 
 /** An OAuth 2 client. `scope`: the scopes of its tokens, separated by spaces. */
@@ -54,7 +54,7 @@ const RETRY_LATER = new Set([408, 425, 429]);
 
 /** The outcome for every status and every failure. Only a token of type bearer can be used. No reason repeats any of the `secrets`. */
 function clientTokenOutcome(exchange: Exchange, secrets: readonly string[]): LoginOutcome {
-  if (exchange.kind === 'failure') return { kind: 'noAnswer', reason: failureReason(exchange) };
+  if (exchange.kind === 'failure') return loginFailure(exchange);
   const { status, body } = exchange;
   const isSuccess = status >= 200 && status < 300;
   const token = isSuccess && body !== null ? readClientToken(body) : null;

@@ -151,6 +151,7 @@ function emitTokenEvent(
     case 'loginTimeout':
       unanswered('the account service reports a timeout (10126)');
       break;
+    case 'notSent':
     case 'noAnswer':
       unanswered(outcome.reason);
       break;

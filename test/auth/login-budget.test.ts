@@ -7,6 +7,7 @@ const { prefix, redis } = testRedis('login-budget');
 const MINUTE = 60_000;
 const PAIR = { kind: 'pair', accessToken: 'a', refreshToken: 'r' } as const;
 const NO_ANSWER = { kind: 'noAnswer', reason: 'timeout' } as const;
+const NOT_SENT = { kind: 'notSent', reason: 'connection refused' } as const;
 const GO = { kind: 'go' };
 
 let now: number;
@@ -157,9 +158,24 @@ test('a blocked account stops after one login', async () => {
 
 test('a wrong target account and an unsent attempt do not count against the password', async () => {
   await attempt({ kind: 'wrongTarget' });
-  await attempt({ kind: 'unsent' });
+  await attempt(NOT_SENT);
   await attempt({ kind: 'wrongTarget' });
   expect((await budget.read()).attemptsLeft).toBe(2);
+});
+
+test('attempts of which nothing left never count, however many there are', async () => {
+  for (let tries = 0; tries < 5; tries += 1) expect(await attempt(NOT_SENT)).toEqual({ kind: 'open' });
+  expect((await budget.read()).attemptsLeft).toBe(2);
+});
+
+test('an attempt that reports too late that nothing of it left does not count, and opens a budget that it closed', async () => {
+  await budget.begin('late', false);
+  now += MINUTE;
+  await budget.begin('next', false);
+  expect(await budget.settle('next', NO_ANSWER)).toMatchObject({ kind: 'stopped', code: 'unanswered' });
+  now += MINUTE;
+  expect(await budget.settle('late', NOT_SENT)).toEqual({ kind: 'open' });
+  expect((await budget.read()).attemptsLeft).toBe(1);
 });
 
 test('any other refusal counts like a wrong password and keeps the service’s reason', async () => {

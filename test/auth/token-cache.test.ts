@@ -263,6 +263,59 @@ test('without an answer from the account service, a proven account waits, report
   expect([service.logins, service.presented]).toEqual([3, ['refresh-1']]);
 });
 
+test('logins of a new account that cannot be sent spend none of its attempts, and are tried again ever more rarely', async () => {
+  service.loginEnds = { kind: 'notSent', reason: 'account.example refuses connections' };
+  let time = 0;
+  const one = cache({ machine: { ...systemMachine, monotonic: () => time, random: () => 0.5 } });
+  for (const waitMs of [1_000, 5_000, 15_000, 60_000, 60_000]) {
+    const asked = Date.now();
+    const got = await one.get();
+    expect(got).toMatchObject({ kind: 'later', reason: expect.stringContaining('refuses connections') });
+    expect(got.kind === 'later' ? Math.round((got.at - asked) / 1_000) * 1_000 : 0).toBe(waitMs);
+    const logins = service.logins;
+    time += waitMs - 1;
+    expect(await one.get()).toMatchObject({ kind: 'later', reason: expect.stringContaining('refuses') });
+    expect(service.logins).toBe(logins);
+    time += 1;
+  }
+  expect((await one.show()).login).toMatchObject({ attemptsLeft: 2, proven: false });
+  service.loginEnds = undefined;
+  expect(await tokenFrom(one.get())).toEqual({ serial: 1, generation: 1 });
+});
+
+test('an operator can log in again at once after a login that could not be sent', async () => {
+  service.loginEnds = { kind: 'notSent', reason: 'connection refused' };
+  const one = cache();
+  expect(await one.get()).toMatchObject({ kind: 'later' });
+  service.loginEnds = undefined;
+  expect(await tokenFrom(one.login({ again: true }))).toEqual({ serial: 1, generation: 1 });
+});
+
+test('a refresh token that could not be sent is presented again, and costs no login', async () => {
+  let time = 0;
+  const machine = { ...systemMachine, monotonic: () => time };
+  const one = cache({ machine });
+  await one.get();
+  service.refreshEnds = { kind: 'notSent', reason: 'connection refused' };
+  expect(await one.replaceRefused(1)).toMatchObject({ kind: 'later' });
+  expect((await one.show()).refreshToken).toBe('ready');
+  service.refreshEnds = undefined;
+  time += 2_000;
+  expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
+  expect([service.logins, service.presented]).toEqual([1, ['refresh-1', 'refresh-1']]);
+});
+
+test('a request that is cancelled before it is connected names the request timeout as the reason', async () => {
+  const login = (signal?: AbortSignal) =>
+    new Promise<LoginOutcome>((resolve) => {
+      signal?.addEventListener('abort', () => resolve({ kind: 'notSent', reason: 'cancelled' }));
+    });
+  expect(await cache({ login, requestTimeoutMs: 50 }).get()).toMatchObject({
+    kind: 'later',
+    reason: expect.stringContaining('no connection to the account service within the request timeout'),
+  });
+});
+
 test('a login function that throws counts as no answer', async () => {
   const login = () => Promise.reject(new Error('a bug'));
   expect(await cache({ login }).get()).toMatchObject({

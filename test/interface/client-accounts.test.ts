@@ -163,13 +163,19 @@ describe('login responses without a result code', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('has no answer if the service is down, does not respond, or the call is cancelled', async () => {
-    const down = clientOf(`http://127.0.0.1:${await closedPort()}`);
-    expect((await down.login(CREDENTIALS)).kind).toBe('noAnswer');
+  it('has no answer if the service does not respond', async () => {
     const server = await rawServer(() => {});
     expect((await clientOf(server.origin, 200).login(CREDENTIALS)).kind).toBe('noAnswer');
-    expect((await clientOf(server.origin).login(CREDENTIALS, AbortSignal.abort())).kind).toBe('noAnswer');
     expect(server.requests).toHaveLength(1);
+  });
+
+  it('is not sent if the service refuses the connection, or the call is cancelled before', async () => {
+    const down = clientOf(`http://127.0.0.1:${await closedPort()}`);
+    const refused = { kind: 'notSent', reason: expect.stringContaining('ECONNREFUSED') };
+    expect([await down.login(CREDENTIALS), await down.refresh('eyJh.OLD.c2ln')]).toEqual([refused, refused]);
+    const server = await rawServer(() => {});
+    expect((await clientOf(server.origin).login(CREDENTIALS, AbortSignal.abort())).kind).toBe('notSent');
+    expect(server.requests).toHaveLength(0);
   });
 
   it('never repeats the user name or the password', async () => {

@@ -1,0 +1,67 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
+import { expect, onTestFinished, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const SILENT = { default: { logLevel: ExtractorLogLevel.None } };
+
+/** What a program can import from an entry point of the built package: each name with its type. */
+function declarationsOf(declarations: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'volley-declarations-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const entry = join(ROOT, declarations);
+  const config = ExtractorConfig.prepare({
+    configObject: {
+      projectFolder: ROOT,
+      mainEntryPointFilePath: entry,
+      compiler: {
+        overrideTsconfig: {
+          compilerOptions: {
+            module: 'nodenext',
+            target: 'es2023',
+            lib: ['es2023'],
+            types: ['node'],
+            strict: true,
+            skipLibCheck: true,
+          },
+          files: [entry],
+        },
+      },
+      apiReport: {
+        enabled: true,
+        reportFileName: 'report.api.md',
+        reportFolder: folder,
+        reportTempFolder: join(folder, 'new'),
+      },
+      docModel: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages: {
+        extractorMessageReporting: SILENT,
+        tsdocMessageReporting: SILENT,
+        compilerMessageReporting: SILENT,
+      },
+    },
+    configObjectFullPath: undefined,
+    packageJsonFullPath: join(ROOT, 'package.json'),
+  });
+  Extractor.invoke(config, {
+    localBuild: true,
+    messageCallback(message) {
+      message.handled = true;
+    },
+  });
+  return readFileSync(join(folder, 'report.api.md'), 'utf8');
+}
+
+const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
+  typeof target === 'string' ? [] : [[name, target.types] as const],
+);
+
+test.each(entries)('The declarations of the entry point %s are those of its file', async (name, types) => {
+  const file = name === '.' ? 'index' : name.slice(2);
+  await expect(declarationsOf(types)).toMatchFileSnapshot(`files/${file}.api.md`);
+});

@@ -1,0 +1,139 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { commandLine } from '../cli/command-line.js';
+import { testRedis } from '../redis/test-redis.js';
+import { transcriptOf } from './transcript.js';
+
+const { url, prefix } = testRedis('golden');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-golden-'));
+const list = (name: string, ...rows: readonly string[]): void =>
+  writeFileSync(join(cwd, name), `name,phone,ref\n${rows.join('\n')}\n`);
+
+const DELIVERED = '+4795550101';
+const REFUSED = '+4795550140';
+const UNKNOWN = '+4795550131';
+const SUPPRESSED = '+4795550102';
+
+list('spring.csv', `Anna,${DELIVERED},a-1`, `Bo,${REFUSED},b-2`, `Anna,${DELIVERED},a-1`);
+list('unknown.csv', `Cy,${UNKNOWN},c-3`);
+list('messy.csv', 'Di,+44 12,d-4', 'Ed,07700 900101,e-5', `Flo,${DELIVERED},f-6`);
+list('reminders.csv', `Gil,${DELIVERED},g-7`);
+const FAR = '2030-05-01T09:00:00Z';
+
+/** One session of one user, from the first preview to the audit trail, with each command that ends by itself. */
+test('The texts and the --json output of each command are those in session.txt', async () => {
+  const bare = commandLine(cwd);
+  const simulator = await bare.start(
+    /^MESSAGING_BASE_URL=/m,
+    'simulator',
+    '--options',
+    JSON.stringify({ keys: [{ key: 'the-key', quota: 500 }], deliveryTime: 50 }),
+  );
+  onTestFinished(async () => void (await simulator.stop()));
+  const addresses = Object.fromEntries(
+    simulator.stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')),
+  );
+  const cli = commandLine(cwd, {
+    ...addresses,
+    REDIS_URL: url,
+    REDIS_PREFIX: prefix,
+    API_KEY: 'the-key',
+    HOURLY_QUOTA: '500',
+    FOLLOW_UP_FIRST_MS: '200',
+    REQUEST_TIMEOUT_MS: '1000',
+    MAX_SCHEDULE_AHEAD: '36500d',
+  });
+  const { run, once, text } = transcriptOf(cli, {
+    [`${userInfo().username}@${hostname()}`]: 'user@host',
+    [cwd]: '.',
+  });
+  const campaign = ['-m', 'Hi {{name}}', '-s', 'ACME'];
+  /** Waits until the newest campaign has this state, or waits for this. */
+  const reached = (expected: object): Promise<void> =>
+    expect
+      .poll(async () => (await cli.json('status', 'last')).output, { timeout: 20_000 })
+      .toMatchObject(expected);
+
+  await run('list');
+  await run('lanes');
+  await once('lane', 'hold', 'default');
+  await run('lanes');
+  await once('lane', 'resume', 'default');
+  await run('preview', 'spring.csv', ...campaign);
+  await run('preview', 'messy.csv', ...campaign);
+  const worker = await cli.start(/./, 'work');
+  onTestFinished(async () => void (await worker.stop()));
+  const working = { checks: expect.arrayContaining([{ name: 'workers', level: 'ok', found: '1 process' }]) };
+  await expect
+    .poll(async () => (await cli.json('doctor')).output, { timeout: 20_000 })
+    .toMatchObject(working);
+  await once('send', 'spring.csv', ...campaign, '--yes', '--name', 'Spring', '--metadata', 'team=blue');
+  await reached({ state: 'completed' });
+  await once('send', 'spring.csv', ...campaign, '--yes');
+  await once('send', 'unknown.csv', ...campaign, '--yes', '--json');
+  await reached({ waitingFor: 'resolve' });
+  await run('status', 'last');
+  await run('list');
+  await once('resolve', 'last', '--abandon');
+  await reached({ state: 'completed' });
+  await run('status', 'last');
+  await run('report', 'last');
+  await run('find', DELIVERED);
+  await run('results');
+
+  await once('send', 'reminders.csv', ...campaign, '--yes', '--at', FAR, '--json');
+  await once('send', 'reminders.csv', ...campaign, '--yes', '--at', FAR, '--again');
+  await run('status', 'last');
+  for (const command of ['pause', 'resume']) await once(command, 'last');
+  await once('cancel', 'last', '--yes');
+  await run('list', '--state', 'cancelled');
+
+  await once(
+    'schedule',
+    'add',
+    'reminders.csv',
+    ...campaign,
+    '--id',
+    'weekly',
+    '--cron',
+    '0 9 * * 1',
+    '--zone',
+    'UTC',
+  );
+  await run('schedule', 'list');
+  await run('schedule', 'show', 'weekly');
+  await run('schedule', 'next', 'weekly');
+  for (const command of ['pause', 'resume', 'remove']) await once('schedule', command, 'weekly');
+
+  await once('outbox', 'create', 'visits', '-m', 'Hi {{name}}', '-s', 'ACME', '--late', '1h');
+  await once('outbox', 'put', 'visits', 'v1', DELIVERED, '--send-at', FAR, '--set', 'name=Gil');
+  await once('outbox', 'put', 'visits', 'v2', DELIVERED, '--send-at', FAR, '--set', 'name=Hal', '--json');
+  await run('outbox', 'list');
+  await run('outbox', 'show', 'visits');
+  await run('outbox', 'show', 'visits', 'v1');
+  await once('outbox', 'cancel', 'visits', 'v1');
+  await run('outbox', 'report', 'visits');
+  for (const command of ['pause', 'resume', 'close']) await once('outbox', command, 'visits');
+
+  await run('token', 'show');
+  await run('subscription', 'get');
+  await once('suppress', 'add', SUPPRESSED, '--reason', 'asked');
+  await run('suppress', 'list');
+  await run('suppress', 'why', SUPPRESSED);
+  await run('suppress', 'operations');
+  await once('suppress', 'undo', 'last');
+  await once('suppress', 'remove', SUPPRESSED);
+  await once('keys', 'create', '--name', 'shop', '--scope', 'read,send');
+  await run('keys', 'list');
+  await once('keys', 'rotate', 'last');
+  await once('keys', 'revoke', 'last');
+  await run('records', 'list');
+  await run('audit', '--limit', '4');
+  await run('doctor');
+  await expect(text()).toMatchFileSnapshot('files/session.txt');
+});

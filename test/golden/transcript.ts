@@ -1,0 +1,94 @@
+import stringify from 'json-stringify-pretty-compact';
+import type { CommandLine, Ended } from '../cli/command-line.js';
+
+/** Records commands with what they print, so that a file shows every text and every member of `--json` at once. */
+export interface Transcript {
+  /** Runs a command as people do, then again with `--json` if it has that option. */
+  run(...args: readonly string[]): Promise<Ended>;
+  /** Runs a command once; for commands that change something. */
+  once(...args: readonly string[]): Promise<Ended>;
+  /** Everything so far, with placeholders for what differs between runs. */
+  text(): string;
+}
+
+/** What differs from run to run, and its placeholder. */
+const VARYING: readonly (readonly [RegExp, string])[] = [
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)/g, '<time>'],
+  [/\b(?:\d{1,2} [A-Z][a-z]{2} (?:\d{4} )?)?\d\d:\d\d(?::\d\d)?\b/g, '<time>'],
+  [/\b20\d\d-\d\d-\d\d\b/g, '<date>'],
+  [
+    /\b((?:in|within|since) (?:about )?)\d[\d.]*(?: ?(?:ms|s|m|min|h|d)\b)(?: \d+(?:s|m|h)\b)?/g,
+    '$1<duration>',
+  ],
+  [/\b[\d,]+(?= messages an hour)|\b[\d,]+(?=\/h\b)/g, '<rate>'],
+  [/"rate":\d+/g, '"rate":"<rate>"'],
+  [/\b\d+(?= MB used)/g, '<n>'],
+  [/\b\d{13}-\d+\b/g, '<audit entry>'],
+  [/\bvk_[0-9a-f]{12}_[\w-]{43}/g, '<secret>'],
+  [/(?<=results,\w+:)[0-9a-f]{8}\b/g, '<log>'],
+  [/\b[0-9a-z]{8}-\d{6}\b/g, '<request>'],
+  [/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'],
+];
+
+/** Ids that the same run uses several times, so that a file shows which are equal. */
+const IDS: readonly (readonly [RegExp, string])[] = [
+  [/\bm[0-9a-z]{12}\b/g, 'campaign'],
+  [/(?<!\+)\b[0-9a-f]{12}\b/g, 'key'],
+];
+
+/** `replaced` says which names to show instead of values that are known to differ, such as paths. */
+export function transcriptOf(cli: CommandLine, replaced: Readonly<Record<string, string>>): Transcript {
+  const lines: string[] = [];
+  const placed = (text: string): string => {
+    const known = Object.entries(replaced).reduce((all, [from, to]) => all.replaceAll(from, to), text);
+    return VARYING.reduce((all, [pattern, to]) => all.replace(pattern, to), known);
+  };
+  const record = (args: readonly string[], { exit, stdout, stderr }: Ended): void => {
+    lines.push(`$ volley ${args.map(quoted).join(' ')}`);
+    if (stderr !== '') lines.push(...indented(placed(stderr), '! '));
+    if (stdout !== '') lines.push(...indented(pretty(placed(stdout)), '  '));
+    lines.push(`= ${exit}`, '');
+  };
+  const once: Transcript['once'] = async (...args) => {
+    const ended = await cli.volley(...args);
+    record(args, ended);
+    return ended;
+  };
+  return {
+    once,
+    async run(...args) {
+      const ended = await once(...args);
+      await once(...args, '--json');
+      return ended;
+    },
+    text: () => numbered(lines.join('\n')),
+  };
+}
+
+/** Short lines, so that a difference is easy to see. */
+function pretty(stdout: string): string {
+  try {
+    return `${stringify(JSON.parse(stdout), { indent: 1, maxLength: 100 })}\n`;
+  } catch {
+    return stdout;
+  }
+}
+
+/** `campaign 1`, `campaign 2`, … in place of ids, in the order in which they appear. */
+function numbered(text: string): string {
+  return IDS.reduce((all, [pattern, name]) => {
+    const seen: string[] = [];
+    return all.replace(pattern, (id) => {
+      if (!seen.includes(id)) seen.push(id);
+      return `<${name} ${seen.indexOf(id) + 1}>`;
+    });
+  }, text);
+}
+
+const quoted = (word: string): string => (/^[\w./:@+,=-]+$/.test(word) ? word : `'${word}'`);
+
+const indented = (text: string, mark: string): string[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => `${mark}${line}`.trimEnd());

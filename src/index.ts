@@ -55,7 +55,7 @@ export type { OutboxMessage } from './outbox/check-message.js';
 export type { OutboxInput } from './outbox/define-outbox.js';
 export { OutboxClosedError, OutboxExistsError, RecoveringError } from './outbox/errors.js';
 export type { Outbox } from './outbox/outbox.js';
-export type { Outboxes } from './outbox/outboxes.js';
+export type { OutboxChoice, Outboxes } from './outbox/outboxes.js';
 export type { CsvColumns } from './outbox/read-messages.js';
 export type { NoRecords } from './records/fetch.js';
 export type { RecordsInput } from './records/input.js';

@@ -10,7 +10,7 @@ import type { CampaignInput, EnqueueOutcome } from './import/campaign-input.js';
 import type { SuppressionList } from './import/suppression-list.js';
 import type { NotificationService } from './notifications/notification-service.js';
 import type { Outbox } from './outbox/outbox.js';
-import type { Outboxes } from './outbox/outboxes.js';
+import type { OutboxChoice, Outboxes } from './outbox/outboxes.js';
 import type { Records } from './records/open-records.js';
 import type { Role, WorkerProcess } from './recovery/heartbeats.js';
 import type { CampaignReader } from './reporting/campaign-reader.js';
@@ -25,7 +25,7 @@ export type { PositionKind } from './access/positions.js';
 export type { TokenCache } from './auth/token-cache.js';
 export type { TokenState } from './auth/token-state.js';
 export type { Outbox } from './outbox/outbox.js';
-export type { Outboxes } from './outbox/outboxes.js';
+export type { OutboxChoice, Outboxes } from './outbox/outboxes.js';
 export type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
 /** The worker stages that run in this process. */
@@ -86,8 +86,11 @@ export interface Volley
   resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
   /** Creates and lists outboxes: messages that are sent over time, each under an id of yours. */
   readonly outboxes: Outboxes;
-  /** The outbox of this name. Its methods reject with a `NotFoundError` if there is none. */
-  outbox(name: string): Outbox;
+  /**
+   * The outbox of this name. Its methods reject with a `NotFoundError` if there is none, and with an `AmbiguousNameError` if several lanes
+   * have one: then name its lane.
+   */
+  outbox(name: string, choice?: OutboxChoice): Outbox;
   /** Returns the status of every configured lane. */
   lanes(): Promise<LaneStatus[]>;
   /** Returns the lanes that have campaigns, but are not configured here. */

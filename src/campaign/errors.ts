@@ -1,3 +1,5 @@
+import { listed } from './listed.js';
+
 /** The campaign, lane, or key that the caller named does not exist. */
 export class NotFoundError extends Error {
   override readonly name = 'NotFoundError';
@@ -51,6 +53,24 @@ export async function checkAll(checks: readonly (() => unknown)[]): Promise<void
     }
   }
   throwInputErrors(found);
+}
+
+/** A name that is unique only within a lane belongs to something on several lanes: the caller must say which it means. */
+export class AmbiguousNameError extends InputError {
+  override readonly name = 'AmbiguousNameError';
+  /** The names of the lanes that the caller may choose from. */
+  readonly lanes: readonly string[];
+
+  /** `what`: an outbox or a schedule. `lanes`: those on which the caller may use one of this name. */
+  constructor(what: 'outbox' | 'schedule', name: string, lanes: readonly string[]) {
+    super(
+      `several lanes have ${what === 'outbox' ? 'an' : 'a'} ${what} ${name}: choose ${listed(lanes, 'or')}`,
+      {
+        field: 'lane',
+      },
+    );
+    this.lanes = lanes;
+  }
 }
 
 /** Workers run that store data in another format than this process, so it sends and changes nothing. Repeat the call later. */

@@ -222,7 +222,8 @@ export const recipientResult = z
       .describe(
         'Id of the campaign. A message of an outbox has that of its wave, or an empty one if it was cancelled or lapsed before it was planned',
       ),
-    outbox: z.string().describe('Name of the outbox, or empty'),
+    lane: z.string(),
+    outbox: z.string().describe('Name of the outbox, which is unique on its lane, or empty'),
     message: z.string().describe('Your id of the message in its outbox, or empty'),
     ...reported,
   })

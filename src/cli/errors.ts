@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { asSentence, InputError, NotFoundError } from '../campaign/errors.js';
+import { AmbiguousNameError, asSentence, InputError, NotFoundError } from '../campaign/errors.js';
 import { ConfigError } from '../config/environment.js';
 import { readProblem } from '../config/file-problem.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
@@ -72,6 +72,11 @@ export function failureOf(error: unknown): Failure {
       problems: error.problems.map((problem) => pasteable(problem)),
     });
   }
+  if (error instanceof AmbiguousNameError)
+    return badInput(`${asSentence(message)} Add --lane <name>.`, {
+      reason: 'ambiguousName',
+      lanes: error.lanes,
+    });
   if (error instanceof InputError) return badInput(withOptions(message));
   const problem = fileProblemOf(error);
   return problem === undefined ? new CliError(EXIT.failed, 'failed', message) : badInput(problem);

@@ -8,6 +8,7 @@ import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import { formatInZone } from '../campaign/zone.js';
 import { formatDuration } from '../duration.js';
 import { EXIT } from '../exit-codes.js';
+import type { Outbox } from '../volley.js';
 import type { Answer, Context } from './context.js';
 import { openListFile, readNumbers } from './input.js';
 import { windowText } from './lane.js';
@@ -30,7 +31,11 @@ interface CreateOptions {
   country?: string;
 }
 
-interface PutOptions {
+interface OutboxOptions {
+  lane?: string | undefined;
+}
+
+interface PutOptions extends OutboxOptions {
   set?: Readonly<Record<string, string>>;
   sendAt?: string;
   version?: number;
@@ -40,6 +45,21 @@ interface PutOptions {
 /** Invalid lines that people see; `--json` has the first 100. */
 const INVALID_SHOWN = 20;
 const INVALID_LISTED = 100;
+
+/** Opens Volley for a command on an outbox. Several lanes may have one of a name; `--lane` says which is meant. */
+function withOutbox<Result>(
+  context: Context,
+  name: string,
+  { lane }: OutboxOptions,
+  use: (outbox: Outbox) => Promise<Result>,
+): Promise<Result> {
+  return withLocalVolley(context, (volley) =>
+    use(volley.outbox(name, { lanes: lane === undefined ? undefined : [lane] })),
+  );
+}
+
+/** What a command that people copy needs to mean the same outbox. */
+const laneFlag = ({ lane }: OutboxOptions): string => (lane === undefined ? '' : ` --lane ${lane}`);
 
 /** `volley outbox create` */
 export function create(context: Context, name: string, { late, ...options }: CreateOptions): Promise<Answer> {
@@ -54,9 +74,9 @@ export function create(context: Context, name: string, { late, ...options }: Cre
 }
 
 /** `volley outbox list` */
-export function list(context: Context): Promise<Answer> {
+export function list(context: Context, { lane }: OutboxOptions): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
-    const outboxes = await volley.outboxes.list();
+    const outboxes = await volley.outboxes.list({ lanes: lane === undefined ? undefined : [lane] });
     const rows = outboxes.map(({ name, lane, state, zone, messages, nextDue }) => [
       name,
       lane,
@@ -76,11 +96,16 @@ export function list(context: Context): Promise<Answer> {
 }
 
 /** `volley outbox show` */
-export function show(context: Context, name: string, id: string | undefined): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const status = await volley.outbox(name).status();
+export function show(
+  context: Context,
+  name: string,
+  id: string | undefined,
+  options: OutboxOptions,
+): Promise<Answer> {
+  return withOutbox(context, name, options, async (outbox) => {
+    const status = await outbox.status();
     if (id === undefined) return { json: status, lines: outboxLines(status, context.clock()) };
-    const message = await volley.outbox(name).message(id);
+    const message = await outbox.message(id);
     return { json: message, lines: messageLines(message, status) };
   });
 }
@@ -125,11 +150,10 @@ export async function put(
   name: string,
   id: string,
   typed: string,
-  { set, sendAt, version, reference }: PutOptions,
+  { set, sendAt, version, reference, lane }: PutOptions,
 ): Promise<Answer> {
   const [to = ''] = await readNumbers(context, [typed]);
-  return withLocalVolley(context, async (volley) => {
-    const outbox = volley.outbox(name);
+  return withOutbox(context, name, { lane }, async (outbox) => {
     const result = await outbox.put({ ...set, id, to, sendAt, version, reference });
     const { zone } = await outbox.status();
     const isKept = ['created', 'updated', 'unchanged'].includes(result.outcome);
@@ -161,15 +185,15 @@ export async function importList(
   context: Context,
   name: string,
   file: string,
-  { idColumn, toColumn }: { idColumn: string; toColumn?: string },
+  { idColumn, toColumn, lane }: OutboxOptions & { idColumn: string; toColumn?: string },
 ): Promise<Answer> {
   const { csv } = await openListFile(context, file);
   const list = (await isNdjson(csv)) ? { ndjson: csv } : { csv };
-  return withLocalVolley(context, async (volley) => {
+  return withOutbox(context, name, { lane }, async (outbox) => {
     const counts: Partial<Record<BulkResult['outcome'], number>> = {};
     const invalid: BulkResult[] = [];
     let lines = 0;
-    for await (const result of volley.outbox(name).import(list, { idColumn, toColumn })) {
+    for await (const result of outbox.import(list, { idColumn, toColumn })) {
       lines += 1;
       counts[result.outcome] = (counts[result.outcome] ?? 0) + 1;
       if (result.outcome === 'invalid' && invalid.length < INVALID_LISTED) invalid.push(result);
@@ -209,10 +233,10 @@ export function cancel(
   context: Context,
   name: string,
   id: string,
-  { version }: { version?: number },
+  { version, lane }: OutboxOptions & { version?: number },
 ): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const result = await volley.outbox(name).cancel(id, { version });
+  return withOutbox(context, name, { lane }, async (outbox) => {
+    const result = await outbox.cancel(id, { version });
     const shown = oneLine(id);
     const line = {
       cancelled: `Message ${shown} is cancelled: it will never be sent.`,
@@ -239,9 +263,9 @@ const COLUMNS = [
 ];
 
 /** `volley outbox report` */
-export function report(context: Context, name: string): Promise<Answer | undefined> {
-  return withLocalVolley(context, async (volley) => {
-    const messages = volley.outbox(name).report();
+export function report(context: Context, name: string, options: OutboxOptions): Promise<Answer | undefined> {
+  return withOutbox(context, name, options, async (outbox) => {
+    const messages = outbox.report();
     const { stdout, json } = context;
     if (json) {
       for await (const message of messages) stdout.write(`${JSON.stringify(message)}\n`);
@@ -268,31 +292,33 @@ async function* safeRows(messages: AsyncIterable<OutboxMessageStatus>) {
 }
 
 /** `volley outbox pause` */
-export function pause(context: Context, name: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const { inFlight } = await volley.outbox(name).pause();
+export function pause(context: Context, name: string, options: OutboxOptions): Promise<Answer> {
+  return withOutbox(context, name, options, async (outbox) => {
+    const { inFlight } = await outbox.pause();
     const running = inFlight === 0 ? '' : ` ${counted(inFlight, 'request')} in flight will still finish.`;
     return {
       json: { name, state: 'paused', inFlight },
-      lines: [`Outbox ${name} is paused.${running} To resume it: volley outbox resume ${name}`],
+      lines: [
+        `Outbox ${name} is paused.${running} To resume it: volley outbox resume ${name}${laneFlag(options)}`,
+      ],
     };
   });
 }
 
 /** `volley outbox resume` */
-export function resume(context: Context, name: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    await volley.outbox(name).resume();
-    const { state } = await volley.outbox(name).status();
+export function resume(context: Context, name: string, options: OutboxOptions): Promise<Answer> {
+  return withOutbox(context, name, options, async (outbox) => {
+    await outbox.resume();
+    const { state } = await outbox.status();
     return { json: { name, state }, lines: [`Outbox ${name} is resumed.`] };
   });
 }
 
 /** `volley outbox close` */
-export function close(context: Context, name: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    await volley.outbox(name).close();
-    const { messages } = await volley.outbox(name).status();
+export function close(context: Context, name: string, options: OutboxOptions): Promise<Answer> {
+  return withOutbox(context, name, options, async (outbox) => {
+    await outbox.close();
+    const { messages } = await outbox.status();
     const left = messages.waiting === 0 ? '' : ` ${counted(messages.waiting, 'message')} will still be sent.`;
     return { json: { name, state: 'closed' }, lines: [`Outbox ${name} is closed.${left}`] };
   });

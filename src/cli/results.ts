@@ -20,7 +20,7 @@ export function results(
       oneLine(result.reference || result.message),
       result.recipient,
       result.status,
-      result.campaign || `outbox ${result.outbox}`,
+      result.campaign || `outbox ${result.outbox} (lane ${result.lane})`,
       result.updatedAt === '' ? '' : moment(Date.parse(result.updatedAt), now),
       oneLine(result.reason),
     ]);

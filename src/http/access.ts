@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type ApiKey, type ApiScope, allowsScope } from '../campaign/api-key.js';
 import { NotFoundError } from '../campaign/errors.js';
+import { listed } from '../campaign/listed.js';
 import type { Volley } from '../volley.js';
 import { requestEnder } from './end-revoked.js';
 import { invalidKeyLimit } from './invalid-keys.js';
@@ -135,8 +136,32 @@ export function allowsLane({ lanes }: ApiKey, lane: string): boolean {
 /** Throws for a lane that the key may not use. The error is the same whether or not the lane exists. */
 export function requireLane(key: ApiKey, lane: string): void {
   if (allowsLane(key, lane)) return;
-  const own = key.lanes?.join(', ') ?? '';
+  const own = listed(key.lanes ?? []);
   throw new Problem('forbidden', `This key may not use the lane ${lane}. It may use ${own}.`);
+}
+
+/** The query of a route that names something which is unique only within its lane. */
+export const onLane = z.strictObject({
+  lane: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('The lane it belongs to. Required if several lanes of the key have one of this name'),
+});
+
+/** A request with {@link onLane}. */
+export interface NamesLane {
+  readonly query: z.output<typeof onLane>;
+}
+
+/** The lanes on which the request's key may mean something by its name; undefined: all. Throws for a lane that the key may not use. */
+export function lanesFor(request: FastifyRequest & NamesLane): readonly string[] | undefined {
+  const key = apiKeyOf(request);
+  const { lane } = request.query;
+  if (lane === undefined) return key.lanes ?? undefined;
+  requireLane(key, lane);
+  return [lane];
 }
 
 /** Throws if the key is limited to lanes: what `subject` names belongs to all of them. */
@@ -144,7 +169,7 @@ export function requireAllLanes(key: ApiKey, subject: string): void {
   if (key.lanes === null) return;
   throw new Problem(
     'forbidden',
-    `${subject} cover all lanes, and this key is limited to ${key.lanes.join(', ')}.`,
+    `${subject} cover all lanes, and this key is limited to ${listed(key.lanes)}.`,
   );
 }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { InputError } from '../campaign/errors.js';
+import { listed } from '../campaign/listed.js';
 import { metadata } from '../campaign/metadata.js';
 import { readMoment } from '../campaign/moment.js';
 import { systemClock } from '../clock.js';
@@ -306,12 +307,12 @@ export function laneOf(
   const names = lanes.map(({ name }) => name).filter((name) => allowsLane(key, name));
   if (requested !== undefined) {
     if (names.includes(requested)) return requested;
-    throw invalidMember('lane', `There is no lane ${requested}. The lanes are: ${names.join(', ')}`);
+    throw invalidMember('lane', `There is no lane ${requested}. The lanes are: ${listed(names)}`);
   }
   const [only] = names;
   if (only === undefined) throw invalidMember('lane', 'The lanes of this key no longer exist');
   if (names.length === 1) return only;
-  throw invalidMember('lane', `Name a lane: this key may use ${names.join(', ')}`);
+  throw invalidMember('lane', `Name a lane: this key may use ${listed(names)}`);
 }
 
 type JsonRow = Readonly<Record<string, string | number | null | undefined>>;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import {
+  AmbiguousNameError,
+  asSentence,
   GoneError,
   InputError,
   InputErrors,
@@ -30,6 +32,7 @@ export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonByte
       headers: { 'retry-after': '10' },
     });
   }
+  if (error instanceof AmbiguousNameError) return ambiguous(error);
   if (error instanceof OutboxExistsError) return new Problem('exists', error.message);
   if (error instanceof OutboxClosedError) return new Problem('closed', error.message);
   if (error instanceof RecoveringError) {
@@ -62,6 +65,8 @@ export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonByte
   return ofFramework(error);
 }
 
+const MAX_LANES_LISTED = 100;
+
 const PARTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
 
 /** The invalid members that an error of the library names. */
@@ -70,6 +75,13 @@ export function inputItems(error: InputError): ProblemItem[] {
   return all.flatMap(({ field, message }) =>
     field === undefined ? [] : [{ pointer: `/${field}`, message }],
   );
+}
+
+/** The library has looked only at lanes that the key may use. */
+function ambiguous({ message, lanes }: AmbiguousNameError): Problem {
+  return new Problem('ambiguous', `${asSentence(message)} Set \`?lane=\`.`, {
+    members: { lanes: lanes.slice(0, MAX_LANES_LISTED) },
+  });
 }
 
 function ofSchema(error: z.ZodError): Problem {

@@ -7,9 +7,9 @@ import { DURATION_FORM, parseDuration } from '../duration.js';
 import { ListError, MAX_FIELD_LENGTH } from '../import/rows.js';
 import type { OutboxMessage } from '../outbox/check-message.js';
 import type { Outbox } from '../volley.js';
-import { actingFor, allowsLane, apiKeyOf, requireLane } from './access.js';
+import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane } from './access.js';
 import { sendStream } from './body-stream.js';
-import { country } from './campaign-request.js';
+import { country, laneOf } from './campaign-request.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import { invalidParts, Problem } from './problem.js';
 import { ANY_VALUES, CONTROL, jsonResponse, problemResponses, type Routes, withZod } from './routes.js';
@@ -32,7 +32,7 @@ const outboxInput = z
     name: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'Use 1 to 64 letters, digits, - and _')
-      .describe('Unique among all lanes'),
+      .describe('Unique on its lane'),
     lane: text.optional().describe('Default: the first lane, or the only lane of the key'),
     message: z
       .string()
@@ -94,11 +94,12 @@ const ndjson = {
 
 /** Creates outboxes, and stores, changes, cancels, and shows their messages. */
 export const outboxes: Routes = (app, { volley, config }) => {
-  const requireOutbox = async (request: FastifyRequest, wanted: string): Promise<Outbox> => {
-    const key = apiKeyOf(request);
+  /** The outbox that a request names. The error is the same for one on a lane that the key may not use. */
+  const requireOutbox = async (request: FastifyRequest & NamesLane, wanted: string): Promise<Outbox> => {
+    const lanes = lanesFor(request);
     try {
-      if (allowsLane(key, await volley.outboxes.laneOf(wanted)))
-        return actingFor(volley, request).outbox(wanted);
+      const lane = await volley.outboxes.laneOf(wanted, { lanes });
+      return actingFor(volley, request).outbox(wanted, { lanes: [lane] });
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
@@ -141,10 +142,8 @@ export const outboxes: Routes = (app, { volley, config }) => {
       },
     },
     async (request, reply) => {
-      const key = apiKeyOf(request);
       const { late, ...input } = request.body;
-      const lane = input.lane ?? (key.lanes?.length === 1 ? key.lanes[0] : config.lanes[0]?.name);
-      if (lane !== undefined) requireLane(key, lane);
+      const lane = laneOf(request, input.lane, config);
       const lateMs = late === undefined ? undefined : parseDuration(late);
       const { outcome, outbox } = await actingFor(volley, request).outboxes.create({
         ...input,
@@ -153,7 +152,7 @@ export const outboxes: Routes = (app, { volley, config }) => {
       });
       return reply
         .code(outcome === 'created' ? 201 : 200)
-        .header('location', `/v1/outboxes/${encodeURIComponent(outbox.name)}`)
+        .header('location', `/v1/outboxes/${encodeURIComponent(outbox.name)}?lane=${outbox.lane}`)
         .send(outbox);
     },
   );
@@ -167,7 +166,11 @@ export const outboxes: Routes = (app, { volley, config }) => {
         summary: 'Get the status of an outbox',
         tags: ['Outboxes'],
         params: outboxName,
-        response: { 200: jsonResponse('The current status', outboxStatus), ...problemResponses('notFound') },
+        querystring: onLane,
+        response: {
+          200: jsonResponse('The current status', outboxStatus),
+          ...problemResponses('ambiguous', 'notFound'),
+        },
       },
     },
     async (request) => (await requireOutbox(request, request.params.name)).status(),
@@ -190,7 +193,11 @@ export const outboxes: Routes = (app, { volley, config }) => {
           }[command],
           tags: ['Outboxes'],
           params: outboxName,
-          response: { 200: jsonResponse('The new state', state), ...problemResponses('notFound') },
+          querystring: onLane,
+          response: {
+            200: jsonResponse('The new state', state),
+            ...problemResponses('ambiguous', 'notFound'),
+          },
         },
       },
       async (request) => {
@@ -215,10 +222,11 @@ export const outboxes: Routes = (app, { volley, config }) => {
           'Stores a message under your id, or changes it while it is waiting. All other members are values of the text. Repeating the request changes nothing.',
         tags: ['Outboxes'],
         params: messageId,
+        querystring: onLane,
         body: messageInput,
         response: {
           200: jsonResponse('What was done, and when the message will be sent', putResult),
-          ...problemResponses('notFound', 'sent', 'ended', 'closed', 'opensTooLate'),
+          ...problemResponses('ambiguous', 'notFound', 'sent', 'ended', 'closed', 'opensTooLate'),
         },
       },
     },
@@ -265,7 +273,11 @@ export const outboxes: Routes = (app, { volley, config }) => {
         summary: 'Get the state of a message',
         tags: ['Outboxes'],
         params: messageId,
-        response: { 200: jsonResponse('The message', outboxMessage), ...problemResponses('notFound') },
+        querystring: onLane,
+        response: {
+          200: jsonResponse('The message', outboxMessage),
+          ...problemResponses('ambiguous', 'notFound'),
+        },
       },
     },
     async (request) => (await requireOutbox(request, request.params.name)).message(request.params.id),
@@ -282,12 +294,12 @@ export const outboxes: Routes = (app, { volley, config }) => {
           'Once the status is 200, the message is never sent. With a version, an id that is not known is cancelled as well, so that a message that arrives late has no effect. Repeating the request changes nothing.',
         tags: ['Outboxes'],
         params: messageId,
-        querystring: z.strictObject({
+        querystring: onLane.extend({
           version: z.coerce.number().int().min(0).optional().describe('Cancel only this or a lower version'),
         }),
         response: {
           200: jsonResponse('The message is never sent', z.object({ id: z.string(), outcome: z.string() })),
-          ...problemResponses('notFound', 'sent', 'stale'),
+          ...problemResponses('ambiguous', 'notFound', 'sent', 'stale'),
         },
       },
     },
@@ -312,12 +324,13 @@ export const outboxes: Routes = (app, { volley, config }) => {
           'As NDJSON, a message per line: first those that were planned, then all others, in no order. A message that is planned meanwhile may be missing, or be there twice.',
         tags: ['Outboxes'],
         params: outboxName,
+        querystring: onLane,
         response: {
           200: {
             description: 'The messages',
             content: { 'application/x-ndjson': { schema: outboxMessage } },
           },
-          ...problemResponses('notFound'),
+          ...problemResponses('ambiguous', 'notFound'),
         },
       },
     },
@@ -346,14 +359,14 @@ export const outboxes: Routes = (app, { volley, config }) => {
           tags: ['Outboxes'],
           consumes: ['application/x-ndjson', 'text/csv'],
           params: outboxName,
-          querystring: z.strictObject({
+          querystring: onLane.extend({
             idColumn: text.optional().describe('Of a CSV: the column with the ids. Default: `id`'),
             toColumn: text
               .optional()
               .describe('Of a CSV: the column with the numbers. Default: found by its name and values'),
           }),
           body: z.unknown().describe('The list'),
-          response: { 200: ndjson, ...problemResponses('notFound', 'closed') },
+          response: { 200: ndjson, ...problemResponses('ambiguous', 'notFound', 'closed') },
         },
       },
       async (request, reply) => {
@@ -363,7 +376,8 @@ export const outboxes: Routes = (app, { volley, config }) => {
           throw new Problem('unsupported', 'Send NDJSON (`application/x-ndjson`) or CSV (`text/csv`).');
         const list = Readable.from(limited(body, config.http.maxUploadBytes), { objectMode: false });
         const isCsv = /^text\/csv\b/i.test(request.headers['content-type'] ?? '');
-        const results = outbox.import(isCsv ? { csv: list } : { ndjson: list }, request.query);
+        const { idColumn, toColumn } = request.query;
+        const results = outbox.import(isCsv ? { csv: list } : { ndjson: list }, { idColumn, toColumn });
         return sendStream(reply.type('application/x-ndjson'), asLines(ofWholeBody(results)), volley);
       },
     );

@@ -12,6 +12,11 @@ const KINDS = {
     'The request is invalid',
     'A member, a header, or a part of the address is missing, invalid, or unknown; `errors` says which. Fix it before you retry: the same request fails again.',
   ],
+  ambiguous: [
+    400,
+    'The name belongs to several lanes',
+    'Several lanes that the key may use have an outbox or a schedule of this name; `lanes` lists them. Nothing was changed. Name one of them as `?lane=`.',
+  ],
   unauthorised: [
     401,
     'The API key is missing or invalid',

@@ -10,7 +10,7 @@ import type { OutboxDefinition } from './settings.js';
 
 /** An outbox to be created. */
 export interface OutboxInput {
-  /** 1 to 64 letters, digits, `-` and `_`, unique among all lanes. */
+  /** 1 to 64 letters, digits, `-` and `_`, unique on its lane. */
   readonly name: string;
   /** Default: the first configured lane. */
   readonly lane?: string | undefined;

@@ -1,6 +1,6 @@
 import { InputError } from '../campaign/errors.js';
 
-/** Another lane has an outbox of this name, or this lane has one with other settings. */
+/** The lane has an outbox of this name with other settings. */
 export class OutboxExistsError extends InputError {
   override readonly name = 'OutboxExistsError';
 }

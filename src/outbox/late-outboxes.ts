@@ -1,7 +1,7 @@
 import type { Outbox } from './outbox.js';
-import type { Outboxes } from './outboxes.js';
+import type { OutboxChoice, Outboxes } from './outboxes.js';
 
-type Opened = Outboxes & { open(name: string): Outbox };
+type Opened = Outboxes & { open(name: string, choice?: OutboxChoice): Outbox };
 
 /** The outboxes that `load` opens. It is called on first use: most commands need none of the code. */
 export function lateOutboxes(load: () => Promise<Opened>): Opened {
@@ -13,11 +13,11 @@ export function lateOutboxes(load: () => Promise<Opened>): Opened {
   return {
     create: async (input) => (await loaded()).create(input),
     list: async (options) => (await loaded()).list(options),
-    laneOf: async (name) => (await loaded()).laneOf(name),
-    open(name) {
+    laneOf: async (name, choice) => (await loaded()).laneOf(name, choice),
+    open(name, choice) {
       let opening: Promise<Outbox> | undefined;
       const opened = (): Promise<Outbox> => {
-        opening ??= loaded().then((all) => all.open(name));
+        opening ??= loaded().then((all) => all.open(name, choice));
         return opening;
       };
       return {

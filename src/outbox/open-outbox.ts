@@ -1,15 +1,16 @@
 import { LRUCache } from 'lru-cache';
-import { NotFoundError } from '../campaign/errors.js';
+import { AmbiguousNameError, NotFoundError } from '../campaign/errors.js';
 import type { Clock } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
 import { markDue } from '../lane/due.js';
 import type { Lane, Wakers } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { nowAppender } from './append-now.js';
 import { messageChecker } from './check-message.js';
 import { OutboxClosedError } from './errors.js';
+import { lanesWithOutbox } from './outbox-index.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
 import { OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
 import type { WaitingMessage } from './stored-message.js';
@@ -19,7 +20,7 @@ export interface OutboxesOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly config: LocalConfig;
-  readonly finder: Pick<LaneFinder, 'withId' | 'named' | 'nameOf'>;
+  readonly finder: Pick<LaneFinder, 'withId' | 'named' | 'nameOf' | 'idOf'>;
   readonly wakers: Wakers;
   readonly clock: Clock;
 }
@@ -53,20 +54,26 @@ export interface Entry {
   readonly message: WaitingMessage;
 }
 
-/** Opens the outbox of a name. Rejects with a NotFoundError if there is none. */
-export type OpenOutbox = (name: string) => Promise<Opened>;
+/** Finds and opens outboxes. */
+export interface OutboxOpener {
+  /**
+   * The lane of the outbox of a name, among all lanes, or among those with these names. Rejects with a NotFoundError if none of them has
+   * one, and with an AmbiguousNameError if several have.
+   */
+  laneOf(name: string, lanes?: readonly string[]): Promise<LaneId>;
+  /** Opens the outbox of a name on a lane. Rejects with a NotFoundError if there is none. */
+  open(lane: LaneId, name: string): Promise<Opened>;
+}
 
 /** Outboxes that a process keeps open. */
 const MAX_OPEN = 1_000;
 
 /** Opens each outbox once, for all operators: its settings and its lane never change. */
-export function outboxOpener(options: OutboxesOptions): OpenOutbox {
+export function outboxOpener(options: OutboxesOptions): OutboxOpener {
   const { redis, keys, config, finder, wakers, clock } = options;
   const cache = new LRUCache<string, Promise<Opened>>({ max: MAX_OPEN });
 
-  const opened = async (name: string): Promise<Opened> => {
-    const laneId = await redis.hget(keys.outboxes, name);
-    if (laneId === null) throw noSuchOutbox(name);
+  const opened = async (laneId: LaneId, name: string): Promise<Opened> => {
     const lane = await finder.withId(laneId);
     const settings = await readOutboxSettings(redis, keys, lane.id, name);
     if (settings === null) throw noSuchOutbox(name);
@@ -107,7 +114,7 @@ export function outboxOpener(options: OutboxesOptions): OpenOutbox {
         return replies;
       } catch (error) {
         if (!(error instanceof OutboxGoneError)) throw error;
-        cache.delete(name);
+        cache.delete(cacheKey(lane.id, name));
         if (error.state === 'missing') throw noSuchOutbox(name);
         throw new OutboxClosedError(`outbox ${name} is closed: it takes no more messages`);
       }
@@ -117,15 +124,38 @@ export function outboxOpener(options: OutboxesOptions): OpenOutbox {
     return { lane, settings, store, check, storeAll, storeOne, wake };
   };
 
-  return (name) => {
-    const known = cache.get(name);
-    if (known !== undefined) return known;
-    const opening = opened(name);
-    cache.set(name, opening);
-    opening.catch(() => cache.delete(name));
-    return opening;
+  return {
+    async laneOf(name, lanes) {
+      const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
+      // Whether the lane has such an outbox is found out when it is opened.
+      if (wanted?.length === 1 && wanted[0] !== undefined) return wanted[0];
+      const found = await lanesWithOutbox(redis, keys, name);
+      const possible = wanted === undefined ? found : found.filter((lane) => wanted.includes(lane));
+      const [only, ...others] = possible.length < 2 ? possible : await existing(possible, name);
+      if (only === undefined) throw noSuchOutbox(name);
+      if (others.length === 0) return only;
+      const names = await Promise.all([only, ...others].map(finder.nameOf));
+      throw new AmbiguousNameError('outbox', name, names.sort());
+    },
+    open(lane, name) {
+      const key = cacheKey(lane, name);
+      const known = cache.get(key);
+      if (known !== undefined) return known;
+      const opening = opened(lane, name);
+      cache.set(key, opening);
+      opening.catch(() => cache.delete(key));
+      return opening;
+    },
   };
+
+  /** Those of these lanes whose outbox was created. */
+  async function existing(lanes: readonly LaneId[], name: string): Promise<LaneId[]> {
+    const settings = await Promise.all(lanes.map((lane) => readOutboxSettings(redis, keys, lane, name)));
+    return lanes.filter((_, at) => settings[at] !== null);
+  }
 }
+
+const cacheKey = (lane: LaneId, name: string): string => `${name} ${lane}`;
 
 /** Stores messages that arrive while others are being stored together, so that many requests share a few scripts. */
 function storedTogether(

@@ -1,8 +1,7 @@
-import type { RecipientResult } from '../campaign/views.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
-import type { OutboxResults } from '../reporting/results-feed.js';
+import type { OutboxResults, ResultOnLane } from '../reporting/results-feed.js';
 import { bucketOf, outboxKeys } from './outbox-keys.js';
 import { REASONS } from './read-outbox.js';
 import { unpackMessage } from './stored-message.js';
@@ -57,7 +56,7 @@ export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
         outbox,
         kept.map(({ id }) => id),
       );
-      const results = new Map<number, RecipientResult>();
+      const results = new Map<number, ResultOnLane>();
       for (const [at, { position, id }] of kept.entries()) {
         const raw = raws[at] ?? null;
         const message = raw === null ? null : unpackMessage(raw);

@@ -2,39 +2,52 @@ import type { Operator } from '../campaign/audit.js';
 import type { OutboxStatus } from '../campaign/outbox-views.js';
 import { laneNamed } from '../lane/lane.js';
 import { registerWindow } from '../lane/windows.js';
+import type { LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { messageChecker } from './check-message.js';
 import { defineOutbox, type OutboxInput } from './define-outbox.js';
 import { OutboxExistsError } from './errors.js';
-import { noSuchOutbox, type OpenOutbox, type OutboxesOptions } from './open-outbox.js';
+import { noSuchOutbox, type Opened, type OutboxesOptions, type OutboxOpener } from './open-outbox.js';
 import { type Outbox, operatedOutbox } from './outbox.js';
+import { indexedOutboxes, indexOutbox } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
 import { readOutboxStatus } from './read-outbox.js';
 import { type OutboxDefinition, type OutboxSettings, readOutboxSettings } from './settings.js';
 
+/** Which outbox a name means. A name is unique within its lane. */
+export interface OutboxChoice {
+  /** Only that of one of these lanes; default: of any lane. */
+  readonly lanes?: readonly string[] | undefined;
+}
+
 /** All outboxes. */
 export interface Outboxes {
   /**
-   * Creates an outbox. One of the same name and settings is `existing`. Rejects with an `InputError` if it has other settings: they never
-   * change.
+   * Creates an outbox. If the lane has one of the same name and settings, it is `existing`. Rejects with an `InputError` if that has other
+   * settings: they never change.
    */
   create(
     input: OutboxInput,
   ): Promise<{ readonly outcome: 'created' | 'existing'; readonly outbox: OutboxStatus }>;
   /** By name; of all lanes, or of these. */
   list(options?: { readonly lanes?: readonly string[] | undefined }): Promise<OutboxStatus[]>;
-  /** The lane of an outbox. Rejects with a `NotFoundError` if there is no such outbox. */
-  laneOf(name: string): Promise<string>;
+  /**
+   * The lane of an outbox. Rejects with a `NotFoundError` if there is no such outbox, and with an `AmbiguousNameError` if several lanes
+   * have one.
+   */
+  laneOf(name: string, choice?: OutboxChoice): Promise<string>;
 }
 
 const createScript = loadScript(import.meta.url, './create-outbox.lua', (reply) => reply === 1);
 /** Opens the outboxes for an operator. It does not access Redis before the first call. */
 export function openOutboxes(
   options: OutboxesOptions,
-  open: OpenOutbox,
+  opener: OutboxOpener,
   by: Operator,
-): Outboxes & { open(name: string): Outbox } {
+): Outboxes & { open(name: string, choice?: OutboxChoice): Outbox } {
   const { redis, keys, config, finder, clock } = options;
+  const openedOn = async (name: string, lanes: OutboxChoice['lanes']): Promise<Opened> =>
+    opener.open(await opener.laneOf(name, lanes), name);
 
   return {
     async create(input) {
@@ -52,12 +65,7 @@ export function openOutboxes(
         { action: 'outbox.create', lane: lane.id, details: { outbox: input.name } },
         async () => {
           await redis.sadd(keys.lanes, lane.id);
-          await redis.hsetnx(keys.outboxes, input.name, lane.id);
-          const owner = await redis.hget(keys.outboxes, input.name);
-          if (owner !== lane.id)
-            throw new OutboxExistsError(`another lane has an outbox ${input.name}; choose another name`, {
-              field: 'name',
-            });
+          await indexOutbox(redis, keys, lane.id, input.name);
           if (wanted.window !== undefined) await registerWindow(lane, wanted.window, clock());
           if (await createScript.run(redis, { outbox: key }, { settings: JSON.stringify(settings) }))
             return true;
@@ -77,19 +85,30 @@ export function openOutboxes(
     },
 
     async list({ lanes } = {}) {
-      const all = Object.entries(await redis.hgetall(keys.outboxes)).sort(([a], [b]) => (a < b ? -1 : 1));
+      const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
+      const all = await indexedOutboxes(redis, keys);
+      const possible = wanted === undefined ? all : all.filter(({ lane }) => wanted.includes(lane));
       const found = await Promise.all(
-        all.map(async ([name, laneId]) => {
-          const lane = await finder.withId(laneId);
-          return lanes === undefined || lanes.includes(lane.name) ? readOutboxStatus(lane, name) : null;
-        }),
+        possible.map(async ({ name, lane }) => readOutboxStatus(await finder.withId(lane), name)),
       );
       return found.filter((status) => status !== null);
     },
 
-    laneOf: async (name) => finder.nameOf((await open(name)).lane.id),
+    laneOf: async (name, { lanes } = {}) => finder.nameOf((await openedOn(name, lanes)).lane.id),
 
-    open: (name) => operatedOutbox(options, by, name, () => open(name)),
+    open(name, { lanes } = {}) {
+      // Found once: an outbox of this name that another lane gets later is not this one.
+      let lane: Promise<LaneId> | undefined;
+      return operatedOutbox(options, by, name, async () => {
+        lane ??= opener.laneOf(name, lanes);
+        try {
+          return await opener.open(await lane, name);
+        } catch (error) {
+          lane = undefined;
+          throw error;
+        }
+      });
+    },
   };
 }
 

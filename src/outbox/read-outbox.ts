@@ -7,6 +7,7 @@ import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import { type OrdinalRecord, recipientReader } from '../reporting/recipient-reader.js';
 import { readDue } from './due-lists.js';
+import { indexedOutboxes } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
 import { outboxStore } from './store.js';
@@ -90,7 +91,7 @@ export async function outboxTotals(
 ): Promise<ReadonlyMap<string, OutboxTotals>> {
   const byId = new Map(lanes.map((lane) => [lane.id, lane]));
   const totals = new Map<string, OutboxTotals>();
-  const owned = Object.entries(await redis.hgetall(keys.outboxes)).flatMap(([name, id]) => {
+  const owned = (await indexedOutboxes(redis, keys)).flatMap(({ name, lane: id }) => {
     const lane = byId.get(id);
     return lane === undefined ? [] : [{ id, lane, name }];
   });

@@ -39,7 +39,7 @@ export function keyNames(prefix: string) {
     campaigns: `${prefix}:campaigns`,
     /** Set: the ids of all lanes that have had a campaign. */
     lanes: `${prefix}:lanes`,
-    /** Hash: name of an outbox → the id of its lane. */
+    /** Sorted set, all scores 0: `name laneId` of each outbox, so that those of one name are found together. */
     outboxes: `${prefix}:outboxes`,
     /** Stream: the latest events of campaigns and lanes, for followers. */
     events: `${prefix}:events`,

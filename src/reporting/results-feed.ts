@@ -161,6 +161,9 @@ export interface WaveIds {
   readonly ids: ReadonlyMap<number, string>;
 }
 
+/** A result without its lane, which its place says. */
+export type ResultOnLane = Omit<RecipientResult, 'lane'>;
+
 /** What the feed needs to know of outboxes. */
 export interface OutboxResults {
   /** The ids of messages in a wave; null if the campaign is none. */
@@ -170,7 +173,7 @@ export interface OutboxResults {
     lane: LaneId,
     list: string,
     positions: readonly number[],
-  ): Promise<ReadonlyMap<number, RecipientResult> | null>;
+  ): Promise<ReadonlyMap<number, ResultOnLane> | null>;
 }
 
 /** What {@link createResultsFeed} needs. */
@@ -185,7 +188,7 @@ interface ResultsFeedOptions {
 interface CampaignResults {
   readonly meta: CampaignMeta | null;
   /** By list and position. */
-  readonly rows: Record<Entry['list'], Map<number, RecipientResult>>;
+  readonly rows: Record<Entry['list'], Map<number, ResultOnLane>>;
 }
 
 /** Creates the feed. It does not access Redis before the first call. */
@@ -298,6 +301,10 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
       const each = async (one: Wanted) => ({ one, campaign: await readCampaign(one) });
       for await (const { one, campaign } of inBatches(asyncOf(wanted), CAMPAIGNS_AT_ONCE, each))
         read.set(keyOf({ lane: one.lane, campaign: one.number }), campaign);
+      const laneIds = [...new Set(places.map(({ lane }) => lane))];
+      const laneNames = new Map(
+        await Promise.all(laneIds.map(async (id) => [id, await finder.nameOf(id)] as const)),
+      );
       const results: RecipientResult[] = [];
       const campaigns: Record<string, ResultPage['campaigns'][string]> = {};
       for (const place of places) {
@@ -307,14 +314,15 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
         // Once, however often it is named.
         campaign.rows[place.list].delete(place.position);
         const { meta } = campaign;
+        const lane = laneNames.get(place.lane) ?? place.lane;
         if (meta !== null)
           campaigns[meta.id] ??= {
             name: meta.name,
-            lane: await finder.nameOf(place.lane),
+            lane,
             idempotencyKey: meta.idempotencyKey ?? null,
             metadata: meta.metadata ?? {},
           };
-        results.push(result);
+        results.push({ ...result, lane });
       }
       return { results, campaigns, next: formatCursor(positions), hasMore };
     },

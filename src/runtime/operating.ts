@@ -118,7 +118,7 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
       cancel: (id) => commands.cancel(id),
       resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution, events, by),
       outboxes: withUnavailableErrors<Outboxes>(outboxes),
-      outbox: (name) => withUnavailableErrors<Outbox>(outboxes.open(name)),
+      outbox: (name, choice) => withUnavailableErrors<Outbox>(outboxes.open(name, choice)),
       renameLane: (name, newName) => commands.renameLane(name, newName),
       pauseLane: (name) => commands.pauseLane(name),
       resumeLane: (name) => commands.resumeLane(name),

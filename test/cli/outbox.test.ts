@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
@@ -93,6 +96,40 @@ test.each([
 ])('volley outbox %j exits with 2 and says why', async (args, reason) => {
   const { exit, stderr } = await volley('outbox', ...args);
   expect([exit, stderr]).toEqual([2, expect.stringContaining(reason)]);
+});
+
+test('An outbox whose name several lanes use needs --lane, and the error lists the lanes', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'volley-outbox-lanes-'));
+  const lanes = JSON.stringify(['east', 'west'].map((name) => ({ name, apiKey: `key-${name}` })));
+  await writeFile(join(cwd, 'lanes.json'), lanes);
+  const twoLanes = commandLine(cwd, {
+    REDIS_URL: url,
+    REDIS_PREFIX: `${prefix}-lanes`,
+    LANES_FILE: join(cwd, 'lanes.json'),
+    SENDER_ADDRESS: 'ACME',
+  });
+  for (const lane of ['east', 'west'])
+    await twoLanes.volley('outbox', 'create', 'codes', '--message', `From ${lane}`, '--lane', lane);
+  const refused = await twoLanes.json('outbox', 'pause', 'codes');
+  expect(refused).toMatchObject({
+    exit: 2,
+    output: { error: { reason: 'ambiguousName', lanes: ['east', 'west'] } },
+  });
+  const { stderr } = await twoLanes.volley('outbox', 'show', 'codes');
+  expect(stderr).toContain('choose east or west. Add --lane <name>.');
+  const paused = await twoLanes.volley('outbox', 'pause', 'codes', '--lane', 'west');
+  expect(paused.stdout).toContain('volley outbox resume codes --lane west');
+  const states = await twoLanes.json('outbox', 'list');
+  expect(states.output).toMatchObject({
+    outboxes: [
+      { lane: 'east', state: 'open' },
+      { lane: 'west', state: 'paused' },
+    ],
+  });
+  expect((await twoLanes.json('outbox', 'list', '--lane', 'east')).output).toMatchObject({
+    outboxes: [{ lane: 'east' }],
+  });
+  expect((await twoLanes.json('outbox', 'show', 'codes', '--lane', 'north')).exit).toBe(2);
 });
 
 test('The bookings of the guide to reminders can be imported into its outbox', async () => {

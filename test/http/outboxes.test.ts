@@ -9,7 +9,7 @@ const { url, prefix } = testRedis('http-outboxes');
 const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-outbox-lanes-')), 'lanes.json');
 writeFileSync(
   lanesFile,
-  JSON.stringify(['default', 'another'].map((name) => ({ name, apiKey: `key-${name}` }))),
+  JSON.stringify(['default', 'another', 'third'].map((name) => ({ name, apiKey: `key-${name}` }))),
 );
 const { call, key, origin } = await serveApi({
   REDIS_URL: url,
@@ -55,7 +55,7 @@ describe('An outbox', () => {
         nextDue: null,
       },
     });
-    expect(created.headers.get('location')).toBe('/v1/outboxes/dentist');
+    expect(created.headers.get('location')).toBe('/v1/outboxes/dentist?lane=default');
     expect((await call('POST', '/v1/outboxes', { body })).status).toBe(200);
     const other = await call('POST', '/v1/outboxes', { body: { ...body, late: '3h' } });
     expect(other).toMatchObject({ status: 409, json: { code: 'exists' } });
@@ -86,6 +86,77 @@ describe('An outbox', () => {
     ] as const)
       expect((await call(method, `${path}${suffix}`, { key: other, body })).status).toBe(404);
     expect((await call('GET', '/v1/outboxes', { key: other })).json).toEqual({ outboxes: [] });
+  });
+
+  test('has a name that other lanes may use as well, and each key reaches that of its own lane', async () => {
+    const body = { ...OUTBOX, name: 'reminders' };
+    const scopes = ['read', 'send', 'operate'] as const;
+    const keys = { another: await key(scopes, ['another']), third: await key(scopes, ['third']) };
+    for (const [lane, own] of Object.entries(keys)) {
+      const created = await call('POST', '/v1/outboxes', { key: own, body: { ...body, sender: lane } });
+      expect(created).toMatchObject({ status: 201, json: { lane, sender: lane } });
+      const put = await call('PUT', '/v1/outboxes/reminders/messages/a', {
+        key: own,
+        body: message({ reference: lane }),
+      });
+      expect(put).toMatchObject({ status: 200, json: { outcome: 'created' } });
+    }
+    for (const [lane, own] of Object.entries(keys)) {
+      expect((await call('GET', '/v1/outboxes', { key: own })).json).toMatchObject({ outboxes: [{ lane }] });
+      const stored = await call('GET', '/v1/outboxes/reminders/messages/a', { key: own });
+      expect(stored.json).toMatchObject({ reference: lane });
+    }
+    const [own, other] = [keys.another, 'third'];
+    expect((await call('DELETE', '/v1/outboxes/reminders/messages/a', { key: own })).status).toBe(200);
+    expect((await call('GET', `/v1/outboxes/reminders?lane=${other}`, { key: own })).status).toBe(403);
+    const { json } = await call('GET', '/v1/results?limit=1', { key: own });
+    expect(json).toMatchObject({ results: [{ lane: 'another', outbox: 'reminders', message: 'a' }] });
+  });
+
+  test('whose name several lanes use is ambiguous, and the error lists only lanes that the key may use', async () => {
+    const body = { ...OUTBOX, name: 'same' };
+    const both = await key(['read', 'send', 'operate'], ['another', 'third']);
+    for (const lane of ['default', 'another', 'third'])
+      expect((await call('POST', '/v1/outboxes', { body: { ...body, lane } })).status).toBe(201);
+    for (const [own, lanes] of [
+      [undefined, ['another', 'default', 'third']],
+      [both, ['another', 'third']],
+    ] as const) {
+      for (const [method, suffix, content] of [
+        ['GET', '', undefined],
+        ['POST', '/pause', undefined],
+        ['PUT', '/messages/a', message()],
+        ['GET', '/messages/a', undefined],
+        ['DELETE', '/messages/a', undefined],
+        ['GET', '/messages', undefined],
+      ] as const) {
+        const refused = await call(method, `/v1/outboxes/same${suffix}`, { key: own, body: content });
+        expect(refused).toMatchObject({ status: 400, json: { code: 'ambiguous', lanes } });
+      }
+      const put = `/v1/outboxes/same/messages/a?lane=third`;
+      expect((await call('PUT', put, { key: own, body: message() })).status).toBe(200);
+    }
+    const { json } = await call('GET', '/v1/outboxes', { key: both });
+    const counts = (
+      json as { outboxes: { name: string; lane: string; messages: { total: number } }[] }
+    ).outboxes
+      .filter(({ name }) => name === 'same')
+      .map(({ lane, messages }) => [lane, messages.total]);
+    expect(counts).toEqual([
+      ['another', 0],
+      ['third', 1],
+    ]);
+  });
+
+  test('is created on a lane of the key, and a refusal names no other lanes', async () => {
+    const own = await key(['send'], ['another', 'third']);
+    const { status, json } = await call('POST', '/v1/outboxes', {
+      key: own,
+      body: { ...OUTBOX, name: 'mine' },
+    });
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
+    expect(JSON.stringify(json)).toContain('another and third');
+    expect(JSON.stringify(json)).not.toContain('default');
   });
 
   test('that is closed takes no messages', async () => {
@@ -143,7 +214,7 @@ describe('A message', () => {
       reference: 'B-1',
       status: 'cancelled',
     };
-    expect((await call('GET', '/v1/results')).json).toMatchObject({ results: [results] });
+    expect((await call('GET', '/v1/results?lane=default')).json).toMatchObject({ results: [results] });
   });
 
   test('that is not known cannot be cancelled, unless the request has a version', async () => {

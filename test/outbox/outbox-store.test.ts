@@ -5,6 +5,7 @@ import { commandStore } from '../../src/lane/lane.js';
 import { tendOutbox } from '../../src/outbox/harvest.js';
 import { outboxOpener } from '../../src/outbox/open-outbox.js';
 import { operatedOutbox } from '../../src/outbox/outbox.js';
+import { indexOutbox } from '../../src/outbox/outbox-index.js';
 import { outboxKeys } from '../../src/outbox/outbox-keys.js';
 import { outboxStore } from '../../src/outbox/store.js';
 import { replayClaim } from '../../src/recovery/replay-claims.js';
@@ -732,7 +733,7 @@ async function operatedFixture(own: string) {
   const more = { lateMs: LATE_MS, priority: 'normal', created: START };
   await createScript.run(redis, { outbox: key }, { settings: JSON.stringify({ ...settings, ...more }) });
   await redis.hset(key, 'capacity', '1');
-  await redis.hset(keys.outboxes, name, id);
+  await indexOutbox(redis, keys, id, name);
   for (const message of ['a', 'b']) {
     await outboxStore(lane, name).put([{ id: message, message: NOW }]);
     await tendOutbox(lane, name, { random: Math.random, retentionMs: RETENTION_MS });
@@ -742,12 +743,17 @@ async function operatedFixture(own: string) {
     /** An operator, whose lane has this connection. */
     operator(connection = redis) {
       const store = { ...lane, redis: connection, commands: commandStore({ ...lane, redis: connection }) };
-      const finder = { withId: async () => store, named: async () => store, nameOf: async () => lane.name };
+      const finder = {
+        withId: async () => store,
+        named: async () => store,
+        nameOf: async () => lane.name,
+        idOf: async () => id,
+      };
       const options = {
         ...{ redis: connection, keys, config, finder },
         ...{ wakers: { wake: async () => {} }, clock: Date.now },
       };
-      return operatedOutbox(options, OPERATOR, name, () => outboxOpener(options)(name));
+      return operatedOutbox(options, OPERATOR, name, () => outboxOpener(options).open(id, name));
     },
     state: () => redis.hget(key, 'state'),
     async waves() {

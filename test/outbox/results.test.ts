@@ -17,7 +17,7 @@ describe('The results', () => {
     await own.put('sent');
     await own.tend();
     expect(await own.cancel('moved-away', 3)).toBe('cancelled');
-    const none = { campaign: '', outbox: own.name, requestId: '', sentAt: '' };
+    const none = { campaign: '', lane: own.laneId, outbox: own.name, requestId: '', sentAt: '' };
     expect(await follow()).toEqual([
       {
         ...none,

@@ -93,6 +93,7 @@ test('Each recipient that becomes settled or unknown is a result with its refere
   expect(shown(first.results)).toEqual(['order-1 deliveredToTerminal', 'order-2 deliveryImpossible']);
   expect(first.results[0]).toEqual({
     campaign: id,
+    lane: 'default',
     outbox: '',
     message: '',
     recipient: mobile(1),

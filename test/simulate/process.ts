@@ -290,13 +290,14 @@ export class Process implements Owner, Transport {
         withId: async (id: string) => this.laneNamed(id),
         named: async (id: string) => this.laneNamed(id),
         nameOf: async (id: string) => id,
+        idOf: async (id: string) => id,
       },
       wakers: jobs,
       clock: this.machine.clock,
     };
-    const open = outboxOpener(options);
+    const opener = outboxOpener(options);
     return operatedOutbox(options, OPERATOR, name, async () => {
-      const opened = await open(name);
+      const opened = await opener.open(outbox.plan.lane, name);
       // The openings of windows are drawn, so that their rules cannot be read.
       const { window: _, ...settings } = opened.settings;
       const { sendWindow: __, ...rules } = opened.lane.rules;

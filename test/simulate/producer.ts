@@ -2,6 +2,7 @@ import { InputError, NotFoundError } from '../../src/campaign/errors.js';
 import { computeWindows } from '../../src/lane/windows.js';
 import { RecoveringError } from '../../src/outbox/errors.js';
 import type { Outbox } from '../../src/outbox/outbox.js';
+import { indexOutbox } from '../../src/outbox/outbox-index.js';
 import { outboxKeys } from '../../src/outbox/outbox-keys.js';
 import type { OutboxSettings } from '../../src/outbox/settings.js';
 import { loadScript } from '../../src/redis/script.js';
@@ -61,7 +62,7 @@ export class Producer {
     const due = { windows: windows.map((rule) => ({ rule, usedAt: START })), unusedWindows: [] };
     await computeWindows({ redis, keys, id: lane }, due, START + clock.now, openingsOf);
     await redis.sadd(keys.lanes, lane);
-    await redis.hsetnx(keys.outboxes, name, lane);
+    await indexOutbox(redis, keys, lane, name);
     const { outbox } = outboxKeys(keys, lane, name).fixed;
     await createScript.run(redis, { outbox }, { settings: JSON.stringify(settings) });
     // No loss of data may undo this.

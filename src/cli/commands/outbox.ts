@@ -29,6 +29,12 @@ export function addOutboxCommands(program: Command, context: Context): void {
       .description(description)
       .argument('<name>', 'the outbox', filled)
       .option('--json', 'print one JSON object');
+  const existing = (verb: string, summary: string, description: string): Command =>
+    named(verb, summary, description).option(
+      '-l, --lane <name>',
+      'the lane of the outbox; required if several lanes have one of this name',
+      filled,
+    );
 
   withMessage(
     named(
@@ -74,11 +80,12 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .command('list')
     .summary('list the outboxes')
     .description('Lists the outboxes by name.')
+    .option('-l, --lane <name>', 'only outboxes of this lane', filled)
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('outbox list'))
     .action(action(context, verbs, 'list'));
 
-  named(
+  existing(
     'show',
     'show an outbox, or one of its messages',
     'Shows how many messages are in each state, or one message.',
@@ -87,7 +94,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .addHelpText('after', examples('outbox show dentist', 'outbox show dentist appt-17'))
     .action(action(context, verbs, 'show'));
 
-  named('put', 'store or change a message', 'Stores a message, or changes it while it is waiting.')
+  existing('put', 'store or change a message', 'Stores a message, or changes it while it is waiting.')
     .argument('<id>', 'your id of the message', filled)
     .argument('<number>', 'the number to send to; - to read it from standard input', filled)
     .option('--set <name=value>', 'a value of the text (repeatable)', setting)
@@ -104,7 +111,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
     )
     .action(action(context, verbs, 'put'));
 
-  named(
+  existing(
     'import',
     'store or change the messages of a list',
     'Stores the messages of a CSV or NDJSON file, or changes those that are waiting. Importing the same file again changes nothing. Exit code 2: some lines are invalid; the others are stored.',
@@ -123,7 +130,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .addHelpText('after', examples('outbox import dentist examples/appointments.csv --id-column id'))
     .action(action(context, verbs, 'importList'));
 
-  named(
+  existing(
     'cancel',
     'cancel a message',
     'Cancels a message that was not sent. Once it says so, the message is never sent.',
@@ -137,7 +144,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .addHelpText('after', examples('outbox cancel dentist appt-17'))
     .action(action(context, verbs, 'cancel'));
 
-  named(
+  existing(
     'report',
     'write every message and its state',
     'Writes every message and its state as CSV, or as JSON lines with --json.',
@@ -145,17 +152,17 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .addHelpText('after', examples('outbox report dentist'))
     .action(action(context, verbs, 'report'));
 
-  named(
+  existing(
     'pause',
     'send nothing until it is resumed',
     'Stops sending. Messages still lapse when their time is over.',
   )
     .addHelpText('after', examples('outbox pause dentist'))
     .action(action(context, verbs, 'pause'));
-  named('resume', 'send again', 'Sends again what is due.')
+  existing('resume', 'send again', 'Sends again what is due.')
     .addHelpText('after', examples('outbox resume dentist'))
     .action(action(context, verbs, 'resume'));
-  named(
+  existing(
     'close',
     'take no more messages',
     'Takes no more messages, for good. Those that it has are still sent.',

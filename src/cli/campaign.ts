@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { CAMPAIGN_STATE } from '../campaign/campaign.js';
 import type { RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, FoundRecipient } from '../campaign/views.js';
+import { jsonText } from '../campaign/visible-text.js';
 import { EXIT } from '../exit-codes.js';
 import type { Resolution } from '../volley.js';
 import { LAST, withCampaign } from './campaign-id.js';
@@ -176,12 +177,12 @@ async function* oneObject(
   rows: AsyncIterable<object>,
   rest: () => Promise<object>,
 ): AsyncGenerator<string> {
-  let separator = `{${JSON.stringify(member)}:[`;
+  let separator = `{${jsonText(member)}:[`;
   for await (const row of rows) {
-    yield `${separator}${JSON.stringify(row)}`;
+    yield `${separator}${jsonText(row)}`;
     separator = ',';
   }
-  const others = JSON.stringify(await rest()).slice(1);
+  const others = jsonText(await rest()).slice(1);
   yield `${separator === ',' ? '' : separator}],${others}\n`;
 }
 

@@ -1,4 +1,5 @@
 import { asSentence } from '../campaign/errors.js';
+import { jsonText, printable } from '../campaign/visible-text.js';
 import type { Clock } from '../clock.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { pasteable } from './command-name.js';
@@ -90,7 +91,7 @@ export function createContext(io: CliIo, json: boolean): Context {
     print(answer) {
       if (answer === undefined) return;
       exit = answer.exit ?? EXIT.done;
-      if (json) stdout.write(`${JSON.stringify(answer.json)}\n`);
+      if (json) stdout.write(`${jsonText(answer.json)}\n`);
       else
         for (const line of answer.lines)
           stdout.write(`${wrappedLines(pasteable(line), columnsOf(stdout))}\n`);
@@ -108,11 +109,10 @@ export function createContext(io: CliIo, json: boolean): Context {
             ? ''
             : `${paintErr('red', 'volley:')} `;
       const said = failure.message === undefined ? undefined : asSentence(failure.message);
-      if (said !== undefined) note(`${prefix}${said}`);
+      if (said !== undefined) note(`${prefix}${printable(said)}`);
       const thrown = error instanceof Error ? error.message : String(error);
       const message = pasteable(said ?? inOurWords(thrown));
-      if (json)
-        stdout.write(`${JSON.stringify({ error: { code: failure.code, message, ...failure.details } })}\n`);
+      if (json) stdout.write(`${jsonText({ error: { code: failure.code, message, ...failure.details } })}\n`);
     },
     exit: () => exit,
   };

@@ -5,6 +5,7 @@ import { stringify } from 'csv-stringify';
 import type { BulkResult, OutboxMessageStatus, OutboxStatus, PutResult } from '../campaign/outbox-views.js';
 import { rowProblem } from '../campaign/row-problem.js';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
+import { jsonText, printable } from '../campaign/visible-text.js';
 import { formatInZone } from '../campaign/zone.js';
 import { formatDuration } from '../duration.js';
 import { EXIT } from '../exit-codes.js';
@@ -268,7 +269,7 @@ export function report(context: Context, name: string, options: OutboxOptions): 
     const messages = outbox.report();
     const { stdout, json } = context;
     if (json) {
-      for await (const message of messages) stdout.write(`${JSON.stringify(message)}\n`);
+      for await (const message of messages) stdout.write(`${jsonText(message)}\n`);
       return undefined;
     }
     await pipeline(safeRows(messages), stringify({ header: true, columns: COLUMNS }), async (chunks) => {
@@ -278,15 +279,17 @@ export function report(context: Context, name: string, options: OutboxOptions): 
   });
 }
 
+const forSpreadsheet = (text: string | null): string => spreadsheetSafe(printable(text ?? ''));
+
 async function* safeRows(messages: AsyncIterable<OutboxMessageStatus>) {
   for await (const message of messages) {
     const { id, reference, reason, requestId } = message;
     yield {
       ...message,
-      id: spreadsheetSafe(id),
-      reference: spreadsheetSafe(reference ?? ''),
-      reason: spreadsheetSafe(reason ?? ''),
-      requestId: spreadsheetSafe(requestId ?? ''),
+      id: forSpreadsheet(id),
+      reference: forSpreadsheet(reference),
+      reason: forSpreadsheet(reason),
+      requestId: forSpreadsheet(requestId),
     };
   }
 }

@@ -2,15 +2,10 @@ import type { TimeRange } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
 import { brokenCommand, widthOf, wrapped } from '../wrapped-text.js';
 
+export { oneLine } from '../campaign/visible-text.js';
 export { widthOf, wrapped };
 
-const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 const graphemes = new Intl.Segmenter('en');
-
-/** Untrusted text on one line, without characters that move the cursor, colour, or hide anything. */
-export function oneLine(text: string): string {
-  return text.replace(/\r\n|\r|\n/g, '⏎').replace(CONTROL, '·');
-}
 
 /** Cuts an uncoloured text to `width` columns; the last column is an ellipsis if something was cut. */
 export function cut(text: string, width: number): string {

@@ -6,6 +6,7 @@ import { MAX_INLINE_RECIPIENTS, OVERLAPS, schedule, scheduleDetails } from '../s
 import { actingFor, allowsLane, apiKeyOf, requireAllLanes } from './access.js';
 import { columnsOf, details, laneOf, recipient, rowsOf } from './campaign-request.js';
 import { invalidMember, Problem } from './problem.js';
+import { redactedFor } from './redact.js';
 import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 const { at: _at, again: _again, zone: _zone, ...campaign } = details;
@@ -226,7 +227,8 @@ export const schedules: Routes = (app, { volley, config }) => {
       schema: {
         operationId: 'pauseSchedule',
         summary: 'Pause a schedule',
-        description: 'What is due meanwhile does not run. Its campaigns continue.',
+        description:
+          'What is due meanwhile does not run. Its campaigns continue. The text is empty for a key without the scope `read`.',
         tags: ['Schedules'],
         params: scheduleId,
         response: {
@@ -238,7 +240,7 @@ export const schedules: Routes = (app, { volley, config }) => {
     async (request) => {
       const { id } = await requireSchedule(request);
       await actingFor(volley, request).schedules.pause(id);
-      return volley.schedules.get(id);
+      return redactedFor(apiKeyOf(request), await volley.schedules.get(id));
     },
   );
 
@@ -249,7 +251,8 @@ export const schedules: Routes = (app, { volley, config }) => {
       schema: {
         operationId: 'resumeSchedule',
         summary: 'Resume a schedule',
-        description: 'It continues with its next occurrence.',
+        description:
+          'It continues with its next occurrence. The text is empty for a key without the scope `read`.',
         tags: ['Schedules'],
         params: scheduleId,
         response: {
@@ -261,7 +264,7 @@ export const schedules: Routes = (app, { volley, config }) => {
     async (request) => {
       const { id } = await requireSchedule(request);
       await actingFor(volley, request).schedules.resume(id);
-      return volley.schedules.get(id);
+      return redactedFor(apiKeyOf(request), await volley.schedules.get(id));
     },
   );
 

@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import type { ReportRow } from '../campaign/views.js';
+import { jsonText, printable } from '../campaign/visible-text.js';
 
 /** The columns of a CSV report, in order, and their headers. */
 const COLUMNS: readonly { readonly key: keyof ReportRow; readonly header: string }[] = [
@@ -20,7 +21,7 @@ export async function* formatReport(
   format: 'csv' | 'ndjson',
 ): AsyncGenerator<string> {
   if (format === 'ndjson') {
-    for await (const row of rows) yield `${JSON.stringify(row)}\n`;
+    for await (const row of rows) yield `${jsonText(row)}\n`;
     return;
   }
   const csv = stringify({ header: true, columns: [...COLUMNS] });
@@ -40,8 +41,8 @@ async function* escapedRows(rows: AsyncIterable<ReportRow>): AsyncGenerator<Repo
 export function forSpreadsheet(row: ReportRow): ReportRow {
   return {
     ...row,
-    reason: spreadsheetSafe(row.reason),
-    requestId: spreadsheetSafe(row.requestId),
-    reference: spreadsheetSafe(row.reference),
+    reason: spreadsheetSafe(printable(row.reason)),
+    requestId: spreadsheetSafe(printable(row.requestId)),
+    reference: spreadsheetSafe(printable(row.reference)),
   };
 }

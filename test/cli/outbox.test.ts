@@ -87,6 +87,23 @@ test('An outbox is created, filled, shown, and closed', async () => {
   expect((await volley('outbox', 'close', 'dentist')).stdout).toContain('2 messages will still be sent');
 });
 
+test('Ids and references are printed without characters that control a terminal', async () => {
+  await volley('outbox', 'create', 'hostile', '--message', 'Hi', '--sender', 'ACME');
+  const [id, reference] = ['a\u001b[31m\u009b2J', 'b\u202e\u0007\u007f'];
+  const put = await volley(
+    ...['outbox', 'put', 'hostile', id, '+447700900123'],
+    ...['--send-at', '2030-01-01T00:00:00Z', '--reference', reference],
+  );
+  const csv = await volley('outbox', 'report', 'hostile');
+  const rows = await volley('outbox', 'report', 'hostile', '--json');
+  const one = await volley('outbox', 'show', 'hostile', id, '--json');
+  const unknown = await volley('outbox', 'show', 'hostile', `${id}2`);
+  for (const { stdout, stderr } of [put, csv, rows, one, unknown])
+    expect(`${stdout}${stderr}`.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
+  expect(csv.stdout).toContain('a\\u001b[31m\\u009b2J');
+  for (const { stdout } of [rows, one]) expect(JSON.parse(stdout)).toMatchObject({ id, reference });
+});
+
 test.each([
   [['put', 'nowhere', 'a', '+447700900123'], 'There is no outbox nowhere'],
   [['create', 'a', '--message', 'Hi', '--send-at', 'at - 1d'], 'There is no time zone'],

@@ -106,6 +106,19 @@ test('A key that is limited to a lane uses the schedules of its lane only, and n
   expect(denied.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 404]);
 });
 
+test('A key without the scope read sees no text of a message when it pauses or resumes a schedule', async () => {
+  const body = request({ message: 'A secret offer', metadata: { price: 'secret' } });
+  expect((await post('/v1/schedules', undefined, body)).status).toBe(201);
+  const [operate, both] = [await key(['operate']), await key(['operate', 'read'])];
+  for (const command of ['pause', 'resume']) {
+    const hidden = await post(`/v1/schedules/${body.id}/${command}`, operate);
+    expect(hidden).toMatchObject({ status: 200, json: { id: body.id, campaign: { message: '' } } });
+    expect(JSON.stringify(hidden.json)).not.toContain('secret');
+    const shown = await post(`/v1/schedules/${body.id}/${command}`, both);
+    expect(shown).toMatchObject({ status: 200, json: { campaign: { message: 'A secret offer' } } });
+  }
+});
+
 test('The list has pages', async () => {
   for (let at = 0; at < 3; at += 1) await post('/v1/schedules', undefined, request());
   const ids: string[] = [];

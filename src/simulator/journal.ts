@@ -23,6 +23,10 @@ const change = z.discriminatedUnion('kind', [
     correlator: z.string().optional(),
     version: z.enum(['v1', 'v3']).optional(),
     callbackData: z.string().optional(),
+    senderAddress: z.string().optional(),
+    notifyUrl: z.string().optional(),
+    asynchronous: z.boolean().optional(),
+    finalDelivery: z.boolean().optional(),
     answered: z.enum(ANSWERS),
     pollable: z.boolean(),
     recipients: z.array(z.number()).readonly(),
@@ -41,6 +45,7 @@ const change = z.discriminatedUnion('kind', [
     key: z.string(),
     url: z.string(),
     securityToken: z.string(),
+    finalDelivery: z.boolean().optional(),
   }),
   z.strictObject({ kind: z.literal('unsubscribed'), key: z.string() }),
   z.strictObject({

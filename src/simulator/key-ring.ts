@@ -23,12 +23,17 @@ const UNLIMITED: KeyState['settings'] = {
 export class KeyRing {
   readonly #states = new Map<string, KeyState>();
   readonly #accountOf: (accessToken: string, now: number) => string | undefined;
+  readonly #isClient: (account: string) => boolean;
   #apiKeys = new Map<string, KeyState>();
   #accounts = new Map<string, KeyState>();
   #accepts: Settings['accepts'] = 'either';
 
-  constructor(accountOf: (accessToken: string, now: number) => string | undefined) {
+  constructor(
+    accountOf: (accessToken: string, now: number) => string | undefined,
+    isClient: (account: string) => boolean,
+  ) {
     this.#accountOf = accountOf;
+    this.#isClient = isClient;
   }
 
   /** Applies new settings. A quota with unchanged settings keeps its count; a changed one starts from zero. */
@@ -44,19 +49,19 @@ export class KeyRing {
     }
   }
 
-  /** Whose quota a request uses at `now`; undefined if its credentials are missing, unknown, or expired. */
+  /** Whose quota a request of version 1 uses at `now`; undefined if its credentials are missing, unknown, expired, or of a client. */
   resolve(headers: IncomingHttpHeaders, now: number): KeyState | undefined {
     const bearer = bearerOf(headers.authorization);
     switch (this.#accepts) {
       case 'key':
         return this.#apiKeys.get(bearer);
       case 'token':
-        return this.#accountState(bearer, now);
+        return this.#userState(bearer, now);
       case 'either':
-        return this.#apiKeys.get(bearer) ?? this.#accountState(bearer, now);
+        return this.#apiKeys.get(bearer) ?? this.#userState(bearer, now);
       case 'both': {
         const token = bearerOf(headers['x-authorization']);
-        return this.#accountOf(token, now) === undefined ? undefined : this.#apiKeys.get(bearer);
+        return this.#userOf(token, now) === undefined ? undefined : this.#apiKeys.get(bearer);
       }
       default:
         return this.#accepts satisfies never;
@@ -64,14 +69,20 @@ export class KeyRing {
   }
 
   /** Whose quota a request with the token of a client uses; undefined for any other. */
-  ofClient(
-    headers: IncomingHttpHeaders,
-    now: number,
-    isClient: (account: string) => boolean,
-  ): KeyState | undefined {
+  ofClient(headers: IncomingHttpHeaders, now: number): KeyState | undefined {
     const bearer = bearerOf(headers.authorization);
     const account = this.#accountOf(bearer, now);
-    return account !== undefined && isClient(account) ? this.#accountState(bearer, now) : undefined;
+    return account !== undefined && this.#isClient(account) ? this.#accountState(bearer, now) : undefined;
+  }
+
+  /** The account of a user: those of clients belong to version 3. */
+  #userOf(token: string, now: number): string | undefined {
+    const account = this.#accountOf(token, now);
+    return account === undefined || this.#isClient(account) ? undefined : account;
+  }
+
+  #userState(bearer: string, now: number): KeyState | undefined {
+    return this.#userOf(bearer, now) === undefined ? undefined : this.#accountState(bearer, now);
   }
 
   /** The owner of an API key or an access token, wherever a request carries it. */

@@ -1,5 +1,6 @@
 import { Column } from './columns.js';
 import { type Fate, FINALS, finalStatus } from './deliveries.js';
+import { partsOf } from './parts.js';
 import { RowIndex } from './row-index.js';
 import { StringTable } from './string-table.js';
 import type { Version } from './versions.js';
@@ -31,6 +32,8 @@ export interface Acceptance {
   /** The index and the name of the quota key. */
   readonly key: { readonly index: number; readonly name: string };
   readonly sender: string;
+  /** The sender as the body spells it. */
+  readonly senderAddress: string;
   readonly senderName: string | undefined;
   readonly text: string;
   readonly correlator: string | undefined;
@@ -40,6 +43,9 @@ export interface Acceptance {
   readonly fates: readonly Fate[];
   readonly version: Version;
   readonly callbackData: string | undefined;
+  readonly notifyUrl: string | undefined;
+  readonly asynchronous: boolean;
+  readonly finalDelivery: boolean | undefined;
 }
 
 /** An accepted request. */
@@ -68,7 +74,25 @@ export interface KeptRequest {
   readonly fates: readonly Fate[];
   readonly version: Version;
   readonly callbackData: string | undefined;
+  readonly asynchronous: boolean;
+  /** The parts of the text. Version 1 does not report them, so they are 1. */
+  readonly parts: number;
 }
+
+/** All of an accepted request: what its first reply and its notifications contain. */
+export interface WholeRequest
+  extends KeptRequest,
+    Pick<
+      Acceptance,
+      'senderAddress' | 'senderName' | 'text' | 'correlator' | 'answered' | 'notifyUrl' | 'finalDelivery'
+    > {
+  readonly requestId: string;
+}
+
+/** What few requests have, stored as JSON. `senderAddress`: if it is not spelled as in the path. */
+type Extras = Partial<
+  Pick<Acceptance, 'senderAddress' | 'callbackData' | 'notifyUrl' | 'asynchronous' | 'finalDelivery'>
+>;
 
 /**
  * The accepted requests, for tests to check. Stored in columns outside the heap (about 60 bytes per request with one
@@ -114,7 +138,7 @@ export class Ledger {
     rows.answered.push(ANSWERS.indexOf(request.answered));
     rows.pollable.push(request.pollable ? 1 : 0);
     rows.isV3.push(request.version === 'v3' ? 1 : 0);
-    rows.callbackData.push(optional(rows.strings, request.callbackData));
+    rows.extras.push(optional(rows.strings, extrasOf(request)));
     for (const [index, number] of request.recipients.entries()) {
       const fate = request.fates[index];
       rows.number.push(number);
@@ -136,8 +160,54 @@ export class Ledger {
   /** The request with this id, or undefined. */
   find(requestId: string): KeptRequest | undefined {
     const row = this.#rowOf(requestId);
-    if (row === undefined) return undefined;
+    return row === undefined ? undefined : this.#kept(row);
+  }
+
+  /** All of the request with this id, or undefined. */
+  whole(requestId: string): WholeRequest | undefined {
+    const row = this.#rowOf(requestId);
+    return row === undefined ? undefined : this.#whole(row);
+  }
+
+  /** The requests of which a status changes after `since` (ms), oldest first. */
+  *changingAfter(since: number): Generator<WholeRequest> {
     const rows = this.#rows;
+    for (let row = 0; row < rows.at.length; row += 1) {
+      const [from, to] = this.#recipientRows(row);
+      for (let index = from; index < to; index += 1) {
+        if (rows.at.at(row) + rows.delay.at(index) <= since) continue;
+        yield this.#whole(row);
+        break;
+      }
+    }
+  }
+
+  #whole(row: number): WholeRequest {
+    const rows = this.#rows;
+    const kept = this.#kept(row);
+    const { senderAddress = kept.sender, notifyUrl, finalDelivery } = this.#extrasOf(row);
+    return {
+      ...kept,
+      requestId: this.#idOf(row),
+      senderAddress,
+      senderName: fromOptional(rows.strings, rows.senderName.at(row)) ?? undefined,
+      text: rows.strings.at(rows.text.at(row)),
+      correlator: this.#correlatorOf(row) ?? undefined,
+      answered: ANSWERS[rows.answered.at(row)] ?? 'answered',
+      notifyUrl,
+      finalDelivery,
+    };
+  }
+
+  #extrasOf(row: number): Extras {
+    const { strings, extras } = this.#rows;
+    return JSON.parse(fromOptional(strings, extras.at(row)) ?? '{}') as Extras;
+  }
+
+  #kept(row: number): KeptRequest {
+    const rows = this.#rows;
+    const isV3 = rows.isV3.at(row) === 1;
+    const { callbackData, asynchronous = false } = isV3 ? this.#extrasOf(row) : {};
     const [from, to] = this.#recipientRows(row);
     const recipients: number[] = [];
     const fates: Fate[] = [];
@@ -152,9 +222,17 @@ export class Ledger {
       pollable: rows.pollable.at(row) === 1,
       recipients,
       fates,
-      version: rows.isV3.at(row) === 1 ? 'v3' : 'v1',
-      callbackData: fromOptional(rows.strings, rows.callbackData.at(row)) ?? undefined,
+      version: isV3 ? 'v3' : 'v1',
+      callbackData,
+      asynchronous,
+      parts: isV3 ? partsOf(rows.strings.at(rows.text.at(row))) : 1,
     };
+  }
+
+  #correlatorOf(row: number): string | null {
+    const { correlators, correlator } = this.#rows;
+    const named = fromOptional(correlators, correlator.at(row));
+    return named === null ? null : named.slice(named.indexOf(':') + 1);
   }
 
   /** Every accepted request in the order of acceptance. */
@@ -171,7 +249,7 @@ export class Ledger {
   #entry(row: number): LedgerEntry {
     const rows = this.#rows;
     const [from, to] = this.#recipientRows(row);
-    const correlator = fromOptional(rows.correlators, rows.correlator.at(row));
+    const version = rows.isV3.at(row) === 1 ? 'v3' : 'v1';
     return {
       at: rows.at.at(row),
       key: this.#keyNames[rows.key.at(row)] ?? '',
@@ -180,11 +258,13 @@ export class Ledger {
       senderName: fromOptional(rows.strings, rows.senderName.at(row)),
       recipients: Array.from({ length: to - from }, (_, index) => `+${rows.number.at(from + index)}`),
       text: rows.strings.at(rows.text.at(row)),
-      correlator: correlator === null ? null : correlator.slice(correlator.indexOf(':') + 1),
-      callbackData: fromOptional(rows.strings, rows.callbackData.at(row)),
+      correlator: this.#correlatorOf(row),
+      callbackData: this.#extrasOf(row).callbackData ?? null,
       answered: ANSWERS[rows.answered.at(row)] ?? 'answered',
       finals: Array.from({ length: to - from }, (_, index) =>
-        rows.pollable.at(row) === 1 ? finalStatus(FINALS[rows.final.at(from + index)] ?? 'delivered') : null,
+        rows.pollable.at(row) === 1
+          ? finalStatus(FINALS[rows.final.at(from + index)] ?? 'delivered', version)
+          : null,
       ),
     };
   }
@@ -245,7 +325,7 @@ function emptyRows() {
     answered: new Column(Uint8Array),
     pollable: new Column(Uint8Array),
     isV3: new Column(Uint8Array),
-    callbackData: new Column(Uint32Array),
+    extras: new Column(Uint32Array),
     // One row per recipient. A double holds 15 digits exactly.
     number: new Column(Float64Array),
     requestOf: new Column(Uint32Array),
@@ -263,6 +343,19 @@ function emptyRows() {
 /** Correlators belong to a client: two keys may use the same one. */
 function correlatorName(keyIndex: number, correlator: string): string {
   return `${keyIndex}:${correlator}`;
+}
+
+function extrasOf(request: Acceptance): string | undefined {
+  const { sender, senderAddress, callbackData, notifyUrl, asynchronous, finalDelivery } = request;
+  const extras: Extras = {
+    ...(senderAddress !== sender && { senderAddress }),
+    ...(callbackData !== undefined && { callbackData }),
+    ...(notifyUrl !== undefined && { notifyUrl }),
+    ...(asynchronous && { asynchronous }),
+    ...(finalDelivery !== undefined && { finalDelivery }),
+  };
+  const json = JSON.stringify(extras);
+  return json === '{}' ? undefined : json;
 }
 
 /** Encodes an optional string as a number; 0 means undefined. */

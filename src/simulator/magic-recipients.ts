@@ -51,6 +51,16 @@ export const MAGIC_RECIPIENTS = [
       'Accepted, then DeliveryUncertain in version 3, and DeliveredToNetwork for ever in version 1.',
   },
   {
+    ending: '09',
+    name: 'invalidDestination',
+    description: 'Accepted, then InvalidDestAddress in version 3, and DeliveryImpossible in version 1.',
+  },
+  {
+    ending: '10',
+    name: 'invalidSource',
+    description: 'Accepted, then InvalidSrcAddress in version 3, and DeliveryImpossible in version 1.',
+  },
+  {
     ending: '11',
     name: 'throttleSeconds',
     description: 'The first request gets a 429 with Retry-After in seconds.',

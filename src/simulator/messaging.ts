@@ -1,7 +1,7 @@
 import type { ArrivalKind, ArrivalLog, Subject } from './arrivals.js';
-import type { Clients } from './clients.js';
 import type { Recorder } from './journal.js';
 import type { KeyRing, KeyState } from './key-ring.js';
+import type { Notifications } from './notifications.js';
 import type { Settings } from './options.js';
 import type { Polls } from './polls.js';
 import { forbidden, retryAfter, type Served, tooManyRequests } from './replies.js';
@@ -14,10 +14,10 @@ import { type Answer, failure, type Incoming } from './wire.js';
 /** The handlers and state of the messaging interface (area A). */
 export interface MessagingParts {
   readonly keys: KeyRing;
-  readonly clients: Clients;
   readonly sends: Sends;
   readonly polls: Polls;
   readonly subscriptions: Subscriptions;
+  readonly notifications: Notifications;
   readonly arrivals: ArrivalLog;
   readonly record: Recorder;
 }
@@ -54,6 +54,7 @@ export class Messaging {
     this.#parts.sends.configure(settings);
     this.#parts.polls.configure(settings);
     this.#parts.subscriptions.configure(settings);
+    this.#parts.notifications.configure(settings);
   }
 
   /** Serves a request to this version of the interface that arrives at `now` (ms). */
@@ -67,12 +68,10 @@ export class Messaging {
     return answer;
   }
 
-  /** Version 3 accepts the tokens of clients, and nothing else. */
+  /** Version 3 accepts the tokens of clients and nothing else, and version 1 accepts everything but these. */
   #keyOf({ headers }: Incoming, now: number, version: Version): KeyState | undefined {
-    const { keys, clients } = this.#parts;
-    return version === 'v1'
-      ? keys.resolve(headers, now)
-      : keys.ofClient(headers, now, (id) => clients.has(id));
+    const { keys } = this.#parts;
+    return version === 'v1' ? keys.resolve(headers, now) : keys.ofClient(headers, now);
   }
 
   #serve(request: Incoming, route: Route, key: KeyState | undefined, now: number, version: Version): Served {
@@ -90,7 +89,7 @@ export class Messaging {
           this.#denied(key, now) ?? this.#parts.polls.handle(route.sender, route.requestId, key, now, version)
         );
       case 'subscription':
-        return this.#parts.subscriptions.handle(request, key, version);
+        return this.#parts.subscriptions.handle(request, key, now, version);
       case 'other':
         return { answer: failure(404, 'no such resource'), outcome: 'notFound' };
       default:

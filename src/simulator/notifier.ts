@@ -9,23 +9,29 @@ import {
   type TokenPlace,
 } from './notification-faults.js';
 import type { Settings } from './options.js';
-import { infoFields, type Version } from './versions.js';
+import { type InfoSource, infoFields, listFields } from './versions.js';
 
-/** The callback of a key (interface page, Callback). */
+/** The callback of a key (interface page, Callback), or the `notifyURL` of a request, which has no token. */
 export interface Target {
   readonly url: string;
-  readonly securityToken: string;
+  readonly securityToken: string | undefined;
 }
 
 /** The content of a notification: the status of one recipient. */
-export interface Notice {
+export interface Notice extends InfoSource {
   readonly resourceUrl: string;
   /** E.164 digits. */
   readonly number: number;
   readonly status: string;
   readonly correlator: string | undefined;
-  readonly version: Version;
-  readonly callbackData: string | undefined;
+  /** The parts that have arrived; undefined if all or none have. */
+  readonly arrived: number | undefined;
+}
+
+/** Where a notification carries the token, and the shape of its body. */
+interface Form {
+  readonly place: TokenPlace | 'none';
+  readonly shape: NotificationShape;
 }
 
 /** A notification request. */
@@ -41,19 +47,26 @@ const CALLBACK_TIMEOUT_MS = 10_000;
 const CONNECTIONS = 64;
 
 /**
- * Composes a notification. The interface documents neither its shape nor the place of the token (interface page, Events,
- * rules 4 and 5), so the settings choose them; `mixed` chooses at random.
+ * The form of a notification. The interface documents neither its shape nor the place of the token (interface page, Events,
+ * rules 4 and 5), so the settings choose them; `mixed` chooses at random. Version 3 documents both.
  */
-export function compose(
-  target: Target,
-  notice: Notice,
+export function drawForm(
+  { version }: Notice,
   { securityTokenIn, shape }: Pick<Settings['notifications'], 'securityTokenIn' | 'shape'>,
   random: Random,
-): Composed {
-  if (notice.version === 'v3') return composeV3(target, notice);
-  const place = securityTokenIn === 'mixed' ? pick(TOKEN_PLACES, random) : securityTokenIn;
-  const document = bodyOf(notice, shape === 'mixed' ? pick(NOTIFICATION_SHAPES, random) : shape);
-  const { securityToken: token } = target;
+): Form {
+  if (version === 'v3') return { place: 'body', shape: 'list' };
+  return {
+    place: securityTokenIn === 'mixed' ? pick(TOKEN_PLACES, random) : securityTokenIn,
+    shape: shape === 'mixed' ? pick(NOTIFICATION_SHAPES, random) : shape,
+  };
+}
+
+/** The request of a notification. */
+export function requestOf(target: Target, notice: Notice, { place, shape }: Form): Composed {
+  if (notice.version === 'v3') return requestOfV3(target, notice);
+  const document = bodyOf(notice, shape);
+  const { securityToken: token = '' } = target;
   const body = JSON.stringify(
     place === 'body' && !Array.isArray(document) ? { ...document, securityToken: token } : document,
   );
@@ -64,19 +77,18 @@ export function compose(
   return { url, headers: { 'content-type': 'application/json', ...headersOf(place, token, body) }, body };
 }
 
-/** Version 3 documents both: the delivery info list, with the token inside it. */
-function composeV3(
-  { url, securityToken }: Target,
-  { resourceUrl, number, status, version, callbackData }: Notice,
-): Composed {
+/** The delivery info list, with the token inside it. */
+function requestOfV3({ url, securityToken }: Target, notice: Notice): Composed {
+  const { resourceUrl, number, status, arrived } = notice;
   const info = {
     address: `tel:+${number}`,
     deliveryStatus: status,
-    ...infoFields(version, status, callbackData),
+    ...infoFields(notice, status, arrived),
   };
   const deliveryInfoList = {
     resourceURL: `${resourceUrl}/deliveryInfos`,
     securityToken,
+    ...listFields(notice),
     deliveryInfo: [info],
   };
   return {

@@ -81,7 +81,7 @@ const resultCodeSchema = z.strictObject({
   status: z.union([z.literal(200), z.literal(400), z.literal(401)]).default(401),
 });
 
-const schema = z.strictObject({
+const fields = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   /** Names under which clients reach the simulator, besides addresses and names without a dot. */
   allowedHosts: z.array(z.string().min(1)).default([]),
@@ -209,6 +209,16 @@ const schema = z.strictObject({
       forged: z.number().min(0).max(1).default(0),
     })
     .prefault({}),
+});
+
+/** A token belongs to an account or to a client: each version of the interface accepts the tokens of one of the two. */
+const schema = fields.superRefine(({ accounts, clients }, context) => {
+  const tree = new AccountTree(accounts);
+  for (const [index, { id }] of clients.entries()) {
+    if (!tree.has(id)) continue;
+    const message = `${id} is also the id of an account; choose another one`;
+    context.addIssue({ code: 'custom', path: ['clients', index, 'id'], message });
+  }
 });
 
 /** The options of a simulator; each has a default. All times are in ms. */

@@ -53,7 +53,7 @@ export class Polls {
     if (kept.sender !== decodeSender(segment)) return noSuchMessage();
     const url = resourceUrl(this.#settings.resourceHost, kept.sender, requestId, version);
     const infos = deliveryInfoList({ ...kept, resourceUrl: url }, (fate) =>
-      statusAfter(fate, now - kept.at, version),
+      statusAfter(fate, now - kept.at, kept),
     );
     return { answer: json(200, infos), outcome: 'infos' };
   }

@@ -1,7 +1,8 @@
 import type { Outcome } from './arrivals.js';
 import type { Fate } from './deliveries.js';
+import type { Settings } from './options.js';
 import { encodeSender } from './sender.js';
-import { BASE_PATHS, infoFields, type Version } from './versions.js';
+import { BASE_PATHS, type InfoSource, infoFields, listFields, type Version } from './versions.js';
 import { type Answer, failure, json } from './wire.js';
 
 /** The reply to a messaging request and the outcome for the arrival log. */
@@ -95,8 +96,12 @@ export interface Created {
   /** The clientCorrelator of the reply, if it has one. */
   readonly correlator: string | undefined;
   readonly version: Version;
-  /** Only in version 3. */
+  /** The others only in version 3. */
   readonly callbackData: string | undefined;
+  readonly notifyUrl: string | undefined;
+  readonly asynchronous: boolean;
+  readonly finalDelivery: boolean | undefined;
+  readonly parts: number;
   /** The sender from the path, decoded. */
   readonly sender: string;
   readonly requestId: string;
@@ -114,7 +119,7 @@ export function created(
   const infoOf = (address: string, status = ''): object => ({
     address,
     deliveryStatus: status,
-    ...infoFields(version, status, callbackData),
+    ...infoFields(request, status),
   });
   const inBody = idIn === 'both' || idIn === 'body';
   const body = {
@@ -122,12 +127,18 @@ export function created(
       address: addresses,
       deliveryInfoList: {
         resourceURL: inBody ? `${resourceURL}/deliveryInfos` : undefined,
+        ...listFields(request),
         deliveryInfo: addresses.map((address, index) => infoOf(address, statuses[index])),
       },
       senderAddress,
       outboundSMSTextMessage: { message: text },
       clientCorrelator: correlator,
       callbackData,
+      ...(version === 'v3' && {
+        notifyURL: request.notifyUrl,
+        asynchronous: request.asynchronous,
+        finalDelivery: request.finalDelivery,
+      }),
       senderName,
       resourceURL: inBody ? resourceURL : undefined,
     },
@@ -137,22 +148,39 @@ export function created(
 
 /** A DeliveryInfoList, the body of a poll's reply. */
 export function deliveryInfoList(
-  request: {
+  request: InfoSource & {
     resourceUrl: string;
     recipients: readonly number[];
     fates: readonly Fate[];
-    version: Version;
-    callbackData: string | undefined;
   },
   statusOf: (fate: Fate) => string,
 ) {
-  const { version, callbackData } = request;
   const deliveryInfo = request.fates.map((fate, index) => ({
     address: `tel:+${request.recipients[index]}`,
     deliveryStatus: statusOf(fate),
-    ...infoFields(version, statusOf(fate), callbackData),
+    ...infoFields(request, statusOf(fate)),
   }));
-  return { deliveryInfoList: { resourceURL: `${request.resourceUrl}/deliveryInfos`, deliveryInfo } };
+  const resourceURL = `${request.resourceUrl}/deliveryInfos`;
+  return { deliveryInfoList: { resourceURL, ...listFields(request), deliveryInfo } };
+}
+
+/** The correlator in the reply and the notifications of a request. `own`: that of the request. */
+export function correlatorOf(
+  inReply: Settings['correlatorInReply'],
+  own: string | undefined,
+  requestId: string,
+): string | undefined {
+  const generated = `generated-${requestId}`;
+  switch (inReply) {
+    case 'repeated':
+      return own ?? generated;
+    case 'generated':
+      return generated;
+    case 'none':
+      return undefined;
+    default:
+      return inReply satisfies never;
+  }
 }
 
 /** The resourceURL of a request. */

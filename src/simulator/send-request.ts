@@ -8,8 +8,14 @@ export interface SendBody {
   readonly senderName: string | undefined;
   readonly text: string;
   readonly correlator: string | undefined;
-  /** Only in version 3. */
+  /** The others only in version 3. */
   readonly callbackData: string | undefined;
+  /** Gets the notifications of this request instead of the subscription. */
+  readonly notifyUrl: string | undefined;
+  /** The reply comes before the service has tried to send. */
+  readonly asynchronous: boolean;
+  /** Only final statuses are notified. Undefined: as the subscription says. */
+  readonly finalDelivery: boolean | undefined;
 }
 
 const REQUEST_FIELDS = new Set([
@@ -31,6 +37,14 @@ const V3_FIELDS: Readonly<Record<string, string>> = {
 const ADDRESS = /^tel:\+[1-9]\d{4,14}$/;
 
 type Fields = Record<string, unknown>;
+
+/** The fields of {@link V3_FIELDS}, whose types have been checked. */
+interface Optional {
+  readonly callbackData?: string;
+  readonly notifyURL?: string;
+  readonly asynchronous?: boolean;
+  readonly finalDelivery?: boolean;
+}
 
 /**
  * Parses a send request strictly, so that client mistakes show: fields must not be missing, misspelled, of a wrong type, or
@@ -74,8 +88,9 @@ export function readSendBody(
   const text = isObject(outboundSMSTextMessage) ? outboundSMSTextMessage['message'] : undefined;
   if (typeof text !== 'string' || text === '')
     return 'outboundSMSTextMessage.message must be a non-empty string';
-  const data = request['callbackData'];
-  const callbackData = typeof data === 'string' ? data : undefined;
+  const { callbackData, notifyURL, asynchronous, finalDelivery } = request as Optional;
+  if (notifyURL !== undefined && !isWebAddress(notifyURL))
+    return 'notifyURL must be an http or https address';
   return {
     addresses: address,
     recipients,
@@ -84,7 +99,14 @@ export function readSendBody(
     text,
     correlator: clientCorrelator,
     callbackData,
+    notifyUrl: notifyURL,
+    asynchronous: asynchronous === true,
+    finalDelivery,
   };
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 function unwrap(body: string): Fields | string {

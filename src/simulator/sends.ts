@@ -3,10 +3,11 @@ import { drawFate, type Fate, statusOnAcceptance } from './deliveries.js';
 import { createFaultDraw, isSendFault, type SendFault } from './faults.js';
 import type { Recorder } from './journal.js';
 import type { KeyState } from './key-ring.js';
-import type { Answered, Ledger } from './ledger.js';
+import type { Answered, Ledger, WholeRequest } from './ledger.js';
 import { type MagicName, magicOf } from './magic-recipients.js';
 import type { Settings } from './options.js';
-import { badRequest, type Created, created, resourceUrl, type Served, servedFault } from './replies.js';
+import { partsOf } from './parts.js';
+import { badRequest, correlatorOf, created, type Served, servedFault } from './replies.js';
 import { readSendBody, type SendBody } from './send-request.js';
 import { decodeSender, senderFault, withoutTel } from './sender.js';
 import type { Subscriptions } from './subscriptions.js';
@@ -76,16 +77,16 @@ export class Sends {
   }
 
   /** The first reply again if the service deduplicates and the correlator is known. */
-  #repeated({ body, sender, key, now, version }: Send): Served | undefined {
+  #repeated({ body, key, now, version }: Send): Served | undefined {
     const isRemembered = version === 'v3' || this.#settings.deduplicates;
     if (!isRemembered || body.correlator === undefined) return undefined;
     const requestId = this.#ledger.findCorrelator(key.index, body.correlator);
-    const first = requestId === undefined ? undefined : this.#ledger.find(requestId);
-    if (requestId === undefined || first === undefined) return undefined;
+    const first = requestId === undefined ? undefined : this.#ledger.whole(requestId);
+    if (first === undefined) return undefined;
     if (version === 'v3' && now - first.at >= CORRELATOR_LIFETIME_MS) return undefined;
-    if (isBadRequest(version, first.fates)) return { ...IMPOSSIBLE, outcome: 'repeated' };
-    const statuses = first.fates.map(statusOnAcceptance);
-    return { answer: this.#reply(body, { sender, requestId, statuses, version }), outcome: 'repeated' };
+    // Also if the first request was asynchronous, so that its reply came before the response of the hub.
+    if (isImpossible(version, first.fates)) return { ...IMPOSSIBLE, outcome: 'repeated' };
+    return { answer: this.#reply(first), outcome: 'repeated' };
   }
 
   /** The fault of the first magic recipient that takes effect. */
@@ -127,69 +128,45 @@ export class Sends {
 
   /** Records the request in the ledger and returns the 201 reply. */
   #accept({ body, sender, magic, key, now, version }: Send, answered: Answered): Answer {
-    const { deliveryTime, impossible, resourceHost } = this.#settings;
+    const { deliveryTime, impossible } = this.#settings;
     const fates = body.recipients.map((_, index) =>
       drawFate(magic[index], deliveryTime, impossible, this.#random),
     );
-    const { recipients, senderName, text, correlator, callbackData } = body;
-    const isBad = isBadRequest(version, fates);
-    const pollable = !magic.includes('pollNotFound');
+    const { addresses: _addresses, ...content } = body;
+    const isBad = !body.asynchronous && isImpossible(version, fates);
     const accepted = {
+      ...content,
       at: now,
       sender,
-      senderName,
-      text,
-      correlator,
       answered: isBad && answered === 'answered' ? ('badRequest' as const) : answered,
-      pollable,
-      recipients,
+      pollable: !magic.includes('pollNotFound'),
       fates,
       version,
-      callbackData,
     };
     const requestId = this.#ledger.accept({ ...accepted, key });
     this.#record({ kind: 'accepted', ...accepted, key: key.name });
-    this.#subscriptions.announce(key, text, {
-      resourceUrl: resourceUrl(resourceHost, sender, requestId, version),
-      version,
-      callbackData,
-      recipients,
-      fates,
-      correlator: this.correlatorOf(correlator, requestId),
-    });
-    if (isBad) return IMPOSSIBLE.answer;
-    const idIn = answered === 'withoutRequestId' ? 'none' : undefined;
-    return this.#reply(body, { sender, requestId, statuses: fates.map(statusOnAcceptance), version }, idIn);
+    const whole = { ...accepted, requestId, keyIndex: key.index, parts: partsOf(body.text) };
+    this.#subscriptions.announce(whole);
+    return isBad ? IMPOSSIBLE.answer : this.#reply(whole);
   }
 
-  #reply(
-    body: SendBody,
-    request: Pick<Created, 'sender' | 'requestId' | 'statuses' | 'version'>,
-    idIn = this.#settings.requestIdIn,
-  ) {
-    const correlator = this.correlatorOf(body.correlator, request.requestId);
-    return created({ ...body, ...request, correlator }, this.#settings.resourceHost, idIn);
-  }
-
-  /** The correlator in the reply and the notifications of a request. */
-  correlatorOf(own: string | undefined, requestId: string): string | undefined {
-    const generated = `generated-${requestId}`;
-    switch (this.#settings.correlatorInReply) {
-      case 'repeated':
-        return own ?? generated;
-      case 'generated':
-        return generated;
-      case 'none':
-        return undefined;
-      default:
-        return this.#settings.correlatorInReply satisfies never;
-    }
+  /** The 201 of an accepted request, which contains nothing of a later one with its correlator. */
+  #reply(request: WholeRequest): Answer {
+    const { correlatorInReply, resourceHost, requestIdIn } = this.#settings;
+    const { recipients, fates, requestId, answered } = request;
+    const reply = {
+      ...request,
+      addresses: recipients.map((number) => `tel:+${number}`),
+      statuses: fates.map((fate) => statusOnAcceptance(fate, request)),
+      correlator: correlatorOf(correlatorInReply, request.correlator, requestId),
+    };
+    return created(reply, resourceHost, answered === 'withoutRequestId' ? 'none' : requestIdIn);
   }
 }
 
 /** The reply of version 3 if the first response of the hub was that a message cannot be delivered. The other messages are sent. */
 const IMPOSSIBLE = badRequest('the first response of the SMS hub was: delivery impossible');
 
-function isBadRequest(version: Version, fates: readonly Fate[]): boolean {
+function isImpossible(version: Version, fates: readonly Fate[]): boolean {
   return version === 'v3' && fates.some(({ final }) => final === 'impossibleAtOnce');
 }

@@ -13,11 +13,11 @@ import { type Change, type Journal, openJournal } from './journal.js';
 import { KeyRing } from './key-ring.js';
 import { Ledger } from './ledger.js';
 import { Messaging } from './messaging.js';
+import { Notifications } from './notifications.js';
 import { mergeOptions, parseOptions, type Settings, type SimulatorOptions } from './options.js';
 import { Polls } from './polls.js';
 import { seededRandom } from './random.js';
 import { Records, type RecordsEntry } from './records.js';
-import { resourceUrl } from './replies.js';
 import { Sends } from './sends.js';
 import { Subscriptions } from './subscriptions.js';
 import { type Summary, type SummarySources, summarise } from './summary.js';
@@ -140,6 +140,7 @@ class Service implements Controls {
   readonly #sends: Sends;
   readonly #records: Records;
   readonly #clients: Clients;
+  readonly #subscriptions: Subscriptions;
   readonly #origin: () => string;
   #options: SimulatorOptions;
   #settings: Settings;
@@ -165,25 +166,29 @@ class Service implements Controls {
     this.#clock = clock;
     this.#random = random;
     const tokens = new TokenIssuer(settings.tokens, random, record);
-    const keys = new KeyRing((token, now) => tokens.accountOf(token, now));
+    this.#clients = new Clients(settings, tokens);
+    const keys = new KeyRing(
+      (token, now) => tokens.accountOf(token, now),
+      (account) => this.#clients.has(account),
+    );
     const ledger = new Ledger(journal);
     const arrivals = new ArrivalLog();
-    const subscriptions = new Subscriptions(settings, this.#timers, random, record);
+    const notifications = new Notifications(settings, this.#timers, random);
+    this.#subscriptions = new Subscriptions(settings, ledger, notifications, this.#timers, record);
     const accounts = new Accounts(settings, tokens, random, record);
-    this.#sends = new Sends(settings, ledger, subscriptions, random, record);
+    this.#sends = new Sends(settings, ledger, this.#subscriptions, random, record);
     const polls = new Polls(settings, ledger, random);
-    this.#clients = new Clients(settings, tokens);
     this.#messaging = new Messaging(settings, {
       keys,
-      clients: this.#clients,
       sends: this.#sends,
       polls,
-      subscriptions,
+      subscriptions: this.#subscriptions,
+      notifications,
       arrivals,
       record,
     });
     this.#records = new Records(settings, keys, random, record, clock());
-    this.sources = { ledger, arrivals, keys, accounts, clients: this.#clients, tokens, subscriptions };
+    this.sources = { ledger, arrivals, keys, accounts, clients: this.#clients, tokens, notifications };
     for (const change of journal.changes) this.#restore(change);
   }
 
@@ -219,15 +224,19 @@ class Service implements Controls {
   };
 
   #restore(change: Change): void {
-    const { ledger, arrivals, keys, accounts, tokens, subscriptions } = this.sources;
+    const { ledger, arrivals, keys, accounts, tokens } = this.sources;
     switch (change.kind) {
       case 'accepted':
         ledger.accept({
           senderName: undefined,
           correlator: undefined,
           callbackData: undefined,
+          notifyUrl: undefined,
+          finalDelivery: undefined,
           ...change,
           version: change.version ?? 'v1',
+          asynchronous: change.asynchronous ?? false,
+          senderAddress: change.senderAddress ?? change.sender,
           key: keys.named(change.key),
         });
         break;
@@ -242,13 +251,14 @@ class Service implements Controls {
         // An earlier version kept them. Each run begins anew, so that the same list shows the same outcomes again.
         break;
       case 'subscribed':
-        subscriptions.restore(keys.named(change.key), {
+        this.#subscriptions.restore(keys.named(change.key), {
           url: change.url,
           securityToken: change.securityToken,
+          finalDelivery: change.finalDelivery,
         });
         break;
       case 'unsubscribed':
-        subscriptions.restore(keys.named(change.key), undefined);
+        this.#subscriptions.restore(keys.named(change.key), undefined);
         break;
       case 'tokens':
       case 'redeemed':
@@ -278,20 +288,8 @@ class Service implements Controls {
   /** Sends the notifications that the earlier simulator had not sent when it ended. */
   resume(): void {
     const { changes } = this.#journal;
-    const { ledger, keys, subscriptions } = this.sources;
     const endedAt = changes.reduce((last, change) => ('at' in change ? Math.max(last, change.at) : last), 0);
-    for (const { requestId, at, key, sender, correlator } of changes.length === 0 ? [] : ledger.entries()) {
-      const kept = ledger.find(requestId);
-      if (kept === undefined) continue;
-      const url = resourceUrl(this.#settings.resourceHost, sender, requestId, kept.version);
-      const request = {
-        ...kept,
-        at,
-        resourceUrl: url,
-        correlator: this.#sends.correlatorOf(correlator ?? undefined, requestId),
-      };
-      subscriptions.resume(keys.named(key), request, endedAt, this.#clock());
-    }
+    if (changes.length > 0) this.#subscriptions.resume(endedAt, this.#clock());
   }
 
   readonly listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -349,7 +347,8 @@ class Service implements Controls {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     this.#timers.cancelAll();
-    this.sources.subscriptions.close();
+    this.#subscriptions.close();
+    this.sources.notifications.close();
     server.closeAllConnections();
     await closed;
   }

@@ -3,7 +3,7 @@ import type { ArrivalLog, WindowMaximum } from './arrivals.js';
 import type { Clients } from './clients.js';
 import type { KeyRing } from './key-ring.js';
 import type { Ledger } from './ledger.js';
-import type { Subscriptions } from './subscriptions.js';
+import type { Notifications } from './notifications.js';
 import type { TokenIssuer } from './tokens.js';
 
 /** The counts since the start or the last `clear()`. */
@@ -45,7 +45,7 @@ export interface SummarySources {
   readonly accounts: Accounts;
   readonly clients: Clients;
   readonly tokens: TokenIssuer;
-  readonly subscriptions: Subscriptions;
+  readonly notifications: Notifications;
 }
 
 /** Computes the summary. The window maxima read the whole arrival log, so do not call it in a loop. */
@@ -56,7 +56,7 @@ export function summarise({
   accounts,
   clients,
   tokens,
-  subscriptions,
+  notifications,
 }: SummarySources): Summary {
   return {
     requests: ledger.requests,
@@ -69,10 +69,10 @@ export function summarise({
     ...accounts.counts,
     ...clients.counts,
     reusedRefreshTokens: tokens.reused,
-    notifications: subscriptions.sent,
-    notificationsTwice: subscriptions.duplicated,
-    notificationsLost: subscriptions.lost,
-    notificationsForged: subscriptions.forged,
+    notifications: notifications.sent,
+    notificationsTwice: notifications.duplicated,
+    notificationsLost: notifications.lost,
+    notificationsForged: notifications.forged,
     maxPerWindow: Array.from(keys.states(), ({ index, name, settings: { quota, windowMs } }) => ({
       key: name,
       quota,

@@ -33,7 +33,39 @@ const STATUS_CODES: Readonly<Record<string, number>> = {
   InvalidDestAddress: 11,
 };
 
-/** The fields that a delivery information has only in version 3. */
-export function infoFields(version: Version, status: string, callbackData: string | undefined): object {
-  return version === 'v1' ? {} : { deliveryStatusCode: STATUS_CODES[status], callbackData };
+/** What the fields of a delivery information depend on. */
+export interface InfoSource {
+  readonly version: Version;
+  readonly callbackData: string | undefined;
+  /** The parts in which the text is sent. */
+  readonly parts: number;
+}
+
+/** The fields that a delivery information has only in version 3. `arrived`: the parts that are on the device, if some are not. */
+export function infoFields(
+  { version, callbackData, parts }: InfoSource,
+  status: string,
+  arrived?: number,
+): object {
+  if (version === 'v1') return {};
+  return {
+    deliveryStatusCode: STATUS_CODES[status],
+    callbackData,
+    ...(parts > 1 && partFields(status, parts, arrived)),
+  };
+}
+
+/** All parts of a message arrive at the same time, so a status is that of each part. */
+function partFields(status: string, parts: number, arrived?: number): object {
+  const delivered = status === 'DeliveredToTerminal' ? parts : (arrived ?? 0);
+  return {
+    smsPartsDeliveredToTerminal: delivered,
+    ...(/^(DeliveryImpossible|Invalid\w+)$/.test(status) && { smsPartsUndeliverable: parts }),
+    ...(status === 'DeliveryUncertain' && { smsPartsUncertain: parts }),
+  };
+}
+
+/** The fields that a delivery information list has only in version 3. */
+export function listFields({ version, parts }: Pick<InfoSource, 'version' | 'parts'>): object {
+  return version === 'v1' ? {} : { smsParts: parts };
 }

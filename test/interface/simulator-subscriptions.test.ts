@@ -140,6 +140,41 @@ it('notifies the callback of each state once, even if the callback fails', async
   expect(simulator.summary().notifications).toBe(2);
 });
 
+it('notifies the subscription that exists when a status changes, not the one at the time of the request', async () => {
+  const patience = { timeout: 10_000 };
+  const told = () =>
+    received.map(({ url, body }) => `${url} ${body.deliveryInfoList.deliveryInfo[0]?.deliveryStatus}`);
+  simulator.configure({ deliveryTime: 1_000 });
+  await reply(origin, send('Before'));
+  await reply(origin, create(callback));
+  await vi.waitFor(() => expect(told()).toEqual(['/in DeliveredToTerminal']), patience);
+  await reply(origin, send('During'));
+  await reply(origin, ask('DELETE'));
+  await reply(origin, create(callback.replace('/in', '/new')));
+  await vi.waitFor(() => expect(told()).toHaveLength(3), patience);
+  expect(told().slice(1)).toEqual(['/in DeliveredToNetwork', '/new DeliveredToTerminal']);
+  // Without a subscription at that time there is no notification, also not later.
+  simulator.configure({ deliveryTime: 0 });
+  await reply(origin, ask('DELETE'));
+  await reply(origin, send('Between'));
+  await reply(origin, create(callback.replace('/in', '/last')));
+  await reply(origin, send('Last'));
+  await vi.waitFor(() => expect(told()).toContain('/last DeliveredToTerminal'), patience);
+  await vi.waitFor(() => expect(told()).toHaveLength(5));
+  expect(told().slice(3).sort()).toEqual(['/last DeliveredToNetwork', '/last DeliveredToTerminal']);
+}, 30_000);
+
+it('notifies a recipient that is impossible at once of nothing but that', async () => {
+  await reply(origin, create(callback));
+  await reply(origin, send('Hi').replace('+4791000001', '+4795550105'));
+  await reply(origin, send('Bye'));
+  await vi.waitFor(() => expect(infosReceived()).toContainEqual(TO));
+  expect(infosReceived().filter(({ address }) => address === 'tel:+4795550105')).toEqual([
+    { address: 'tel:+4795550105', deliveryStatus: 'DeliveryImpossible' },
+  ]);
+  expect(simulator.summary().notifications).toBe(3);
+});
+
 it('notifies the callback once of a message in several segments, with DeliveredToTerminal', async () => {
   await reply(origin, create(callback));
   await reply(origin, send('x'.repeat(161)));

@@ -102,6 +102,8 @@ describe('the delivery status of a magic recipient', () => {
     ['neverFinal', 'DeliveredToNetwork', 'DeliveredToNetwork', 'DeliveredToNetwork'],
     ['impossibleAtOnce', 'DeliveryImpossible', 'DeliveryImpossible', 'DeliveryImpossible'],
     ['unlistedStatus', 'DeliveredToNetwork', 'MessageWaiting', 'MessageWaiting'],
+    ['invalidSource', 'DeliveredToNetwork', 'DeliveredToNetwork', 'DeliveryImpossible'],
+    ['invalidDestination', 'DeliveredToNetwork', 'DeliveredToNetwork', 'DeliveryImpossible'],
   ];
 
   it.each(endings)(

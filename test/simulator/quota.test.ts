@@ -66,6 +66,9 @@ it('A deduplicating simulator answers a repeated correlator with the first reply
   const again = await send(['+4791234567'], { correlator: 'c-1' });
   expect(statusOf(again)).toBe(201);
   expect(Array.from(simulator.ledger.entries(), ({ requestId }) => requestId)).toEqual([idOf(again)]);
+  const other = await send(['+4790000001', '+4790000002'], { correlator: 'c-1', text: 'Another text' });
+  const bodyOf = (result: typeof again) => (typeof result === 'string' ? result : result.body);
+  expect(bodyOf(other)).toBe(bodyOf(again));
   simulator.configure({ deduplicates: false, faults: { acceptAndHang: 0 } });
   await send(['+4791234567'], { correlator: 'c-1' });
   expect(simulator.summary()).toMatchObject({ requests: 2, duplicates: 1 });

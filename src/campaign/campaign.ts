@@ -1,5 +1,3 @@
-import type { Random } from '../clock.js';
-
 /*
  *   importing ──commit──► scheduled ──launch──► running ──nothing open──► completed
  *       │                     │ ▲                 │ ▲
@@ -50,7 +48,7 @@ export function campaignIdTime(time: number): string {
 }
 
 /** Makes an id. It begins with the time, ms since the epoch, so that ids sort in the order of their creation. */
-export function newCampaignId(now: number, random: Random): string {
+export function newCampaignId(now: number, random: () => number): string {
   const suffix = Math.floor(random() * 36 ** 5);
   return `${campaignIdTime(now)}${suffix.toString(36).padStart(5, '0')}`;
 }

@@ -19,7 +19,6 @@ import { type Heartbeats, ROLES, type Role } from '../recovery/heartbeats.js';
 import { sweptAgoMs } from '../recovery/sweep.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
-import { type ScheduleTotals, scheduleTotals } from '../schedules/store.js';
 import { laneStatus } from './status.js';
 
 /**
@@ -51,6 +50,17 @@ interface OutboxSnapshot {
   /** Messages that have lapsed, in all outboxes that exist. */
   readonly lapsed: number;
   /** How long the earliest message that is due has waited, in ms; 0 if none is due. Those of paused outboxes do not count. */
+  readonly lateMs: number;
+}
+
+/** How many schedules there are, and how late the earliest due one is. */
+export interface ScheduleTotals {
+  readonly active: number;
+  /** Paused by an operator. */
+  readonly paused: number;
+  /** Paused because of their failures. */
+  readonly failing: number;
+  /** How long the earliest due schedule has waited for a worker, ms. */
   readonly lateMs: number;
 }
 
@@ -94,6 +104,7 @@ interface FleetReaderOptions {
   readonly monotonic: Clock;
   /** Counts the messages of the outboxes of each lane. Lanes without outboxes are left out. */
   outboxTotals(lanes: readonly Lane[]): Promise<ReadonlyMap<LaneId, OutboxSnapshot>>;
+  scheduleTotals(): Promise<ScheduleTotals>;
 }
 
 const NO_OUTBOXES: OutboxSnapshot = { waiting: 0, lapsed: 0, lateMs: 0 };
@@ -147,7 +158,7 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
       wakers.depth(),
       heartbeats.alive(),
       sweptAgoMs(redis, keys, all),
-      scheduleTotals(redis, keys),
+      options.scheduleTotals(),
       totals,
     ]);
     const withRole = (role: Role): number => alive.filter(({ roles }) => roles.includes(role)).length;

@@ -28,7 +28,7 @@ import { eventLog } from '../reporting/event-log.js';
 import { createFleetReader } from '../reporting/fleet-snapshot.js';
 import { createResultsFeed } from '../reporting/results-feed.js';
 import type { ProvidedList } from '../schedules/schedules.js';
-import { scheduleStore } from '../schedules/store.js';
+import { scheduleStore, scheduleTotals } from '../schedules/store.js';
 
 /** What {@link openParts} needs. */
 interface PartsOptions {
@@ -180,6 +180,7 @@ export function openParts({ config, redisUrl, events, random }: PartsOptions): P
       monotonic: monotonicClock,
       outboxTotals: async (lanes) =>
         (await import('../outbox/read-outbox.js')).outboxTotals({ redis, keys }, lanes),
+      scheduleTotals: () => scheduleTotals(redis, keys),
     }),
   );
   const scheduled = scheduleStore(redis, keys);

@@ -6,6 +6,7 @@ import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { untilAnswered } from '../redis/until-answered.js';
+import type { ScheduleTotals } from '../reporting/fleet-snapshot.js';
 import {
   type Definition,
   FAILURES_BEFORE_PAUSE,
@@ -229,17 +230,6 @@ function storedOf(id: string, values: readonly (string | null)[]): StoredSchedul
     lastCampaign: lastCampaign ?? '',
     counts: { created, skipped, missed, failed },
   };
-}
-
-/** How many schedules there are, and how late the earliest due one is. */
-export interface ScheduleTotals {
-  readonly active: number;
-  /** Paused by an operator. */
-  readonly paused: number;
-  /** Paused because of their failures. */
-  readonly failing: number;
-  /** How long the earliest due schedule has waited for a worker, ms. */
-  readonly lateMs: number;
 }
 
 /** Counts the schedules, for metrics. */

@@ -10,7 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   version: [],
   'exit-codes': [],
   'host-header': [],
-  campaign: ['clock'],
+  campaign: [],
   redis: ['clock'],
   // What each version of the service documents, as data.
   profiles: ['campaign'],
@@ -38,8 +38,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   'follow-up': ['campaign', 'events', 'redis', 'gateway', 'recipients', 'lane', 'sending', 'notifications'],
   recovery: ['clock', 'campaign', 'events', 'redis', 'recipients', 'lane', 'sending', 'follow-up'],
-  // Recurring campaigns: they create campaigns, as a client does.
-  schedules: ['clock', 'duration', 'campaign', 'events', 'redis', 'recipients', 'lane', 'import'],
   reporting: [
     'clock',
     'campaign',
@@ -51,9 +49,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'sending',
     'notifications',
     'recovery',
-    'schedules',
   ],
   outbox: ['clock', 'duration', 'campaign', 'config', 'redis', 'recipients', 'lane', 'import', 'reporting'],
+  // Recurring campaigns: they create campaigns, as a client does.
+  schedules: [
+    'clock',
+    'duration',
+    'campaign',
+    'events',
+    'redis',
+    'recipients',
+    'lane',
+    'import',
+    'reporting',
+  ],
   // Call records, a part of the service of their own.
   records: ['clock', 'duration', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
   // Tests a service against the interface page.

@@ -7,6 +7,7 @@ import { EXIT } from '../exit-codes.js';
 import type { Resolution } from '../volley.js';
 import { LAST, withCampaign } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
+import { destinationOf, via } from './destination.js';
 import { badInput, CliError } from './errors.js';
 import { howToStartWorkers } from './how-to-start.js';
 import { readNumbers } from './input.js';
@@ -66,13 +67,17 @@ export function pause(context: Context, typed: string): Promise<Answer> {
 
 /** `volley resume` */
 export function resume(context: Context, typed: string): Promise<Answer> {
-  return withCampaign(context, typed, async (volley, id) => {
-    const { state: before } = await volley.status(id);
+  return withCampaign(context, typed, async (volley, id, setting) => {
+    const { state: before, lane } = await volley.status(id);
+    const destination = destinationOf(setting, lane);
     await volley.resume(id);
     const { state } = await volley.status(id);
     await noteIfNoWorkers(context, volley);
     const done = before === 'paused' ? 'is resumed' : 'was not paused';
-    return { json: { id, state }, lines: [`Campaign ${id} ${done}. It is ${state}.`] };
+    return {
+      json: { id, destination, state },
+      lines: [`Campaign ${id}${via(destination)} ${done}. It is ${state}.`],
+    };
   });
 }
 
@@ -201,14 +206,15 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
     return walk(context, typed);
   }
   if (as === undefined) return refuseToGuess(context, typed, options);
-  return withCampaign(context, typed, async (volley, id) => {
+  return withCampaign(context, typed, async (volley, id, setting) => {
     const outcome = await volley.resolve(id, { as, request: requestOf(id, options.request) });
+    const destination = destinationOf(setting, (await volley.status(id)).lane);
     const { requests, recipients, tooEarly } = outcome;
     if (as === 'resend') await noteIfNoWorkers(context, volley);
     const done =
       requests === 0
         ? `No request of campaign ${id} was settled.`
-        : `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipients, 'recipient')} ${RESOLVED[as]}.`;
+        : `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipients, 'recipient')} ${RESOLVED[as]}${as === 'resend' ? via(destination) : ''}.`;
     const later =
       tooEarly === null
         ? []
@@ -216,7 +222,7 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
             `A worker may still be about to send ${counted(tooEarly.requests, 'request')}. Try again at ${until(tooEarly.until, context.clock())}.`,
           ];
     return {
-      json: { id, as, ...outcome },
+      json: { id, destination, as, ...outcome },
       lines: [done, ...later],
       exit: tooEarly === null ? EXIT.done : EXIT.waits,
     };
@@ -239,14 +245,16 @@ function refuseToGuess(context: Context, typed: string, { request }: ResolveOpti
 
 /** Settles the requests one by one, as the operator chooses. */
 function walk(context: Context, typed: string): Promise<Answer> {
-  return withCampaign(context, typed, async (volley, id) => {
+  return withCampaign(context, typed, async (volley, id, setting) => {
     const { walkUnknown } = await import('./resolve-unknown.js');
-    const { settled, skipped } = await walkUnknown(context, volley, id);
+    const destination = destinationOf(setting, (await volley.status(id)).lane);
+    const { settled, skipped } = await walkUnknown(context, volley, id, destination);
     if (settled.some(({ as }) => as === 'resend')) await noteIfNoWorkers(context, volley);
     const done = (['resend', 'accepted', 'abandon'] as const).flatMap((as) => {
       const own = settled.filter((each) => each.as === as);
       const requests = own.reduce((sum, { outcome }) => sum + outcome.requests, 0);
-      return requests === 0 ? [] : [`${counted(requests, 'request')} ${RESOLVED[as]}`];
+      const how = `${RESOLVED[as]}${as === 'resend' ? via(destination) : ''}`;
+      return requests === 0 ? [] : [`${counted(requests, 'request')} ${how}`];
     });
     const early = settled.flatMap(({ outcome }) => outcome.tooEarly ?? []);
     const [first] = early;
@@ -262,7 +270,7 @@ function walk(context: Context, typed: string): Promise<Answer> {
         ? 'no request has an unknown outcome'
         : done.join(', ') || 'nothing settled';
     return {
-      json: { id, settled: settled.length, skipped },
+      json: { id, destination, settled: settled.length, skipped },
       lines: [`Campaign ${id}: ${summary}${rest}.`, ...later],
       exit: skipped > 0 || first !== undefined ? EXIT.waits : EXIT.done,
     };

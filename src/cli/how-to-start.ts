@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, type Environment, isSecretSet, loadConfig, loadDotEnv } from '../config/index.js';
-import { findEmbedded } from '../redis/embedded.js';
 import { packageFile } from './command-name.js';
 import type { CliIo } from './context.js';
-import { readSimulatorFile } from './simulator-file.js';
+import { isSimulatorUp } from './find-up.js';
 
 /*
  * What to do where no worker or no Redis runs: always a command that works with the settings of this folder.
@@ -23,8 +22,7 @@ export function isUnconfigured(env: Environment): boolean {
 export async function howToStartWorkers({ env, cwd }: Place, roles: readonly string[] = []): Promise<string> {
   const settings = loadDotEnv(cwd, env);
   const work = `To start one: volley work${roles.length === 0 ? '' : ` --roles ${roles.join(',')}`}`;
-  const embedded = isSecretSet(settings, 'REDIS_URL') ? undefined : await findEmbedded(cwd);
-  if (embedded !== undefined && (await readSimulatorFile(embedded)) !== undefined) return work;
+  if (!isSecretSet(settings, 'REDIS_URL') && (await isSimulatorUp(cwd))) return work;
   return whatIsMissing({ env: settings, cwd }) ?? work;
 }
 

@@ -13,12 +13,14 @@ import { formatDuration } from '../duration.js';
 import { createEvents } from '../events/events.js';
 import { EXIT } from '../exit-codes.js';
 import { connect } from '../redis/connection.js';
-import { findEmbedded, whyNoEmbedded } from '../redis/embedded.js';
+import { whyNoEmbedded } from '../redis/embedded.js';
 import type { Volley } from '../volley.js';
 import type { CliIo } from './context.js';
 import { CliError } from './errors.js';
+import { findUp, isSimulatorUp } from './find-up.js';
 import { howToStartAll } from './how-to-start.js';
-import { type RunningSimulator, readSimulatorFile, simulatedConfig } from './simulator-file.js';
+import { simulatedConfig } from './simulated-config.js';
+import type { RunningSimulator } from './up-file.js';
 
 /** A server that runs answers at once; without a limit, a command would wait forever for one that does not. */
 const REDIS_ANSWERS_WITHIN_MS = 5_000;
@@ -29,7 +31,14 @@ export interface Setting<Configuration extends Config | LocalConfig> {
   readonly config: Configuration & { redisUrl: string };
   /** Set while `volley up --simulator` stands in for the service: no message is sent. */
   readonly simulator: RunningSimulator | undefined;
+  /** `MESSAGING_BASE_URL`, if it is set for this command. */
+  readonly serviceUrl: string | undefined;
 }
+
+/** The same without a Redis, for a command that can do without. */
+export type SettingWithoutRedis = Pick<Setting<LocalConfig>, 'simulator' | 'serviceUrl'> & {
+  readonly config: LocalConfig;
+};
 
 /** Finds Redis and loads the settings for a command that sends requests to the service. */
 export function findService(io: CliIo): Promise<Setting<Config>> {
@@ -42,22 +51,23 @@ export function findLocal(io: CliIo): Promise<Setting<LocalConfig>> {
 }
 
 async function find<Configuration extends Config | LocalConfig>(
-  { env: real, cwd }: CliIo,
+  { env: real, cwd, clock }: CliIo,
   load: (env: Environment) => Configuration,
 ): Promise<Setting<Configuration | Config>> {
   const env = loadDotEnv(cwd, real);
-  const embedded = await findEmbedded(cwd);
-  const simulator = embedded === undefined ? undefined : await readSimulatorFile(embedded);
+  const serviceUrl = serviceUrlOf(env);
   const isUrlSet = isSecretSet(env, 'REDIS_URL');
-  if (embedded !== undefined && simulator !== undefined) {
-    if (isUrlSet) throw simulatorOrRedis('Stop `volley up --simulator`, or unset REDIS_URL.');
-    return {
-      config: { ...simulatedConfig(env, simulator, embedded.url), redisUrl: embedded.url },
-      simulator,
-    };
+  if (isUrlSet && (await isSimulatorUp(cwd)))
+    throw simulatorOrRedis('Stop `volley up --simulator`, or unset REDIS_URL.');
+  const found = isUrlSet ? undefined : await findUp({ cwd, clock });
+  if (found?.up.mode === 'simulator') {
+    const { redis, up } = found;
+    const { simulator } = up;
+    const config = { ...simulatedConfig(env, simulator, redis.url), redisUrl: redis.url };
+    return { config, simulator, serviceUrl };
   }
   const config = load(env);
-  const redisUrl = config.redisUrl ?? embedded?.url;
+  const redisUrl = config.redisUrl ?? found?.redis.url;
   if (redisUrl === undefined) {
     const reason = await whyNoEmbedded(cwd);
     // Starting another server would not help then.
@@ -68,7 +78,12 @@ async function find<Configuration extends Config | LocalConfig>(
       `No Redis is running for this folder or a folder above it, and REDIS_URL is not set. ${howToStartAll({ env: real, cwd })}`,
     );
   }
-  return { config: { ...config, redisUrl }, simulator: undefined };
+  return { config: { ...config, redisUrl }, simulator: undefined, serviceUrl };
+}
+
+/** Loading the settings checks that it is an address. */
+function serviceUrlOf(env: Environment): string | undefined {
+  return env['MESSAGING_BASE_URL']?.trim() || undefined;
 }
 
 /** Refuses to guess whether the simulator or REDIS_URL is meant: one of them sends real messages. */
@@ -122,19 +137,21 @@ export async function withLocalVolley<Result>(
 /** {@link withLocalVolley}, or, if there is no Redis or it does not answer, `without` with the reason. */
 export async function withLocalVolleyOr<Result>(
   io: CliIo,
-  use: (volley: Volley) => Promise<Result>,
-  without: (config: LocalConfig, reason: string) => Promise<Result>,
+  use: (volley: Volley, setting: Setting<LocalConfig>) => Promise<Result>,
+  without: (setting: SettingWithoutRedis, reason: string) => Promise<Result>,
 ): Promise<Result> {
   let setting: Setting<LocalConfig>;
   try {
     setting = await findLocal(io);
   } catch (error) {
     if (!(error instanceof CliError) || !['noRedis', 'redisDown'].includes(error.code)) throw error;
-    return without(loadLocalConfig(loadDotEnv(io.cwd, io.env)), error.message);
+    const env = loadDotEnv(io.cwd, io.env);
+    const config = loadLocalConfig(env);
+    return without({ config, simulator: undefined, serviceUrl: serviceUrlOf(env) }, error.message);
   }
   const reason = await whyNoAnswer(setting.config.redisUrl);
-  if (reason !== null) return without(setting.config, `Redis does not answer: ${reason}.`);
-  return withVolley(io, setting, use);
+  if (reason !== null) return without(setting, `Redis does not answer: ${reason}.`);
+  return withVolley(io, setting, (volley) => use(volley, setting));
 }
 
 /** Rejects if no Redis server answers at this URL. */

@@ -7,13 +7,15 @@ import { rowProblem } from '../campaign/row-problem.js';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import { jsonText, printable } from '../campaign/visible-text.js';
 import { formatInZone } from '../campaign/zone.js';
+import type { LocalConfig } from '../config/index.js';
 import { formatDuration } from '../duration.js';
 import { EXIT } from '../exit-codes.js';
 import type { Outbox } from '../volley.js';
 import type { Answer, Context } from './context.js';
+import { destinationOf, via } from './destination.js';
 import { openListFile, readNumbers } from './input.js';
 import { windowText } from './lane.js';
-import { withLocalVolley } from './open.js';
+import { type Setting, withLocalVolley } from './open.js';
 import { stateLabel } from './progress.js';
 import { columnsOf } from './terminal.js';
 import { counted, grouped, oneLine, table } from './text.js';
@@ -52,10 +54,10 @@ function withOutbox<Result>(
   context: Context,
   name: string,
   { lane }: OutboxOptions,
-  use: (outbox: Outbox) => Promise<Result>,
+  use: (outbox: Outbox, setting: Setting<LocalConfig>) => Promise<Result>,
 ): Promise<Result> {
-  return withLocalVolley(context, (volley) =>
-    use(volley.outbox(name, { lanes: lane === undefined ? undefined : [lane] })),
+  return withLocalVolley(context, (volley, setting) =>
+    use(volley.outbox(name, { lanes: lane === undefined ? undefined : [lane] }), setting),
   );
 }
 
@@ -64,13 +66,14 @@ const laneFlag = ({ lane }: OutboxOptions): string => (lane === undefined ? '' :
 
 /** `volley outbox create` */
 export function create(context: Context, name: string, { late, ...options }: CreateOptions): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+  return withLocalVolley(context, async (volley, setting) => {
     const { outcome, outbox } = await volley.outboxes.create({ name, lateMs: late, ...options });
+    const destination = destinationOf(setting, outbox.lane);
     const first =
       outcome === 'created'
-        ? `Outbox ${name} is ready. To send a message, see: volley outbox put --help`
-        : `Outbox ${name} exists with the same settings; nothing was changed.${outbox.state === 'closed' ? ' It is closed and takes no more messages.' : ''}`;
-    return { json: { outcome, ...outbox }, lines: [first] };
+        ? `Outbox ${name} is ready and sends${via(destination)}. To send a message, see: volley outbox put --help`
+        : `Outbox ${name} exists with the same settings and sends${via(destination)}; nothing was changed.${outbox.state === 'closed' ? ' It is closed and takes no more messages.' : ''}`;
+    return { json: { outcome, ...outbox, destination }, lines: [first] };
   });
 }
 
@@ -154,17 +157,29 @@ export async function put(
   { set, sendAt, version, reference, lane }: PutOptions,
 ): Promise<Answer> {
   const [to = ''] = await readNumbers(context, [typed]);
-  return withOutbox(context, name, { lane }, async (outbox) => {
+  return withOutbox(context, name, { lane }, async (outbox, setting) => {
     const result = await outbox.put({ ...set, id, to, sendAt, version, reference });
-    const { zone } = await outbox.status();
+    const { zone, lane: itsLane } = await outbox.status();
+    const destination = destinationOf(setting, itsLane);
     const isKept = ['created', 'updated', 'unchanged'].includes(result.outcome);
-    return { json: result, lines: [putLine(result, zone)], ...(isKept ? {} : { exit: EXIT.failed }) };
+    return {
+      json: { ...result, destination },
+      lines: [putLine(result, zone, destination)],
+      ...(isKept ? {} : { exit: EXIT.failed }),
+    };
   });
 }
 
-function putLine({ id, outcome, sendAt }: PutResult, zone: string | null): string {
+function putLine(
+  { id, outcome, sendAt }: PutResult,
+  zone: string | null,
+  destination: string | null,
+): string {
   const shown = oneLine(id);
-  const at = sendAt === null ? '' : ` It is due at ${formatInZone(zone ?? 'UTC', Date.parse(sendAt))}.`;
+  const at =
+    sendAt === null
+      ? ''
+      : ` It is due at ${formatInZone(zone ?? 'UTC', Date.parse(sendAt))}${via(destination)}.`;
   switch (outcome) {
     case 'created':
       return `Message ${shown} is stored.${at}`;
@@ -190,7 +205,7 @@ export async function importList(
 ): Promise<Answer> {
   const { csv } = await openListFile(context, file);
   const list = (await isNdjson(csv)) ? { ndjson: csv } : { csv };
-  return withOutbox(context, name, { lane }, async (outbox) => {
+  return withOutbox(context, name, { lane }, async (outbox, setting) => {
     const counts: Partial<Record<BulkResult['outcome'], number>> = {};
     const invalid: BulkResult[] = [];
     let lines = 0;
@@ -200,7 +215,9 @@ export async function importList(
       if (result.outcome === 'invalid' && invalid.length < INVALID_LISTED) invalid.push(result);
     }
     const summary = Object.entries(counts).map(([outcome, count]) => `${grouped(count)} ${outcome}`);
-    const json = { messages: lines, ...counts, problems: invalid };
+    const { lane: itsLane } = await outbox.status();
+    const destination = destinationOf(setting, itsLane);
+    const json = { destination, messages: lines, ...counts, problems: invalid };
     const listed = invalid
       .slice(0, INVALID_SHOWN)
       .map(
@@ -211,7 +228,7 @@ export async function importList(
     return {
       json,
       lines: [
-        `${counted(lines, 'message')}${summary.length === 0 ? '' : `: ${summary.join(', ')}`}`,
+        `${counted(lines, 'message')}${via(destination)}${summary.length === 0 ? '' : `: ${summary.join(', ')}`}`,
         ...listed,
         ...(more > 0 ? [`  and ${counted(more, 'more')}`.replace(/mores$/, 'more')] : []),
       ],

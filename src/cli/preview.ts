@@ -6,10 +6,11 @@ import type { CampaignInput, CsvStream } from '../import/campaign-input.js';
 import { listenForStop } from '../lifecycle.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
+import { destinationOf, SIMULATOR } from './destination.js';
 import { badInput, interrupted } from './errors.js';
 import { openListFile } from './input.js';
 import { windowText } from './lane.js';
-import { withLocalVolleyOr } from './open.js';
+import { type SettingWithoutRedis, withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
 import { columnsOf, type Ink, type Paint } from './terminal.js';
 import { between, counted, grouped, moment, money, oneLine, padded, until, wrapped } from './text.js';
@@ -23,11 +24,14 @@ const LABEL_WIDTH = 12;
 /** `volley preview` */
 export function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
   mustBeInFuture(options.at, context.clock());
-  const show = async (see: (input: CampaignInput) => Promise<Preview>): Promise<Answer> => {
+  const show = async (
+    setting: SettingWithoutRedis,
+    see: (input: CampaignInput) => Promise<Preview>,
+  ): Promise<Answer> => {
     const input = await campaignInput(context, file, options);
     const interrupt = listenForStop();
     try {
-      return previewed(context, await see({ ...input, signal: interrupt.signal }), options);
+      return previewed(context, setting, await see({ ...input, signal: interrupt.signal }), options);
     } catch (error) {
       throw interrupt.signal.aborted ? interrupted('nothing was stored or sent') : error;
     } finally {
@@ -36,19 +40,25 @@ export function preview(context: Context, file: string, options: ListOptions): P
   };
   return withLocalVolleyOr(
     context,
-    (volley) => show((input) => volley.preview(input)),
-    async (config, reason) => {
+    (volley, setting) => show(setting, (input) => volley.preview(input)),
+    async (setting, reason) => {
       const { previewWithoutRedis } = await import('../import/import-campaign.js');
       context.note(
         `${context.paintErr('yellow', 'Suppressed numbers are not checked, and the time is not known.')} ${reason}`,
       );
-      return show((input) => previewWithoutRedis(config, input, context.clock));
+      return show(setting, (input) => previewWithoutRedis(setting.config, input, context.clock));
     },
   );
 }
 
-function previewed(context: Context, seen: Preview, options: ListOptions): Answer {
+function previewed(
+  context: Context,
+  setting: SettingWithoutRedis,
+  seen: Preview,
+  options: ListOptions,
+): Answer {
   const { paint } = context;
+  const destination = destinationOf(setting, seen.lane);
   const bad =
     seen.invalid === 0
       ? []
@@ -63,9 +73,9 @@ function previewed(context: Context, seen: Preview, options: ListOptions): Answe
         ];
   const refused = refusalText(seen);
   return {
-    json: seen,
+    json: { ...seen, destination },
     lines: [
-      ...renderPreview(seen, lookOf(context, context.stdout)),
+      ...renderPreview(seen, destination, lookOf(context, context.stdout)),
       ...again,
       ...bad,
       ...(refused === null ? [] : [`${paint('red', '`volley send` would refuse this list:')} ${refused}`]),
@@ -194,8 +204,11 @@ export function lookOf({ clock, paint, paintErr, stdout }: Context, stream: Node
   return { paint: stream === stdout ? paint : paintErr, now: clock(), width: columnsOf(stream) };
 }
 
-/** A preview in a few lines: what is sent, and to whom; what it takes; and what may not be as intended. */
-export function renderPreview(seen: Preview, look: Look): string[] {
+/**
+ * A preview in a few lines: what is sent, through which service, and to whom; what it takes; and what may not be as intended.
+ * `destination`: as in {@link destinationOf}.
+ */
+export function renderPreview(seen: Preview, destination: string | null, look: Look): string[] {
   const { requests } = seen;
   const { paint, now } = look;
   const line = (label: string, ...texts: readonly string[]): string[] =>
@@ -205,6 +218,7 @@ export function renderPreview(seen: Preview, look: Look): string[] {
     ...line('text', shortened(oneLine(seen.message), TEXT_SHOWN)),
     ...line('sender', senderText(seen)),
     ...line('lane', seen.lane),
+    ...line('service', serviceText(destination, look)),
     ...line('start', seen.startsAt === null ? 'now' : until(seen.startsAt, now)),
     ...(seen.window === null ? [] : line('window', windowText(seen.window, now))),
     ...(seen.laneWindow === null ? [] : line('window', `of the lane: ${windowText(seen.laneWindow, now)}`)),
@@ -252,6 +266,11 @@ function shortened(text: string, most: number): string {
 
 function senderText({ sender, senderName }: Preview): string {
   return senderName === null ? oneLine(sender) : `${oneLine(sender)} (application ${oneLine(senderName)})`;
+}
+
+function serviceText(destination: string | null, { paint }: Look): string {
+  if (destination === SIMULATOR) return paint('green', `${SIMULATOR}: no message is sent`);
+  return destination ?? 'the service of the workers (MESSAGING_BASE_URL is not set here)';
 }
 
 function validityText({ startsAt, validForMs }: Preview, now: number): string {

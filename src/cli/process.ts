@@ -6,8 +6,8 @@ import type { SimulatorOptions, Summary } from '../simulator/index.js';
 import type { Context } from './context.js';
 import { badInput } from './errors.js';
 import { findLocal, findService, mustAnswer } from './open.js';
-import type { RunningSimulator } from './simulator-file.js';
 import { counted } from './text.js';
+import type { RunningSimulator } from './up-file.js';
 
 /** How long requests in flight may take once the simulator starts to stop. */
 const SIMULATOR_DRAIN_MS = 2_000;

@@ -3,6 +3,7 @@ import { formatDuration } from '../duration.js';
 import type { Resolution, ResolveOutcome, Volley } from '../volley.js';
 import { ask } from './ask.js';
 import type { Context } from './context.js';
+import { via } from './destination.js';
 import { counted, moment, oneLine } from './text.js';
 
 type Unknown = CampaignStatus['unknownOutcomes'][number];
@@ -18,8 +19,13 @@ export interface Walk {
   readonly skipped: number;
 }
 
-/** Shows each request of a campaign with an unknown outcome, with what is known about it, and asks what to do. */
-export async function walkUnknown(context: Context, volley: Volley, id: string): Promise<Walk> {
+/** Shows each request of a campaign with an unknown outcome, with what is known about it, and asks what to do. `destination`: of its lane. */
+export async function walkUnknown(
+  context: Context,
+  volley: Volley,
+  id: string,
+  destination: string | null,
+): Promise<Walk> {
   const settled: { as: Resolution['as']; outcome: ResolveOutcome }[] = [];
   const seen = new Set<string>();
   const rows = await rowsByRequest(volley, id);
@@ -30,7 +36,7 @@ export async function walkUnknown(context: Context, volley: Volley, id: string):
     if (next === undefined) return { settled, skipped: seen.size - settled.length };
     seen.add(next.request);
     for (const line of evidence(next, rows.get(next.request) ?? [], context)) context.note(line);
-    const choice = await choose(context);
+    const choice = await choose(context, destination);
     if (choice === 'q') return { settled, skipped: unknownOutcomes.length };
     if (choice === 's') continue;
     const as = CHOICES[choice];
@@ -72,10 +78,13 @@ function evidence(
   ];
 }
 
-async function choose(context: Context): Promise<keyof typeof CHOICES | 's' | 'q'> {
+async function choose(
+  context: Context,
+  destination: string | null,
+): Promise<keyof typeof CHOICES | 's' | 'q'> {
   const { paintErr, note } = context;
   note(
-    `  ${paintErr('yellow', 'r')} send again (a second message is possible)  ${paintErr('yellow', 'a')} count as accepted`,
+    `  ${paintErr('yellow', 'r')} send again${via(destination)} (a second message is possible)  ${paintErr('yellow', 'a')} count as accepted`,
   );
   note(
     `  ${paintErr('yellow', 'g')} give up  ${paintErr('yellow', 's')} skip  ${paintErr('yellow', 'q')} quit`,

@@ -1,5 +1,6 @@
 import { basename, extname, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LocalConfig } from '../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import { listenForStop } from '../lifecycle.js';
 import type { Occurrence, Schedule, ScheduleDetails } from '../schedules/schedules.js';
@@ -7,9 +8,10 @@ import type { Volley } from '../volley.js';
 import { idAmong } from './campaign-id.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
+import { destinationOf, via } from './destination.js';
 import { badInput } from './errors.js';
 import { STDIN } from './input.js';
-import { withLocalVolley } from './open.js';
+import { type Setting, withLocalVolley } from './open.js';
 import { columnsOf } from './terminal.js';
 import { counted, cut, grouped, oneLine, padded, table } from './text.js';
 import { noteIfNoWorkers } from './watch.js';
@@ -43,7 +45,7 @@ export function add(context: Context, file: string | undefined, options: AddOpti
       'A schedule cannot read standard input: give the path of a file that the workers can read.',
     );
   const path = file === undefined ? undefined : resolve(context.cwd, file);
-  return withLocalVolley(context, async (volley) => {
+  return withLocalVolley(context, async (volley, setting) => {
     const { kind, schedule } = await volley.schedules.add({
       ...rest,
       id: id ?? idFrom(provided ?? basename(path ?? '', extname(path ?? ''))),
@@ -53,12 +55,13 @@ export function add(context: Context, file: string | undefined, options: AddOpti
     });
     const times = await volley.schedules.next(schedule.id, SHOWN_AFTER_ADD);
     await noteIfNoWorkers(context, volley);
+    const destination = destinationOf(setting, schedule.lane);
     const what =
       kind === 'existing'
-        ? `Schedule ${schedule.id} exists already; nothing has changed.`
-        : `Schedule ${context.paint('bold', schedule.id)} is added on lane ${schedule.lane}.`;
+        ? `Schedule ${schedule.id} exists already and sends${via(destination)}; nothing has changed.`
+        : `Schedule ${context.paint('bold', schedule.id)} is added on lane ${schedule.lane} and sends${via(destination)}.`;
     return {
-      json: { ...schedule, existing: kind === 'existing' },
+      json: { ...schedule, destination, existing: kind === 'existing' },
       lines: [
         what,
         ...(schedule.state === 'paused'
@@ -115,13 +118,13 @@ export function list(context: Context, { lane }: { lane?: string }): Promise<Ans
 function withSchedule<Result>(
   context: Context,
   typed: string,
-  use: (volley: Volley, id: string) => Promise<Result>,
+  use: (volley: Volley, id: string, setting: Setting<LocalConfig>) => Promise<Result>,
 ): Promise<Result> {
-  return withLocalVolley(context, async (volley) => {
+  return withLocalVolley(context, async (volley, setting) => {
     const schedules = await volley.schedules.list();
     const newestFirst = schedules.toReversed().toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
     const ids = newestFirst.map(({ id }) => id);
-    return use(volley, idAmong(ids, typed, 'schedule', '`volley schedule list` shows all'));
+    return use(volley, idAmong(ids, typed, 'schedule', '`volley schedule list` shows all'), setting);
   });
 }
 
@@ -151,30 +154,34 @@ export function next(context: Context, typed: string, { count }: { count: number
 
 /** `volley schedule run` */
 export function run(context: Context, typed: string): Promise<Answer> {
-  return withSchedule(context, typed, async (volley, id) => {
+  return withSchedule(context, typed, async (volley, id, setting) => {
     const { at } = await volley.schedules.run(id);
+    const { lane, recipients } = await volley.schedules.get(id);
+    const destination = destinationOf(setting, lane);
     await noteIfNoWorkers(context, volley);
     // Nothing happens before a worker starts.
     const hasWorkers = (await volley.workers()).length > 0;
     const found = hasWorkers ? await occurrenceAt(context, volley, id, at) : undefined;
     if (found === undefined) {
-      const { lane, recipients } = await volley.schedules.get(id);
       const list = recipients.kind === 'provided' ? ` and provides the list ${recipients.name}` : '';
       return {
-        json: { id, at, outcome: null, campaign: null, reason: null },
+        json: { id, destination, at, outcome: null, campaign: null, reason: null },
         lines: [
-          `No worker has run it yet. A worker that serves lane ${lane}${list} will.`,
+          `No worker has run it yet. A worker that serves lane ${lane}${list} will, and sends${via(destination)}.`,
           `To see the outcome: volley schedule show ${id}`,
         ],
       };
     }
     const { outcome, campaign, reason } = found;
     return {
-      json: { id, at, outcome, campaign, reason },
+      json: { id, destination, at, outcome, campaign, reason },
       lines:
         campaign === null
           ? [`It failed, and nothing was sent: ${oneLine(reason ?? '')}`]
-          : [`It created campaign ${campaign}.`, `To see its progress: volley status ${campaign} --watch`],
+          : [
+              `It created campaign ${campaign}${via(destination)}.`,
+              `To see its progress: volley status ${campaign} --watch`,
+            ],
       exit: campaign === null ? EXIT.failed : EXIT.done,
     };
   });

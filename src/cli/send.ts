@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { numberReader } from '../campaign/number.js';
 import { compileTemplate } from '../campaign/template.js';
 import type { Preview } from '../campaign/views.js';
+import type { LocalConfig } from '../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import type { CampaignInput, CsvStream, EnqueueOutcome } from '../import/campaign-input.js';
 import { checkRows } from '../import/check-rows.js';
@@ -11,10 +12,11 @@ import { listenForStop } from '../lifecycle.js';
 import type { Volley } from '../volley.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
+import { destinationOf, via } from './destination.js';
 import { badInput, CliError, interrupted } from './errors.js';
 import { readNumbers, STDIN } from './input.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
-import { withLocalVolley } from './open.js';
+import { type Setting, withLocalVolley } from './open.js';
 import { withOptions } from './option-names.js';
 import {
   campaignInput,
@@ -53,7 +55,8 @@ export async function send(context: Context, file: string, options: SendOptions)
       'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to send without a question. To check first, write `preview` in place of `send`.',
     );
   }
-  return withLocalVolley(context, async (volley, { config, simulator }) => {
+  return withLocalVolley(context, async (volley, setting) => {
+    const { config, simulator } = setting;
     if (simulator !== undefined) context.note('A simulator stands in for the service: no message is sent.');
     const input = await campaignInput(context, file, options);
     const bad = options.skipInvalid
@@ -75,7 +78,7 @@ export async function send(context: Context, file: string, options: SendOptions)
         async confirm(preview) {
           mustBeInFuture(options.at, context.clock());
           interrupt.signal.throwIfAborted();
-          isConfirmed = asks ? await ask(context, preview, interrupt.signal) : true;
+          isConfirmed = asks ? await ask(context, setting, preview, interrupt.signal) : true;
           if (!asks)
             for (const line of renderWarnings(preview, lookOf(context, context.stderr))) context.note(line);
           return isConfirmed;
@@ -94,6 +97,7 @@ export async function send(context: Context, file: string, options: SendOptions)
     const answer = await created(
       context,
       volley,
+      destinationOf(setting, outcome.preview.lane),
       options.wait === true && !interrupt.signal.aborted,
       outcome,
       bad,
@@ -105,13 +109,19 @@ export async function send(context: Context, file: string, options: SendOptions)
 }
 
 /** Shows what is sent, and asks whether to send it. */
-function ask(context: Context, preview: Preview, signal: AbortSignal): Promise<boolean> {
-  for (const line of renderPreview(preview, lookOf(context, context.stderr))) context.note(line);
+function ask(
+  context: Context,
+  setting: Setting<LocalConfig>,
+  preview: Preview,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const destination = destinationOf(setting, preview.lane);
+  for (const line of renderPreview(preview, destination, lookOf(context, context.stderr))) context.note(line);
   const { recipients } = preview;
   const question =
     recipients === 0
-      ? 'No recipient gets a message. Create the campaign all the same?'
-      : `Send to ${counted(recipients, 'recipient')}${forCost(preview)}?`;
+      ? `No recipient gets a message. Create the campaign${via(destination)} all the same?`
+      : `Send to ${counted(recipients, 'recipient')}${forCost(preview)}${via(destination)}?`;
   return context.confirm(question, NOTHING_SENT, signal);
 }
 
@@ -252,6 +262,7 @@ function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number }>): Cl
 async function created(
   context: Context,
   volley: Volley,
+  destination: string | null,
   wait: boolean,
   outcome: Extract<EnqueueOutcome, { recipients: number }>,
   bad: InvalidFile | undefined,
@@ -263,6 +274,7 @@ async function created(
   const counts = { recipients, duplicates, invalid, suppressed };
   const json = {
     id,
+    destination,
     ...counts,
     differentTexts,
     repeats,
@@ -274,8 +286,8 @@ async function created(
   const left = leftOut(outcome);
   const lines = [
     existing
-      ? `Campaign ${id} was already created with this idempotency key; nothing was added.`
-      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${forCost(outcome.preview)}${left === '' ? '' : `; left out: ${left}`}.`,
+      ? `Campaign ${id}${via(destination)} was already created with this idempotency key; nothing was added.`
+      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${forCost(outcome.preview)}${via(destination)}${left === '' ? '' : `; left out: ${left}`}.`,
     ...(file === undefined ? [] : [`The invalid rows are in ${file.path}.`]),
     ...(duplicates === 0
       ? []

@@ -14,17 +14,12 @@ import { findEmbedded, type StartedEmbedded, startEmbedded } from '../redis/embe
 import { exampleFile } from './command-name.js';
 import type { Context } from './context.js';
 import { CliError } from './errors.js';
+import { commandOf } from './find-up.js';
 import { howToTryOrConfigure, isUnconfigured } from './how-to-start.js';
 import { mustAnswer, simulatorOrRedis } from './open.js';
 import { laneNames, reportReady, summaryText, untilStopped } from './process.js';
-import {
-  readSimulatorFile,
-  removeSimulatorFile,
-  simulatedConfig,
-  simulatorLanes,
-  simulatorRecords,
-  writeSimulatorFile,
-} from './simulator-file.js';
+import { simulatedConfig, simulatorLanes, simulatorRecords } from './simulated-config.js';
+import { publishUp, type RunningSimulator, readUp, removeUp, removeUpsOfDead } from './up-file.js';
 
 interface UpOptions {
   simulator?: boolean;
@@ -111,36 +106,62 @@ async function withEmbeddedRedis(
   install: boolean,
   run: Run,
 ): Promise<void> {
+  const mode = config === undefined ? 'simulator' : 'service';
+  let published: { dir: string; pid: number } | undefined;
+  const unpublish = async (): Promise<void> => {
+    if (published !== undefined) await removeUp(published);
+  };
   const started = await startEmbedded(context.cwd, {
     install,
     installer: 'volley up --install',
     announce: context.note,
+    async beforeListening(redis) {
+      published = redis;
+      await publishUp(redis, { pid: process.pid, state: 'starting', mode });
+    },
+  }).catch(async (error: unknown) => {
+    await unpublish();
+    throw error;
   });
-  if (started.kind === 'running') throw await alreadyUp(started);
+  if (started.kind === 'running') {
+    await unpublish();
+    throw await alreadyUp(started);
+  }
   const { server, url, dir } = started;
+  const publishRunning = (simulator?: RunningSimulator): Promise<void> =>
+    publishUp(
+      { dir, pid: server.pid },
+      simulator === undefined
+        ? { pid: process.pid, state: 'running', mode: 'service' }
+        : { pid: process.pid, state: 'running', mode: 'simulator', simulator },
+    );
   const where = `its own Redis in ${dir}`;
   const lost = server.ended.then(
     () =>
       new CliError(EXIT.failed, 'lost', `The Redis server in ${dir} has ended. Its log is ${dir}/redis.log.`),
   );
   try {
+    await removeUpsOfDead(dir);
     if (config === undefined) {
-      await withSimulator(context, env, started, (simulated, note) =>
+      await withSimulator(context, env, started, publishRunning, (simulated, note) =>
         run(simulated, `${where}, a simulator,`, { note, lost }),
       );
       return;
     }
-    await removeSimulatorFile(dir);
+    await publishRunning();
     await run({ ...config, redisUrl: url }, where, { lost });
   } finally {
     await server.stop();
+    // Until then, a command may still find this Redis.
+    await unpublish();
   }
 }
 
 async function withSimulator(
   context: Context,
   env: Environment,
-  { dir, url, server }: Extract<StartedEmbedded, { kind: 'started' }>,
+  { dir, url }: Extract<StartedEmbedded, { kind: 'started' }>,
+  publishRunning: (simulator: RunningSimulator) => Promise<void>,
   run: (config: Config, note: string) => Promise<void>,
 ): Promise<void> {
   const { startSimulator } = await import('../simulator/index.js');
@@ -154,13 +175,7 @@ async function withSimulator(
   try {
     const { messagingBaseUrl, accountBaseUrl, v3 } = simulator;
     const config = simulatedConfig(env, { messagingBaseUrl, accountBaseUrl, v3 }, url);
-    await writeSimulatorFile(dir, {
-      messagingBaseUrl,
-      accountBaseUrl,
-      v3,
-      pid: process.pid,
-      redisPid: server.pid,
-    });
+    await publishRunning({ messagingBaseUrl, accountBaseUrl, v3 });
     await run(
       config,
       `${context.paintErr('green', 'No message is sent.')} In another terminal: volley send ${exampleFile('spring-sale.csv', context.cwd)} --country GB --sender ACME --message "Hi {{name}}" --wait`,
@@ -175,15 +190,13 @@ async function withSimulator(
       }),
     );
   } finally {
-    await removeSimulatorFile(dir);
     await simulator.close();
   }
 }
 
 async function alreadyUp(running: { dir: string; pid: number }): Promise<CliError> {
-  const simulator = await readSimulatorFile(running);
-  const which =
-    simulator === undefined ? '`volley up`' : `\`volley up --simulator\` (process ${simulator.pid})`;
+  const up = await readUp(running);
+  const which = up === undefined ? '`volley up`' : commandOf(up);
   return new CliError(
     EXIT.failed,
     'alreadyUp',

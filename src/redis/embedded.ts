@@ -13,7 +13,7 @@ const ANSWERS_WITHIN_MS = 1_000;
 const ENDING_TAKES_MS = 500;
 
 /** The running embedded Redis of a folder. */
-interface EmbeddedRedis {
+export interface EmbeddedRedis {
   /** Contains a password: not for logs. The same on every run, so that connected processes find it again. */
   readonly url: string;
   readonly pid: number;
@@ -26,6 +26,12 @@ export type StartedEmbedded =
   | { kind: 'started'; url: string; dir: string; server: PrivateRedis }
   | ({ kind: 'running' } & EmbeddedRedis);
 
+/** How {@link startEmbedded} gets a server, and what must happen before others can find it. */
+interface StartOptions extends ServerOptions {
+  /** Runs with the process id of the server before it answers anyone. If it rejects, so does the start. */
+  readonly beforeListening?: (server: { readonly dir: string; readonly pid: number }) => Promise<void>;
+}
+
 /**
  * Starts the Redis of `volley up`, in the nearest `.volley` folder from `cwd` upwards, or in a new one in `cwd`. It writes every
  * change to disk before it answers, and ends with this process.
@@ -34,7 +40,10 @@ export type StartedEmbedded =
  * port, which it does before it opens the data; and the password identifies it. Throws if another program uses the port, or if
  * there is no Redis program on this machine and none is to be installed.
  */
-export async function startEmbedded(cwd: string, server: ServerOptions): Promise<StartedEmbedded> {
+export async function startEmbedded(
+  cwd: string,
+  { beforeListening, ...server }: StartOptions,
+): Promise<StartedEmbedded> {
   const dir = (await findFolder(cwd)) ?? resolve(cwd, FOLDER);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { port, password } = await addressOf(dir);
@@ -47,7 +56,14 @@ export async function startEmbedded(cwd: string, server: ServerOptions): Promise
   }
   const program = await obtainServer(server);
   try {
-    const started = await startPrivateRedis({ dir, port, password, program, appendfsync: 'always' });
+    const started = await startPrivateRedis({
+      dir,
+      port,
+      password,
+      program,
+      appendfsync: 'always',
+      ...(beforeListening && { beforeListening: (pid: number) => beforeListening({ dir, pid }) }),
+    });
     return { kind: 'started', url, dir, server: started };
   } catch (error) {
     // Another command may have started it at the same moment.
@@ -62,7 +78,7 @@ export async function startEmbedded(cwd: string, server: ServerOptions): Promise
 
 /** The running embedded Redis of the nearest `.volley` folder from `cwd` upwards; `undefined` if none answers. */
 export async function findEmbedded(cwd: string): Promise<EmbeddedRedis | undefined> {
-  const dir = await findFolder(cwd);
+  const dir = await findEmbeddedFolder(cwd);
   if (dir === undefined) return undefined;
   const address = await readAddress(dir);
   if (address === undefined) return undefined;
@@ -102,6 +118,11 @@ export async function whyNoEmbedded(cwd: string): Promise<string | undefined> {
   if (failed === undefined || /ECONNREFUSED|Connection is closed|WRONGPASS|NOAUTH/.test(failed.message))
     return undefined;
   return `The Redis of ${dir} does not answer (${failed.message}). Its log is ${join(dir, 'redis.log')}.`;
+}
+
+/** The folder of an embedded Redis, whether or not it runs: the nearest `.volley` of this user from `cwd` upwards. */
+export function findEmbeddedFolder(cwd: string): Promise<string | undefined> {
+  return findFolder(cwd);
 }
 
 /** The nearest `.volley` from `cwd` upwards. Ignores a folder that belongs to another user, because it may be a trap. */

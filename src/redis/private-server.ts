@@ -22,6 +22,8 @@ interface PrivateRedisOptions {
   program?: string;
   /** More lines of its configuration. */
   settings?: readonly string[];
+  /** Runs with the process id of the server before the server listens. If it rejects, so does the start. */
+  beforeListening?: (pid: number) => Promise<void>;
 }
 
 /** A Redis server that belongs to this process. */
@@ -62,9 +64,7 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
   });
   await once(server, 'spawn');
   const pid = pidOf(server);
-  // Through standard input, so that the password appears in no process list and no file.
   server.stdin?.on('error', () => {});
-  server.stdin?.end(settings({ port, password, appendfsync: options.appendfsync }, options.settings));
   endWithThisProcess(server, pid);
 
   const url = `redis://:${password}@127.0.0.1:${port}`;
@@ -72,6 +72,13 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
     server.kill(signal);
     await ended;
   };
+  // The server reads all its settings before it opens its port.
+  await options.beforeListening?.(pid).catch(async (error: unknown) => {
+    await end('SIGKILL');
+    throw error;
+  });
+  // Through standard input, so that the password appears in no process list and no file.
+  server.stdin?.end(settings({ port, password, appendfsync: options.appendfsync }, options.settings));
   try {
     await isReady(url, pid, ended);
   } catch (error) {

@@ -13,7 +13,11 @@ const { url, redis, prefix } = testRedis('cli-asking');
 const cwd = mkdtempSync(join(tmpdir(), 'volley-asking-'));
 const list = join(cwd, 'list.csv');
 writeFileSync(list, 'name,phone\nAnna\u001b[31m,+447700900101\n');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
+const settings = {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
+};
 
 /** The state of a campaign whose only message is on the network. */
 const inFlightOnly = JSON.stringify({
@@ -75,7 +79,7 @@ test.each([['n'], [''], ['maybe'], [undefined]])(
         'samples     +447700900101  Hi Anna·[31m',
       ]),
     );
-    expect(messages).toContain('Send to 1 recipient?');
+    expect(messages).toContain('Send to 1 recipient via sms.example?');
     expect(messages).toContain('Nothing was sent.');
     expect(stdout).toBe('');
     expect(exit).toBe(1);
@@ -85,7 +89,7 @@ test.each([['n'], [''], ['maybe'], [undefined]])(
 
 test('On a terminal, --json asks, too: an output format is no consent', async () => {
   const { exit, messages, stdout } = await onTerminal('n', { NO_COLOR: '1' }, ...send, '--json');
-  expect(messages).toContain('Send to 1 recipient?');
+  expect(messages).toContain('Send to 1 recipient via sms.example?');
   expect([exit, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'declined' } }]);
   expect(await campaigns()).toEqual({ campaigns: [] });
 });
@@ -97,7 +101,11 @@ test.each([[CTRL_C], [undefined]])(
     const isInterrupted = reply === CTRL_C;
     const last = isInterrupted ? 'Interrupted; nothing was sent.' : 'Nothing was sent.';
     const lines = stripVTControlCharacters(messages).replaceAll('\r', '').split('\n');
-    expect(lines.slice(-3)).toEqual([expect.stringContaining('Send to 1 recipient? [y/N]'), last, '']);
+    expect(lines.slice(-3)).toEqual([
+      expect.stringContaining('Send to 1 recipient via sms.example? [y/N]'),
+      last,
+      '',
+    ]);
     expect(exit).toBe(isInterrupted ? 130 : 1);
     expect(await campaigns()).toEqual({ campaigns: [] });
   },
@@ -107,13 +115,13 @@ test('On a terminal, the question names the cost, and the preview before it show
   const prices = { NO_COLOR: '1', PRICE_PER_SEGMENT: '0.042 EUR' };
   const { messages } = await onTerminal('n', prices, ...send, '--max-cost', '1');
   expect(messages).toContain('cost        0.042 EUR at 0.042 EUR per segment; the limit is 1.00 EUR');
-  expect(messages).toContain('Send to 1 recipient for 0.042 EUR?');
+  expect(messages).toContain('Send to 1 recipient for 0.042 EUR via sms.example?');
   expect(await campaigns()).toEqual({ campaigns: [] });
 });
 
 test('On a terminal, the reply y to the question sends the campaign', async () => {
   const { exit, stdout } = await onTerminal('y', { NO_COLOR: '1' }, ...send);
-  expect(stdout).toMatch(/^Campaign \w+: 1 recipient\.\n/);
+  expect(stdout).toMatch(/^Campaign \w+: 1 recipient via sms\.example\.\n/);
   expect(exit).toBe(0);
   expect(await campaigns()).toMatchObject({ campaigns: [{ name: 'list' }] });
 });
@@ -181,7 +189,7 @@ test('A list that repeats a number with another text says so before the question
     output: { error: { reason: 'differentTexts', differentTexts: 1, repeats: [{ line: 3, firstLine: 2 }] } },
   });
   const first = await cli.volley(...sendRepeated, '--yes');
-  expect(first.stdout).toContain('1 recipient; left out: 2 duplicates.');
+  expect(first.stdout).toContain('1 recipient via sms.example; left out: 2 duplicates.');
   expect(first.stderr).toContain('1 number appears again with another text: line 3');
   const kept = await cli.json(...sendRepeated, '--yes', '--duplicates', 'keep');
   expect(kept).toMatchObject({ exit: 0, output: { recipients: 2, duplicates: 1, differentTexts: 1 } });

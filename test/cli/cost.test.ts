@@ -17,7 +17,11 @@ writeFileSync(
   'name,phone\nAda,+447700900101\nBo,+447700900102\nCem,+4915112345678\nAda,+447700900101\n',
 );
 writeFileSync(join(cwd, 'prices.csv'), 'prefix,price\n+44,0.042 EUR\n');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
+const settings = {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
+};
 const flat = commandLine(cwd, { ...settings, PRICE_PER_SEGMENT: '1000.5 EUR' });
 const british = commandLine(cwd, { ...settings, PRICE_FILE: join(cwd, 'prices.csv') });
 const campaign = [list, '-s', '447700900000', '-m', 'Hi {{name}}'];
@@ -60,7 +64,9 @@ test('With --max-cost, a number without a price is refused, and named with its l
 
 test('The result, the status, the list, and the report of a campaign show what it costs, at the prices of its creation', async () => {
   const sent = await flat.volley('send', ...campaign, '--yes', '--max-cost', '3001.50 EUR');
-  expect(sent.stdout).toMatch(/^Campaign \w+: 3 recipients for 3,001\.50 EUR; left out: 1 duplicate\.$/m);
+  expect(sent.stdout).toMatch(
+    /^Campaign \w+: 3 recipients for 3,001\.50 EUR via sms\.example; left out: 1 duplicate\.$/m,
+  );
   const cost = { total: '3001.50', accepted: '0.00', currency: 'EUR', unpriced: 0 };
   for (const later of [flat, british]) {
     expect((await later.volley('status')).stdout).toContain(

@@ -87,7 +87,7 @@ describe('without workers', () => {
   test('send warns that no worker is running and prints the campaign id', async () => {
     const { exit, stdout, stderr } = await cli.volley(...send('--idempotency-key', 'first'));
     expect(stderr).toContain('No worker is running');
-    expect(stdout).toMatch(/^Campaign \w+: 3 recipients; left out: 1 duplicate\.\n/);
+    expect(stdout).toMatch(/^Campaign \w+: 3 recipients via 127\.0\.0\.1:\d+; left out: 1 duplicate\.\n/);
     expect(exit).toBe(0);
   });
 

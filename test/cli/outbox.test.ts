@@ -9,6 +9,7 @@ import { commandLine } from './command-line.js';
 const { url, prefix } = testRedis('cli-outbox');
 const { volley, json, piped } = commandLine(process.cwd(), {
   REDIS_URL: url,
+  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
   REDIS_PREFIX: prefix,
   API_KEY: 'k',
   SENDER_ADDRESS: 'ACME',
@@ -37,17 +38,24 @@ test('An outbox is created, filled, shown, and closed', async () => {
 
   expect(await json('outbox', 'import', 'dentist', LIST, '--id-column', 'id')).toMatchObject({
     exit: 0,
-    output: { messages: 3, created: 3, problems: [] },
+    output: { destination: 'sms.example', messages: 3, created: 3, problems: [] },
   });
-  expect((await volley('outbox', 'import', 'dentist', LIST)).stdout).toContain('3 messages: 3 unchanged');
+  expect((await volley('outbox', 'import', 'dentist', LIST)).stdout).toContain(
+    '3 messages via sms.example: 3 unchanged',
+  );
 
   const put = ['outbox', 'put', 'dentist', 'appt-17', '+447700900123', '--set', 'name=Ada'];
   expect(await json(...put, '--set', 'appointment=2030-05-01T16:00')).toEqual({
     exit: 0,
-    output: { id: 'appt-17', outcome: 'updated', sendAt: '2030-04-30T15:00:00.000Z' },
+    output: {
+      destination: 'sms.example',
+      id: 'appt-17',
+      outcome: 'updated',
+      sendAt: '2030-04-30T15:00:00.000Z',
+    },
   });
   expect((await volley(...put, '--set', 'appointment=2030-05-01T16:30')).stdout).toContain(
-    'It is due at 2030-04-30T16:30:00+01:00.',
+    'It is due at 2030-04-30T16:30:00+01:00 via sms.example.',
   );
   expect((await volley('outbox', 'cancel', 'dentist', 'appt-18')).stdout).toContain('it will never be sent');
   expect((await volley('results')).stdout).toMatch(/appt-18 .*cancelled +outbox dentist/);
@@ -155,7 +163,7 @@ test('The bookings of the guide to reminders can be imported into its outbox', a
   const rule = ['--send-at', 'visit - 2h', '--zone', 'Europe/London', '--late', '1h'];
   await volley('outbox', 'create', 'guests', '--message', message, ...rule);
   const imported = await volley('outbox', 'import', 'guests', bookings, '--id-column', 'booking');
-  expect(imported.stdout).toContain('3 messages: 3 created');
+  expect(imported.stdout).toContain('3 messages via sms.example: 3 created');
 });
 
 test('A list can be NDJSON, and a message has a version', async () => {
@@ -163,7 +171,7 @@ test('A list can be NDJSON, and a message has a version', async () => {
   const line = (id: string, version: number) =>
     JSON.stringify({ id, to: '+447700900123', order: id, sendAt: '2030-05-01T12:00Z', version });
   const imported = await piped(`${line('a', 3)}\n${line('b', 1)}\n`, 'outbox', 'import', 'orders', '-');
-  expect(imported.stdout).toContain('2 messages: 2 created');
+  expect(imported.stdout).toContain('2 messages via sms.example: 2 created');
   const put = ['outbox', 'put', 'orders', 'a', '+447700900123', '--set', 'order=a'];
   expect(await json(...put, '--version', '2')).toMatchObject({ exit: 1, output: { outcome: 'stale' } });
   expect(await json(...put, '--version', '4')).toMatchObject({ exit: 0, output: { outcome: 'updated' } });

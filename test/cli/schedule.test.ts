@@ -10,7 +10,12 @@ import { testRedis } from '../redis/test-redis.js';
 import { commandLine } from './command-line.js';
 
 const { url, prefix } = testRedis('cli-schedule');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, SENDER_ADDRESS: 'ACME' };
+const settings = {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  SENDER_ADDRESS: 'ACME',
+  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
+};
 const cwd = mkdtempSync(join(tmpdir(), 'volley-schedule-'));
 writeFileSync(join(cwd, 'Spring sale.csv'), 'name,phone\nAnna,+447700900101\n');
 const { volley, json } = commandLine(cwd, settings);
@@ -31,10 +36,12 @@ test('A schedule is added, listed, and shown; its id comes from its file', async
   const added = await volley('schedule', 'add', 'Spring sale.csv', ...TIMES);
   expect(added.exit).toBe(0);
   expect(added.stdout).toMatch(
-    /^Schedule spring-sale is added on lane default\.\nIt is due next:\n {2}Mon .*, 09:00/,
+    /^Schedule spring-sale is added on lane default and sends via sms\.example\.\nIt is due next:\n {2}Mon .*, 09:00/,
   );
   const again = await volley('schedule', 'add', 'Spring sale.csv', ...TIMES);
-  expect(again.stdout).toMatch(/^Schedule spring-sale exists already; nothing has changed\./);
+  expect(again.stdout).toMatch(
+    /^Schedule spring-sale exists already and sends via sms\.example; nothing has changed\./,
+  );
   const other = await volley('schedule', 'add', 'Spring sale.csv', ...TIMES, '--priority', 'high');
   expect(other).toMatchObject({
     exit: 2,

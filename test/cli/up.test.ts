@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findUp } from '../../src/cli/find-up.js';
 import { findServer } from '../../src/redis/find-server.js';
 import { commandLine, type Running } from './command-line.js';
 
@@ -85,7 +86,9 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
   });
 
   test('has a simulator that knows the requests from before its restart', async () => {
-    const { messagingBaseUrl } = JSON.parse(readFileSync(join(folder, '.volley', 'simulator.json'), 'utf8'));
+    const found = await findUp({ cwd: below, clock: Date.now });
+    if (found?.up.mode !== 'simulator') throw new Error('no simulator runs');
+    const { messagingBaseUrl } = found.up.simulator;
     const ledger = await (await fetch(new URL('/_simulator/ledger', messagingBaseUrl))).text();
     expect(ledger).toContain('Hi Anna');
     const { stderr } = await up.stop();

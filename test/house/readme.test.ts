@@ -75,6 +75,15 @@ describe('the README', () => {
     expect(readme.split('\n').length).toBeLessThanOrEqual(130);
   });
 
+  test('begins with the two commands that need no other set-up, each on a line of its own', () => {
+    expect(blocks(readme, 'sh')[0]).toBe('npm ci && npm run demo\nnpm ci && npm test\n');
+    const { scripts } = JSON.parse(read('package.json'));
+    expect(scripts).toMatchObject({
+      demo: expect.stringMatching(/^npm run -s build && .* --install$/),
+      test: expect.stringMatching(/^npm run -s build && /),
+    });
+  });
+
   test('has a simulator page with all magic recipients', () => {
     expect(tableUnder('NN', read('docs/simulator.md'))).toEqual(
       MAGIC_RECIPIENTS.map(({ ending, description }) => [ending, description]),

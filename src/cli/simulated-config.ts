@@ -1,6 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { z } from 'zod';
+import { readFile } from 'node:fs/promises';
 import {
   type AccountCredentials,
   accountOf,
@@ -13,51 +11,6 @@ import {
 } from '../config/index.js';
 import { PROFILES } from '../profiles/index.js';
 import type { SimulatorOptions } from '../simulator/index.js';
-
-const FILE = 'simulator.json';
-
-const shape = z.object({
-  messagingBaseUrl: z.string(),
-  accountBaseUrl: z.string(),
-  v3: z.object({ messagingBaseUrl: z.string(), tokenUrl: z.string() }),
-  pid: z.number(),
-  redisPid: z.number(),
-});
-
-/** A running `volley up --simulator`, from the file beside its Redis data that other commands read. */
-export type RunningSimulator = z.output<typeof shape>;
-
-/** Writes the file by which other commands find the simulator. */
-export async function writeSimulatorFile(dir: string, running: RunningSimulator): Promise<void> {
-  await writeFile(join(dir, FILE), `${JSON.stringify(running)}\n`, { mode: 0o600 });
-}
-
-/** Deletes that file, if there is one. */
-export async function removeSimulatorFile(dir: string): Promise<void> {
-  await rm(join(dir, FILE), { force: true });
-}
-
-/**
- * The simulator that runs beside this Redis. The file counts only if it names that Redis process, which ends with its
- * `volley up`, so a file that a killed process left behind has no effect.
- */
-export async function readSimulatorFile(redis: {
-  dir: string;
-  pid: number;
-}): Promise<RunningSimulator | undefined> {
-  const text = await readFile(join(redis.dir, FILE), 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  const parsed = shape.safeParse(parseJson(text));
-  return parsed.success && parsed.data.redisPid === redis.pid ? parsed.data : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** The configuration with the simulator instead of the service: the user's lanes and quotas, with invented credentials. */
 export function simulatedConfig(env: Environment, address: SimulatorAddress, redisUrl: string): Config {

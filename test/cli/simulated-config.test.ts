@@ -1,14 +1,8 @@
-import { mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  readSimulatorFile,
-  removeSimulatorFile,
-  simulatedConfig,
-  simulatorLanes,
-  writeSimulatorFile,
-} from '../../src/cli/simulator-file.js';
+import { simulatedConfig, simulatorLanes } from '../../src/cli/simulated-config.js';
 import { accountOf } from '../../src/config/index.js';
 
 const address = {
@@ -16,26 +10,6 @@ const address = {
   accountBaseUrl: 'http://127.0.0.1:1',
   v3: { messagingBaseUrl: 'http://127.0.0.1:1/sms/v3', tokenUrl: 'http://127.0.0.1:1/oauth2/token' },
 };
-
-describe('The file of the simulator beside an embedded Redis', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'volley-simulator-'));
-  const running = { ...address, pid: 1, redisPid: 77 };
-
-  test('counts only while that Redis process runs', async () => {
-    expect(await readSimulatorFile({ dir, pid: 77 })).toBeUndefined();
-    await writeSimulatorFile(dir, running);
-    expect(await readSimulatorFile({ dir, pid: 77 })).toEqual(running);
-    expect(await readSimulatorFile({ dir, pid: 78 })).toBeUndefined();
-    expect(statSync(join(dir, 'simulator.json')).mode & 0o077).toBe(0);
-    await removeSimulatorFile(dir);
-    expect(await readSimulatorFile({ dir, pid: 77 })).toBeUndefined();
-  });
-
-  test('does not count if it is damaged', async () => {
-    writeFileSync(join(dir, 'simulator.json'), '{"messagingBaseUrl":');
-    expect(await readSimulatorFile({ dir, pid: 77 })).toBeUndefined();
-  });
-});
 
 describe('The configuration for a simulator', () => {
   const env = { API_KEY: 'the-real-key', HOURLY_QUOTA: '50', MESSAGING_BASE_URL: 'https://real.example' };

@@ -66,6 +66,7 @@ async function runOne(path: string, message: string): Promise<void> {
       random: Math.random,
       by: {
         actor: { kind: 'library', id: null, name: 'bench' },
+        isLimited: false,
         authorise: async () => {},
         audited: (_operation, run) => run(),
       },

@@ -1,6 +1,6 @@
 export type { ApiKeys, NewApiKey, ShownApiKey } from './access/api-keys.js';
 export type { AuditOptions } from './access/audit-trail.js';
-export { type Actor, describeActor } from './campaign/actor.js';
+export { type ActingFor, type Actor, describeActor } from './campaign/actor.js';
 export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/api-key.js';
 export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/audit.js';
 export { CAMPAIGN_STATES, type CampaignState } from './campaign/campaign.js';

@@ -2,7 +2,7 @@ import type { ApiKeys } from './access/api-keys.js';
 import type { AuditReader } from './access/audit-trail.js';
 import type { Positions } from './access/positions.js';
 import type { TokenCache } from './auth/token-cache.js';
-import type { Actor } from './campaign/actor.js';
+import type { ActingFor } from './campaign/actor.js';
 import type { LaneStatus, Preview } from './campaign/views.js';
 import type { ConformanceOptions, ConformanceResult } from './conformance/report.js';
 import type { Events } from './events/events.js';
@@ -55,9 +55,9 @@ export interface Volley
   /**
    * Returns this Volley for another actor: the audit trail, events, and logs name it for every operation. It shares all
    * connections; close only the Volley that {@link createVolley} returned. `authorise` is called before each write, which does not
-   * happen if it rejects: the right to act may end while a list arrives.
+   * happen if it rejects: the right to act may end while a list arrives. With `lanes`, the actor cannot lift a hold of one without.
    */
-  as(actor: Actor, authorise?: () => Promise<void>): Volley;
+  as(actor: ActingFor, authorise?: () => Promise<void>): Volley;
   /**
    * Creates a campaign: imports its recipients and launches it, or schedules it for `at`. Resolves when the campaign is stored;
    * workers send it afterwards.
@@ -105,7 +105,10 @@ export interface Volley
   renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
   /** Holds a lane until {@link Volley.resumeLane}: it starts no requests. */
   pauseLane(name: string): Promise<void>;
-  /** Reopens a lane that is held, paused, or stopped. */
+  /**
+   * Reopens a lane that is held, paused, or stopped. Rejects with a `NotAllowedError` if an actor for all lanes holds it, and this one is
+   * limited to some.
+   */
   resumeLane(name: string): Promise<void>;
   /** The numbers that no campaign sends to. */
   readonly suppression: SuppressionList;

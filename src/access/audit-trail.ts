@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { packActor, packedActor } from '../campaign/actor.js';
+import { type ActingFor, packActor, packedActor } from '../campaign/actor.js';
 import { AUDIT_ACTIONS, type AuditEntry, type AuditedOperation, type Operator } from '../campaign/audit.js';
 import { InputError } from '../campaign/errors.js';
 import type { Clock } from '../clock.js';
@@ -117,8 +117,9 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTra
   return {
     record,
     /** The operator that acts for `by`, as long as `authorise` does not reject. */
-    operator: (by: Operator['actor'], authorise: Operator['authorise'] = async () => {}): Operator => ({
+    operator: ({ lanes, ...by }: ActingFor, authorise: Operator['authorise'] = async () => {}): Operator => ({
       actor: by,
+      isLimited: (lanes ?? null) !== null,
       authorise,
       async audited<Result>(operation: AuditedOperation, run: () => Promise<Result>): Promise<Result> {
         await authorise();

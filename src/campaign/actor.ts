@@ -20,6 +20,9 @@ export const actor = z
 /** See {@link actor}. */
 export type Actor = z.output<typeof actor>;
 
+/** An actor that acts now, and the only lanes that it may use; null or undefined: all. */
+export type ActingFor = Actor & { readonly lanes?: readonly string[] | null | undefined };
+
 /** An actor in one line, such as `key 0123456789ab (shop)` or `cli anna@mail-1`. */
 export function describeActor({ kind, id, name }: Actor): string {
   return id === null ? `${kind} ${name}` : `${kind} ${id} (${name})`;

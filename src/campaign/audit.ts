@@ -80,6 +80,8 @@ export interface AuditedOperation {
 /** An actor together with the record of what it does. Every operation takes one. */
 export interface Operator {
   readonly actor: Actor;
+  /** Whether the actor is limited to lanes, as a tenant is. Then it cannot undo what an actor for all lanes has done to protect the service. */
+  readonly isLimited: boolean;
   /**
    * Rejects if the actor may not act any more, such as a client whose API key was revoked. Every write asks again, because a list may
    * take an hour to arrive.

@@ -2,7 +2,23 @@ import { listed } from './listed.js';
 
 /** The campaign, lane, or key that the caller named does not exist. */
 export class NotFoundError extends Error {
-  override readonly name = 'NotFoundError';
+  override readonly name: string = 'NotFoundError';
+}
+
+/** There is no lane of a name. The message lists some of those that exist, so show it only to a caller who may use all of them. */
+export class NoSuchLaneError extends NotFoundError {
+  override readonly name = 'NoSuchLaneError';
+  readonly lane: string;
+  /** The names of the lanes that there are. */
+  readonly lanes: readonly string[];
+
+  /** `which`: what kind of lanes `lanes` has, such as `configured`. */
+  constructor(lane: string, lanes: readonly string[], which?: 'configured') {
+    const kind = which === undefined ? 'lanes' : `${which} lanes`;
+    super(`there is no lane ${lane}; the ${kind} are: ${listed(lanes)}`);
+    this.lane = lane;
+    this.lanes = lanes;
+  }
 }
 
 /** The caller's input is invalid; the message says what is wrong and what would be right. */

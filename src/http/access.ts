@@ -108,8 +108,8 @@ export function keyTextOf({ keyCheck }: FastifyRequest): string {
 
 /** The Volley of the client of a request. It checks the API key again before each write. */
 export function actingFor(volley: Volley, request: FastifyRequest): Volley {
-  const { id, name } = apiKeyOf(request);
-  return volley.as({ kind: 'key', id, name }, async () => {
+  const { id, name, lanes } = apiKeyOf(request);
+  return volley.as({ kind: 'key', id, name, lanes }, async () => {
     const { keyCheck: last } = request;
     if (last?.isWhole === true && performance.now() - last.at < CHECK_HOLDS_MS) return;
     await requireActiveKey(volley, request);

@@ -68,7 +68,7 @@ export function createHttp(options: HttpOptions): HttpApp {
     closeGraceMs = CLOSE_GRACE_MS,
   } = options;
   const sendProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const problem = errorToProblem(error, acceptedBody(request), config.http.maxJsonBytes);
+    const problem = errorToProblem(error, acceptedBody(request), config.http.maxJsonBytes, request.apiKey);
     if (problem.code === 'failed') {
       const { method, routeOptions } = request;
       const route = routeOptions.url ?? 'none';

@@ -1,14 +1,17 @@
 import { z } from 'zod';
+import type { ApiKey } from '../campaign/api-key.js';
 import {
   AmbiguousNameError,
   asSentence,
   GoneError,
   InputError,
   InputErrors,
+  NoSuchLaneError,
   NotAllowedError,
   NotFoundError,
   OtherFormatError,
 } from '../campaign/errors.js';
+import { listed } from '../campaign/listed.js';
 import {
   OpensTooLateError,
   OutboxClosedError,
@@ -19,10 +22,19 @@ import { isUnavailable } from '../redis/unavailable.js';
 import { invalidParts, Problem, type ProblemItem } from './problem.js';
 import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
 
-/** Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. */
-export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonBytes: number): Problem {
+/**
+ * Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. `key`: that of the
+ * request, which limits what an error may name; null or undefined if there is none.
+ */
+export function errorToProblem(
+  error: unknown,
+  accepted: BodyFormat,
+  maxJsonBytes: number,
+  key?: ApiKey | null,
+): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof z.ZodError) return ofSchema(error);
+  if (error instanceof NoSuchLaneError) return noSuchLane(error, key);
   if (error instanceof NotFoundError) return new Problem('notFound', error.message);
   if (error instanceof GoneError) return new Problem('gone', error.message);
   if (error instanceof NotAllowedError) return new Problem('forbidden', error.message);
@@ -75,6 +87,14 @@ export function inputItems(error: InputError): ProblemItem[] {
   return all.flatMap(({ field, message }) =>
     field === undefined ? [] : [{ pointer: `/${field}`, message }],
   );
+}
+
+/** Names only lanes that the key may use. */
+function noSuchLane({ message, lane, lanes }: NoSuchLaneError, key: ApiKey | null | undefined): Problem {
+  if (key?.lanes === null) return new Problem('notFound', message);
+  const own = lanes.filter((name) => key?.lanes?.includes(name));
+  const others = own.length === 0 ? '' : ` The lanes of this key are: ${listed(own)}.`;
+  return new Problem('notFound', `There is no lane ${lane}.${others}`);
 }
 
 /** The library has looked only at lanes that the key may use. */

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiKey } from '../campaign/api-key.js';
 import { NotFoundError } from '../campaign/errors.js';
+import { listed } from '../campaign/listed.js';
 import type { NoRecords } from '../records/fetch.js';
 import type { RecordsDownload } from '../records/open-file.js';
 import { RECORDS_STATES } from '../records/states.js';
@@ -92,7 +93,7 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
     const chosen = lane ?? (key.lanes?.length === 1 ? key.lanes[0] : undefined);
     if (chosen !== undefined) requireLane(key, chosen);
     else if (key.lanes !== null) {
-      throw new Problem('badInput', `This key is limited to lanes. Choose one: ${key.lanes.join(', ')}.`);
+      throw new Problem('badInput', `This key is limited to lanes. Choose one: ${listed(key.lanes)}.`);
     }
     return chosen;
   };

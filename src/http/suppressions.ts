@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ApiKey } from '../campaign/api-key.js';
+import { listed } from '../campaign/listed.js';
 import { suppressionOperation } from '../campaign/suppression.js';
 import { type FoundRecipient, foundRecipient } from '../campaign/views.js';
 import { actingFor, allowsLane, apiKeyOf, requireLane } from './access.js';
@@ -244,7 +245,7 @@ function listOf(key: ApiKey, named: string | undefined, pointer: string): string
   if (key.lanes === null) return undefined;
   const [only, ...others] = key.lanes;
   if (only !== undefined && others.length === 0) return only;
-  const message = `The key is limited to several lanes; name one: ${key.lanes.join(', ')}`;
+  const message = `The key is limited to several lanes; name one: ${listed(key.lanes)}`;
   throw invalidParts([{ pointer, message }]);
 }
 

@@ -92,6 +92,7 @@ end
 local function gate_resume(lane)
   if lane.stopped ~= '' then lane.onTrial = 1 end
   lane.held, lane.stopped, lane.paused, lane.pauseReason, lane.pausedUntil = '', '', '', '', 0
+  lane.heldByTenant = 0
   -- There may be no worker.
   lane.closedMs, lane.closedAt, lane.awaitsFrom = lane_closed_for(lane), 0, lane.time
   lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0

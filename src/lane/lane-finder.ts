@@ -1,4 +1,4 @@
-import { NotFoundError } from '../campaign/errors.js';
+import { NoSuchLaneError, NotFoundError } from '../campaign/errors.js';
 import { type Random, within } from '../clock.js';
 import {
   type Config,
@@ -186,7 +186,7 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
       const id = await redis.hget(keys.registry.ids, name);
       if (id !== null) return id;
       const names = new Set([...configuredLanes.keys(), ...(await registry.names()).values()]);
-      throw new NotFoundError(`there is no lane ${name}; the lanes are: ${[...names].sort().join(', ')}`);
+      throw new NoSuchLaneError(name, [...names].sort());
     },
     openedIdOf: (name) =>
       lanes.get(name)?.id ?? [...others.values()].find((lane) => lane.name === name)?.id ?? name,

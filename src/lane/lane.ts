@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NotFoundError } from '../campaign/errors.js';
+import { NoSuchLaneError } from '../campaign/errors.js';
 import { type Machine, type Random, startStopwatch, systemMachine } from '../clock.js';
 import type { Config, LaneSettings, LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
@@ -34,7 +34,7 @@ const commandCampaign = laneScript(import.meta.url, './command-campaign.lua', (r
     .parse(reply);
   return { outcome, inFlight, cancelled, events: scriptEvents(events), isNew: isNew === 1 };
 });
-const commandLane = laneScript(import.meta.url, './command-lane.lua', (reply) => reply === 1);
+const commandLane = laneScript(import.meta.url, './command-lane.lua', (reply) => z.number().parse(reply));
 
 /** The command scripts of a lane. Operators use them, and so do turns that find a fault. */
 export function commandStore(store: LaneStore) {
@@ -46,15 +46,26 @@ export function commandStore(store: LaneStore) {
       reason = 'held by an operator',
       now?: number,
     ): Promise<CommandResult> => commandCampaign(store, { command, id, reason, time: now }),
-    /** Returns false if the lane was already held, or already open. */
-    lane: (command: 'hold' | 'resume', reason = '', now?: number): Promise<boolean> =>
-      commandLane(store, { command, reason, epoch: 0, time: now }),
+    /**
+     * `unchanged`: the lane was already held, or already open. `refused`: an operator for all lanes holds the lane, and this one is limited
+     * to some.
+     */
+    async lane(
+      command: 'hold' | 'resume',
+      reason = '',
+      now?: number,
+      isLimited = false,
+    ): Promise<'changed' | 'unchanged' | 'refused'> {
+      const args = { command, reason, epoch: 0, isLimited: isLimited ? 1 : 0, time: now };
+      const reply = await commandLane(store, args);
+      return reply < 0 ? 'refused' : reply === 0 ? 'unchanged' : 'changed';
+    },
     /**
      * Stops the lane for a cause that waiting cannot fix. `epoch`: the lane's epoch, read before you checked the cause. Returns
      * false if the lane is already stopped for this reason, or an operator has resumed it since that epoch.
      */
-    stop: (reason: string, epoch: number): Promise<boolean> =>
-      commandLane(store, { command: 'stop', reason, epoch }),
+    stop: async (reason: string, epoch: number): Promise<boolean> =>
+      (await commandLane(store, { command: 'stop', reason, epoch, isLimited: 0 })) === 1,
   };
 }
 
@@ -123,11 +134,11 @@ export function openLane(
 export type Lane = ReturnType<typeof openLane>;
 
 /** The error for a lane that is not configured. `names`: the configured lanes. */
-export function noSuchLane(name: string, names: Iterable<string>): NotFoundError {
-  return new NotFoundError(`there is no lane ${name}; the configured lanes are: ${[...names].join(', ')}`);
+export function noSuchLane(name: string, names: Iterable<string>): NoSuchLaneError {
+  return new NoSuchLaneError(name, [...names], 'configured');
 }
 
-/** The lane with that name. Throws a NotFoundError that lists the configured lanes. */
+/** The lane with that name. Throws a NoSuchLaneError that lists the configured lanes. */
 export function laneNamed<Found>(lanes: ReadonlyMap<string, Found>, name: string): Found {
   const lane = lanes.get(name);
   if (lane !== undefined) return lane;

@@ -1,6 +1,6 @@
 import { describeActor } from '../campaign/actor.js';
 import type { Operator } from '../campaign/audit.js';
-import { InputError, NotFoundError } from '../campaign/errors.js';
+import { InputError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
 import type { Events } from '../events/events.js';
 import { activate } from './due.js';
 import { type Wakers, wakeLane } from './lane.js';
@@ -16,9 +16,12 @@ interface OperatorCommands {
   resume(id: string): Promise<void>;
   /** When it resolves, the campaign starts no more requests. `cancelled`: recipients that are not sent to. */
   cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
-  /** Holds the lane until {@link OperatorCommands.resumeLane}: it starts no requests. */
+  /** Holds the lane until {@link OperatorCommands.resumeLane}: it starts no requests. See there for who may do that. */
   pauseLane(name: string): Promise<void>;
-  /** Reopens a lane that is held, paused, or stopped. */
+  /**
+   * Reopens a lane that is held, paused, or stopped. Rejects with a NotAllowedError if an operator for all lanes holds it, and this one is
+   * limited to some.
+   */
   resumeLane(name: string): Promise<void>;
   /** Gives a lane a new name. */
   renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
@@ -71,21 +74,26 @@ export function operatorCommands(
     async pauseLane(name) {
       const lane = await finder.named(name);
       const reason = `held by ${actor}`;
-      const isNew = await by.audited({ action: 'lane.hold', lane: lane.id }, () =>
-        lane.commands.lane('hold', reason),
+      const outcome = await by.audited({ action: 'lane.hold', lane: lane.id }, () =>
+        lane.commands.lane('hold', reason, undefined, by.isLimited),
       );
-      if (!isNew) return;
+      if (outcome !== 'changed') return;
       const { epoch } = await lane.freshStatus();
       events.emit({ type: 'lane.held', lane: name, reason, epoch, actor });
     },
 
     async resumeLane(name) {
       const lane = await finder.named(name);
-      const isOpened = await by.audited({ action: 'lane.resume', lane: lane.id }, () =>
-        activate(lane, () => lane.commands.lane('resume')),
-      );
+      const outcome = await by.audited({ action: 'lane.resume', lane: lane.id }, async () => {
+        const done = await activate(lane, () => lane.commands.lane('resume', '', undefined, by.isLimited));
+        if (done === 'refused')
+          throw new NotAllowedError(
+            `an operator holds the lane ${name}, and only an operator for all lanes can resume it`,
+          );
+        return done;
+      });
       const { epoch } = await lane.freshStatus();
-      if (isOpened) events.emit({ type: 'lane.reopened', lane: name, epoch, actor });
+      if (outcome === 'changed') events.emit({ type: 'lane.reopened', lane: name, epoch, actor });
       await wakeLane(lane, wakers);
     },
 

@@ -17,6 +17,8 @@ local LANE_NUMBERS = {
   'busySince', 'throttled',
   -- gate.lua: since when an operator must resume the lane, 0 if it need not; how long that was so before, in total
   'closedAt', 'closedMs',
+  -- command-lane.lua: 1 if an operator who is limited to lanes holds the lane, 0 if another one does, or none
+  'heldByTenant',
   -- since when a campaign has waited for a worker to look at the lane, 0 if none does; it counts as closed for as long
   'awaitsFrom',
   -- learning.lua: the learned limit, when and in which epoch it was learned, what a window has held without a 429, the most that

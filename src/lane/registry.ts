@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { InputError, NotFoundError } from '../campaign/errors.js';
+import { listed } from '../campaign/listed.js';
 import {
   type Config,
   ConfigError,
@@ -126,7 +127,7 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
       if (outcome === 'renamed') return id;
       const all = await redis.hvals(names);
       const which =
-        all.length === 0 ? 'no lane is registered yet' : `the registered lanes are: ${all.sort().join(', ')}`;
+        all.length === 0 ? 'no lane is registered yet' : `the registered lanes are: ${listed(all.sort())}`;
       throw new NotFoundError(`there is no lane ${from}; ${which}`);
     },
   };

@@ -1,6 +1,7 @@
 import type { TokenCache } from '../auth/token-cache.js';
 import { accountId } from '../auth/token-record.js';
 import { InputError } from '../campaign/errors.js';
+import { listed } from '../campaign/listed.js';
 import { accountOf, type Config, type LocalConfig } from '../config/index.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { RecordsAccess, RecordsLane, RecordsLanes } from './requests.js';
@@ -42,7 +43,7 @@ export function recordsLanes(
       const names = config.lanes.map((each) => each.name);
       const [only, ...others] = names;
       if (name === undefined && (only === undefined || others.length > 0)) {
-        throw new InputError(`there are several lanes; choose one: ${names.join(', ')}`, { field: 'lane' });
+        throw new InputError(`there are several lanes; choose one: ${listed(names)}`, { field: 'lane' });
       }
       const found = await finder.named(name ?? only ?? '');
       return lane(found.id, found.name);

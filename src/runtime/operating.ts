@@ -1,5 +1,5 @@
 import { cancelCampaignsOf } from '../access/campaigns-of-key.js';
-import { type Actor, describeActor } from '../campaign/actor.js';
+import { type ActingFor, describeActor } from '../campaign/actor.js';
 import { systemClock } from '../clock.js';
 import type { LaneRules } from '../config/index.js';
 import type { EventOf } from '../events/events.js';
@@ -35,7 +35,7 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
     return { openOutboxes, options, open: outboxOpener(options) };
   });
 
-  const volleyFor = (actor: Actor, authorise?: () => Promise<void>): Volley => {
+  const volleyFor = (actor: ActingFor, authorise?: () => Promise<void>): Volley => {
     const by = trail.operator(actor, authorise);
     const commands = operatorCommands(finder, wakers, events, by);
     const outboxes = lateOutboxes(async () => {

@@ -16,6 +16,7 @@ const events = createEvents({ level: 'silent' });
 events.onAny((event) => emitted.push(event));
 const by: Operator = {
   actor: { kind: 'cli', id: null, name: 'anna@mail-1' },
+  isLimited: false,
   authorise: async () => {},
   audited(operation, run) {
     recorded.push(operation);

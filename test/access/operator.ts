@@ -4,6 +4,7 @@ import type { NewOperation } from '../../src/recipients/suppression.js';
 /** An operator whose operations are not recorded. */
 export const OPERATOR: Operator = {
   actor: { kind: 'library', id: null, name: 'a test' },
+  isLimited: false,
   authorise: async () => {},
   audited: (_operation, run) => run(),
 };

@@ -132,6 +132,79 @@ test('A key whose lane no longer exists does not learn the names of other lanes'
   }
 });
 
+test('A key whose lane this process lacks learns no other lane, and a list of lanes is short', async () => {
+  const before = await serveApi({ ...settings, LANES_FILE: '', API_KEY: 'key' });
+  const own = await before.key(['read', 'send', 'operate'], ['default']);
+  const many = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+  const names = Array.from({ length: 200 }, (_, at) => ({ name: `tenant-${at}`, apiKey: `tenant-${at}` }));
+  writeFileSync(many, JSON.stringify(names));
+  const { call: callMany, key: keyMany } = await serveApi({ ...settings, LANES_FILE: many });
+  const all = await keyMany(['read', 'send', 'operate']);
+  const numbers = ['+447700900123'];
+  const requests = (lane: string) =>
+    [
+      ['POST', '/v1/campaigns', { ...campaign(lane), message: 'x' }],
+      ['POST', '/v1/preview', { ...campaign(lane), message: 'x' }],
+      ['POST', '/v1/outboxes', { name: 'codes', message: 'x', lane }],
+      [
+        'POST',
+        '/v1/schedules',
+        { id: 'a', cron: '0 9 * * 1', zone: 'UTC', ...campaign(lane), at: undefined },
+      ],
+      ['POST', '/v1/suppressions', { numbers, lane, reason: 'x' }],
+      ['POST', '/v1/suppressions/remove', { numbers, lane, reason: 'x' }],
+      ['GET', `/v1/suppressions?lane=${lane}`, undefined],
+      ['POST', `/v1/lanes/${lane}/resume`, undefined],
+      ['GET', `/v1/outboxes/codes?lane=${lane}`, undefined],
+    ] as const;
+  for (const [method, path, body] of requests('default')) {
+    const { status, json } = await callMany(method, path, { key: own, body });
+    expect([path, [400, 404].includes(status), JSON.stringify(json)]).toEqual([
+      path,
+      true,
+      expect.not.stringMatching(/tenant-/),
+    ]);
+  }
+  for (const [method, path, body] of requests('nowhere')) {
+    const { status, json } = await callMany(method, path, { key: all, body });
+    const named = new Set(JSON.stringify(json).match(/tenant-\d+/g));
+    expect([path, [400, 404].includes(status), named.size <= 10]).toEqual([path, true, true]);
+  }
+});
+
+test('A key that is limited to a lane lifts its own hold, but not one of an operator for all lanes', async () => {
+  const tenant = await key(['status', 'operate'], ['main']);
+  const operator = await key(['status', 'operate']);
+  const state = async () => (await call('GET', '/v1/lanes/main')).json;
+  const post = (own: string, command: string) => call('POST', `/v1/lanes/main/${command}`, { key: own });
+
+  expect((await post(tenant, 'hold')).status).toBe(200);
+  expect((await post(tenant, 'resume')).status).toBe(200);
+  for (const hold of [
+    () => post(operator, 'hold'),
+    () => volley.pauseLane('main'),
+    // It takes the place of the tenant's own hold, which does not take its place.
+    async () => {
+      await post(tenant, 'hold');
+      await post(operator, 'hold');
+      await post(tenant, 'hold');
+    },
+  ]) {
+    await hold();
+    const refused = await post(tenant, 'resume');
+    expect(refused).toMatchObject({ status: 403, json: { code: 'forbidden' } });
+    expect(refused.json).toMatchObject({
+      detail: expect.stringContaining('An operator holds the lane main'),
+    });
+    expect(await state()).toMatchObject({ state: 'held' });
+    expect((await post(operator, 'resume')).status).toBe(200);
+    expect(await state()).toMatchObject({ state: 'open' });
+  }
+  // A hold of a tenant can always be lifted from above.
+  await post(tenant, 'hold');
+  expect((await post(operator, 'resume')).status).toBe(200);
+});
+
 test('A key with several lanes has to name one', async () => {
   const own = await key(['send'], ['main', 'other']);
   const { lane: _, ...unnamed } = campaign('main');

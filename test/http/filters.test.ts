@@ -121,7 +121,7 @@ test('A key can be limited to a lane that only other processes have in their con
     expect(made.lanes).toEqual(['other']);
     expect(await found('', made.key)).toEqual([receipt, summer]);
     await expect(bare.keys.create({ name: 'x', scopes: ['read'], lanes: ['nowhere'] })).rejects.toThrow(
-      'there is no lane nowhere; the lanes are: default, main, other',
+      'there is no lane nowhere; the lanes are: default, main, and other',
     );
   } finally {
     await bare.close();

@@ -86,7 +86,7 @@ test('A rename is refused if the lane is unknown, or its new name is invalid or 
   const { rename } = local('a');
   await expect(rename('a', 'b')).rejects.toThrow('there is no lane a; no lane is registered yet');
   await process([keyed('a', '1'), keyed('b', '2')]).registered();
-  await expect(rename('c', 'd')).rejects.toThrow('there is no lane c; the registered lanes are: a, b');
+  await expect(rename('c', 'd')).rejects.toThrow('there is no lane c; the registered lanes are: a and b');
   await expect(rename('a', 'b')).rejects.toThrow('there is another lane named b');
   await expect(rename('a', 'a~2')).rejects.toThrow('"a~2" is not a name for a lane: it must be');
   expect(await rename('a', 'a')).toEqual({ id: 'a' });
@@ -209,7 +209,7 @@ test('A lane can be used although another one of the same configuration is refus
   const renamed = local('a', 'c');
   expect((await renamed.named('a')).id).toBe('a');
   await expect(renamed.named('c')).rejects.toThrow('volley lane rename b c');
-  await expect(renamed.named('b')).rejects.toThrow('there is no lane b; the configured lanes are: a, c');
+  await expect(renamed.named('b')).rejects.toThrow('there is no lane b; the configured lanes are: a and c');
   const full = process([keyed('a', '1'), keyed('c', '2')]);
   expect((await full.registered('a')).get('a')?.id).toBe('a');
   await expect(full.registered('c')).rejects.toThrow('volley lane rename b c');

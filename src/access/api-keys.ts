@@ -14,6 +14,7 @@ import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { untilAnswered } from '../redis/until-answered.js';
 import type { RefusedKeys } from './refused-keys.js';
+import { revokedKeys } from './revoked-keys.js';
 
 /** `vk_`, the id, and the secret: 32 random bytes in base64url. */
 const KEY_FORMAT = /^vk_(?<id>[0-9a-f]{12})_(?<secret>[A-Za-z0-9_-]{43})$/;
@@ -46,6 +47,12 @@ const unsigned = z.object({
 type UnsignedKey = z.output<typeof unsigned>;
 /** `mac`: authenticates all other fields, so that write access to Redis neither creates a key nor extends one. */
 const storedKey = unsigned.extend({ mac: z.string() });
+/** What Redis has about a key. `key`: what it says; null if that cannot be trusted. */
+interface Stored {
+  readonly id: string;
+  readonly json: string;
+  readonly key: UnsignedKey | null;
+}
 /** What is shown of a key that an earlier version stored. */
 const anyKey = unsigned.pick({ name: true, scopes: true, lanes: true, created: true });
 
@@ -89,6 +96,8 @@ export interface ApiKeys {
   check(key: string): Promise<ApiKey | null>;
   /** Counts a request with an invalid key for the audit trail. `address`: where it came from. */
   refused(address: string): void;
+  /** Counts a request of a valid key that was refused, for the audit trail. `code`: that of its problem document. */
+  refusedRequest(key: Pick<ApiKey, 'id' | 'name'>, code: string): void;
   /** Returns whether the key with this text is valid, as `check` does, but does not count as a use of it. */
   isActive(key: string): Promise<boolean>;
 }
@@ -112,11 +121,16 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
     const all = secrets.map(({ digest: own, until }) => [own, until]);
     return digest(JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all]));
   };
-  const readJson = (id: string): Promise<string | null> => redis.hget(keys.apiKeys, id);
-  /** The stored key; null if it is missing or not authentic. */
-  const authentic = (id: string, json: string | null): UnsignedKey | null => {
-    const found = json === null ? null : (storedKey.safeParse(JSON.parse(json)).data ?? null);
-    return found !== null && isEqual(macOf(id, found), found.mac) ? found : null;
+  const revoked = revokedKeys(redis, keys, digest, (text, made) => isEqual(digest(text), made));
+  /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
+  const opened = (id: string, json: string, isRevoked: boolean): Stored => {
+    const found = storedKey.safeParse(JSON.parse(json)).data;
+    const isValid = found !== undefined && !isRevoked && isEqual(macOf(id, found), found.mac);
+    return { id, json, key: isValid ? found : null };
+  };
+  const read = async (id: string): Promise<Stored | null> => {
+    const [json, isRevoked] = await Promise.all([redis.hget(keys.apiKeys, id), revoked.has(id)]);
+    return json === null ? null : opened(id, json, isRevoked);
   };
   const isOver = (until: number | null): boolean => until !== null && until <= clock();
   const signed = (id: string, key: UnsignedKey): string => JSON.stringify({ ...key, mac: macOf(id, key) });
@@ -126,8 +140,7 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
     return { text: `vk_${id}_${secret}`, stored: { digest: digest(`${id} ${secret}`), until } };
   };
   const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-  const viewOf = async (id: string, json: string, used?: string): Promise<ApiKey> => {
-    const key = authentic(id, json);
+  const viewOf = async ({ id, json, key }: Stored, used?: string): Promise<ApiKey> => {
     const { name, scopes, lanes, created } = key ?? anyKey.parse(JSON.parse(json));
     const [current, previous] = key?.secrets ?? [];
     return {
@@ -151,29 +164,32 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
     recordedAt.set(id, now);
     await redis.hset(keys.apiKeysUsed, id, now);
   };
-  const require = async (id: string): Promise<string> => {
-    const json = await readJson(id);
-    if (json !== null) return json;
+  const require = async (id: string): Promise<Stored> => {
+    const found = await read(id);
+    if (found !== null) return found;
     throw new NotFoundError(`there is no key ${id}; \`volley keys list\` lists the keys`);
   };
   /** What is stored of the key with this text; null if it is not a valid key. */
-  const validKey = async (text: string): Promise<{ readonly id: string; readonly json: string } | null> => {
+  const validKey = async (text: string): Promise<Stored | null> => {
     const groups = KEY_FORMAT.exec(text)?.groups;
     const [id, secret] = [groups?.['id'], groups?.['secret']];
     if (id === undefined || secret === undefined) return null;
     // Redis is read every time, so a revoked key stops working immediately.
-    const json = await untilAnswered(() => readJson(id), CHECK_PATIENCE);
-    const found = authentic(id, json);
+    const found = await untilAnswered(() => read(id), CHECK_PATIENCE);
     const own = digest(`${id} ${secret}`);
-    const secrets = found?.secrets ?? [{ digest: NO_DIGEST, until: null }];
+    const secrets = found?.key?.secrets ?? [{ digest: NO_DIGEST, until: null }];
     const isValid = secrets.filter(({ digest: known, until }) => isEqual(own, known) && !isOver(until));
-    return json === null || found === null || isValid.length === 0 ? null : { id, json };
+    return isValid.length === 0 ? null : found;
   };
 
-  const shared: Pick<ApiKeys, 'list' | 'check' | 'isActive' | 'refused'> = {
+  const shared: Pick<ApiKeys, 'list' | 'check' | 'isActive' | 'refused' | 'refusedRequest'> = {
     async list() {
       const [all, used] = await Promise.all([redis.hgetall(keys.apiKeys), redis.hgetall(keys.apiKeysUsed)]);
-      const views = await Promise.all(Object.entries(all).map(([id, json]) => viewOf(id, json, used[id])));
+      const views = await Promise.all(
+        Object.entries(all).map(async ([id, json]) =>
+          viewOf(opened(id, json, await revoked.has(id)), used[id]),
+        ),
+      );
       return views.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
     },
 
@@ -182,10 +198,11 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
       if (valid === null) return null;
       // The key is valid even if its use cannot be recorded.
       recordUse(valid.id).catch(() => {});
-      return viewOf(valid.id, valid.json);
+      return viewOf(valid);
     },
 
     refused: (address) => refused.count(address),
+    refusedRequest: (key, code) => refused.countRequest(key, code),
 
     isActive: async (text) => (await validKey(text)) !== null,
   };
@@ -219,12 +236,11 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
         const details = { key: id, name: key.name, ...allowed };
         await by.audited({ action: 'key.create', details }, () => redis.hset(keys.apiKeys, id, json));
         events.emit({ type: 'key.created', ...details, actor });
-        return { ...(await viewOf(id, json)), key: secret.text };
+        return { ...(await viewOf({ id, json, key })), key: secret.text };
       },
 
       async rotate(id, { overlapMs = DEFAULT_OVERLAP_MS } = {}) {
-        const before = await require(id);
-        const found = authentic(id, before);
+        const { json: before, key: found } = await require(id);
         const [current] = found?.secrets ?? [];
         if (found === null || current === undefined) {
           throw new InputError(`key ${id} is invalid: revoke it and create another`);
@@ -232,20 +248,24 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
         const secret = newSecret(id, found.lifetime);
         const overlap = formatDuration(overlapMs);
         const until = Math.min(clock() + overlapMs, current.until ?? Number.POSITIVE_INFINITY);
-        const after = signed(id, { ...found, secrets: [secret.stored, { ...current, until }] });
+        const key = { ...found, secrets: [secret.stored, { ...current, until }] };
+        const after = signed(id, key);
         const details = { key: id, name: found.name };
         await by.audited({ action: 'key.rotate', details: { ...details, overlap } }, async () => {
           if (await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after })) return;
           throw new InputError(`key ${id} was changed at the same time; try again`);
         });
         events.emit({ type: 'key.rotated', ...details, overlapMs, actor });
-        return { ...(await viewOf(id, after)), key: secret.text };
+        return { ...(await viewOf({ id, json: after, key })), key: secret.text };
       },
 
       async revoke(id, { cancelCampaigns: isCancelling = false } = {}) {
-        const { name } = anyKey.parse(JSON.parse(await require(id)));
+        const { name } = anyKey.parse(JSON.parse((await require(id)).json));
         const details = { key: id, name };
-        await by.audited({ action: 'key.revoke', details }, () => redis.hdel(keys.apiKeys, id));
+        await by.audited({ action: 'key.revoke', details }, async () => {
+          await revoked.add(id, clock());
+          await redis.hdel(keys.apiKeys, id);
+        });
         await redis.hdel(keys.apiKeysUsed, id);
         // Only now: the key creates no more campaigns.
         const cancelled = isCancelling ? await cancelCampaigns(id) : [];

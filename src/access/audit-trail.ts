@@ -3,6 +3,7 @@ import { type ActingFor, packActor, packedActor } from '../campaign/actor.js';
 import { AUDIT_ACTIONS, type AuditEntry, type AuditedOperation, type Operator } from '../campaign/audit.js';
 import { InputError } from '../campaign/errors.js';
 import type { Clock } from '../clock.js';
+import { createMask } from '../events/mask.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Redis } from '../redis/connection.js';
 import { joinCalls } from '../redis/join-calls.js';
@@ -94,6 +95,21 @@ const MAX_TEXT = 200;
 
 const ENTRY_ID = /^\d{1,15}-\d{1,10}$/;
 
+const mask = createMask();
+
+/** Masks the phone numbers in the texts of an entry: names that users gave, and errors, which may quote anything. */
+function withoutNumbers({ actor, details, failed, ...entry }: StoredEntry): StoredEntry {
+  const shown = Object.entries(details ?? {}).map(
+    ([name, value]) => [name, typeof value === 'string' ? mask.id(value) : value] as const,
+  );
+  return {
+    ...entry,
+    actor: actor && { ...actor, name: mask.id(actor.name) },
+    ...(details === undefined ? {} : { details: Object.fromEntries(shown) }),
+    ...(failed === undefined ? {} : { failed: mask.prose(failed) }),
+  };
+}
+
 /** Opens the audit trail: a stream that is only appended to, and that loses entries only by their age. */
 export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTrailDeps) {
   const key = keys.audit;
@@ -101,7 +117,7 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTra
     appendScript.run(redis, [key], [retentionMs, '', ...entries]);
   const appendJoined = joinCalls(append);
   const record = async (entry: StoredEntry): Promise<void> => {
-    await appendJoined(packEntry(entry)).answer;
+    await appendJoined(packEntry(withoutNumbers(entry))).answer;
   };
   const viewOf = async (id: string, stored: StoredEntry): Promise<AuditEntry> => ({
     id,

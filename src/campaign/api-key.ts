@@ -15,7 +15,7 @@ export interface ApiKey {
   readonly lanes: readonly string[] | null;
   /**
    * `expired`: its time is over; `invalid`: it does not work, because its digest was made without `SECRETS_KEY`, with another one,
-   * or by an earlier version. Revoke it and create another.
+   * or by an earlier version, or because it was restored from a backup after it had been revoked. Revoke it and create another.
    */
   readonly state: 'active' | 'expired' | 'invalid';
   readonly createdAt: string;

@@ -1,17 +1,23 @@
 import { z } from 'zod';
 import { type Actor, actor } from './actor.js';
 
-/** What the audit trail records. Each entry is an operation of an actor, except `key.refused`, which counts requests. */
+/**
+ * What the audit trail records. Each entry is an operation of an actor, except `key.refused` and `request.refused`, which count
+ * requests. An export is the reading of a whole list.
+ */
 export const AUDIT_ACTIONS = [
   'campaign.create',
   'campaign.pause',
   'campaign.resume',
   'campaign.cancel',
   'campaign.resolve',
+  'campaign.export',
   'outbox.create',
   'outbox.pause',
   'outbox.resume',
   'outbox.close',
+  'outbox.import',
+  'outbox.export',
   'lane.hold',
   'lane.resume',
   'lane.rename',
@@ -23,14 +29,17 @@ export const AUDIT_ACTIONS = [
   'suppression.add',
   'suppression.remove',
   'suppression.undo',
+  'suppression.export',
   'key.create',
   'key.rotate',
   'key.revoke',
   'key.refused',
+  'request.refused',
   'token.login',
   'token.refresh',
   'records.request',
   'records.resolve',
+  'records.export',
   'subscription.create',
   'subscription.delete',
   'conformance.test',
@@ -55,7 +64,7 @@ export const auditEntry = z
     details: details
       .readonly()
       .describe(
-        'More about the operation, such as `as` of a resolve, or the `address` and `count` of refused keys',
+        'More about the operation, such as `as` of a resolve, or the `address` and `count` of refused keys; phone numbers are masked',
       ),
     failed: z
       .string()

@@ -35,9 +35,12 @@ import { counted, grouped, moment, oneLine, padded, until, wrapped } from './tex
 const NAMED = 3;
 
 /** `volley doctor` */
-export async function doctor(context: Context): Promise<Answer> {
+export async function doctor(
+  context: Context,
+  { restored = false }: { restored?: boolean } = {},
+): Promise<Answer> {
   const checks: Check[] = [];
-  for await (const check of examine(context)) {
+  for await (const check of examine(context, restored)) {
     checks.push(pasteableCheck(check));
     if (!context.json)
       context.stdout.write(`${renderCheck(check, context.paint, columnsOf(context.stdout)).join('\n')}\n`);
@@ -51,7 +54,7 @@ function pasteableCheck({ found, todo, ...check }: Check): Check {
 }
 
 /** Yields each check as it completes, because an address that does not answer takes seconds. */
-async function* examine(context: Context): AsyncGenerator<Check> {
+async function* examine(context: Context, isRestored: boolean): AsyncGenerator<Check> {
   for (const hint of configHints(loadDotEnv(context.cwd, context.env))) {
     yield warn(
       'settings',
@@ -73,7 +76,7 @@ async function* examine(context: Context): AsyncGenerator<Check> {
     yield* local.problems.filter(({ found }) => !shown.includes(found));
     return;
   }
-  yield* examineRedis(context, local);
+  yield* examineRedis(context, local, isRestored);
   if (!('problems' in full)) yield* await checkServices(full.config, context.clock);
 }
 
@@ -104,6 +107,7 @@ async function settings<Configuration extends Config | LocalConfig>(
 async function* examineRedis(
   context: Context,
   { config }: Setting<Config | LocalConfig>,
+  isRestored: boolean,
 ): AsyncGenerator<Check> {
   const reason = await whyNoAnswer(config.redisUrl);
   if (reason !== null) {
@@ -123,7 +127,9 @@ async function* examineRedis(
     yield* checkWorkers(workers, howToStart);
     const lanes = await volley.lanes();
     yield* lanes.flatMap((lane) => checkLane(lane, context.clock()));
-    yield* checkExposure(config, await volley.keys.list(), context.clock());
+    const keys = await volley.keys.list();
+    yield* checkExposure(config, keys, context.clock());
+    if (isRestored) yield* checkRestoredKeys(keys, context.clock());
     yield* (await volley.laneProblems()).map((problem) =>
       fail('lane names', problem, 'Otherwise nothing is sent.'),
     );
@@ -239,7 +245,7 @@ export function checkExposure(
       ? [
           warn(
             'API keys',
-            `these do not work, because they were made without SECRETS_KEY, with another one, or by an earlier version: ${named(invalid)}`,
+            `these do not work, because they were made without SECRETS_KEY, with another one, or by an earlier version, or were restored after they had been revoked: ${named(invalid)}`,
             `Create new ones, as \`volley keys create --help\` says, and revoke these: ${invalid.map(({ id }) => `volley keys revoke ${id}`).join('; ')}`,
           ),
         ]
@@ -254,6 +260,25 @@ export function checkExposure(
         ]
       : []),
   ];
+}
+
+/** Each API key that works: after a backup was restored, so does one that was revoked, or had another secret, since the backup. */
+export function checkRestoredKeys(
+  keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'scopes' | 'lanes' | 'createdAt' | 'lastUsedAt'>[],
+  now: number,
+): Check[] {
+  const title = 'API keys, restored';
+  const active = keys.filter(({ state }) => state === 'active');
+  if (active.length === 0) return [ok(title, 'none works')];
+  return active.map(({ id, name, scopes, lanes, createdAt, lastUsedAt }) => {
+    const where = lanes === null ? 'all lanes' : lanes.join(', ');
+    const used = lastUsedAt === null ? 'never' : moment(Date.parse(lastUsedAt), now);
+    return warn(
+      title,
+      `${id} (${oneLine(name)}) works: ${scopes.join(', ')} on ${where}, created ${moment(Date.parse(createdAt), now)}, last used ${used}`,
+      `Confirm that it should. If it was revoked after the backup: volley keys revoke ${id}. If it got a new secret after the backup: volley keys rotate ${id} --overlap 0s`,
+    );
+  });
 }
 
 function missingRoles(workers: readonly Pick<WorkerProcess, 'roles'>[]): string[] {

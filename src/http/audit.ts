@@ -14,7 +14,7 @@ export const audit: Routes = (app, { volley }) => {
         operationId: 'listAuditEntries',
         summary: 'List who did what',
         description:
-          'The operations of the HTTP API, the command line, and the library, newest first: each entry was written before its operation ran, and a second entry follows if the operation failed. `key.refused` counts the requests with an invalid key per address and minute. A key that is limited to lanes sees the operations of its lanes. A page may be short or empty before the last one: continue until `nextCursor` is null.',
+          'The operations of the HTTP API, the command line, and the library, newest first: each entry was written before its operation ran, and a second entry follows if the operation failed. `key.refused` counts the requests with an invalid key per address and minute, and `request.refused` those of a valid key that got an error, per key, `code`, and minute. An export is the reading of a whole list. Phone numbers are masked. A key that is limited to lanes sees the operations of its lanes. A page may be short or empty before the last one: continue until `nextCursor` is null.',
         tags: ['Operation'],
         querystring: z.strictObject({
           lane: z.string().min(1).max(100).optional().describe('Only operations of this lane'),

@@ -161,7 +161,7 @@ export const campaigns: Routes = (app, { volley }) => {
       const { format, status } = request.query;
       const version = JSON.stringify([await volley.reportVersion(id), format, status]);
       if (isUnchanged(request, reply, version)) return sendUnchanged(reply);
-      const rows = volley.report(id, status === undefined ? {} : { status });
+      const rows = actingFor(volley, request).report(id, status === undefined ? {} : { status });
       reply
         .type(REPORT_TYPES[format])
         .header('content-disposition', `attachment; filename="${id}.${format}"`);

@@ -219,7 +219,7 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
     async (request, reply) => {
       const found = await requireRequest(request, request.params.id);
       return download(request, reply, (signal) =>
-        volley.records.download(found.id, { signal, waitMs: WAIT_MS }),
+        actingFor(volley, request).records.download(found.id, { signal, waitMs: WAIT_MS }),
       );
     },
   );
@@ -239,7 +239,9 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
     },
     async (request, reply) => {
       const found = await requireRequest(request, request.params.id);
-      return download(request, reply, (signal) => volley.records.fetch({ id: found.id }, { signal }));
+      return download(request, reply, (signal) =>
+        actingFor(volley, request).records.fetch({ id: found.id }, { signal }),
+      );
     },
   );
 

@@ -92,7 +92,7 @@ export const suppressions: Routes = (app, { volley }) => {
     },
     async (request, reply) => {
       const wanted = listOf(apiKeyOf(request), request.query.lane, 'query/lane');
-      const numbers = volley.suppression.list({ lane: wanted });
+      const numbers = actingFor(volley, request).suppression.list({ lane: wanted });
       return sendStream(reply.type('application/json'), asJson(numbers), volley);
     },
   );

@@ -177,7 +177,8 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     const list = await listOf(lane);
     const [why, from] = [reason.slice(0, MAX_TEXT), source.slice(0, MAX_TEXT)];
     const made = { list, actor: by.actor, source: from, reason: why, at: clock() };
-    const details = { ...count, source: from, ...(why === '' ? {} : { reason: why }) };
+    // The reason, which may name a person, is only in the record of the operation.
+    const details = { ...count, source: from };
     const done = await by.audited(
       { action: `suppression.${change}`, ...(list === null ? {} : { lane: list }), details },
       () => run(made),
@@ -206,7 +207,12 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       );
     },
     async *list({ lane } = {}) {
-      yield* suppression.list(await listOf(lane));
+      const list = await listOf(lane);
+      await by.audited(
+        { action: 'suppression.export', ...(list === null ? {} : { lane: list }) },
+        async () => {},
+      );
+      yield* suppression.list(list);
     },
     async import(input, { toColumn, country, ...options } = {}) {
       const [{ checkRows }, { readCsv }, { withOptionalHeader }] = await Promise.all([

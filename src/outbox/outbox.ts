@@ -12,7 +12,7 @@ import type {
   PutResult,
 } from '../campaign/outbox-views.js';
 import { markDue } from '../lane/due.js';
-import { wakeLane } from '../lane/lane.js';
+import { type Lane, wakeLane } from '../lane/lane.js';
 import { laneScript } from '../lane/lane-script.js';
 import { scriptEvents } from '../lane/script-events.js';
 import { SLICE } from '../recipients/slice-blob.js';
@@ -157,13 +157,16 @@ export function operatedOutbox(
     reason,
   });
 
+  /** Records messages of a list before they are stored. */
+  const recorded = <Stored>(lane: Lane, messages: number, store: () => Promise<Stored>): Promise<Stored> =>
+    by.audited({ action: 'outbox.import', lane: lane.id, details: { outbox: name, messages } }, store);
+
   const flushed = async (
     batch: readonly Line[],
     invalidLines: readonly BulkResult[],
   ): Promise<BulkResult[]> => {
     const { lane, settings, storeAll } = await open();
-    if (batch.length > 0) await by.authorise();
-    const replies = await storeAll(batch);
+    const replies = batch.length === 0 ? [] : await recorded(lane, batch.length, () => storeAll(batch));
     // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
     const stored = await Promise.all(
       batch.map(({ id, message, line }, at) => {
@@ -318,6 +321,8 @@ export function operatedOutbox(
 
     async *report() {
       const { lane } = await open();
+      const exported = { action: 'outbox.export', lane: lane.id, details: { outbox: name } } as const;
+      await by.audited(exported, async () => {});
       yield* reportMessages(lane, name);
     },
 

@@ -3,7 +3,7 @@ import type { LaneId } from '../redis/keys.js';
 import type { RecordsInput } from './input.js';
 import type { Records } from './open-records.js';
 
-/** The call records of an actor: what it requests and resolves is recorded in the audit trail. `idOf`: the id of a lane. */
+/** The call records of an actor: what it requests, resolves, and downloads is recorded in the audit trail. `idOf`: the id of a lane. */
 export function auditedRecords(
   records: Records,
   by: Operator,
@@ -14,12 +14,15 @@ export function auditedRecords(
     const lane = name === undefined ? undefined : await idOf(name);
     return by.audited({ action: 'records.request', lane, details: { from, to } }, run);
   };
+  const exported = <Result>(id: string, run: () => Promise<Result>): Promise<Result> =>
+    by.audited({ action: 'records.export', details: { request: id } }, run);
   return {
     ...records,
+    download: (id, options) => exported(id, () => records.download(id, options)),
     request: (input, options) => requested(input, () => records.request(input, options)),
     fetch: (wanted, options) =>
       'id' in wanted
-        ? records.fetch(wanted, options)
+        ? exported(wanted.id, () => records.fetch(wanted, options))
         : requested(wanted, () => records.fetch(wanted, options)),
     resolve: (id, resolution, options) =>
       by.audited({ action: 'records.resolve', details: { request: id, as: resolution.as } }, () =>

@@ -47,7 +47,9 @@ export function keyNames(prefix: string) {
     audit: `${prefix}:audit`,
     /** Hash: the keys of the HTTP API by id. */
     apiKeys: `${prefix}:apiKeys`,
-    /** Hash: when each of them was last used, ms. */
+    /** Hash: the ids of revoked keys, each with when it was revoked, and what authenticates that, JSON. */
+    apiKeysRevoked: `${prefix}:apiKeys:revoked`,
+    /** Hash: when each key was last used, ms. */
     apiKeysUsed: `${prefix}:apiKeys:used`,
     /** String: the secret of the cursors and stream ids of the HTTP API. */
     positions: `${prefix}:positions`,

@@ -98,6 +98,12 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
         );
       },
       preview,
+      async *report(id, options) {
+        const { id: lane } = await finder.of(id);
+        const details = options?.status === undefined ? {} : { details: { status: options.status } };
+        await by.audited({ action: 'campaign.export', lane, campaign: id, ...details }, async () => {});
+        yield* shared.report(id, options);
+      },
       schedules: withUnavailableErrors(
         openSchedules({
           store: scheduled,

@@ -41,7 +41,7 @@ const keysWith = (secretsKey: string | undefined) =>
     }),
     clock: () => now,
     events,
-    refused: { count: () => {}, close: async () => {} },
+    refused: { count: () => {}, countRequest: () => {}, close: async () => {} },
     secretsKey,
   })(by, async (key) => [`a campaign of ${key}`]);
 const apiKeys = keysWith('a'.repeat(64));
@@ -163,6 +163,29 @@ test('Without the SECRETS_KEY, write access to Redis neither creates a key nor e
   expect(await apiKeys.check(other.key.replace(other.id, id))).toBeNull();
   await redis.hset(stored, id, original);
   expect(await apiKeys.check(shop)).toMatchObject({ id });
+});
+
+test('The restored record of a revoked key does not work, and only this installation can mark a key as revoked', async () => {
+  const { key, id } = await apiKeys.create({ name: 'shop', scopes: ['read'] });
+  const names = keyNames(prefix);
+  const record = (await redis.hget(names.apiKeys, id)) ?? '';
+  const other = await apiKeys.create({ name: 'another shop', scopes: ['read'] });
+  await apiKeys.revoke(id);
+  await redis.hset(names.apiKeys, id, record);
+  expect([await apiKeys.check(key), await apiKeys.isActive(key)]).toEqual([null, false]);
+  expect((await apiKeys.list()).find((one) => one.id === id)?.state).toBe('invalid');
+  await expect(apiKeys.rotate(id)).rejects.toThrow('is invalid: revoke it and create another');
+  // The tombstone of one key under the id of another, and one that was made up.
+  for (const forged of [
+    (await redis.hget(names.apiKeysRevoked, id)) ?? '',
+    JSON.stringify([now, 'x']),
+    '{}',
+  ]) {
+    await redis.hset(names.apiKeysRevoked, other.id, forged);
+    expect(await apiKeys.check(other.key), forged).toMatchObject({ id: other.id });
+  }
+  await apiKeys.revoke(id);
+  expect((await apiKeys.list()).map((one) => one.id)).not.toContain(id);
 });
 
 test('A key of an earlier version does not work, and is listed as invalid until it is revoked', async () => {

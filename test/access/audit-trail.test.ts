@@ -138,3 +138,44 @@ test('Refused keys are counted per address and minute, and the number of entries
   expect(counts.get('other addresses')).toBe(400);
   expect(emitted.filter(({ type }) => type === 'key.refused')).toHaveLength(22);
 });
+
+test('Refused requests of a valid key are counted per key, code, and minute', async () => {
+  const minutes = open('refused-requests').trail;
+  let now = 1_700_000_000_000;
+  const refused = refusedKeys(minutes, createEvents({ level: 'silent' }), () => now);
+  const [shop, bank] = [
+    { id: 'a', name: 'shop' },
+    { id: 'b', name: 'bank' },
+  ];
+  for (const code of ['forbidden', 'tooManyRequests', 'forbidden']) refused.countRequest(shop, code);
+  refused.countRequest(bank, 'forbidden');
+  now += 60_000;
+  refused.countRequest(shop, 'forbidden');
+  await refused.close();
+  await expect.poll(async () => (await minutes.audit()).entries.length).toBe(4);
+  const { entries } = await minutes.audit();
+  expect(entries.every(({ action }) => action === 'request.refused')).toBe(true);
+  expect(entries.map(({ actor, details }) => [actor?.id, details['code'], details['count']]).sort()).toEqual([
+    ['a', 'forbidden', 1],
+    ['a', 'forbidden', 2],
+    ['a', 'tooManyRequests', 1],
+    ['b', 'forbidden', 1],
+  ]);
+});
+
+test('The trail contains no phone number, whatever the names and errors are', async () => {
+  const own = open('numbers').trail;
+  const by = own.operator({ kind: 'library', id: null, name: 'a call to +447700900456' });
+  const operation = {
+    action: 'outbox.create',
+    lane: 'main',
+    details: { outbox: 'for +447700900456' },
+  } as const;
+  const failing = by.audited(operation, async () => {
+    throw new Error('07700900456 is not a name');
+  });
+  await expect(failing).rejects.toThrow();
+  const stored = JSON.stringify(await redis.xrange(keyNames(`${prefix}-numbers`).audit, '-', '+'));
+  expect(stored).toContain('outbox.create');
+  expect(stored).not.toMatch(/700900456/);
+});

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
 import { checkRedis } from '../../src/cli/doctor/redis.js';
-import { checkExposure, checkLane, checkWorkers } from '../../src/cli/doctor.js';
+import { checkExposure, checkLane, checkRestoredKeys, checkWorkers } from '../../src/cli/doctor.js';
 import { renderLane } from '../../src/cli/lane.js';
 import { DATA_FORMAT } from '../../src/recovery/heartbeats.js';
 import { NOON } from './campaign-status.js';
@@ -206,4 +206,29 @@ test.each([
   const checks = checkExposure(config, keys, NOON);
   expect(checks.map(({ level }) => level)).toEqual(found.map(() => 'warn'));
   expect(checks.map((check) => check.found)).toEqual(found.map((text) => expect.stringMatching(text)));
+});
+
+test('After a restore, the doctor lists the API keys that work, with what to do about each', () => {
+  const shop = {
+    id: 'abc',
+    name: 'shop',
+    state: 'active',
+    scopes: ['read', 'send'],
+    lanes: null,
+    createdAt: new Date(NOON).toISOString(),
+    lastUsedAt: null,
+  } as const;
+  const keys = [
+    shop,
+    { ...shop, id: 'old', state: 'expired' },
+    { ...shop, id: 'lost', state: 'invalid' },
+  ] as const;
+  expect(checkRestoredKeys(keys, NOON)).toMatchObject([
+    {
+      level: 'warn',
+      found: expect.stringMatching(/^abc \(shop\) works: read, send on all lanes, .*last used never$/),
+      todo: expect.stringContaining('volley keys revoke abc'),
+    },
+  ]);
+  expect(checkRestoredKeys([], NOON)).toMatchObject([{ level: 'ok' }]);
 });

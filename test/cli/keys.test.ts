@@ -41,3 +41,12 @@ test.each([
   expect([exit, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(message);
 });
+
+test('After a restore, the doctor lists the keys that work', async () => {
+  const { output } = await json('keys', 'create', '--name', 'restored shop', '--scope', 'read');
+  const { id } = output as { id: string };
+  const found = JSON.stringify((await json('doctor', '--restored')).output);
+  expect(found).toContain(`${id} (restored shop) works: read on all lanes`);
+  expect(found).toContain(`volley keys revoke ${id}`);
+  expect(JSON.stringify((await json('doctor')).output)).not.toContain('restored shop');
+});

@@ -10,7 +10,7 @@ const { url, prefix } = testRedis('http-audit');
 const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
 writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
-const { call, key, volley, log } = await serveApi(settings);
+const { call, key, volley, log, origin } = await serveApi(settings);
 
 const campaign = (lane: string) => ({
   recipients: [{ to: '+447700900123' }],
@@ -162,6 +162,57 @@ test('Revoking a key with its campaigns also discards a list that is still arriv
   sendRest();
   await expect(enqueued).rejects.toThrow('was discarded');
   await expect(volley.status(id)).rejects.toThrow('there is no campaign');
+});
+
+test('Bulk puts and exports leave entries', async () => {
+  const own = await key();
+  const id = await create(own, 'main');
+  await call('POST', '/v1/outboxes', { key: own, body: { name: 'bulk', message: 'Hi', lane: 'main' } });
+  const lines = Array.from({ length: 1_500 }, (_, at) =>
+    JSON.stringify({ id: `m${at}`, to: '+447700900123' }),
+  );
+  const put = await fetch(`${origin}/v1/outboxes/bulk/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${own}`, 'content-type': 'application/x-ndjson' },
+    body: lines.join('\n'),
+  });
+  expect((await put.text()).trim().split('\n')).toHaveLength(1_500);
+  await call('GET', '/v1/outboxes/bulk/messages', { key: own });
+  await call('GET', `/v1/campaigns/${id}/report`, { key: own });
+  await call('GET', '/v1/suppressions?lane=main', { key: own });
+  const entries = (await trail(own)).filter((entry) => entry.actor?.id === own.split('_')[1]);
+  expect(entries.slice(0, 5)).toMatchObject([
+    { action: 'suppression.export', lane: 'main' },
+    { action: 'campaign.export', lane: 'main', campaign: id },
+    { action: 'outbox.export', lane: 'main', details: { outbox: 'bulk' } },
+    { action: 'outbox.import', lane: 'main', details: { outbox: 'bulk', messages: 500 } },
+    { action: 'outbox.import', lane: 'main', details: { outbox: 'bulk', messages: 1_000 } },
+  ]);
+});
+
+test('The reason of a suppression is in the record of the operation, and not in the trail', async () => {
+  const reason = 'Ada Byron of 07700 900124 asked for it';
+  const body = { numbers: ['+447700900124'], lane: 'main', reason };
+  expect((await call('POST', '/v1/suppressions', { body })).status).toBe(200);
+  const entries = await trail();
+  expect(entries[0]).toMatchObject({ action: 'suppression.add', details: { numbers: 1 } });
+  expect(JSON.stringify(entries)).not.toMatch(/Ada|900124|900 124/);
+  const { json } = await call('GET', '/v1/suppressions/operations');
+  expect(json).toMatchObject({ operations: [{ reason }] });
+});
+
+test('Refused requests of a valid key are counted for the trail', async () => {
+  const server = await serveApi({ ...settings, REDIS_PREFIX: `${prefix}-requests` });
+  const own = await server.key(['read']);
+  for (let at = 0; at < 2; at += 1) await server.call('POST', '/v1/lanes/main/hold', { key: own });
+  await server.call('GET', '/v1/campaigns/none', { key: own });
+  await server.call('GET', '/healthz?x=1', { key: own });
+  await server.volley.close();
+  const entries = (await volleyOf(`${prefix}-requests`)).filter(({ action }) => action === 'request.refused');
+  expect(entries.map(({ actor, details }) => [actor?.id, details['code'], details['count']])).toEqual([
+    [own.split('_')[1], 'notFound', 1],
+    [own.split('_')[1], 'forbidden', 2],
+  ]);
 });
 
 test('Requests with an invalid key are counted for the trail', async () => {

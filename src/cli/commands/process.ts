@@ -181,7 +181,11 @@ export function addProcessCommands(program: Command, context: Context): void {
       'Checks everything Volley depends on and says how to fix what it finds. It sends nothing and does not log in. Exit code 1 if something does not work.',
     )
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('doctor'))
+    .option(
+      '--restored',
+      'after Redis was restored from a backup: also list the API keys that work, to confirm each',
+    )
+    .addHelpText('after', examples('doctor', 'doctor --restored'))
     .action(action(context, () => import('../doctor.js'), 'doctor'));
 
   program

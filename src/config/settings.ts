@@ -30,11 +30,11 @@ export const SECTIONS = {
     ACCOUNT_TARGET_ID: z.optional(z.string()).describe(`
         Child organisation to act for. Set it only if the account belongs to a reseller.`),
     AUTHORIZATION_HEADER: z.optional(authorization).describe(`
-        What the Authorization header carries. Set it if you set both API_KEY and ACCOUNT_USERNAME: how the two relate is
-        not documented. Default: the one that is set.`),
+        What the Authorization header carries. Required if you set both API_KEY and ACCOUNT_USERNAME, because how the two
+        relate is not documented. Otherwise it carries the one that is set.`),
     X_AUTHORIZATION_HEADER: z.optional(xAuthorization).describe(`
-        Whether requests carry the account's access token in X-Authorization as well. Set it if you set both. Default:
-        "none".`),
+        Whether requests carry the account's access token in X-Authorization as well. Required if you set both; otherwise
+        they do not, unless you set it.`),
     HTTPS_PROXY: z.optional(formats.proxyUrl).describe(`
         Proxy for services with an https address, such as http://user:password@proxy.example:3128.`),
     NO_PROXY: z.optional(z.string()).describe(`

@@ -146,22 +146,27 @@ function noteAddress({ ways, session }: Run, address: string | undefined): void 
   );
 }
 
-function noteCorrelator({ ways }: Run, sent: string | undefined, received: string | undefined): void {
+function noteCorrelator(
+  { ways, profile }: Run,
+  sent: string | undefined,
+  received: string | undefined,
+): void {
+  // A lane cannot set what its profile determines.
+  const advice = (setting: string): string =>
+    profile.correlatorLifetimeMs === null
+      ? `clientCorrelator of the lane: ${setting}.`
+      : 'Nothing to set: every request of this profile carries one.';
   if (sent === undefined) {
     const found =
       received === undefined ? 'there is none in the response' : 'the response has one of its own';
     ways.note('correlator', `${found}; the request had none`, 'To see more: --to with --correlator.');
   } else if (received === sent) {
-    ways.note(
-      'correlator',
-      'it repeats that of the request',
-      'clientCorrelator of the lane: send is possible.',
-    );
+    ways.note('correlator', 'it repeats that of the request', advice('send is possible'));
   } else {
     ways.note(
       'correlator',
       received === undefined ? 'it leaves it out' : 'it returns another one',
-      'clientCorrelator of the lane: off.',
+      advice('off'),
     );
   }
 }

@@ -46,9 +46,10 @@ export function reasonOf(
   return bounded(withMessage(sentence, messageIn(body, secrets)));
 }
 
-/** A sentence followed by a message of the service, if there is one. */
+/** A sentence, with or without its full stop, followed by a message of the service, if there is one. */
 export function withMessage(sentence: string, message: string | undefined): string {
-  return message === undefined || message === '' ? sentence : `${sentence} Its message: ${message}`;
+  if (message === undefined || message === '') return sentence;
+  return `${sentence}${/[.!?…]$/.test(sentence) ? '' : '.'} Its message: ${message}`;
 }
 
 function bounded(text: string): string {

@@ -102,7 +102,8 @@ export function createSubscriptionClient({
           const isCallback = readCallback(exchange.body ?? '') !== null;
           const code = readErrorCode(exchange.body ?? '') ?? '';
           const cause = Object.hasOwn(profile.notAcceptable, code) ? profile.notAcceptable[code] : undefined;
-          const what = `it does not accept the subscription; ${cause ?? 'only one can exist.'}`;
+          const unknown = isCallback ? 'one exists already.' : 'the cause is not documented.';
+          const what = `it does not accept the subscription; ${cause ?? unknown}`;
           const reason = isCallback ? `The service answered ${status}: ${what}` : because(what);
           return { kind: 'notAccepted', reason };
         }

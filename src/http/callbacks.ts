@@ -5,6 +5,9 @@ import type { Routes } from './routes.js';
 /** More than a notification about the largest request. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
+/** The method of a notification is not shown (interface page, Events, rule 4). */
+const NOTIFYING = ['POST', 'PUT', 'PATCH'] as const;
+
 /** For a proxy that strips the public path. */
 const SHORT_PATH = '/callbacks';
 
@@ -31,10 +34,12 @@ export const callbacks: Routes = (app, { volley, config: { callback } }) => {
   });
   const [schema, config] = [{ hide: true }, { isSecret: true }];
   for (const path of new Set([routePattern(callbackPath(callback)), SHORT_PATH])) {
-    app.post<{ Params: { segment: string } }>(
-      `${path}/:segment`,
-      { schema, config },
-      async (request, reply) => {
+    app.route<{ Params: { segment: string } }>({
+      method: [...NOTIFYING],
+      url: `${path}/:segment`,
+      schema,
+      config,
+      handler: async (request, reply) => {
         const { headers, params, body, url } = request;
         const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
         const text = typeof body === 'string' ? body : '';
@@ -43,7 +48,7 @@ export const callbacks: Routes = (app, { volley, config: { callback } }) => {
         requireAccepted(outcome, request);
         return reply.code(204).send();
       },
-    );
+    });
     // A service may probe the address before it accepts a subscription.
     app.route({
       method: ['GET', 'HEAD'],

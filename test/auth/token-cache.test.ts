@@ -106,6 +106,16 @@ test('an expired token is refreshed before the caller gets one', async () => {
   expect(service.presented).toEqual(['refresh-1']);
 });
 
+test('each refresh exchanges the latest refresh token for a new pair, without another login', async () => {
+  const one = cache();
+  for (const generation of [1, 2, 3]) {
+    expect(await tokenFrom(one.get())).toEqual({ serial: generation, generation });
+    await one.refreshNow();
+  }
+  expect(service.presented).toEqual(['refresh-1', 'refresh-2', 'refresh-3']);
+  expect(service.logins).toBe(1);
+});
+
 test('a token without an expiry is used until a 401', async () => {
   service.lifeMs = undefined;
   let time = 0;

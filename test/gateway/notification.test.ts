@@ -128,7 +128,7 @@ const incoming = (change: Partial<IncomingNotification> & { body?: string }): In
 const signature = (hash: string, encoding: 'hex' | 'base64') =>
   createHmac(hash, TOKEN).update(LIST).digest(encoding);
 
-describe('carriesToken finds the token', () => {
+describe('carriesToken', () => {
   it.each<[string, Partial<IncomingNotification>]>([
     ['as a bearer token', { headers: { authorization: `Bearer ${TOKEN}` } }],
     ['alone in Authorization', { headers: { authorization: TOKEN } }],
@@ -146,12 +146,12 @@ describe('carriesToken finds the token', () => {
     ],
     ['as a signature in base64', { headers: { 'x-signature': signature('sha1', 'base64') } }],
     ['as a longer signature', { headers: { 'x-signature': `sha512=${signature('sha512', 'base64')}` } }],
-  ])('%s', (_, change) => {
+  ])('finds the security token %s', (_, change) => {
     expect(carriesToken(incoming(change), ['another-token-of-a-lane', TOKEN])).toBe(true);
     expect(carriesToken(incoming(change), ['b-token-of-some-length'])).toBe(false);
   });
 
-  it('in a query with unencoded plus signs', () => {
+  it('finds the security token in a query with unencoded plus signs', () => {
     const token = 'k+3/token+of+base64==';
     expect(carriesToken(incoming({ query: `securityToken=${token}` }), [token])).toBe(true);
     expect(carriesToken(incoming({ query: `securityToken=${encodeURIComponent(token)}` }), [token])).toBe(
@@ -159,7 +159,7 @@ describe('carriesToken finds the token', () => {
     );
   });
 
-  it('but not in a signature of another body', () => {
+  it('does not accept a signature of another body', () => {
     const headers = { 'x-signature': signature('sha256', 'hex') };
     expect(carriesToken(incoming({ headers, body: `${LIST} ` }), [TOKEN])).toBe(false);
   });

@@ -93,6 +93,16 @@ test('A notification is accepted below /callbacks, and with any content type', a
   await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
 });
 
+test.each(['PUT', 'PATCH'])('A notification by %s is received like one by POST', async (method) => {
+  const id = `by-${method}`;
+  const states = await accepted(id);
+  const send = (headers: Record<string, string>) =>
+    fetch(`${origin}/sms/in/${segment}`, { method, body: notification(id), headers });
+  expect((await send({})).status).toBe(401);
+  expect((await send({ securityToken })).status).toBe(204);
+  await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
+});
+
 test('A forged notification with only the secret address or only the token changes nothing', async () => {
   const states = await accepted('forged');
   const headers = { 'content-type': 'application/json' };

@@ -136,7 +136,7 @@ describe('An error in another form', () => {
     const client = createSubscriptionClient({ baseUrl: origin, timeoutMs: 10_000 });
     onTestFinished(() => client.close());
     const mine = { url: 'https://volley.example/in/1', securityToken: 'the-token' };
-    const reason = 'The service answered 406: it does not accept the subscription; only one can exist.';
+    const reason = 'The service answered 406: it does not accept the subscription; one exists already.';
     expect(await client.create(mine, { authorization: 'KEY-1' })).toEqual({ kind: 'notAccepted', reason });
   });
 });

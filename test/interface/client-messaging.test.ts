@@ -350,12 +350,14 @@ describe('delivery infos, as on the interface page', () => {
   });
 
   it('reads each status', async () => {
-    const { outcome } = await polled(reply(OK, INFOS));
+    const third = ',{"address": "tel:+358405550000", "deliveryStatus": "DeliveryImpossible"}\n  ]';
+    const { outcome } = await polled(reply(OK, INFOS.replace('\n  ]', third)));
     expect(outcome).toEqual({
       kind: 'infos',
       statuses: new Map([
         ['+358401234567', 'DeliveredToTerminal'],
         ['+358409876543', 'DeliveredToNetwork'],
+        ['+358405550000', 'DeliveryImpossible'],
       ]),
       unlisted: [],
     });

@@ -71,7 +71,7 @@ it('distinguishes a malformed subscription from one that is not accepted', async
   );
   expect(await refused.own.create(MINE, { authorization: 'KEY-1' })).toEqual({
     kind: 'notAccepted',
-    reason: expect.stringMatching(/answered 406.*only one can exist/),
+    reason: expect.stringMatching(/answered 406.*one exists already\.$/),
   });
 });
 

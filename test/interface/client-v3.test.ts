@@ -278,8 +278,9 @@ describe('A subscription with profile v3', () => {
   it.each([
     ['another code', '{"code":"constructor","description":"d"}', v3],
     ['profile v1', NOT_HTTPS, v1],
-  ])('names the one documented reason with %s', async (_what, body, profile) => {
+  ])('names no cause of a 406 with %s, and quotes the service', async (_what, body, profile) => {
     const { reason } = (await created(body, profile)) as { reason: string };
-    expect(reason).toMatch(/only one can exist/);
+    expect(reason).toMatch(/; the cause is not documented\. Its message: /);
+    expect(reason).not.toMatch(/one can exist|exists already/);
   });
 });

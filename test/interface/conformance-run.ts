@@ -12,6 +12,8 @@ export interface Found {
   readonly failed: Readonly<Record<string, string>>;
   readonly skipped: readonly string[];
   readonly ways: Readonly<Record<string, string | null>>;
+  /** Topic → the setting that follows. */
+  readonly advice: Readonly<Record<string, string | null>>;
   readonly volley: Volley;
 }
 
@@ -45,6 +47,7 @@ export function conformanceTests(name: string) {
       failed: Object.fromEntries(failed.map(({ name, found }) => [name, found])),
       skipped: checks.filter(({ result }) => result === 'skipped').map(({ name }) => name),
       ways: Object.fromEntries(ways.map(({ topic, found }) => [topic, found])),
+      advice: Object.fromEntries(ways.map(({ topic, advice }) => [topic, advice])),
       volley,
     };
   };

@@ -194,6 +194,18 @@ describe('A conformance test of a service of version 3', () => {
     expect(simulator.summary().requests).toBe(1);
   });
 
+  test.each(['<CORRELATOR>', 'another'])(
+    'advises no setting that the profile determines when the response has the correlator %s',
+    async (correlator) => {
+      const sent = reply(['HTTP/1.1 201 Created', JSON_TYPE], CREATED.replace('<CORRELATOR>', correlator));
+      const { advice } = await answering({ sent });
+      expect(advice['whether a response repeats the clientCorrelator']).toBe(
+        'Nothing to set: every request of this profile carries one.',
+      );
+      expect(Object.values(advice).join(' ')).not.toContain('clientCorrelator of the lane');
+    },
+  );
+
   test('can be made with --profile on a lane of version 1', async () => {
     const server = await rawServer(reply(['HTTP/1.1 400 Bad Request']));
     const env = { MESSAGING_BASE_URL: server.origin, API_KEY: 'k' };

@@ -142,7 +142,7 @@ test('Subscription calls use no quota', async () => {
 const NONE = reply(['HTTP/1.1 404 Not Found']);
 test.each([
   ['400', 'refused', /malformed; check CALLBACK_URL/],
-  ['406', 'refused', /only one can exist/],
+  ['406', 'refused', /the cause is not documented/],
   ['500', 'unanswered', /answered 500/],
 ])('If the service answers %s to `create`, the outcome is %s', async (status, outcome, reason) => {
   const server = await rawServer([NONE, reply([`HTTP/1.1 ${status} No`]), NONE]);

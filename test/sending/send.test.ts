@@ -280,7 +280,7 @@ describe('The lane', () => {
     await sender.turn();
     const { pause } = await sender.status();
     expect(pause?.reason).toMatch(
-      /API key of lane default .* Its message: POL0013: Duplicated addresses A and B$/,
+      /API key of lane default .*, then run `volley lane resume default`\. Its message: POL0013: Duplicated addresses A and B$/,
     );
   });
 

@@ -41,8 +41,8 @@ export type TokenOutcome =
    * ago it was received, by whichever process.
    */
   | { kind: 'token'; token: string; generation: number; ageMs: number }
-  /** No token before `at` (ms since the epoch, this machine's clock). */
-  | { kind: 'later'; at: number; reason: string }
+  /** No token before `at` (ms since the epoch, this machine's clock). `cause`: the reason without its beginning and its full stop. */
+  | { kind: 'later'; at: number; reason: string; cause: string }
   /** No token until an operator acts; `reason` says what to do. */
   | { kind: 'stopped'; reason: string };
 

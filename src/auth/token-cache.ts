@@ -107,12 +107,10 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
     switch (result.kind) {
       case 'current':
         return outcomeOf(local.take(result));
-      case 'later':
-        return {
-          kind: 'later',
-          at: clock() + result.ms,
-          reason: `No token yet: ${result.reason.replace(/\.$/, '')}.`,
-        };
+      case 'later': {
+        const cause = result.reason.replace(/\.$/, '');
+        return { kind: 'later', at: clock() + result.ms, reason: `No token yet: ${cause}.`, cause };
+      }
       case 'stopped':
         return { kind: 'stopped', reason: stopReason(result.code, account, result.detail) };
       default:

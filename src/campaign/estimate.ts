@@ -49,6 +49,8 @@ export interface LaneOutlook extends LaneState {
   readonly maxRecipients: number;
   readonly stopped: string;
   readonly held: string;
+  /** Why the lane has no token; empty if it has one. */
+  readonly noToken: string;
   /** Whether notifications arrive. */
   readonly isHeard: boolean;
   /** The running campaigns that are served first, and how many more there are. */
@@ -261,10 +263,11 @@ function startOf(lane: LaneOutlook, own: EstimatedCampaign): number {
   return Math.max(lane.now, lane.opensAt, isListed ? 0 : own.launchAt);
 }
 
-/** Why the lane starts no requests until an operator acts. */
-function closed({ stopped, held }: LaneOutlook): string | null {
+/** Why the lane starts no requests for a time that nothing bounds. */
+function closed({ stopped, held, noToken }: LaneOutlook): string | null {
   if (stopped !== '') return 'the lane is stopped until you resume it';
-  return held === '' ? null : 'the lane is held until you resume it';
+  if (held !== '') return 'the lane is held until you resume it';
+  return noToken === '' ? null : 'the lane waits for an access token';
 }
 
 /** Why nothing bounds the time of the last message on an open lane. */
@@ -417,7 +420,7 @@ function estimateFinal(
   const reason =
     eta?.reason ??
     (waitsForOperator ? 'requests with an unknown outcome wait for `resolve`' : null) ??
-    (own.awaiting > 0 ? closed(lane) : null);
+    (own.awaiting + own.sending > 0 ? closed(lane) : null);
   if (reason !== null) return range({ earliest, latest: null, reason });
   const lastSent = Math.max(
     eta?.latest ?? Math.min(lane.now, lane.lastSendAt),

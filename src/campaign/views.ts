@@ -43,12 +43,12 @@ const turnFailures = z
     'What fails on the lane because of an error in its stored data, in Redis, or in Volley. Workers try it again every second; empty if nothing fails',
   );
 
-/** Why nothing planned is sent, and until when. */
+/** Why a campaign does not continue, and until when. */
 const block = pause.extend({
   state: z
-    .enum(['paused', 'recovering', 'held', 'stopped', 'failing', 'scheduled', 'waiting'])
+    .enum(['paused', 'recovering', 'held', 'stopped', 'noToken', 'failing', 'scheduled', 'waiting'])
     .describe(
-      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `recovering`: the lane, for seconds after Redis may have lost data; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `failing`: sending on the lane fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
+      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `recovering`: the lane, for seconds after Redis may have lost data; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `noToken`: the lane, until the account service gives it an access token, next tried at `until` (null: now); `failing`: sending or polling on the lane fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
     ),
 });
 
@@ -141,7 +141,7 @@ export const campaignStatus = z
       .readonly()
       .nullable()
       .describe(
-        'Why planned recipients are not sent to now; null while the campaign is sending or nothing is planned',
+        'Why planned recipients are not sent to now, or, once everything is sent, why delivery reports are not polled; null while neither is blocked',
       ),
     waitingFor: z
       .enum(['start', 'window', 'permits', 'operator', 'resolve', 'reports', 'lane', 'workers'])
@@ -283,9 +283,9 @@ export const laneStatus = z
       .nullable()
       .describe("The child organisation that the lane's account acts for; null for all but resellers"),
     state: z
-      .enum(['open', 'waiting', 'paused', 'probing', 'recovering', 'stopped', 'held'])
+      .enum(['open', 'waiting', 'paused', 'probing', 'recovering', 'noToken', 'stopped', 'held'])
       .describe(
-        '`waiting`: until its window opens; `paused`: resumes by itself; `probing`: one request tests the service; `recovering`: for seconds after Redis may have lost data, while workers report again what they sent; `stopped`: until you fix the cause and resume it; `held`: by an operator, until one resumes it',
+        '`waiting`: until its window opens; `paused`: resumes by itself; `probing`: one request tests the service; `recovering`: for seconds after Redis may have lost data, while workers report again what they sent; `noToken`: until the account service gives an access token, next tried at `until` of `pause`; `stopped`: until you fix the cause and resume it; `held`: by an operator, until one resumes it',
       ),
     quota: z
       .object({

@@ -389,6 +389,12 @@ export function checkLane(
       const end = pause === null || pause.until === null ? '' : `, until ${until(pause.until, now)}`;
       return [ok(title, `recovering${why}${end}`), ...others];
     }
+    case 'noToken': {
+      const next = pause === null || pause.until === null ? '' : `, next attempt ${until(pause.until, now)}`;
+      const todo =
+        'Check the account base URL, and that the account service is reachable from here: volley token show';
+      return [warn(title, `waits for an access token${why}${next}`, todo), ...others];
+    }
     case 'held':
       return [warn(title, 'held by an operator', `To resume it: ${resume}`), ...others];
     case 'stopped':

@@ -63,6 +63,7 @@ const INK = {
   paused: 'yellow',
   probing: 'yellow',
   recovering: 'yellow',
+  noToken: 'yellow',
   stopped: 'red',
   held: 'yellow',
 } as const;
@@ -72,6 +73,7 @@ const MEANING = {
   paused: 'paused',
   probing: 'probing: one request tests whether the service accepts more',
   recovering: 'recovering: Redis may have lost data',
+  noToken: 'waits for an access token',
   stopped: 'stopped until you fix the reason and resume it',
   held: 'held by an operator',
 } as const;
@@ -110,7 +112,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     pauseOf === null
       ? []
       : [
-          `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : ` (until ${until(pauseOf.until, now)})`}${howToResume}`,
+          `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : ` (${state === 'noToken' ? 'next attempt' : 'until'} ${until(pauseOf.until, now)})`}${howToResume}`,
         ];
   return [
     `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,

@@ -112,6 +112,9 @@ function attention(
     ...(waitingFor === 'lane' && isClosed
       ? [short ? `lane ${blockedBy.state}` : `lane ${lane} is ${blockedBy.state}`]
       : []),
+    ...(waitingFor === 'lane' && blockedBy?.state === 'noToken'
+      ? [short ? 'no token' : `lane ${lane} waits for an access token`]
+      : []),
     ...(waitingFor === 'window' && blockedBy !== null && blockedBy.until !== null
       ? [
           short

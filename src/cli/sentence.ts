@@ -105,6 +105,8 @@ function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string 
     }
     case 'recovering':
       return `Lane ${lane} is recovering: ${reason}.`;
+    case 'noToken':
+      return `Lane ${lane} waits for an access token: ${reason}.`;
     default:
       return `Lane ${lane} is paused: ${reason}.`;
   }
@@ -125,10 +127,12 @@ export function failureText({ kind, since, error }: TurnFailure, now: number): s
 
 function reasonText(blockedBy: CampaignStatus['blockedBy'], now: number): string {
   if (blockedBy === null) return '';
-  const { reason, until: end } = blockedBy;
+  const { state, reason, until: end } = blockedBy;
   const text = oneLine(reason);
   // A pause may have ended a moment ago, before a worker has resumed the lane.
-  return end === null || Date.parse(end) <= now ? text : `${text}, until ${until(end, now)}`;
+  return end === null || Date.parse(end) <= now
+    ? text
+    : `${text}, ${state === 'noToken' ? 'next attempt' : 'until'} ${until(end, now)}`;
 }
 
 function etaOf(status: CampaignStatus, now: number): string {

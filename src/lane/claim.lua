@@ -54,6 +54,7 @@ local function claim_begin(call)
   if entered == 'again' then
     return nil, turn_reply('again', now, now, events, turn_replay(flightKey, call.turn, call.number))
   end
+  lane_has_token(lane)
   workers_recognise(lane, call.rules, call.seen, now, events)
   if lane.unsureUntil then
     lane_save(call.laneKey, lane)

@@ -1,13 +1,15 @@
 --[[
   command-lane: holds, resumes, or stops a whole lane. `hold` and `resume` are an operator's; a turn stops the lane for a cause that
-  waiting cannot fix, such as an account without a token. An operator who is limited to lanes, such as a tenant with a key of its own, cannot
-  lift the hold of one who is not.
+  waiting cannot fix, such as an account that the service blocks. `awaitToken` notes that the lane has no token yet, until its next
+  claim shows that it has one. An operator who is limited to lanes, such as a tenant with a key of its own, cannot lift the hold of one
+  who is not.
 
   KEYS  lane     hash: the lane's record
-  ARGV  command  hold, resume, or stop
+  ARGV  command  hold, resume, stop, or awaitToken
         reason   for people
         epoch    number: for `stop`: the lane's epoch, read before the cause was checked
         isLimited  number: 1 if the operator is limited to lanes
+        inMs     number: for `awaitToken`: when the lane tries again; 0 while it is trying, which keeps an earlier reason
         time     ms, or '' for the server's
   Returns  1; 0 if the lane is in that state already, or an operator has resumed it since that epoch; -1 if this operator may not lift
            the hold
@@ -22,6 +24,9 @@ if command == 'hold' then
 elseif command == 'stop' then
   if lane.stopped == reason then return 0 end
   if not gate_stopped(lane, epoch, reason) then return 0 end
+elseif command == 'awaitToken' then
+  changed = inMs > 0 or lane.tokenReason == ''
+  if changed then lane.tokenAt, lane.tokenReason = lane.time + inMs, reason end
 elseif command == 'resume' then
   if lane.held ~= '' and isLimited > lane.heldByTenant then return -1 end
   changed = lane.held ~= '' or lane.stopped ~= '' or lane.paused ~= ''

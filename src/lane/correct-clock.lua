@@ -62,7 +62,7 @@ ledger_move(windowKey, lane, rules, now, delayMs, was)
 for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'awaitsFrom', 'sizedAt', 'repeatFrom' }) do
   lane[name] = past(lane[name])
 end
-for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'pausedUntil', 'probeUntil', 'graceUntil', 'barrierUntil', 'mayLoseFrom' }) do
+for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'pausedUntil', 'tokenAt', 'probeUntil', 'graceUntil', 'barrierUntil', 'mayLoseFrom' }) do
   lane[name] = ending(lane[name])
 end
 if lane.workers ~= '' then

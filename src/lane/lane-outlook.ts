@@ -55,6 +55,7 @@ const outlook = z.object({
   maxRecipients: z.number(),
   stopped: z.string(),
   held: z.string(),
+  noToken: z.string(),
   isPaused: z.boolean(),
   opensAt: z.number(),
   unpolled: counts,

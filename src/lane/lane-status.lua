@@ -106,6 +106,6 @@ local view = {
   maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled - waiting, waiting = waiting, awaiting = unpolled + polled,
   unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
   sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, losses = lane.losses,
-  pollDueAt = dueAt or 0, closedMs = lane_closed_for(lane), failures = failures,
+  tokenAt = lane.tokenAt, tokenReason = lane.tokenReason, pollDueAt = dueAt or 0, closedMs = lane_closed_for(lane), failures = failures,
 }
 return cjson.encode(view)

@@ -19,6 +19,8 @@ const record = z.object({
   pausedUntil: z.number(),
   graceUntil: z.number(),
   unboundedAt: z.number(),
+  tokenAt: z.number(),
+  tokenReason: z.string(),
   throttled: z.number(),
   epoch: z.number(),
   maxRecipients: z.number(),
@@ -42,7 +44,8 @@ const record = z.object({
 
 /**
  * The record that lane-status.lua returns. Times in ms. `sendAt`, `pollAt`: when a turn can next do something; -1: not before the
- * lane is woken. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane has been held,
+ * lane is woken. `tokenReason`: why the lane has no token, empty if it needs none or has one; `tokenAt`: when it tries again to get one;
+ * in the past while it is trying. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane has been held,
  * stopped, or without a worker while a campaign waited for one, in total. `failures`: the stages whose turns fail, since when, and the
  * last error.
  */

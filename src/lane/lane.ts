@@ -56,7 +56,7 @@ export function commandStore(store: LaneStore) {
       now?: number,
       isLimited = false,
     ): Promise<'changed' | 'unchanged' | 'refused'> {
-      const args = { command, reason, epoch: 0, isLimited: isLimited ? 1 : 0, time: now };
+      const args = { command, reason, epoch: 0, inMs: 0, isLimited: isLimited ? 1 : 0, time: now };
       const reply = await commandLane(store, args);
       return reply < 0 ? 'refused' : reply === 0 ? 'unchanged' : 'changed';
     },
@@ -65,7 +65,20 @@ export function commandStore(store: LaneStore) {
      * false if the lane is already stopped for this reason, or an operator has resumed it since that epoch.
      */
     stop: async (reason: string, epoch: number): Promise<boolean> =>
-      (await commandLane(store, { command: 'stop', reason, epoch, isLimited: 0 })) === 1,
+      (await commandLane(store, { command: 'stop', reason, epoch, inMs: 0, isLimited: 0 })) === 1,
+    /**
+     * Notes that the lane has no token, and tries again to get one in `inMs` ms; 0: it is trying, which keeps an earlier reason. Its next
+     * claim shows that it has one.
+     */
+    async awaitToken(reason: string, inMs: number): Promise<void> {
+      await commandLane(store, {
+        command: 'awaitToken',
+        reason,
+        epoch: 0,
+        inMs: Math.ceil(inMs),
+        isLimited: 0,
+      });
+    },
   };
 }
 

@@ -29,6 +29,8 @@ local LANE_NUMBERS = {
   'maxRecipients', 'firstPoll',
   -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing
   'virtualTime', 'paceAt',
+  -- command-lane.lua: when the lane without a token tries again to get one
+  'tokenAt',
   -- claim.lua: number of the last call, requests left in flight by the turn before
   'sendCall', 'pollCall', 'sendInherited', 'pollInherited',
   -- workers.lua: see there
@@ -39,6 +41,8 @@ local LANE_NUMBERS = {
 local LANE_TEXTS = {
   -- gate.lua: kind and cause of the pause, why the lane is stopped or held
   'paused', 'pauseReason', 'stopped', 'held',
+  -- command-lane.lua: why the lane has no token, '' if it needs none or has one
+  'tokenReason',
   -- claim.lua: the turns that serve the lane
   'sendTurn', 'pollTurn',
   -- workers.lua: run id and replication id of the server, workers that may have claimed, workers whose replay is awaited (JSON)
@@ -141,6 +145,11 @@ local function lane_attend(lane)
   if lane.awaitsFrom == 0 then return end
   lane.closedMs, lane.awaitsFrom = lane_closed_for(lane), 0
   if lane.closedAt > 0 then lane.closedAt = lane.time end
+end
+
+-- A turn claims only with a token.
+local function lane_has_token(lane)
+  lane.tokenAt, lane.tokenReason = 0, ''
 end
 
 -- The next claim number, which also names the claim in its hash.

@@ -10,6 +10,8 @@ import { NO_PERMIT } from './permit.js';
 const RETRY_MS = 1_000;
 /** The shortest time a lane without a token waits, however soon one is expected. */
 const MIN_WAIT_MS = 250;
+/** A lane that has waited so long for the account service says so. */
+const SLOW_MS = 1_000;
 /** A token this young has not expired. */
 const FRESH_MS = 60_000;
 
@@ -152,7 +154,16 @@ interface TurnCredentials {
 
 /** Gets the token for a turn of this lane. Rejects if Redis does not answer. */
 export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<TurnCredentials> {
-  let token = await tokens.get();
+  const get = async (): Promise<BearerOutcome> => {
+    const slow = 'the account service has not answered yet';
+    const silence = lane.alarm(SLOW_MS, () => void lane.commands.awaitToken(slow, 0).catch(() => {}));
+    try {
+      return await tokens.get();
+    } finally {
+      silence();
+    }
+  };
+  let token = await get();
   let isRefused = false;
 
   const closedFor = (why: Why, againInMs: number | null): ClaimReply<never> => {
@@ -177,7 +188,7 @@ export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<
       token = await tokens.replaceRefused(used.generation).catch((error: unknown) => {
         // Redis did not answer. The 401 is settled anyway, and the lane reads its token again later.
         const reason = error instanceof Error ? error.message : String(error);
-        return { kind: 'later', at: lane.clock() + RETRY_MS, reason } as const;
+        return { kind: 'later', at: lane.clock() + RETRY_MS, reason, cause: reason } as const;
       });
       isRefused = token.kind === 'stopped';
       return token.kind === 'stopped' ? token.reason : undefined;
@@ -187,7 +198,7 @@ export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<
       // Settling the refused claim stops the lane, unless an operator has resumed it in the meantime. In that case the next
       // turn finds out whether the token works.
       if (isRefused) return closedFor('stopped', null);
-      token = await tokens.get();
+      token = await get();
       if (token.kind === 'stopped') {
         // Read the lane's epoch first and the token again afterwards: a lane whose credentials an operator corrects before
         // resuming it must not be stopped once more.
@@ -202,8 +213,12 @@ export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<
       switch (token.kind) {
         case 'token':
           return undefined;
-        case 'later':
-          return closedFor('waiting', Math.max(MIN_WAIT_MS, token.at - lane.clock()));
+        case 'later': {
+          const { cause, at } = token;
+          const inMs = Math.max(MIN_WAIT_MS, at - lane.clock());
+          await lane.retry(() => lane.commands.awaitToken(cause, inMs));
+          return closedFor('waiting', inMs);
+        }
         case 'stopped':
           return closedFor('stopped', null);
         default:

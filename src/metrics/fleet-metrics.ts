@@ -7,7 +7,16 @@ import {
   SUBSCRIPTION_STATES,
 } from '../reporting/fleet-snapshot.js';
 
-const LANE_STATES = ['open', 'waiting', 'paused', 'probing', 'recovering', 'stopped', 'held'] as const;
+const LANE_STATES = [
+  'open',
+  'waiting',
+  'paused',
+  'probing',
+  'recovering',
+  'noToken',
+  'stopped',
+  'held',
+] as const satisfies readonly LaneSnapshot['status']['state'][];
 
 const UP = 'volley_fleet_up';
 

@@ -23,10 +23,17 @@ import { laneStatus } from './status.js';
 
 /**
  * Why a lane starts no requests, or only a probe. `throttled`: the service returned 429; `unreachable`: it does not
- * respond; `recovery`: Redis may have lost data; `operator`: an operator paused the lane; `stopped`: a response that
- * retrying cannot fix, such as 403, stopped it. The lane's status describes the reason in words.
+ * respond; `recovery`: Redis may have lost data; `noToken`: the account service has given it no access token yet; `operator`: an operator
+ * paused the lane; `stopped`: a response that retrying cannot fix, such as 403, stopped it. The lane's status describes the reason in words.
  */
-export const PAUSE_CAUSES = ['throttled', 'unreachable', 'recovery', 'operator', 'stopped'] as const;
+export const PAUSE_CAUSES = [
+  'throttled',
+  'unreachable',
+  'recovery',
+  'noToken',
+  'operator',
+  'stopped',
+] as const;
 /** See {@link PAUSE_CAUSES}. */
 type PauseCause = (typeof PAUSE_CAUSES)[number];
 
@@ -222,6 +229,7 @@ function causeOf(view: LaneStatusRecord): PauseCause | null {
   if (view.stopped !== '') return 'stopped';
   if (view.held !== '') return 'operator';
   if (view.graceUntil > view.now || view.unboundedAt > 0) return 'recovery';
+  if (view.tokenReason !== '') return 'noToken';
   if (view.paused === '') return null;
   return view.paused === 'throttled' ? 'throttled' : 'unreachable';
 }

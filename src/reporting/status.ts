@@ -9,7 +9,7 @@ import type { CampaignMeta } from '../lane/campaign-meta.js';
 import type { StoredState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneStatusRecord } from '../lane/lane-status.js';
-import { gateState } from '../lane/lane-status.js';
+import { type GateState, gateState } from '../lane/lane-status.js';
 import type { UnknownBatch } from '../sending/unknown.js';
 
 const MAX_UNKNOWN_OUTCOMES = 100;
@@ -88,6 +88,9 @@ export function costView({ cost }: Pick<CampaignMeta, 'cost'>, accepted: bigint 
   return { total, accepted: accepted === null ? null : formatAmount(accepted, currency), currency, unpriced };
 }
 
+/** The states of a gate in which a lane would send or probe, now or later, if it had a token. */
+const TOKEN_NEEDED: ReadonlySet<GateState> = new Set(['open', 'paused', 'probing']);
+
 /** Computes the status of a lane. Pure. */
 export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: LaneStatusRecord): LaneStatus {
   const { settings } = lane;
@@ -102,9 +105,11 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
     state:
       state === 'open' && view.unboundedAt > 0
         ? 'paused'
-        : state === 'open' && window?.opensAt != null
-          ? 'waiting'
-          : state,
+        : TOKEN_NEEDED.has(state) && view.tokenReason !== ''
+          ? 'noToken'
+          : state === 'open' && window?.opensAt != null
+            ? 'waiting'
+            : state,
     quota: {
       configured: settings.hourlyQuota,
       learned: settings.hourlyQuota === 'auto' ? view.learned : null,
@@ -184,6 +189,10 @@ function laneBlock(view: LaneStatusRecord): Block {
       'nothing bounds how much Redis may lose when a replica takes over; `volley doctor` explains it';
     return { state: 'paused', reason, until: null };
   }
+  if (view.tokenReason !== '') {
+    const until = view.tokenAt > view.now ? iso(view.tokenAt) : null;
+    return { state: 'noToken', reason: view.tokenReason, until };
+  }
   if (view.pausedUntil > view.now) {
     const reason = describePause(view.paused, view.pauseReason);
     return { state: 'paused', reason, until: iso(view.pausedUntil) };
@@ -198,20 +207,21 @@ function campaignBlock(
   unconfiguredLane: string | null,
   closed: Block,
 ): Block {
-  if (counts.planned === 0) return null;
-  if (state.state === 'paused')
+  const { planned, sending, deliveredToNetwork } = counts;
+  if (state.endedAt > 0 || planned + sending + deliveredToNetwork === 0) return null;
+  if (planned > 0 && state.state === 'paused')
     return { state: 'paused', reason: state.pauseReason || 'paused', until: null };
-  if (state.state === 'scheduled')
+  if (planned > 0 && state.state === 'scheduled')
     return { state: 'scheduled', reason: 'scheduled for later', until: isoOrNull(state.launchAt) };
-  if (state.state !== 'running') return null;
+  if (state.state === 'importing') return null;
   if (unconfiguredLane !== null)
     return { state: 'waiting', reason: `lane ${unconfiguredLane} is not configured`, until: null };
   const lane = laneBlock(view);
   if (lane !== null) return lane;
-  if (closed !== null) return closed;
-  const failure = failureOf(view, 'send');
+  if (planned > 0 && closed !== null) return closed;
+  const failure = failureOf(view, planned > 0 ? 'send' : 'poll');
   if (failure !== undefined) return { state: 'failing', reason: failure.error, until: null };
-  if (isUsedUp(view) && view.nextPermitAt > view.now) {
+  if (planned > 0 && isUsedUp(view) && view.nextPermitAt > view.now) {
     return { state: 'waiting', reason: 'the quota is used up', until: iso(view.nextPermitAt) };
   }
   return null;
@@ -237,7 +247,7 @@ function waitingFor(
     if (failureOf(view, 'send') !== undefined) return 'lane';
     return isUsedUp(view) ? 'permits' : null;
   }
-  if (deliveredToNetwork > 0 && failureOf(view, 'poll') !== undefined) return 'lane';
+  if (deliveredToNetwork > 0 && (laneBlock(view) ?? failureOf(view, 'poll')) != null) return 'lane';
   return deliveredToNetwork > 0 ? 'reports' : null;
 }
 

@@ -46,6 +46,7 @@ const idle: LaneOutlook = {
   maxRecipients: 0,
   stopped: '',
   held: '',
+  noToken: '',
   isPaused: false,
   opensAt: 0,
   unpolled: [0, 0],
@@ -201,6 +202,12 @@ describe('The time of the last message', () => {
       reason: 'the lane is held until you resume it',
     });
     expect(sent({ stopped: '403' }, {}).reason).toBe('the lane is stopped until you resume it');
+    expect(sent({ noToken: 'refused', opensAt: NOW + HOUR }, {})).toEqual({
+      earliest: expect.any(Number),
+      latest: null,
+      reason: 'the lane waits for an access token',
+    });
+    expect(sent({ noToken: 'refused', opensAt: NOW + HOUR }, {}).earliest).toBeGreaterThanOrEqual(HOUR);
     expect(sent({}, { obstacle: 'no worker is running' }).reason).toBe('no worker is running');
   });
 

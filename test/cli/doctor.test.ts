@@ -39,6 +39,7 @@ test.each([
     ['ok'],
   ],
   ['probing', { state: 'probing', pause: { reason: 'a probe is on its way', until: null } }, ['ok']],
+  ['without a token', { state: 'noToken', pause: { reason: 'a timeout', until: null } }, ['warn']],
   ['held', { state: 'held', pause: { reason: 'held by an operator', until: null } }, ['warn']],
   ['stopped', { state: 'stopped', pause: { reason, until: null } }, ['fail']],
   [
@@ -69,6 +70,15 @@ test('A reason that ends with a full stop is followed by one full stop only', ()
   };
   const lines = renderLane(stopped, 0, (_ink, text) => text);
   expect(lines.join('\n')).toContain('Replace the key. To resume it: volley lane resume main');
+});
+
+test('A lane without a token shows why, and when it tries again', () => {
+  const pause = { reason: 'api.example refuses connections', until: new Date(90_000).toISOString() };
+  const lines = renderLane({ ...lane, state: 'noToken', pause }, 0, (_ink, text) => text).join('\n');
+  expect(lines).toContain('main  waits for an access token');
+  expect(lines).toMatch(
+    /reason +api\.example refuses connections \(next attempt \d\d:\d\d:\d\d \(in 1m 30s\)\)/,
+  );
 });
 
 test('A lane shows how many permits come when, and how many requests await reports', () => {

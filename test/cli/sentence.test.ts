@@ -73,6 +73,13 @@ test('The next step for the operator is shown as a command', () => {
   expect(sentence({ waitingFor: 'lane', blockedBy: held })).toBe(
     'Lane main is held by an operator. To resume it: volley lane resume main',
   );
+  const noToken = { state: 'noToken' as const, reason: 'api.example refuses connections' };
+  expect(sentence({ waitingFor: 'lane', blockedBy: { ...noToken, until: isoAt(9_000) } })).toBe(
+    'Lane main waits for an access token: api.example refuses connections, next attempt 12:00:09 (in 9s).',
+  );
+  expect(sentence({ waitingFor: 'lane', blockedBy: { ...noToken, until: null } })).toBe(
+    'Lane main waits for an access token: api.example refuses connections.',
+  );
   const waiting = statusWith({ waitingFor: 'workers' });
   expect(campaignSentence(waiting, NOON, 'To start one: volley work').text).toBe(
     'No worker is running, so nothing happens. To start one: volley work',

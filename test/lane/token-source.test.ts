@@ -1,4 +1,4 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createTokenCache } from '../../src/auth/token-cache.js';
 import { systemMachine } from '../../src/clock.js';
 import type { Credentials } from '../../src/config/index.js';
@@ -8,6 +8,7 @@ import { createMessagingClient } from '../../src/gateway/messaging.js';
 import { laneTokenSource, turnCredentials } from '../../src/lane/token-source.js';
 import { connect } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
+import { sendClaims } from '../../src/sending/claims.js';
 import { startSimulator } from '../../src/simulator/index.js';
 import { PERMIT } from '../interface/raw-server.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -173,4 +174,50 @@ test('after a 401, a lane that waits for permits renews nothing until it sends a
   credentials.worked();
   now += LIFETIME_MS / 2;
   expect(await credentials.forRequest()).toMatchObject({ generation: 3 });
+});
+
+test('a lane notes why it has no token and when it tries again, until its next claim', async () => {
+  const redis = connect(url, 'protocol');
+  onTestFinished(() => void redis.disconnect());
+  const { lane } = openDefaultLane(redis, `${prefix}-noted`);
+  const cause = 'api.example refuses connections';
+  const later = {
+    kind: 'later',
+    at: lane.clock() + 60_000,
+    reason: `No token yet: ${cause}.`,
+    cause,
+  } as const;
+  const { source } = sourceWith('good', 'noted');
+  const credentials = await turnCredentials(lane, { ...source, get: async () => later });
+  expect(await credentials.closed()).toMatchObject({ why: 'waiting' });
+  const noted = await lane.freshStatus();
+  expect(noted.tokenReason).toBe(cause);
+  expect(noted.tokenAt - noted.now).toBeGreaterThan(50_000);
+
+  // While it is trying again, the last reason says more than that there is no answer yet.
+  await lane.commands.awaitToken('the account service has not answered yet', 0);
+  expect(await lane.freshStatus()).toMatchObject({ tokenReason: cause });
+  await sendClaims(lane).take({ turn: 'next', call: 1, want: 1, seen: 0 });
+  expect(await lane.freshStatus()).toMatchObject({ tokenReason: '', tokenAt: 0 });
+});
+
+test('a lane says that it waits while the account service does not answer its first login', async () => {
+  const redis = connect(url, 'protocol');
+  onTestFinished(() => void redis.disconnect());
+  const { lane } = openDefaultLane(redis, `${prefix}-silent`);
+  const { source } = sourceWith('good', 'silent');
+  let answer: (() => void) | undefined;
+  const silent = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const turn = turnCredentials(lane, { ...source, get: () => silent.then(() => source.get()) });
+  await vi.waitFor(
+    async () =>
+      expect(await lane.freshStatus()).toMatchObject({
+        tokenReason: 'the account service has not answered yet',
+      }),
+    { timeout: 10_000 },
+  );
+  answer?.();
+  expect((await turn).current()).toBeDefined();
 });

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { campaignSentence } from '../../src/cli/sentence.js';
+import { createMetrics } from '../../src/metrics/index.js';
+import { closedPort, rawServer, reply } from '../interface/raw-server.js';
+import { type Exposed, readExposition } from '../metrics/exposition.js';
+import { testRedis } from '../redis/test-redis.js';
+import { recipients } from './recipients.js';
+import { finished, launch, startedFleet } from './started.js';
+
+const { url, prefix } = testRedis('no-token');
+const ACCOUNT = { username: 'ann', password: 'secret' };
+
+/** Passes the connections to this port on to the service at `target`. */
+async function forwardPort(port: number, target: string): Promise<void> {
+  const server = createServer((socket) => {
+    const onward = connect(Number(new URL(target).port), '127.0.0.1');
+    socket.pipe(onward).pipe(socket);
+    for (const end of [socket, onward]) end.on('error', () => {});
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+}
+
+/** The label values of a metric's samples that are 1. */
+function labelsAtOne(families: readonly Exposed[], name: string, label: string): unknown[] {
+  const samples = families.find((family) => family.name === name)?.samples ?? [];
+  return samples.filter(({ value }) => value === 1).map(({ labels }) => labels[label]);
+}
+
+test('a lane whose account service is unreachable says so everywhere, spends no login, and sends when the service is back', {
+  timeout: 90_000,
+}, async () => {
+  const port = await closedPort();
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: `${prefix}-unreachable`,
+    workers: ['all'],
+    settings: {
+      ACCOUNT_USERNAME: ACCOUNT.username,
+      ACCOUNT_PASSWORD: ACCOUNT.password,
+      ACCOUNT_BASE_URL: `http://127.0.0.1:${port}`,
+    },
+    simulator: { accepts: 'token', accounts: [ACCOUNT], deliveryTime: 100 },
+  });
+  const { volley, simulator } = fleet;
+  const metrics = createMetrics({ volley, lanes: ['default'], role: 'test' });
+  onTestFinished(() => metrics.close());
+  const id = await launch(fleet, { recipients: recipients(5), message: 'Sale', lane: 'default' });
+  const reason = expect.stringMatching(new RegExp(`^127\\.0\\.0\\.1:${port} refuses connections`));
+  await vi.waitFor(
+    async () => {
+      const status = await volley.status(id);
+      expect(status).toMatchObject({
+        waitingFor: 'lane',
+        blockedBy: { state: 'noToken', reason, until: expect.any(String) },
+        eta: { latest: null, reason: 'the lane waits for an access token' },
+        completion: { latest: null, reason: 'the lane waits for an access token' },
+      });
+      expect(Date.parse(String(status.eta?.earliest))).toBeGreaterThanOrEqual(
+        Date.parse(String(status.blockedBy?.until)),
+      );
+      const { text } = campaignSentence(status, Date.now());
+      expect(text).toMatch(/^Lane default waits for an access token: .* refuses connections .*next attempt/);
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+  expect(await volley.lanes()).toMatchObject([{ state: 'noToken', pause: { reason } }]);
+  const shown = readExposition(await metrics.fleet());
+  expect(labelsAtOne(shown, 'volley_lane_state', 'state')).toEqual(['noToken']);
+  expect(labelsAtOne(shown, 'volley_lane_pause_cause', 'cause')).toEqual(['noToken']);
+  // More refused connections than an account may have failed logins.
+  await vi.waitFor(() => expect(fleet.logged('token.unanswered').length).toBeGreaterThanOrEqual(3), {
+    timeout: 30_000,
+    interval: 100,
+  });
+  expect(await volley.lanes()).toMatchObject([{ state: 'noToken' }]);
+
+  await forwardPort(port, simulator.accountBaseUrl);
+  const { recipients: counts } = await finished(volley, id, 40_000);
+  expect(counts).toMatchObject({ total: 5, deliveredToTerminal: 5 });
+  expect(await volley.lanes()).toMatchObject([{ state: 'open', pause: null }]);
+  expect(fleet.logged('token.loggedIn')).toHaveLength(1);
+});
+
+test('a campaign whose lane a poll has stopped after everything was sent says why it does not continue', {
+  timeout: 60_000,
+}, async () => {
+  const head = 'HTTP/1.1 201 Created\r\nLocation: /outbound/ACME/requests/1\r\nContent-Length: 0\r\n\r\n';
+  const service = await rawServer((socket, request) => {
+    socket.write(request.startsWith('POST') ? head : reply(['HTTP/1.1 403 Forbidden']));
+  });
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: `${prefix}-poll`,
+    workers: ['all'],
+    settings: { MESSAGING_BASE_URL: service.origin },
+  });
+  const { volley } = fleet;
+  const id = await launch(fleet, { recipients: recipients(1), message: 'Sale', lane: 'default' });
+  await vi.waitFor(
+    async () => {
+      const status = await volley.status(id);
+      expect(status).toMatchObject({
+        recipients: { deliveredToNetwork: 1 },
+        waitingFor: 'lane',
+        blockedBy: { state: 'stopped', reason: expect.stringContaining('403'), until: null },
+        eta: null,
+        completion: { latest: null, reason: 'the lane is stopped until you resume it' },
+      });
+      expect(campaignSentence(status, Date.now()).text).toMatch(
+        /^Lane default is stopped: .*403.*volley lane resume default$/,
+      );
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+});

@@ -73,8 +73,7 @@ export interface CampaignInput {
   /** Allows the same content as a campaign of the last 24 hours. An idempotency key allows it, too. */
   readonly again?: boolean | undefined;
   /**
-   * `lane`: only campaigns of the same lane count as repeats, and the idempotency key is one of the lane, for tenants that must not
-   * learn of each other; default: all lanes.
+   * `lane`: only campaigns of the same lane count as repeats, for tenants that must not learn of each other; default: all lanes.
    */
   readonly repeatsWithin?: 'lane' | undefined;
   /**
@@ -266,8 +265,7 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
     idempotency:
       idempotencyKey === undefined
         ? undefined
-        : (deps.digestOf?.(idempotencyKey) ??
-          idempotencyDigest(idempotencyKey, input.repeatsWithin === 'lane' ? lane.id : undefined)),
+        : (deps.digestOf?.(idempotencyKey) ?? idempotencyDigest(idempotencyKey, lane.id)),
     duplicates: 0,
     invalid: 0,
     suppressed: 0,

@@ -28,6 +28,14 @@ type KeyOutcome =
   | { readonly kind: 'reserved'; readonly session: ImportSession }
   | { readonly kind: 'held'; readonly holder: Holder };
 
+/** The idempotency key of an import, if it has one, and its lane. */
+interface ReservedKey {
+  readonly digest: string | undefined;
+  /** Under which an earlier version may have reserved it for all lanes. */
+  readonly former?: string | undefined;
+  readonly lane: LaneId;
+}
+
 /**
  * Begins an import and reserves its idempotency key, if it has one. The import begins before the key is reserved: so a
  * holder without a state can never be committed, and its key may be released. If two processes use one key, one of them gets
@@ -36,14 +44,18 @@ type KeyOutcome =
 export async function beginWithKey(
   redis: Redis,
   keys: Keys,
-  digest: string | undefined,
+  { digest, former, lane }: ReservedKey,
   signal: AbortSignal | undefined,
   begin: () => ImportSession,
 ): Promise<KeyOutcome> {
   if (digest === undefined) return { kind: 'reserved', session: begin() };
   const key = keys.idempotency(digest);
   for (;;) {
-    const holder = await committedHolder(redis, keys, key, signal);
+    const [own, earlier] = await Promise.all([
+      committedHolder(redis, keys, key, signal),
+      former === undefined ? null : formerHolder(redis, keys, former, lane, signal),
+    ]);
+    const holder = own ?? earlier;
     if (holder !== null) return { kind: 'held', holder };
     const session = begin();
     let isReserved = false;
@@ -67,6 +79,20 @@ export async function campaignOfKey(
   signal?: AbortSignal,
 ): Promise<string | null> {
   return (await committedHolder(redis, keys, keys.idempotency(digest), signal))?.campaign ?? null;
+}
+
+/** The campaign of this lane for which an earlier version reserved a key for all lanes, or null. */
+async function formerHolder(
+  redis: Redis,
+  keys: Keys,
+  former: string,
+  lane: LaneId,
+  signal: AbortSignal | undefined,
+): Promise<Holder | null> {
+  const key = keys.idempotency(former);
+  // A campaign of another lane is none of this client's business.
+  if ((await readHolder(redis, key))?.lane !== lane) return null;
+  return committedHolder(redis, keys, key, signal);
 }
 
 /**

@@ -9,6 +9,7 @@ import type { CampaignMeta } from '../lane/campaign-meta.js';
 import { scriptRules } from '../lane/rules.js';
 import { CostCollector } from '../recipients/costs.js';
 import { MAX_STORED_DUPLICATES } from '../recipients/duplicates.js';
+import { formerIdempotencyDigest } from '../recipients/reservation.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
@@ -107,8 +108,17 @@ export async function previewWithoutRedis(
 export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
   const draft = draftOf(deps, input);
-  const key = await beginWithKey(redis, keys, draft.idempotency, input.signal, () =>
-    beginImport(redis, keys, draft, deps.importLeaseMs),
+  const { idempotencyKey, signal } = input;
+  const former =
+    deps.digestOf === undefined && idempotencyKey !== undefined
+      ? formerIdempotencyDigest(idempotencyKey)
+      : undefined;
+  const key = await beginWithKey(
+    redis,
+    keys,
+    { digest: draft.idempotency, former, lane: draft.lane },
+    signal,
+    () => beginImport(redis, keys, draft, deps.importLeaseMs),
   );
   if (key.kind === 'held') {
     const { opened, preview, fingerprint } = await readWithoutStoring(deps, input);

@@ -40,15 +40,21 @@ export function formerContentKey(keys: Keys, digest: string, lane?: string): str
 /** The earlier holders of a reservation. The key is in the same slot of a cluster. */
 const formerHoldersKey = (key: string): string => `{${key}}:former`;
 
-/** Identifies an idempotency key: for all lanes, or as one of a lane's own. No two pairs of key and lane have the same result. */
-export function idempotencyDigest(idempotencyKey: string, lane?: LaneId): string {
-  const digest = createHash('sha256').update(idempotencyKey).digest('base64url');
-  return lane === undefined ? digest : `lane:${digest}:${lane}`;
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+/** Identifies an idempotency key, which belongs to its lane. No two pairs of key and lane have the same result. */
+export function idempotencyDigest(idempotencyKey: string, lane: LaneId): string {
+  return `lane:${sha256(idempotencyKey)}:${lane}`;
+}
+
+/** The same until data of format 3, if the client was not limited to lanes: all lanes shared its idempotency keys. */
+export function formerIdempotencyDigest(idempotencyKey: string): string {
+  return sha256(idempotencyKey);
 }
 
 /** Identifies the idempotency key of an occurrence of a schedule. No key of a client has the same result. */
 export function occurrenceDigest(idempotencyKey: string): string {
-  return `schedule:${idempotencyDigest(idempotencyKey)}`;
+  return `schedule:${sha256(idempotencyKey)}`;
 }
 
 /** The campaign that holds the key, or null if it is free. */

@@ -6,7 +6,7 @@ import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
 import { idsWithPrefix, listCampaigns, readState, type StoredState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
-import { idempotencyDigest, readHolder } from '../recipients/reservation.js';
+import { formerIdempotencyDigest, idempotencyDigest, readHolder } from '../recipients/reservation.js';
 import type { Heartbeats } from '../recovery/heartbeats.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
@@ -184,15 +184,14 @@ export function createCampaignReader({
     return { campaigns, next: null };
   };
 
-  /** The campaigns with this idempotency key, newest first: one for all lanes, and one of each of these lanes. */
+  /** The campaigns with this idempotency key, newest first: one of each of these lanes, and one that an earlier version stored. */
   async function* withIdempotencyKey(
     key: string,
     after: string | undefined,
     lanes: readonly LaneId[],
   ): AsyncGenerator<{ id: string; lane: LaneId }> {
-    const holders = await Promise.all(
-      [undefined, ...lanes].map((lane) => readHolder(redis, keys.idempotency(idempotencyDigest(key, lane)))),
-    );
+    const digests = [formerIdempotencyDigest(key), ...lanes.map((lane) => idempotencyDigest(key, lane))];
+    const holders = await Promise.all(digests.map((digest) => readHolder(redis, keys.idempotency(digest))));
     const found = holders
       .filter((holder) => holder !== null)
       .map(({ campaign, lane }) => ({ id: campaign, lane }));

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { formerIdempotencyDigest, idempotencyDigest } from '../../src/recipients/reservation.js';
+import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
 import { serveApi } from './api.js';
 
-const { url, prefix } = testRedis('http-access');
+const { url, prefix, redis } = testRedis('http-access');
 const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
 writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
@@ -266,19 +268,56 @@ test('A cursor reveals no campaign of another lane, and is valid only for its ow
   }
 });
 
-test('No idempotency key of a key for all lanes collides with one of a lane', async () => {
-  const [all, limited] = [await key(['send']), await key(['send'], ['other'])];
-  const create = (own: string, idempotencyKey: string, lane: string) =>
-    call('POST', '/v1/campaigns', {
-      key: own,
-      headers: { 'idempotency-key': idempotencyKey },
-      body: { ...campaign(lane), message: `tuples of ${idempotencyKey}` },
-    });
-  expect((await create(limited, 'order-7', 'other')).status).toBe(201);
-  for (const same of ['other/order-7', 'order-7', '["other","order-7"]']) {
-    expect([same, (await create(all, same, 'main')).status]).toEqual([same, 201]);
+const createWith = (own: string, idempotencyKey: string, lane: string) =>
+  call('POST', '/v1/campaigns', {
+    key: own,
+    headers: { 'idempotency-key': idempotencyKey },
+    body: { ...campaign(lane), message: `with the key ${idempotencyKey}` },
+  });
+
+test('An idempotency key belongs to its lane, whichever API key of the lane sends it', async () => {
+  const all = await key(['send']);
+  const [main, moved] = [await key(['send'], ['main']), await key(['send'], ['main'])];
+  const other = await key(['send'], ['other', 'main']);
+  for (const [idempotencyKey, first] of [
+    ['order-7', all],
+    ['order-8', main],
+    ['order-9', other],
+  ] as const) {
+    const created = await createWith(first, idempotencyKey, 'main');
+    expect(created.status).toBe(201);
+    for (const own of [all, main, moved, other]) {
+      const repeated = await createWith(own, idempotencyKey, 'main');
+      expect(repeated).toMatchObject({ status: 200, json: { id: (created.json as { id: string }).id } });
+    }
+    expect((await createWith(other, idempotencyKey, 'other')).status).toBe(201);
+    expect((await createWith(all, idempotencyKey, 'other')).status).toBe(200);
   }
-  expect((await create(limited, 'order-7', 'other')).status).toBe(200);
+});
+
+test('A reservation of an earlier version counts for every API key of its lane, and for no other lane', async () => {
+  const [all, main, other] = [
+    await key(['send']),
+    await key(['send'], ['main']),
+    await key(['send'], ['other']),
+  ];
+  const { id } = (await createWith(all, 'order-10', 'main')).json as { id: string };
+  const keys = keyNames(prefix);
+  const former = keys.idempotency(formerIdempotencyDigest('order-10'));
+  await redis.rename(keys.idempotency(idempotencyDigest('order-10', 'main')), former);
+  for (const own of [all, main])
+    expect(await createWith(own, 'order-10', 'main')).toMatchObject({ status: 200, json: { id } });
+  expect((await createWith(other, 'order-10', 'other')).status).toBe(201);
+  const listed = await call('GET', '/v1/campaigns?idempotencyKey=order-10&lane=main');
+  expect(listed.json).toMatchObject({ campaigns: [{ id }] });
+});
+
+test('No two pairs of a lane and an idempotency key are the same', async () => {
+  const [all, limited] = [await key(['send']), await key(['send'], ['other'])];
+  expect((await createWith(limited, 'order-11', 'other')).status).toBe(201);
+  for (const same of ['other/order-11', 'order-11', '["other","order-11"]'])
+    expect([same, (await createWith(all, same, 'main')).status]).toEqual([same, 201]);
+  expect((await createWith(limited, 'order-11', 'other')).status).toBe(200);
 });
 
 test('A revoked key is rejected immediately', async () => {

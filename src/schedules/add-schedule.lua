@@ -9,6 +9,7 @@
         recipients  its inline list, JSON; '' if its recipients come from elsewhere
         actor       who adds it, JSON
         next        number: when it is due first, ms
+        revision    number: its first revision. It is random, because a worker may still have an earlier schedule of this id in hand
         most        number: how many schedules there may be
         time        ms, or '' for the server's
   Returns  'added', 'existing' (the same schedule), 'taken' (another one has the id), or 'full'
@@ -21,7 +22,7 @@ if stored[1] then
 end
 if redis.call('ZCARD', idsKey) >= most then return 'full' end
 redis.call('HSET', scheduleKey, 'definition', definition, 'recipients', recipients, 'createdBy', actor,
-  'createdAt', clock(time), 'state', 'active', 'next', next, 'revision', 1)
+  'createdAt', clock(time), 'state', 'active', 'next', next, 'revision', revision, 'firstRevision', revision)
 redis.call('ZADD', idsKey, 0, id)
 redis.call('ZADD', dueKey, next, id)
 return 'added'

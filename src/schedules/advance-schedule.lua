@@ -19,8 +19,10 @@
 ]]
 -- @include ../redis/clock.lua
 
-local stored = redis.call('HMGET', scheduleKey, 'revision', 'state', 'failures', 'run')
+local stored = redis.call('HMGET', scheduleKey, 'revision', 'state', 'failures', 'run', 'firstRevision')
 if not stored[1] then return 'missing' end
+-- The worker knows an earlier schedule with this id.
+if revision < tonumber(stored[5]) or revision > tonumber(stored[1]) then return 'missing' end
 local now = clock(time)
 local isChanged = tonumber(stored[1]) ~= revision
 local inARow, reason = tonumber(stored[3] or '0'), ''

@@ -12,7 +12,8 @@
         reason       why it is paused
         next         number: when it is due next, ms; for resume
         time         ms, or '' for the server's
-  Returns  'missing', 'unchanged', or 'changed'; the time of the run that is requested, ms, as a string ('0': none)
+  Returns  'missing', 'unchanged', or 'changed'; the time of the run that is requested, or was when it was removed, ms, as a string
+           ('0': none)
 ]]
 -- @include ../redis/clock.lua
 
@@ -24,7 +25,7 @@ if change == 'remove' then
   redis.call('ZREM', idsKey, id)
   redis.call('ZREM', dueKey, id)
   redis.call('SREM', failingKey, id)
-  return { 'changed', '0' }
+  return { 'changed', stored[2] or '0' }
 end
 if change == 'run' then
   if stored[2] and stored[2] ~= '0' then return { 'unchanged', stored[2] } end

@@ -37,6 +37,9 @@ import { dueOccurrences } from './timetable.js';
  * A worker that dies anywhere leaves the schedule due, so that another one looks at it. The key of the occurrence then returns the campaign
  * that exists.
  *
+ * An operator who pauses or removes the schedule raises the revision, and then discards what is being imported for it, so that nothing is
+ * created once the command is answered (discard-occurrences.ts).
+ *
  * A worker that stood still may wake up after another one has begun to look. An import reserves its key before it compares the revision. So
  * if it finds the revision unchanged, the other look, which raises the revision before it reads the key, waits for this import. Otherwise
  * the import is discarded. Either way, what is recorded is what happened.
@@ -268,8 +271,11 @@ async function create(
     }
   } catch (error) {
     if (signal.aborted || isUnavailable(error)) throw error;
-    // Another process has discarded the import, because this one did not respond for too long.
-    if (error instanceof Error && error.name === 'ImportLostError') throw error;
+    if (error instanceof Error && error.name === 'ImportLostError') {
+      // An operator has paused or removed the schedule. Or another process has discarded the import, because this one did not respond.
+      if ((await deps.store.revision(id)) !== schedule.revision) return 'overtaken';
+      throw error;
+    }
     return failed((error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON));
   }
 }

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { actor } from '../campaign/actor.js';
 import type { Clock } from '../clock.js';
@@ -35,6 +36,8 @@ const advanceScript = loadScript(import.meta.url, './advance-schedule.lua', (rep
 
 /** More schedules than this are a mistake of a program. */
 const MAX_SCHEDULES = 100_000;
+/** So many that no two schedules of an id have the same revisions; a number holds their sums exactly. */
+const FIRST_REVISIONS = 2 ** 47;
 /** Schedules read at a time. */
 const PER_READ = 500;
 
@@ -101,6 +104,7 @@ export interface Step {
 export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
   const names = keys.schedules;
   const time = (): number | '' => clock?.() ?? '';
+  const now = async (): Promise<number> => clock?.() ?? serverTime(redis);
   const read = async (id: string): Promise<StoredSchedule | null> =>
     storedOf(id, await redis.hmget(names.one(id), ...FIELDS));
 
@@ -129,6 +133,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
               recipients: recipients === null ? '' : JSON.stringify(recipients),
               actor: JSON.stringify(of.createdBy),
               next: of.next,
+              revision: randomInt(FIRST_REVISIONS),
               most: MAX_SCHEDULES,
               time: time(),
             },
@@ -143,12 +148,18 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
       return json === null || json === '' ? [] : (JSON.parse(json) as RecipientInput[]);
     },
 
-    change: (
+    /**
+     * Changes a schedule for an operator. Once a removal resolves, none of its campaigns is created any more; once a pause does, only those
+     * of requested runs are.
+     */
+    async change(
       id: string,
       change: Change,
       { reason = '', next = 0 }: { reason?: string; next?: number } = {},
-    ) =>
-      changeScript.run(
+    ) {
+      const isStopped = change === 'pause' || change === 'remove';
+      const before = isStopped ? await read(id) : null;
+      const changed = await changeScript.run(
         redis,
         {
           schedule: names.one(id),
@@ -158,7 +169,12 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
           occurrences: names.occurrences(id),
         },
         { id, change, reason, next, time: time() },
-      ),
+      );
+      if (before === null) return changed;
+      const { discardOccurrences } = await import('./discard-occurrences.js');
+      await discardOccurrences(redis, keys, before, change === 'remove' ? changed.run : 0, await now());
+      return changed;
+    },
 
     /** Records occurrences, and sets how the schedule goes on. If its revision has changed, only the campaigns are recorded. */
     advance: (
@@ -204,7 +220,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
     },
 
     /** ms since the epoch. */
-    now: async (): Promise<number> => clock?.() ?? serverTime(redis),
+    now,
     time,
   };
 }

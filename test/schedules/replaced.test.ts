@@ -4,13 +4,15 @@ import { readMeta } from '../../src/lane/campaign-meta.js';
 import { readState } from '../../src/lane/campaigns.js';
 import { occurrenceDigest } from '../../src/recipients/reservation.js';
 import { scheduleStore } from '../../src/schedules/store.js';
+import { seededRandom } from '../../src/simulator/random.js';
 import { OPERATOR } from '../access/operator.js';
 import { importFixture } from '../import/import-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 import { HOUR, MONDAY, scheduleFixture } from './fixture.js';
 import { mortalProcess, POINTS } from './mortal-process.js';
+import { scheduleReplaceRun } from './replace-run.js';
 
-const { prefix, redis } = testRedis('schedules-replaced');
+const { url, prefix, redis } = testRedis('schedules-replaced');
 let worlds = 0;
 
 /** A worker that has a schedule in hand, which is due, and stands still before this command. */
@@ -89,3 +91,18 @@ test.each(POINTS)(
     expect(await texts()).toEqual(before);
   },
 );
+
+test('No process that is stopped at any moment creates a campaign of a schedule that was removed or paused', {
+  timeout: 120_000,
+}, async () => {
+  const outcome = await scheduleReplaceRun({
+    redis,
+    url,
+    prefix: `${prefix}-run`,
+    races: 60,
+    random: seededRandom(7),
+  });
+  console.info(JSON.stringify(outcome));
+  expect(outcome.late).toEqual([]);
+  expect(outcome.created).toBeGreaterThan(0);
+});

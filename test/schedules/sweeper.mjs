@@ -1,9 +1,9 @@
 /*
  * A process that looks for due schedules until it is killed:
  *
- *   node sweeper.mjs REDIS_URL PREFIX STARTED_AT
+ *   node sweeper.mjs REDIS_URL PREFIX STARTED_AT [SPEED]
  *
- * Its clocks run 600 times as fast as the machine's, from STARTED_AT on: a minute lasts 100 ms. After SIGTERM, it finishes what it has
+ * Its clocks run SPEED times as fast as the machine's, from STARTED_AT on; default: 600, so that a minute lasts 100 ms. After SIGTERM, it finishes what it has
  * begun.
  */
 import { systemAlarm, systemMachine } from '../../dist/src/clock.js';
@@ -18,11 +18,11 @@ import { keyNames } from '../../dist/src/redis/keys.js';
 import { scheduleStore } from '../../dist/src/schedules/store.js';
 import { startScheduleSweep } from '../../dist/src/schedules/sweep.js';
 
-const SPEED = 600;
 /** So that an import whose process was killed soon makes room for the next one. */
 const IMPORT_LEASE_MS = 300;
 
-const [, , url, prefix, startedAt] = process.argv;
+const [, , url, prefix, startedAt, speed = '600'] = process.argv;
+const SPEED = Number(speed);
 const redis = connect(url);
 const keys = keyNames(prefix);
 const config = loadLocalConfig({ REDIS_PREFIX: prefix, HOURLY_QUOTA: '100', SENDER_ADDRESS: '12345' });

@@ -7,8 +7,8 @@
     chunk      number of the chunk that is being written
     oldest     number of the oldest chunk that is kept
     run, replicationId  ids of the server that wrote the last entry (redis/server.lua)
-    epochs     which chunks each server wrote, JSON: [[its replication id, first chunk, last chunk, entries of the last chunk], …]; the
-               last of them has no end
+    epochs     which chunks each server wrote, JSON, a list of [its replication id, first chunk, last chunk, entries of the last
+               chunk]; the last of them has no end
     next       the number of the campaign numbered last
     i<number>  ids of the campaigns with IDS_TOGETHER numbers, from that number times IDS_TOGETHER on, with commas between them; one that
                is removed leaves an empty id. An earlier version stored each in a field of its own, c<number>

@@ -24,7 +24,7 @@
         revision  number: of the outbox when the messages were read
         loss      the name of the last loss of data then, or ''
         ordinals  number: of the wave when its last slice was read
-        ranges    JSON: [[messages, not after], …], ms
+        ranges    JSON: a list of [messages, not after], ms
         sliceCount  number: slices
         trims     JSON: per list of ids: its member of the set, how many ids to remove, and its second in the hour or ''
         wavesAt   number: when the waves next have something to do, ms

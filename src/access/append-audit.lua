@@ -9,6 +9,8 @@
   Returns  1
 ]]
 -- @include ../redis/clock.lua
+-- @include ../redis/when-full.lua
+run_when_full(auditKey)
 local oldest = string.format('%.0f', math.max(0, clock(time) - retentionMs))
 for i = 1, entry_args() do redis.call('XADD', auditKey, '*', 'e', entry_arg(i)) end
 redis.call('XTRIM', auditKey, 'MINID', '=', oldest)

@@ -44,6 +44,9 @@ export function openPositions(redis: Redis, keys: Keys): Positions {
 }
 
 async function loadSecret(redis: Redis, key: string): Promise<Buffer> {
+  // Read first: lists are shown on a full Redis, too.
+  const stored = await redis.get(key);
+  if (stored !== null) return Buffer.from(stored, 'base64url');
   await redis.set(key, randomBytes(SECRET_BYTES).toString('base64url'), 'NX');
   return Buffer.from((await redis.get(key)) ?? '', 'base64url');
 }

@@ -18,7 +18,7 @@ import {
   OutboxExistsError,
   RecoveringError,
 } from '../outbox/errors.js';
-import { isUnavailable } from '../redis/unavailable.js';
+import { isFull, isUnavailable, RedisFullError } from '../redis/unavailable.js';
 import { invalidParts, Problem, type ProblemItem } from './problem.js';
 import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
 
@@ -54,6 +54,11 @@ export function errorToProblem(
     return new Problem('opensTooLate', error.message, { errors: inputItems(error) });
   if (error instanceof InputError) {
     return new Problem('badInput', error.message, { errors: inputItems(error) });
+  }
+  if (isFull(error)) {
+    const detail =
+      error instanceof RedisFullError ? error.message : 'Redis is full: it has reached maxmemory';
+    return new Problem('full', detail, { headers: { 'retry-after': '60' } });
   }
   if (isUnavailable(error)) {
     return new Problem('unavailable', 'Redis does not respond. Retry in a moment.', {

@@ -148,6 +148,7 @@ const WITH_KEY = problemResponses(
   'forbidden',
   'tooManyRequests',
   'failed',
+  'full',
   'unavailable',
 );
 /** Problems of any request with a body, even on a route that takes none. */

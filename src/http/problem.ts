@@ -138,6 +138,11 @@ const KINDS = {
     'Internal error',
     'The server has a fault and logged it as `http.failed`. The request may have taken effect: retry with the same `Idempotency-Key`.',
   ],
+  full: [
+    503,
+    'Redis is full',
+    'Redis has used 85 % of its `maxmemory`, so nothing new is stored; `detail` says how much it uses. Retrying helps only after an operator has raised `maxmemory`, or old campaigns were removed. You can still read, pause, and cancel.',
+  ],
   unavailable: [
     503,
     'Temporarily unavailable',

@@ -11,6 +11,8 @@
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/campaign-text.lua
+-- @include ../redis/when-full.lua
+run_when_full(statesKey)
 local state = redis.call('HGET', statesKey, id)
 if not state then return 'dropped' end
 if campaign_read(state).state ~= 'importing' then

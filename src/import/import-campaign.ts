@@ -13,6 +13,7 @@ import { formerIdempotencyDigest } from '../recipients/reservation.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
+import { mustHaveRoom } from '../redis/memory.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type DraftDeps, draftOf, resolveInput } from './campaign-input.js';
 import type { Duplicates } from './check-rows.js';
@@ -108,6 +109,7 @@ export async function previewWithoutRedis(
 export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
   const draft = draftOf(deps, input);
+  await mustHaveRoom(redis);
   const { idempotencyKey, signal } = input;
   const former =
     deps.digestOf === undefined && idempotencyKey !== undefined

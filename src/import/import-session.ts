@@ -12,6 +12,7 @@ import { SliceWriter } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import { joinCalls, perConnection } from '../redis/join-calls.js';
 import type { Keys, LaneId } from '../redis/keys.js';
+import { mustHaveRoom } from '../redis/memory.js';
 import { loadScript } from '../redis/script.js';
 
 /*
@@ -131,6 +132,8 @@ export function beginImport(
   let isFirstMetaStored = isMetaStored;
   const write = async (key: string, slices: readonly (string | Buffer)[]): Promise<void> => {
     await begun;
+    // A renewal of the lease stores nothing.
+    if (slices.length > 0) await mustHaveRoom(redis);
     const storing = isFirstMetaStored ? '' : storedMeta(meta);
     const exists = await writeScript.run(
       redis,

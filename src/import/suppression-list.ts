@@ -201,7 +201,8 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     },
     async remove(spellings, options = {}) {
       const numbers = await readAll(spellings, options.country);
-      if (numbers.length === 0) return NOTHING;
+      if (numbers.length === 0 || (await suppression.hasNone(await listOf(options.lane), numbers)))
+        return NOTHING;
       return perform('remove', options, { numbers: numbers.length }, (made) =>
         suppression.remove(numbers, made),
       );

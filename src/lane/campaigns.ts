@@ -147,6 +147,17 @@ export async function readState(
   return json === null ? null : parseState(json);
 }
 
+const claimed = z.object({ campaign: z.string() });
+
+/** How many send requests of these campaigns are in flight. */
+export async function inFlightOf(
+  { redis, keys, id }: { readonly redis: Redis; readonly keys: Keys; readonly id: LaneId },
+  campaigns: readonly string[],
+): Promise<number> {
+  const claims = await redis.hvals(keys.lane(id, 'claims'));
+  return claims.filter((json) => campaigns.includes(claimed.parse(JSON.parse(json)).campaign)).length;
+}
+
 /** Parses a state as the scripts store it. */
 export function parseState(json: string): StoredState {
   return state.parse(parseStoredState(json));

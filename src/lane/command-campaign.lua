@@ -21,6 +21,8 @@
            changed
 ]]
 -- @include ./hold-campaign.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]

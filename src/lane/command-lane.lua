@@ -15,6 +15,8 @@
            the hold
 ]]
 -- @include ./gate.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local lane, changed = lane_load(laneKey, time), true
 if command == 'hold' then
   -- The hold of an operator for all lanes takes the place of a tenant's, and not the other way round.

@@ -19,6 +19,8 @@
 ]]
 -- @include ./campaign.lua
 -- @include ./ledger.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local lane, now = lane_read(laneKey), clock(time)
 local runId = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local back = lane.time - now

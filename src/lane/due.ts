@@ -18,15 +18,20 @@ const LANES_AT_ONCE = 1_000;
 /** How long taken lanes are held: a sweeper that dies delays them by this time. */
 export const HOLD_MS = 30_000;
 
+// As text, so that it runs before the script that is sent after it.
+const markScript = loadScript(import.meta.url, './mark-due.lua', () => undefined, { sendsText: true });
+
 const chunksOf = (lanes: readonly LaneId[]): (readonly LaneId[])[] =>
   Array.from({ length: Math.ceil(lanes.length / LANES_AT_ONCE) }, (_, at) =>
     lanes.slice(at * LANES_AT_ONCE, (at + 1) * LANES_AT_ONCE),
   );
 
+const dueKey = ({ due }: Pick<Keys, 'due'>) => ({ due });
+
 /** Makes lanes due at `at`, ms by the clock of Redis, unless they are due sooner; default: now. */
 export async function markDue({ redis, keys }: Store, lanes: readonly LaneId[], at = 0): Promise<void> {
   for (const some of chunksOf(lanes)) {
-    await redis.zadd(keys.due, 'LT', ...some.flatMap((lane): [number, LaneId] => [at, lane]));
+    await markScript.run(redis, dueKey(keys), { at }, [], some);
   }
 }
 
@@ -63,8 +68,6 @@ const takeScript = loadScript(import.meta.url, './take-due.lua', (reply): TakenL
   return { lanes: [...dueSince.keys()], dueSince, now, until: now + HOLD_MS };
 });
 const returnScript = loadScript(import.meta.url, './return-due.lua', () => undefined);
-
-const dueKey = ({ due }: Pick<Keys, 'due'>) => ({ due });
 
 /** Takes up to `most` due lanes. `others`: lanes to leave to other processes. `now` is for tests. */
 export const takeDue = (

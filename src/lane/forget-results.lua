@@ -7,4 +7,6 @@
   Returns  how many chunks were removed
 ]]
 -- @include ./results.lua
+-- @include ../redis/when-full.lua
+run_when_full(resultsKey)
 return results.remove(resultsKey, number)

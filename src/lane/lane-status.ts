@@ -14,6 +14,7 @@ const record = z.object({
   permitsToCome: luaList(z.object({ at: z.number(), permits: z.number() })),
   stopped: z.string(),
   held: z.string(),
+  heldByTenant: z.boolean(),
   paused: z.string(),
   pauseReason: z.string(),
   pausedUntil: z.number(),

@@ -1,14 +1,18 @@
 import { describeActor } from '../campaign/actor.js';
 import type { Operator } from '../campaign/audit.js';
+import { CAMPAIGN_STATE, type CampaignState } from '../campaign/campaign.js';
 import { InputError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
+
 import type { Events } from '../events/events.js';
+import { isFull } from '../redis/unavailable.js';
+import { inFlightOf, readState, type StoredState } from './campaigns.js';
 import { activate } from './due.js';
-import { type Wakers, wakeLane } from './lane.js';
+import { type Lane, type Wakers, wakeLane } from './lane.js';
 import type { LaneFinder } from './lane-finder.js';
 
 /**
- * An operator's commands for a campaign or a lane. Each is recorded in the audit trail first. Redis stores their effect, so every
- * process obeys them.
+ * An operator's commands for a campaign or a lane. Each is recorded in the audit trail first, unless it would change nothing. Redis
+ * stores their effect, so every process obeys them.
  */
 interface OperatorCommands {
   /** When it resolves, the campaign starts no more requests. `inFlight`: requests that are still running. */
@@ -27,6 +31,31 @@ interface OperatorCommands {
   renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
 }
 
+type CampaignCommand = 'pause' | 'resume' | 'cancel';
+
+const allows = (state: CampaignState, command: CampaignCommand): boolean => {
+  const allowed: readonly string[] = CAMPAIGN_STATE[state].commands;
+  return allowed.includes(command);
+};
+
+/** Whether a campaign is already as the command would leave it. */
+function changesNothing(
+  { state, pauseReason }: Pick<StoredState, 'state' | 'pauseReason'>,
+  command: CampaignCommand,
+  reason: string,
+): boolean {
+  switch (command) {
+    case 'pause':
+      return state === 'paused' && pauseReason === reason;
+    case 'resume':
+      return state !== 'paused';
+    case 'cancel':
+      return state === 'cancelled';
+    default:
+      return command satisfies never;
+  }
+}
+
 /** See {@link OperatorCommands}. A command that changes nothing emits no event. */
 export function operatorCommands(
   finder: LaneFinder,
@@ -35,15 +64,29 @@ export function operatorCommands(
   by: Operator,
 ): OperatorCommands {
   const actor = describeActor(by.actor);
-  const command = async (id: string, action: 'pause' | 'resume' | 'cancel') => {
+  /** On a full Redis, no job can be added: the sweep wakes the lane once there is room, because it is due. */
+  const wakeSoon = async (lane: Lane): Promise<void> => {
+    await wakeLane(lane, wakers).catch((error: unknown) => {
+      if (!isFull(error)) throw error;
+    });
+  };
+  const command = async (id: string, action: CampaignCommand) => {
     const lane = await finder.of(id);
+    const reason = `paused by ${actor}`;
+    const missing = (): NotFoundError => new NotFoundError(`there is no campaign ${id}`);
+    const refused = (state: string): InputError =>
+      new InputError(`campaign ${id} is ${state}; you cannot ${action} it`);
+    const before = await readState(lane.redis, lane.keys, lane.id, id);
+    if (before === null) throw missing();
+    if (!allows(before.state, action)) throw refused(before.state);
+    if (changesNothing(before, action, reason))
+      return { lane, inFlight: await inFlightOf(lane, [id]), cancelled: 0, isNew: false };
     const result = await by.audited(
       { action: `campaign.${action}`, lane: lane.id, campaign: id },
       async () => {
-        const done = await activate(lane, () => lane.commands.campaign(action, id, `paused by ${actor}`));
-        if (done.outcome === 'missing') throw new NotFoundError(`there is no campaign ${id}`);
-        if (done.outcome !== 'done')
-          throw new InputError(`campaign ${id} is ${done.outcome}; you cannot ${action} it`);
+        const done = await activate(lane, () => lane.commands.campaign(action, id, reason));
+        if (done.outcome === 'missing') throw missing();
+        if (done.outcome !== 'done') throw refused(done.outcome);
         return done;
       },
     );
@@ -62,7 +105,7 @@ export function operatorCommands(
     async resume(id) {
       const { lane, isNew } = await command(id, 'resume');
       if (isNew) events.emit({ type: 'campaign.resumed', lane: lane.name, campaign: id, actor });
-      await wakeLane(lane, wakers);
+      await wakeSoon(lane);
     },
 
     async cancel(id) {
@@ -74,6 +117,9 @@ export function operatorCommands(
     async pauseLane(name) {
       const lane = await finder.named(name);
       const reason = `held by ${actor}`;
+      const { held, heldByTenant } = await lane.freshStatus();
+      // The hold of an operator for all lanes takes the place of a tenant's.
+      if (held !== '' && (!heldByTenant || by.isLimited)) return;
       const outcome = await by.audited({ action: 'lane.hold', lane: lane.id }, () =>
         lane.commands.lane('hold', reason, undefined, by.isLimited),
       );
@@ -84,6 +130,11 @@ export function operatorCommands(
 
     async resumeLane(name) {
       const lane = await finder.named(name);
+      const { held, stopped, paused } = await lane.freshStatus();
+      if (held === '' && stopped === '' && paused === '') {
+        await wakeSoon(lane);
+        return;
+      }
       const outcome = await by.audited({ action: 'lane.resume', lane: lane.id }, async () => {
         const done = await activate(lane, () => lane.commands.lane('resume', '', undefined, by.isLimited));
         if (done === 'refused')
@@ -94,7 +145,7 @@ export function operatorCommands(
       });
       const { epoch } = await lane.freshStatus();
       if (outcome === 'changed') events.emit({ type: 'lane.reopened', lane: name, epoch, actor });
-      await wakeLane(lane, wakers);
+      await wakeSoon(lane);
     },
 
     async renameLane(name, newName) {

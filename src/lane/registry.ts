@@ -82,7 +82,9 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
     mode: 'find' | 'register' | 'restore',
     { only, known = [] }: { only?: string | undefined; known?: readonly FoundLane[] } = {},
   ): Promise<FoundLane[]> => {
-    if (mode !== 'find') await redis.set(secretKey, secret ?? randomBytes(32).toString('base64url'), 'NX');
+    // Looked up first: on a full Redis, a command still finds a lane that is registered.
+    if (mode !== 'find' && (await redis.exists(secretKey)) === 0)
+      await redis.set(secretKey, secret ?? randomBytes(32).toString('base64url'), 'NX');
     if ('messagingBaseUrl' in config) secret = await redis.get(secretKey);
     const lanes = config.lanes.map((lane, at) => ({
       name: lane.name,

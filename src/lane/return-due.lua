@@ -6,7 +6,8 @@
   ARGV+ entries    lanes and times, ms, in turn; -1: the lane is due no more
   Returns  nothing
 ]]
-
+-- @include ../redis/when-full.lua
+run_when_full(dueKey)
 for i = 1, entry_args(), 2 do
   local lane = entry_arg(i)
   if tonumber(redis.call('ZSCORE', dueKey, lane) or 0) == heldUntil then

@@ -9,7 +9,8 @@
   Returns  the time, ms; then lanes and when they were due, ms, in turn
 ]]
 -- @include ../redis/clock.lua
-
+-- @include ../redis/when-full.lua
+run_when_full(dueKey)
 local now, skip = clock(time), {}
 for _, lane in ipairs(others) do skip[lane] = true end
 local taken = { now }

@@ -28,6 +28,8 @@
 ]]
 -- @include ../lane/statuses.lua
 -- @include ../recipients/records.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local MAX_WAITING = 10000
 local MAX_WAITING_RECIPIENTS = 1000
 local EXPIRED_AT_ONCE = 500

@@ -17,6 +17,8 @@
 ]]
 -- @include ../lane/statuses.lua
 -- @include ../lane/workers.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local events = {}
 local campaigns = campaigns_load(statesKey, { id })

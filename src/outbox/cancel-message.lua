@@ -20,6 +20,8 @@
            harvested one, else ''
 ]]
 -- @include ./ended.lua
+-- @include ../redis/when-full.lua
+run_when_full(outboxesKey)
 local known = tonumber(redis.call('HGET', outboxKey, 'buckets'))
 if not known then return { 'missing', 0, '' } end
 if known ~= buckets then return { 'moved', known, '' } end

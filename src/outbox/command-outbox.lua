@@ -19,6 +19,8 @@
   Returns  the state before, or missing; sends in flight; events
 ]]
 -- @include ../lane/hold-campaign.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local events = {}
 local before = redis.call('HGET', outboxKey, 'state')

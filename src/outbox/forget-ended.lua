@@ -8,6 +8,8 @@
   Returns  1 if the log had any of them
 ]]
 -- @include ../lane/results.lua
+-- @include ../redis/when-full.lua
+run_when_full(resultsKey)
 local field = 'log:' .. second
 local number = redis.call('HGET', outboxKey, field)
 if not number then return 0 end

@@ -12,6 +12,8 @@
   Returns  1, or 0 if there are more buckets
 ]]
 -- @include ./message.lua
+-- @include ../redis/when-full.lua
+run_when_full(outboxKey)
 if tonumber(redis.call('HGET', outboxKey, 'buckets') or buckets) ~= buckets then return 0 end
 local removed = 0
 for at = 1, entry_args() do

@@ -18,6 +18,8 @@
 ]]
 -- @include ../lane/statuses.lua
 -- @include ../lane/workers.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local events, lapsed = {}, 0
 workers_recognise(lane, rules, 0, now, events)

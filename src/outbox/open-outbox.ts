@@ -7,6 +7,7 @@ import type { Lane, Wakers } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
+import { mustHaveRoom } from '../redis/memory.js';
 import { nowAppender } from './append-now.js';
 import { messageChecker } from './check-message.js';
 import { OutboxClosedError } from './errors.js';
@@ -95,6 +96,7 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
       await markDue(lane, [lane.id]);
     };
     const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
+      await mustHaveRoom(redis);
       try {
         if (
           canAppend &&

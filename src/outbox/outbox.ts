@@ -11,6 +11,7 @@ import type {
   OutboxStatus,
   PutResult,
 } from '../campaign/outbox-views.js';
+import { inFlightOf } from '../lane/campaigns.js';
 import { markDue } from '../lane/due.js';
 import { type Lane, wakeLane } from '../lane/lane.js';
 import { laneScript } from '../lane/lane-script.js';
@@ -239,6 +240,11 @@ export function operatedOutbox(
 
   const command = async (action: 'pause' | 'resume' | 'close'): Promise<{ inFlight: number }> => {
     const { lane } = await open();
+    const { outbox, waves } = outboxKeys(keys, lane.id, name).fixed;
+    const [state, closed] = await lane.redis.hmget(outbox, 'state', 'closed');
+    const isNow = { pause: state === 'paused', resume: state !== 'paused', close: closed === '1' };
+    if (typeof state === 'string' && isNow[action])
+      return { inFlight: await inFlightOf(lane, await lane.redis.zrange(waves, '0', '-1')) };
     return by.audited({ action: `outbox.${action}`, lane: lane.id, details: { outbox: name } }, async () => {
       const reason = `paused by ${describeActor(by.actor)}`;
       const { state, inFlight, events } = await commandScript(lane, { name, command: action, reason }, [], {

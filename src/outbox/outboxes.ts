@@ -3,6 +3,7 @@ import type { OutboxStatus } from '../campaign/outbox-views.js';
 import { laneNamed } from '../lane/lane.js';
 import { registerWindow } from '../lane/windows.js';
 import type { LaneId } from '../redis/keys.js';
+import { mustHaveRoom } from '../redis/memory.js';
 import { loadScript } from '../redis/script.js';
 import { messageChecker } from './check-message.js';
 import { defineOutbox, type OutboxInput } from './define-outbox.js';
@@ -57,10 +58,17 @@ export function openOutboxes(
         input.lane ?? config.lanes[0]?.name ?? '',
       );
       const lane = await finder.named(input.lane ?? config.lanes[0]?.name ?? '');
+      await mustHaveRoom(redis);
       const settings: OutboxSettings = { ...wanted, created: clock(), createdBy: by.actor };
       // Reports an unknown country before anything is stored.
       messageChecker(settings, config, []);
       const key = outboxKeys(keys, lane.id, input.name).fixed.outbox;
+      const existing = await readOutboxSettings(redis, keys, lane.id, input.name);
+      if (existing !== null && differenceOf(existing, wanted) === undefined) {
+        await indexOutbox(redis, keys, lane.id, input.name);
+        const outbox = await readOutboxStatus(lane, input.name);
+        if (outbox !== null) return { outcome: 'existing', outbox };
+      }
       const isNew = await by.audited(
         { action: 'outbox.create', lane: lane.id, details: { outbox: input.name } },
         async () => {

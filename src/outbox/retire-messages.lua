@@ -17,6 +17,8 @@
   Returns  how many lapsed; how many were forgotten
 ]]
 -- @include ./ended.lua
+-- @include ../redis/when-full.lua
+run_when_full(outboxesKey)
 if tonumber(redis.call('HGET', outboxKey, 'buckets')) ~= buckets then return { 0, 0 } end
 local lapsed, forgotten = {}, 0
 for at = 1, entry_args() / 2 do

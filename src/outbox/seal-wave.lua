@@ -10,6 +10,8 @@
   Returns  events
 ]]
 -- @include ../lane/campaign.lua
+-- @include ../redis/when-full.lua
+run_when_full(statesKey)
 local campaigns, events = campaigns_load(statesKey, { id }), {}
 local c = campaigns[id]
 if redis.call('HGET', outboxKey, 'wave') == id then

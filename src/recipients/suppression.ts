@@ -233,6 +233,9 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     /** The same for numbers that arrive in batches of at most 1,000, without a limit. */
     addBatches: (numbers: Batches, operation: Omit<NewOperation, 'max'>): Promise<FoundOperation> =>
       perform('add', numbers, operation),
+    /** Whether none of the numbers is on a list. */
+    hasNone: async (list: LaneId | null, numbers: readonly string[]): Promise<boolean> =>
+      (await countNew(list, numbers)) === numbers.length,
     /** Removes numbers from a list and returns the operation, which can be undone for 30 days. It has no record if no number was on the list. */
     remove: (numbers: readonly string[], operation: NewOperation): Promise<FoundOperation> =>
       perform('remove', batches(numbers), operation),

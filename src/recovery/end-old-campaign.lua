@@ -21,6 +21,8 @@
 ]]
 -- @include ../lane/statuses.lua
 -- @include ../lane/workers.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local events, lapsed, unconfirmed = {}, 0, 0
 local campaigns = campaigns_load(statesKey, { id })

@@ -28,6 +28,9 @@
 ]]
 -- @include ../lane/campaign.lua
 -- @include ../lane/workers.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
+
 -- How soon a lane with requests in flight, or one that recovers from a loss of data, is swept again, ms.
 local SOON_MS = 2000
 -- How often the openings of a window are computed again, and how long after its last use it is removed, ms.

@@ -148,7 +148,7 @@ function greatest(losses: readonly LossAssessment[]): LossAssessment | undefined
 export type Node = Exclude<Redis, { nodes: unknown }>;
 
 /** The server, or the masters of a cluster. */
-async function mastersOf(redis: Redis): Promise<readonly Node[]> {
+export async function mastersOf(redis: Redis): Promise<readonly Node[]> {
   // A cluster client knows its nodes only once it is connected.
   await redis.ping();
   return 'nodes' in redis ? redis.nodes('master') : [redis];

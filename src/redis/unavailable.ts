@@ -2,6 +2,9 @@
 const TRANSIENT =
   /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|BUSY|MISCONF|UNKILLABLE)\b/;
 
+/** How Redis 6.2 reports the error of a command in a script; later versions begin with the error itself. */
+const IN_SCRIPT = /^ERR Error running script \(call to \w+\): (?:@\S+ \d+: )*-/;
+
 /** Messages of ioredis and `untilAnswered` when no server answered. */
 const NO_ANSWER =
   /^(Connection is closed|Redis did not answer|Stream isn't writeable|Too many Cluster redirections)/;
@@ -12,12 +15,28 @@ const NO_ANSWER =
  * connection's error.
  */
 export class RedisUnavailableError extends Error {
-  override readonly name = 'RedisUnavailableError';
+  override readonly name: string = 'RedisUnavailableError';
 }
+
+/** Redis has reached `maxmemory`, or comes so close to it that it takes nothing new. */
+export class RedisFullError extends RedisUnavailableError {
+  override readonly name: string = 'RedisFullError';
+}
+
+const replyOf = (message: string): string => message.replace(IN_SCRIPT, '');
 
 /** Whether a server's reply means that it may run the command later. */
 export function isTransient({ name, message }: Error): boolean {
-  return name === 'ReplyError' && TRANSIENT.test(message);
+  return name === 'ReplyError' && TRANSIENT.test(replyOf(message));
+}
+
+/** Whether a command failed because Redis is full. */
+export function isFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof RedisFullError) return true;
+  if ('previousErrors' in error && Array.isArray(error.previousErrors))
+    return error.previousErrors.some(isFull);
+  return error.name === 'ReplyError' && replyOf(error.message).startsWith('OOM');
 }
 
 /** A node refuses a command whose keys are not all there. ioredis repeats it, on one node and the other, sixteen times. */
@@ -32,7 +51,7 @@ export function isSlotMoving(error: unknown): boolean {
 /** Whether an error means that Redis is unavailable, rather than that a command failed. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error.name === 'RedisUnavailableError') return true;
+  if (error instanceof RedisUnavailableError || error.name === 'RedisUnavailableError') return true;
   if (error.name === 'MaxRetriesPerRequestError' || error.name === 'ClusterAllFailedError') return true;
   // A transaction fails because of the errors of its commands.
   if ('previousErrors' in error && Array.isArray(error.previousErrors) && error.previousErrors.length > 0) {
@@ -77,8 +96,13 @@ function isIterable(result: unknown): result is AsyncIterable<unknown> {
   return typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
 }
 
+/** What people read when a command failed because Redis is full. */
+const REDIS_IS_FULL =
+  'Redis is full: it has reached maxmemory, and stores nothing new until maxmemory is raised or old campaigns are removed';
+
 function rethrow(error: unknown): never {
   if (!isUnavailable(error) || error instanceof RedisUnavailableError) throw error;
+  if (isFull(error)) throw new RedisFullError(REDIS_IS_FULL, { cause: error });
   const message = isSlotMoving(error)
     ? 'Redis is moving this lane to another node of its cluster; if that lasts, finish the reshard with redis-cli --cluster fix'
     : error instanceof Error && isTransient(error)

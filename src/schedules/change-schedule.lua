@@ -16,7 +16,8 @@
            ('0': none)
 ]]
 -- @include ../redis/clock.lua
-
+-- @include ../redis/when-full.lua
+run_when_full(idsKey)
 local stored = redis.call('HMGET', scheduleKey, 'state', 'run')
 local state = stored[1]
 if not state then return { 'missing', '0' } end

@@ -109,7 +109,14 @@ export function openSchedules({
     name: 'pause' | 'resume' | 'run' | 'remove',
     options: { readonly reason?: string; readonly next?: number } = {},
   ) => {
-    const { definition } = await read(id);
+    const { definition, state, run: requested } = await read(id);
+    const isNow = {
+      pause: state === 'paused',
+      resume: state === 'active',
+      run: requested !== 0,
+      remove: false,
+    };
+    if (isNow[name]) return { isNew: false, run: requested, lane: await finder.nameOf(definition.lane) };
     const audited = { action: `schedule.${name}`, lane: definition.lane, details: { schedule: id } } as const;
     const { result, run } = await by.audited(audited, () => store.change(id, name, options));
     if (result === 'missing') throw missing(id);
@@ -122,15 +129,20 @@ export function openSchedules({
       const now = await store.now();
       const { definition, recipients } = await checkInput(input, { now, laneFor, check, preview });
       const { id } = input;
+      const taken = (): InputError =>
+        new InputError(
+          `there is another schedule with the id ${id}: choose another id, or remove that one first`,
+          { field: 'id' },
+        );
+      const before = await store.compare(id, definition, recipients);
+      if (before === 'taken') throw taken();
+      if (before === 'existing') return { kind: before, schedule: await view(await read(id)) };
+      await store.mustHaveRoom();
       const audited = { action: 'schedule.add', lane: definition.lane, details: { schedule: id } } as const;
       const result = await by.audited(audited, async () => {
         const next = nextOccurrence(definition, now);
         const done = await store.add(id, definition, recipients, { createdBy: by.actor, next });
-        if (done === 'taken')
-          throw new InputError(
-            `there is another schedule with the id ${id}: choose another id, or remove that one first`,
-            { field: 'id' },
-          );
+        if (done === 'taken') throw taken();
         if (done === 'full') throw new InputError('there are too many schedules: remove some');
         return done;
       });

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.js';
 import type { RecipientInput } from '../import/read-objects.js';
 import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { mustHaveRoom } from '../redis/memory.js';
 import { loadScript } from '../redis/script.js';
 import { untilAnswered } from '../redis/until-answered.js';
 import type { ScheduleTotals } from '../reporting/fleet-snapshot.js';
@@ -100,6 +101,9 @@ export interface Step {
   readonly run?: number;
 }
 
+const storedList = (recipients: readonly RecipientInput[] | null): string =>
+  recipients === null ? '' : JSON.stringify(recipients);
+
 /** The schedules in Redis. Each call may be repeated. `clock` is for tests; default: the clock of Redis. */
 export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
   const names = keys.schedules;
@@ -130,7 +134,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
             {
               id,
               definition: JSON.stringify(definition),
-              recipients: recipients === null ? '' : JSON.stringify(recipients),
+              recipients: storedList(recipients),
               actor: JSON.stringify(of.createdBy),
               next: of.next,
               revision: randomInt(FIRST_REVISIONS),
@@ -140,6 +144,21 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
           ),
         { tries: 6 },
       );
+    },
+
+    /** Rejects with a RedisFullError if Redis takes no new schedules. */
+    mustHaveRoom: () => mustHaveRoom(redis),
+
+    /** What {@link add} would find under the id: the same schedule, another one, or none. */
+    async compare(
+      id: string,
+      definition: Definition,
+      recipients: readonly RecipientInput[] | null,
+    ): Promise<'existing' | 'taken' | 'free'> {
+      const [stored, list] = await redis.hmget(names.one(id), 'definition', 'recipients');
+      if (stored === null || stored === undefined) return 'free';
+      const isSame = stored === JSON.stringify(definition) && list === storedList(recipients);
+      return isSame ? 'existing' : 'taken';
     },
 
     /** The inline list of a schedule. */

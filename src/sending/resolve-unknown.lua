@@ -24,6 +24,8 @@
 -- @include ../lane/statuses.lua
 -- @include ../recipients/records.lua
 -- @include ../recipients/request-index.lua
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local events, campaigns, resolved = {}, {}, {}
 local settled, recipients, early, safeAt = 0, 0, 0, 0

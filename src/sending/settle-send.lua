@@ -29,7 +29,8 @@
 -- @include ../lane/settle.lua
 -- @include ../recipients/request-index.lua
 -- @include ./effects.lua
-
+-- @include ../redis/when-full.lua
+run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local events = {}
 local context = { lane = lane, rules = rules, now = now, jitter = jitter, windowKey = windowKey, events = events }

@@ -159,6 +159,7 @@ export async function resolveUnknown(
       `campaign ${id} ${state}, so it sends nothing again; abandon its unknown outcomes or count them as accepted`,
     );
   }
+  if (named.length === 0) return { requests: 0, recipients: 0, tooEarly: null };
   const details = { as, ...(request === undefined ? {} : { request }), requests: named.length };
   const result = await by.audited({ action: 'campaign.resolve', lane: lane.id, campaign: id, details }, () =>
     activate(lane, () => resolveBatches(lane, as, REASONS[as], named)),

@@ -52,7 +52,7 @@ test('While Redis is down, every request gets a Retry-After, and succeeds once R
   expect(log.join('')).not.toContain('http.failed');
 });
 
-test('When Redis is full, writes return 503 and reads succeed', async () => {
+test('When Redis is full, a new campaign gets 503 with the reason, and commands and reads succeed', async () => {
   const recipients = [{ to: '+447700900123' }];
   const created = await call('POST', '/v1/campaigns', {
     key: own,
@@ -65,13 +65,15 @@ test('When Redis is full, writes return 503 and reads succeed', async () => {
     other.disconnect();
   });
   await other.config('SET', 'maxmemory', '1');
-  for (const response of [
-    call('POST', `/v1/campaigns/${id}/resume`, { key: own }),
-    call('POST', '/v1/campaigns', { key: own, form: campaignForm(campaign, 'phone\n+447700900123\n') }),
-  ]) {
-    const { status, json } = await response;
-    expect([status, json]).toMatchObject([503, { code: 'unavailable' }]);
-  }
+  const list = { key: own, form: campaignForm(campaign, 'phone\n+447700900123\n') };
+  const { status, json, headers } = await call('POST', '/v1/campaigns', list);
+  expect([status, json]).toMatchObject([
+    503,
+    { code: 'full', detail: expect.stringMatching(/^Redis is .*full: /) },
+  ]);
+  expect(headers.get('retry-after')).toBe('60');
+  for (const command of ['pause', 'resume', 'cancel'])
+    expect((await call('POST', `/v1/campaigns/${id}/${command}`, { key: own })).status).toBe(200);
   const report = await call('GET', `/v1/campaigns/${id}/report`, { key: own });
   expect([report.status, String(report.json)]).toEqual([200, expect.stringContaining('+447700900123')]);
   const found = await call('POST', '/v1/find', { key: own, body: { number: '+447700900123' } });

@@ -15,12 +15,12 @@ const NO_ANSWER =
  * connection's error.
  */
 export class RedisUnavailableError extends Error {
-  override readonly name: string = 'RedisUnavailableError';
+  override readonly name: 'RedisUnavailableError' | 'RedisFullError' = 'RedisUnavailableError';
 }
 
 /** Redis has reached `maxmemory`, or comes so close to it that it takes nothing new. */
 export class RedisFullError extends RedisUnavailableError {
-  override readonly name: string = 'RedisFullError';
+  override readonly name = 'RedisFullError';
 }
 
 const replyOf = (message: string): string => message.replace(IN_SCRIPT, '');

@@ -25,6 +25,7 @@ const OPEN: LaneStatusRecord = {
   permitsToCome: [],
   stopped: '',
   held: '',
+  heldByTenant: false,
   paused: '',
   pauseReason: '',
   pausedUntil: 0,

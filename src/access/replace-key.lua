@@ -7,6 +7,8 @@
         after    what replaces it
   Returns  1 if it was replaced; 0 if not
 ]]
+-- @include ../redis/when-full.lua
+run_when_full(apiKeysKey)
 if redis.call('HGET', apiKeysKey, id) ~= before then return 0 end
 redis.call('HSET', apiKeysKey, id, after)
 return 1

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
 
 /** When a key was revoked, ms, and what authenticates that. */
+const noteScript = loadScript(import.meta.url, './note-revoked.lua', () => undefined);
 const tombstone = z.tuple([z.number(), z.string()]);
 
 /**
@@ -23,7 +25,8 @@ export function revokedKeys(
   };
   return {
     async add(id: string, at: number): Promise<void> {
-      await redis.hset(keys.apiKeysRevoked, id, JSON.stringify([at, digest(signed(id, at))]));
+      const stone = JSON.stringify([at, digest(signed(id, at))]);
+      await noteScript.run(redis, { revoked: keys.apiKeysRevoked }, { id, tombstone: stone });
     },
     has: async (id: string): Promise<boolean> => isAuthentic(id, await redis.hget(keys.apiKeysRevoked, id)),
   };

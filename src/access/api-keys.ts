@@ -73,6 +73,18 @@ export interface NewApiKey {
 /** A key and its text, which nothing stores. */
 export type ShownApiKey = ApiKey & { readonly key: string };
 
+/** What was cancelled with a key. `lane`: the name of an outbox's lane. */
+export interface CancelledOfKey {
+  /** Campaigns. */
+  readonly cancelled: readonly string[];
+  /** Outboxes to which only the key wrote, and how many messages waited in each. */
+  readonly emptied: readonly { readonly name: string; readonly lane: string; readonly cancelled: number }[];
+  /** Outboxes to which the key wrote, and maybe others: what waits in them is still sent. */
+  readonly shared: readonly { readonly name: string; readonly lane: string }[];
+}
+
+const NOTHING_CANCELLED: CancelledOfKey = { cancelled: [], emptied: [], shared: [] };
+
 /** Manages and checks the keys of the HTTP API. Volley stores only a digest of each key. */
 export interface ApiKeys {
   /** Creates a key. Only this result, and that of `rotate`, contains the key itself. */
@@ -86,12 +98,10 @@ export interface ApiKeys {
   rotate(id: string, options?: { readonly overlapMs?: number | undefined }): Promise<ShownApiKey>;
   /**
    * Revokes a key immediately. With `cancelCampaigns`, also cancels every campaign that it has created and that has not ended, and
-   * returns their ids. Rejects with a `NotFoundError` if there is no such key.
+   * everything that waits in the outboxes to which only this key wrote. Returns the ids of the campaigns, and these outboxes; `shared` are
+   * those to which others may have written, too. Rejects with a `NotFoundError` if there is no such key.
    */
-  revoke(
-    id: string,
-    options?: { readonly cancelCampaigns?: boolean | undefined },
-  ): Promise<{ readonly cancelled: readonly string[] }>;
+  revoke(id: string, options?: { readonly cancelCampaigns?: boolean | undefined }): Promise<CancelledOfKey>;
   /** Returns the key with this text; null if it is not a valid key. */
   check(key: string): Promise<ApiKey | null>;
   /** Counts a request with an invalid key for the audit trail. `address`: where it came from. */
@@ -207,7 +217,7 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
     isActive: async (text) => (await validKey(text)) !== null,
   };
 
-  return (by: Operator, cancelCampaigns: (key: string) => Promise<readonly string[]>): ApiKeys => {
+  return (by: Operator, cancelCampaigns: (key: string) => Promise<CancelledOfKey>): ApiKeys => {
     const actor = describeActor(by.actor);
     return {
       ...shared,
@@ -268,9 +278,9 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
         });
         await redis.hdel(keys.apiKeysUsed, id);
         // Only now: the key creates no more campaigns.
-        const cancelled = isCancelling ? await cancelCampaigns(id) : [];
-        events.emit({ type: 'key.revoked', ...details, cancelled: cancelled.length, actor });
-        return { cancelled };
+        const done = isCancelling ? await cancelCampaigns(id) : NOTHING_CANCELLED;
+        events.emit({ type: 'key.revoked', ...details, cancelled: done.cancelled.length, actor });
+        return done;
       },
     };
   };

@@ -26,6 +26,8 @@ export async function cancelCampaignsOf(
   const cancelled: string[] = [];
   for await (const { id, lane } of listCampaigns(redis, keys)) {
     const state = await readState(redis, keys, lane, id);
+    // The waves of outboxes belong to all who write to them.
+    if (state?.outbox !== undefined) continue;
     if (state === null || state.state === 'completed' || state.state === 'cancelled') continue;
     const creator = (await readMeta(redis, keys, lane, id))?.createdBy;
     const isOfKey = creator?.kind === 'key' && creator.id === key;

@@ -16,6 +16,7 @@ export const AUDIT_ACTIONS = [
   'outbox.pause',
   'outbox.resume',
   'outbox.close',
+  'outbox.cancel',
   'outbox.import',
   'outbox.export',
   'lane.hold',

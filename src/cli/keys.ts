@@ -1,3 +1,4 @@
+import type { CancelledOfKey } from '../access/api-keys.js';
 import type { ApiKey, ApiScope } from '../campaign/api-key.js';
 import { idAmong } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
@@ -77,18 +78,28 @@ export function revoke(
 ): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     const id = keyId(await volley.keys.list(), typed);
-    const { cancelled } = await volley.keys.revoke(id, { cancelCampaigns });
-    const campaigns =
-      cancelCampaigns === true
-        ? [
-            `${counted(cancelled.length, 'campaign')} cancelled${cancelled.map((one) => `\n  ${one}`).join('')}`,
-          ]
-        : [];
+    const done = await volley.keys.revoke(id, { cancelCampaigns });
     return {
-      json: { id, revoked: true, ...(cancelCampaigns === true ? { cancelled } : {}) },
-      lines: [`Key ${id} is revoked.`, ...campaigns],
+      json: { id, revoked: true, ...(cancelCampaigns === true ? done : {}) },
+      lines: [`Key ${id} is revoked.`, ...(cancelCampaigns === true ? cancelledLines(done) : [])],
     };
   });
+}
+
+function cancelledLines({ cancelled, emptied, shared }: CancelledOfKey): string[] {
+  return [
+    `${counted(cancelled.length, 'campaign')} cancelled${cancelled.map((one) => `\n  ${one}`).join('')}`,
+    ...emptied.map(
+      ({ name, lane, cancelled: count }) =>
+        `Outbox ${name} on lane ${lane}: ${counted(count, 'message')} cancelled.`,
+    ),
+    ...(shared.length === 0
+      ? []
+      : [
+          'Others may have written to these outboxes, too, so what waits in them is still sent. To cancel it:',
+        ]),
+    ...shared.map(({ name, lane }) => `  volley outbox cancel ${name} --all --lane ${lane}`),
+  ];
 }
 
 /** A key's id, which people may write as {@link idAmong} says. */

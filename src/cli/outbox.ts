@@ -13,6 +13,7 @@ import { EXIT } from '../exit-codes.js';
 import type { Outbox } from '../volley.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
+import { badInput, CliError } from './errors.js';
 import { openListFile, readNumbers } from './input.js';
 import { windowText } from './lane.js';
 import { type Setting, withLocalVolley } from './open.js';
@@ -250,9 +251,12 @@ async function isNdjson(list: Readable): Promise<boolean> {
 export function cancel(
   context: Context,
   name: string,
-  id: string,
-  { version, lane }: OutboxOptions & { version?: number },
+  id: string | undefined,
+  { version, lane, all, yes }: OutboxOptions & { version?: number; all?: boolean; yes?: boolean },
 ): Promise<Answer> {
+  if ((id === undefined) === (all !== true))
+    throw badInput('Name a message, or cancel everything that waits in the outbox with --all.');
+  if (id === undefined) return cancelAll(context, name, { lane, yes });
   return withOutbox(context, name, { lane }, async (outbox) => {
     const result = await outbox.cancel(id, { version });
     const shown = oneLine(id);
@@ -264,6 +268,31 @@ export function cancel(
     }[result.outcome];
     const isDone = result.outcome === 'cancelled' || result.outcome === 'lapsed';
     return { json: result, lines: [line], ...(isDone ? {} : { exit: EXIT.failed }) };
+  });
+}
+
+function cancelAll(
+  context: Context,
+  name: string,
+  { lane, yes }: OutboxOptions & { yes: boolean | undefined },
+): Promise<Answer> {
+  if (yes !== true && !context.interactive) {
+    throw badInput(
+      'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to cancel without a question.',
+    );
+  }
+  return withOutbox(context, name, { lane }, async (outbox) => {
+    const { messages } = await outbox.status();
+    if (yes !== true && messages.waiting > 0) {
+      const question = `Cancel ${counted(messages.waiting, 'message')} of outbox ${name} for good?`;
+      if (!(await context.confirm(question, 'nothing was cancelled')))
+        throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
+    }
+    const { cancelled, inFlight } = await outbox.cancelAll();
+    const running = inFlight === 0 ? '' : ` ${counted(inFlight, 'request')} in flight will still finish.`;
+    const done =
+      cancelled === 0 ? 'Nothing was waiting' : `${counted(cancelled, 'message')} will never be sent`;
+    return { json: { name, cancelled, inFlight }, lines: [`Outbox ${name}: ${done}.${running}`] };
   });
 }
 

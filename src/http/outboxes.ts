@@ -12,7 +12,15 @@ import { sendStream } from './body-stream.js';
 import { country, laneOf } from './campaign-request.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import { invalidParts, Problem } from './problem.js';
-import { ANY_VALUES, CONTROL, jsonResponse, problemResponses, type Routes, withZod } from './routes.js';
+import {
+  ANY_VALUES,
+  CONTROL,
+  count,
+  jsonResponse,
+  problemResponses,
+  type Routes,
+  withZod,
+} from './routes.js';
 
 const name = z.string().min(1).max(64);
 const text = z.string().trim().min(1).max(200);
@@ -208,6 +216,37 @@ export const outboxes: Routes = (app, { volley, config }) => {
       },
     );
   }
+
+  app.post(
+    '/outboxes/:name/cancel',
+    {
+      config: CONTROL,
+      schema: {
+        operationId: 'cancelMessages',
+        summary: 'Cancel everything that waits in an outbox',
+        description:
+          'Also messages that are planned and not claimed. Once the status is 200, they are never sent. The outbox takes new messages; close it first if it should not.',
+        tags: ['Outboxes'],
+        params: outboxName,
+        querystring: onLane,
+        response: {
+          200: jsonResponse(
+            'The messages are cancelled',
+            z.object({
+              name: z.string(),
+              cancelled: count.describe('Messages that are never sent'),
+              inFlight: count.describe('Requests that are still running; their messages may be sent'),
+            }),
+          ),
+          ...problemResponses('ambiguous', 'notFound'),
+        },
+      },
+    },
+    async (request) => {
+      const { name: wanted } = request.params;
+      return { name: wanted, ...(await (await requireOutbox(request, wanted)).cancelAll()) };
+    },
+  );
 
   app.put(
     '/outboxes/:name/messages/:id',

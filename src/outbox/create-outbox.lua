@@ -6,5 +6,5 @@
   Returns  1 if it was created
 ]]
 if redis.call('HSETNX', outboxKey, 'settings', settings) == 0 then return 0 end
-redis.call('HSET', outboxKey, 'state', 'open', 'buckets', 1, 'revision', 0, 'stored', 0, 'total', 0, 'waiting', 0, 'cancelled', 0, 'lapsed', 0)
+redis.call('HSET', outboxKey, 'state', 'open', 'writers', 'noted', 'buckets', 1, 'revision', 0, 'stored', 0, 'total', 0, 'waiting', 0, 'cancelled', 0, 'lapsed', 0)
 return 1

@@ -30,6 +30,7 @@ export function lateOutboxes(load: () => Promise<Opened>): Opened {
           yield* (await opened()).import(list, columns);
         },
         cancel: async (id, options) => (await opened()).cancel(id, options),
+        cancelAll: async () => (await opened()).cancelAll(),
         message: async (id) => (await opened()).message(id),
         status: async () => (await opened()).status(),
         async *report() {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Actor } from '../campaign/actor.js';
 import { AmbiguousNameError, NotFoundError } from '../campaign/errors.js';
 import type { Clock } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
@@ -15,6 +16,7 @@ import { lanesWithOutbox } from './outbox-index.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
 import { OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
 import type { WaitingMessage } from './stored-message.js';
+import { writerNotes } from './writers.js';
 
 /** What {@link outboxOpener} needs. */
 export interface OutboxesOptions {
@@ -45,6 +47,8 @@ export interface Opened {
   storeAll(messages: readonly Entry[]): Promise<readonly PutReply[]>;
   /** Stores a message, together with those that arrive while others are being stored. */
   storeOne(message: Entry): Promise<PutReply>;
+  /** Notes who writes to the outbox, before its messages are stored. */
+  noteWriter(actor: Actor): Promise<void>;
   /** Wakes the lane for messages that are due earlier than all others. If this process dies before it does, the sweep finds them. */
   wake(messages: readonly { readonly message: WaitingMessage }[]): Promise<void>;
 }
@@ -73,6 +77,7 @@ const MAX_OPEN = 1_000;
 export function outboxOpener(options: OutboxesOptions): OutboxOpener {
   const { redis, keys, config, finder, wakers, clock } = options;
   const cache = new LRUCache<string, Promise<Opened>>({ max: MAX_OPEN });
+  const writerNoted = writerNotes(redis, keys, clock);
 
   const opened = async (laneId: LaneId, name: string): Promise<Opened> => {
     const lane = await finder.withId(laneId);
@@ -123,7 +128,8 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     };
     const storeOne = storedTogether(storeAll);
     const check = messageChecker(settings, config, windows);
-    return { lane, settings, store, check, storeAll, storeOne, wake };
+    const noteWriter = (actor: Actor): Promise<void> => writerNoted(lane.id, name, actor);
+    return { lane, settings, store, check, storeAll, storeOne, noteWriter, wake };
   };
 
   return {

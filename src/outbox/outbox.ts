@@ -17,6 +17,7 @@ import { type Lane, wakeLane } from '../lane/lane.js';
 import { laneScript } from '../lane/lane-script.js';
 import { scriptEvents } from '../lane/script-events.js';
 import { SLICE } from '../recipients/slice-blob.js';
+import { type CancelledAll, cancelAllWaiting } from './cancel-all.js';
 import {
   idProblem,
   type MessageProblem,
@@ -58,6 +59,11 @@ export interface Outbox {
    * is not known is cancelled, too. Rejects with a `NotFoundError` for an unknown id.
    */
   cancel(id: string, options?: { readonly version?: number | undefined }): Promise<CancelResult>;
+  /**
+   * Cancels everything that waits in the outbox, also messages that are planned and not claimed. Once it resolves, they are never sent.
+   * `inFlight`: requests that are still running. A message that is put meanwhile may be cancelled or not.
+   */
+  cancelAll(): Promise<CancelledAll>;
   /** The state of a message. Rejects with a `NotFoundError` for an unknown id. */
   message(id: string): Promise<OutboxMessageStatus>;
   status(): Promise<OutboxStatus>;
@@ -166,7 +172,8 @@ export function operatedOutbox(
     batch: readonly Line[],
     invalidLines: readonly BulkResult[],
   ): Promise<BulkResult[]> => {
-    const { lane, settings, storeAll } = await open();
+    const { lane, settings, storeAll, noteWriter } = await open();
+    if (batch.length > 0) await noteWriter(by.actor);
     const replies = batch.length === 0 ? [] : await recorded(lane, batch.length, () => storeAll(batch));
     // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
     const stored = await Promise.all(
@@ -260,7 +267,7 @@ export function operatedOutbox(
 
   return {
     async put(input) {
-      const { check, storeOne } = await open();
+      const { check, storeOne, noteWriter } = await open();
       const checked = check(input, clock());
       if (!checked.ok) {
         const [first, ...others] = checked.problems;
@@ -269,6 +276,7 @@ export function operatedOutbox(
         throw inputErrorOf(errorsOf(checked.problems));
       }
       await by.authorise();
+      await noteWriter(by.actor);
       return resultOf(checked.id, checked.message, await storeOne(checked));
     },
 
@@ -311,6 +319,14 @@ export function operatedOutbox(
         default:
           return outcome satisfies never;
       }
+    },
+
+    async cancelAll() {
+      const { lane } = await open();
+      const reason = `cancelled by ${describeActor(by.actor)}`;
+      return by.audited({ action: 'outbox.cancel', lane: lane.id, details: { outbox: name } }, () =>
+        cancelAllWaiting(lane, name, config.retentionMs, reason),
+      );
     },
 
     async message(id) {

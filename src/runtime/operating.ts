@@ -1,3 +1,4 @@
+import type { CancelledOfKey } from '../access/api-keys.js';
 import { cancelCampaignsOf } from '../access/campaigns-of-key.js';
 import { type ActingFor, describeActor } from '../campaign/actor.js';
 import { systemClock } from '../clock.js';
@@ -49,6 +50,12 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
       pauseSchedules: (key: string) => pauseSchedulesOf(scheduled, key),
       discardImport: async (lane: LaneId, id: string) =>
         (await import('../import/import-session.js')).discardImport(redis, keys, lane, id, 'givenUp'),
+    };
+    const cancelAllOf = async (key: string): Promise<CancelledOfKey> => {
+      const cancelled = await cancelCampaignsOf(cancelling, key);
+      const { emptyOutboxesOf } = await import('../outbox/outboxes-of-key.js');
+      const cancelAll = (name: string, lane: string) => outboxes.open(name, { lanes: [lane] }).cancelAll();
+      return { cancelled, ...(await emptyOutboxesOf({ redis, keys, finder, cancelAll }, key)) };
     };
     /** Records what an operator requests from the account or messaging service. */
     const requested = async <Result>(
@@ -131,7 +138,7 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
       suppression: withUnavailableErrors(
         openSuppressionList({ config, finder, events, suppression, clock: systemClock, by }),
       ),
-      keys: withUnavailableErrors(apiKeysFor(by, (key) => cancelCampaignsOf(cancelling, key))),
+      keys: withUnavailableErrors(apiKeysFor(by, cancelAllOf)),
       positions: withUnavailableErrors(positions),
       notifications: withUnavailableErrors({
         ...notifications,

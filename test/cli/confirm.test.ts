@@ -203,3 +203,25 @@ test('Output has colours on a terminal, but not with NO_COLOR or in a file', asy
   expect((await onTerminal('', { NO_COLOR: '1' }, 'lanes')).stdout).not.toContain(colour);
   expect((await commandLine(cwd, settings).volley('lanes')).stdout).not.toContain(colour);
 });
+
+test('Cancelling everything in an outbox asks first', async () => {
+  const { volley } = commandLine(cwd, settings);
+  await volley('outbox', 'create', 'codes', '--message', 'Hi', '--sender', 'ACME');
+  for (const id of ['a', 'b']) {
+    const put = ['outbox', 'put', 'codes', id, '+447700900123', '--send-at', '2030-01-01T00:00:00Z'];
+    expect((await volley(...put)).exit).toBe(0);
+  }
+  const cancel = ['outbox', 'cancel', 'codes', '--all'];
+  const unasked = await volley(...cancel);
+  expect([unasked.exit, unasked.stderr]).toEqual([2, expect.stringContaining('Add --yes')]);
+  const declined = await onTerminal('n', {}, ...cancel);
+  expect([declined.exit, declined.messages]).toEqual([
+    1,
+    expect.stringContaining('Cancel 2 messages of outbox codes'),
+  ]);
+  expect((await volley('outbox', 'show', 'codes')).stdout).toContain('2 waiting');
+  expect((await onTerminal('y', {}, ...cancel)).stdout).toContain('2 messages will never be sent');
+  expect((await volley(...cancel, '--yes')).stdout).toContain('Nothing was waiting');
+  for (const args of [['codes'], ['codes', 'a', '--all']])
+    expect((await volley('outbox', 'cancel', ...args, '--yes')).stderr).toContain('Name a message, or');
+});

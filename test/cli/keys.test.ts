@@ -1,7 +1,10 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
+import { createVolley } from '../../src/runtime.js';
 import { testRedis } from '../redis/test-redis.js';
 import { commandLine } from './command-line.js';
 
@@ -49,4 +52,23 @@ test('After a restore, the doctor lists the keys that work', async () => {
   expect(found).toContain(`${id} (restored shop) works: read on all lanes`);
   expect(found).toContain(`volley keys revoke ${id}`);
   expect(JSON.stringify((await json('doctor')).output)).not.toContain('restored shop');
+});
+
+test('Revoking a key with its campaigns names the outboxes that it emptied and those that others use', async () => {
+  const service = createVolley({
+    config: loadLocalConfig({ API_KEY: 'key', REDIS_URL: url, REDIS_PREFIX: prefix, SENDER_ADDRESS: 'ACME' }),
+    events: createEvents({ level: 'silent' }),
+  });
+  onTestFinished(() => service.close());
+  const { id } = await service.keys.create({ name: 'shop', scopes: ['send'] });
+  const shop = service.as({ kind: 'key', id, name: 'shop' });
+  const sendAt = new Date(Date.now() + 86_400_000).toISOString();
+  for (const name of ['own', 'shared']) {
+    await shop.outboxes.create({ name, message: 'Hi' });
+    await shop.outbox(name).put({ id: 'a', to: '+447700900123', sendAt });
+  }
+  await service.outbox('shared').put({ id: 'b', to: '+447700900123', sendAt });
+  const { stdout } = await volley('keys', 'revoke', id, '--cancel-campaigns');
+  expect(stdout).toContain('Outbox own on lane default: 1 message cancelled.');
+  expect(stdout).toContain('volley outbox cancel shared --all --lane default');
 });

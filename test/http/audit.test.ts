@@ -155,6 +155,8 @@ test('Revoking a key with its campaigns also discards a list that is still arriv
   const [{ id } = { id: '' }] = await importing();
   expect(await volley.keys.revoke(own.split('_')[1] ?? '', { cancelCampaigns: true })).toEqual({
     cancelled: [id],
+    emptied: [],
+    shared: [],
   });
   sendRest();
   await expect(enqueued).rejects.toThrow('was discarded');

@@ -346,3 +346,17 @@ describe('A list of messages', () => {
     expect((await call('POST', `${path}/messages`, { body: [message({ id: 'a' })] })).status).toBe(415);
   });
 });
+
+test('An outbox is emptied by a key that may operate', async () => {
+  const path = await outbox();
+  for (const id of ['a', 'b']) await call('PUT', `${path}/messages/${id}`, { body: message() });
+  expect((await call('POST', `${path}/cancel`, { key: await key(['send']) })).status).toBe(403);
+  expect((await call('POST', `${path}/cancel`, { key: await key(['operate'], ['another']) })).status).toBe(
+    404,
+  );
+  expect(await call('POST', `${path}/cancel`)).toMatchObject({
+    status: 200,
+    json: { cancelled: 2, inFlight: 0 },
+  });
+  expect((await call('GET', path)).json).toMatchObject({ messages: { waiting: 0, cancelled: 2 } });
+});

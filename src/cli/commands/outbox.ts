@@ -132,16 +132,18 @@ export function addOutboxCommands(program: Command, context: Context): void {
 
   existing(
     'cancel',
-    'cancel a message',
-    'Cancels a message that was not sent. Once it says so, the message is never sent.',
+    'cancel a message, or all',
+    'Cancels a message that was not sent, or with --all everything that waits in the outbox. Once it says so, the message is never sent.',
   )
-    .argument('<id>', 'the message', filled)
+    .argument('[id]', 'the message', filled)
+    .option('--all', 'cancel everything that waits; it asks first')
+    .option('-y, --yes', 'with --all: do not ask')
     .option(
       '--version <number>',
       'cancel only this or a lower version; also cancels an id that is not known yet',
       wholeNumber(0, Number.MAX_SAFE_INTEGER),
     )
-    .addHelpText('after', examples('outbox cancel dentist appt-17'))
+    .addHelpText('after', examples('outbox cancel dentist appt-17', 'outbox cancel dentist --all'))
     .action(action(context, verbs, 'cancel'));
 
   existing(

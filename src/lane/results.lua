@@ -153,7 +153,7 @@ end
 -- The number of the chunk to write. Begins an epoch if the server is another one than before.
 local function begin(resultsKey, latestResultsKey)
   local server = SERVER.now()
-  local stored = redis.call('HMGET', resultsKey, 'run', 'chunk', 'epochs', 'replicationId')
+  local stored = redis.call('HMGET', resultsKey, 'run', 'chunk', 'epochs', 'replicationId', 'oldest')
   local chunk = tonumber(stored[2] or 0)
   if stored[1] and not SERVER.is_other(server, stored[1], stored[4] or '') then
     if stored[4] ~= server.replicationId then redis.call('HSET', resultsKey, 'replicationId', server.replicationId) end
@@ -169,7 +169,9 @@ local function begin(resultsKey, latestResultsKey)
   end
   local name = server.replicationId ~= '' and server.replicationId or server.run
   epochs[#epochs + 1] = { string.sub(name, -8), chunk }
-  while #epochs > EPOCHS do table.remove(epochs, 1) end
+  -- A server is forgotten only when none of its chunks is kept: a reader who begins anew would miss them without a word.
+  local oldest = tonumber(stored[5] or 0)
+  while #epochs > EPOCHS and epochs[1][3] < oldest do table.remove(epochs, 1) end
   redis.call(
     'HSET', resultsKey, 'run', server.run, 'replicationId', server.replicationId, 'chunk', results.field(chunk),
     'epochs', cjson.encode(epochs)

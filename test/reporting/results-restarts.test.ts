@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { GoneError } from '../../src/campaign/errors.js';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
+import { type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
+import { createVolley, type Volley } from '../../src/runtime.js';
+
+/** The log of results remembers which of the last 50 servers wrote which part of it. */
+const RESTARTS = 56;
+
+/** The campaigns with results after a cursor, in order; `gone` where the feed answers 410. */
+async function resultsAfter(volley: Volley, after?: string): Promise<string[] | 'gone'> {
+  const campaigns: string[] = [];
+  try {
+    for (let page = await volley.results({ after, limit: 10 }); ; ) {
+      campaigns.push(...page.results.map(({ campaign }) => campaign));
+      if (!page.hasMore) return campaigns;
+      page = await volley.results({ after: page.next, limit: 10 });
+    }
+  } catch (error) {
+    if (error instanceof GoneError) return 'gone';
+    throw error;
+  }
+}
+
+test.each(['always', 'everysec'] as const)(
+  `After each of ${RESTARTS} restarts of Redis (appendfsync %s), the feed has each result, or answers that it is gone`,
+  { timeout: 180_000 },
+  async (appendfsync) => {
+    const dir = mkdtempSync(join(tmpdir(), 'volley-restarts-'));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    let server: PrivateRedis = await startPrivateRedis({ dir, appendfsync, password: 'restarts' });
+    onTestFinished(() => server.kill());
+    const volley = createVolley({
+      config: loadLocalConfig({
+        REDIS_URL: server.url,
+        API_KEY: 'key',
+        SENDER_ADDRESS: 'ACME',
+        MAX_SCHEDULE_AHEAD: '365000d',
+      }),
+      events: createEvents({ level: 'silent' }),
+    });
+    onTestFinished(() => volley.close());
+
+    /** Creates a campaign of one recipient and cancels it, which is its result. */
+    const cancelled = async (round: number): Promise<string> => {
+      const recipients = [{ to: '+447700900124' }];
+      const at = Date.UTC(2100, 0, 1);
+      const outcome = await volley.enqueue({ recipients, message: `Round ${round}`, at });
+      if (outcome.kind !== 'created') throw new Error(outcome.kind);
+      await volley.cancel(outcome.id);
+      return outcome.id;
+    };
+
+    const created = [await cancelled(0)];
+    const { next: first } = await volley.results();
+    let gone = 0;
+    for (let round = 1; round <= RESTARTS; round += 1) {
+      await server.kill();
+      server = await startPrivateRedis({ dir, appendfsync, password: 'restarts', port: server.port });
+      created.push(await cancelled(round));
+      expect(await resultsAfter(volley), `from the beginning, restart ${round}`).toEqual(created);
+      const later = await resultsAfter(volley, first);
+      if (later === 'gone') gone += 1;
+      else expect(later, `from the first cursor, restart ${round}`).toEqual(created.slice(1));
+    }
+    // A cursor is good until its server is forgotten, and never misses a result without saying so.
+    expect(gone).toBeLessThan(RESTARTS / 2);
+  },
+);

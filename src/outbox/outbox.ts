@@ -17,6 +17,7 @@ import { type Lane, wakeLane } from '../lane/lane.js';
 import { laneScript } from '../lane/lane-script.js';
 import { scriptEvents } from '../lane/script-events.js';
 import { SLICE } from '../recipients/slice-blob.js';
+import { recipientReader } from '../reporting/recipient-reader.js';
 import { type CancelledAll, cancelAllWaiting } from './cancel-all.js';
 import {
   idProblem,
@@ -31,9 +32,12 @@ import { type Entry, noSuchOutbox, type Opened, type OutboxesOptions } from './o
 import { outboxKeys } from './outbox-keys.js';
 import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
 import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
-import { cancelHarvested, type PutReply } from './store.js';
+import { cancelHarvested, type Pointer, type PutReply } from './store.js';
 import { packMessage, type WaitingMessage } from './stored-message.js';
 import { sliceOf } from './wave.js';
+
+/** Each time, another writer has changed the message between two steps of a put. */
+const PUT_TRIES = 20;
 
 /** An outbox: messages that are sent over time, each under an id of yours. */
 export interface Outbox {
@@ -117,28 +121,34 @@ export function operatedOutbox(
     return whenSent(settings, lane, iso(due));
   };
 
-  /** What a put of a message that is in a wave did. */
-  const resultOfHarvested = async (
+  /**
+   * What a put of a message that is in a wave did; `changed` if the id has something else by now, so that the put decides again. The
+   * state is that of the place in the wave, because another writer may have put the id again meanwhile.
+   */
+  const lookInWave = async (
     id: string,
     message: WaitingMessage,
-    { pointer }: PutReply,
-  ): Promise<PutResult> => {
+    pointer: Pointer,
+  ): Promise<PutResult | 'changed'> => {
     const { lane, store, wake } = await open();
-    if (pointer === null) return { id, outcome: 'sent', sendAt: null };
-    const slice = await sliceOf(lane, pointer.wave, Math.floor(pointer.ordinal / SLICE));
+    const [slice, record] = await Promise.all([
+      sliceOf(lane, pointer.wave, Math.floor(pointer.ordinal / SLICE)),
+      recipientReader(lane.redis, lane.keys, lane.id, pointer.wave).record(pointer.ordinal),
+    ]);
     const found = slice[pointer.ordinal % SLICE];
-    const { state } = await readMessage(lane, name, id);
+    // Its wave was removed, and its id is free.
+    if (record === null) return 'changed';
+    const { state } = record;
     const version = message.version ?? -1;
     if (state === 'cancelled' || state === 'lapsed') {
       if (version <= (pointer.version ?? -1)) return { id, outcome: state, sendAt: null };
-      if (await store.replace(id, pointer, message)) {
-        await wake([{ message }]);
-        return {
-          id,
-          outcome: 'created',
-          sendAt: await sentAt(message.due === 0 ? Math.floor(clock() / 1_000) : message.due),
-        };
-      }
+      if (!(await store.replace(id, pointer, message))) return 'changed';
+      await wake([{ message }]);
+      return {
+        id,
+        outcome: 'created',
+        sendAt: await sentAt(message.due === 0 ? Math.floor(clock() / 1_000) : message.due),
+      };
     }
     if (version >= 0 && version < (pointer.version ?? -1)) return { id, outcome: 'stale', sendAt: null };
     const isSame =
@@ -150,9 +160,17 @@ export function operatedOutbox(
     return { id, outcome: isSame ? 'unchanged' : 'sent', sendAt: isSame ? await sentAt(found.due) : null };
   };
 
-  const resultOf = async (id: string, message: WaitingMessage, reply: PutReply): Promise<PutResult> => {
-    if (reply.outcome === 'harvested') return resultOfHarvested(id, message, reply);
-    return { id, outcome: reply.outcome, sendAt: await sentAt(reply.due) };
+  const resultOf = async (id: string, message: WaitingMessage, first: PutReply): Promise<PutResult> => {
+    let reply = first;
+    for (let tries = 0; tries < PUT_TRIES; tries += 1) {
+      const { outcome, pointer, due } = reply;
+      if (outcome !== 'harvested') return { id, outcome, sendAt: await sentAt(due) };
+      if (pointer === null) return { id, outcome: 'sent', sendAt: null };
+      const result = await lookInWave(id, message, pointer);
+      if (result !== 'changed') return result;
+      reply = await (await open()).storeOne({ id, message });
+    }
+    throw new Error(`message ${id} was changed by others ${PUT_TRIES} times while it was put: put it again`);
   };
 
   const invalid = (id: string, line: number, member: string | null, reason: string): BulkResult => ({
@@ -184,7 +202,7 @@ export function operatedOutbox(
         const own = { line, member: null, reason: null };
         if (outcome !== 'harvested')
           return { id, outcome, sendAt: whenSent(settings, lane, iso(due)), ...own };
-        return resultOfHarvested(id, message, reply).then((result) => ({ ...result, ...own }));
+        return resultOf(id, message, reply).then((result) => ({ ...result, ...own }));
       }),
     );
     return [...invalidLines, ...stored].sort((a, b) => a.line - b.line);

@@ -49,6 +49,18 @@ describe('A put', () => {
     expect(await own.put('a', 7_000, { version: 8 })).toMatchObject({ outcome: 'updated' });
   });
 
+  test('that decided before a cancel with a higher version came changes nothing', async () => {
+    const own = await outbox();
+    await own.put('a', undefined, { version: 1 });
+    await own.tend();
+    expect(await own.cancel('a')).toBe('cancelled');
+    const { pointer } = await own.put('a', undefined, { version: 2 });
+    if (pointer === null) throw new Error('the message is not in a wave');
+    expect(await own.cancel('a', 3)).toBe('cancelled');
+    expect(await own.store.replace('a', pointer, { ...NOW, version: 2 }, own.now())).toBe(false);
+    expect(await own.store.replace('a', pointer, { ...NOW, version: 4 }, own.now())).toBe(true);
+  });
+
   test('under a cancelled id needs a higher version', async () => {
     const own = await outbox();
     await own.put('a', 5_000, { version: 2 });

@@ -245,9 +245,21 @@ async function saved(
   } finally {
     progress.end();
   }
-  if (out === STDOUT) return undefined;
+  if (out === STDOUT) {
+    warnOfLastDay(context, opened.request);
+    return undefined;
+  }
   const { id, lane } = opened.request;
+  warnOfLastDay(context, opened.request);
   return { json: { id, lane, file: out, bytes }, lines: [`Wrote ${counted(bytes, 'byte')} to ${out}.`] };
+}
+
+function warnOfLastDay(context: Context, made: RecordsRequest): void {
+  if (!made.lastDayOver) context.note(lastDayWarning(made));
+}
+
+function lastDayWarning({ to }: RecordsRequest): string {
+  return `The last day, ${to}, was not over everywhere when the records were requested, so calls may be missing. Request the same days again later: Volley does not reuse this file then.`;
 }
 
 function noFile({ request: made, reason, mayRepeat }: NoRecords): Answer {
@@ -285,6 +297,7 @@ function requestAnswer(made: RecordsRequest, { clock }: Context): Answer {
     lines: [
       `Request ${id}, lane ${lane}, ${from} to ${to}: ${state}${said} since ${moment(Date.parse(updatedAt), clock())}.`,
       ...(reason === null ? [] : [asSentence(oneLine(reason))]),
+      ...(made.lastDayOver ? [] : [lastDayWarning(made)]),
       ...NEXT[state](id),
     ],
     exit: exitOf(made),

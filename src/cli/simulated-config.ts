@@ -56,12 +56,15 @@ function invented(
 }
 
 /** Simulator options for call records, if there is a contract. Rejects with a ConfigError if it is invalid. */
-export async function simulatorRecords({ records }: Config): Promise<SimulatorOptions> {
+export async function simulatorRecords({ records, lanes }: Config): Promise<SimulatorOptions> {
   const { contractFile } = records;
   if (contractFile === undefined) return {};
   const { readContract } = await import('../records/contract.js');
-  await readContract(contractFile);
-  return { records: { contract: JSON.parse((await readFile(contractFile, 'utf8')).replace(/^\uFEFF/, '')) } };
+  const { client } = await readContract(contractFile);
+  const contract = JSON.parse((await readFile(contractFile, 'utf8')).replace(/^\uFEFF/, ''));
+  const { SIMULATED_CLIENT } = await import('../records/open-records.js');
+  const clients = client ? [...clientsOf(lanes), { ...SIMULATED_CLIENT, scope: client.scope }] : undefined;
+  return { records: { contract }, ...(clients && { clients }) };
 }
 
 /** Simulator options for the lanes of such a configuration; a lane with quota `auto` has no quota there. */

@@ -93,7 +93,9 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
           lanes.map(({ name, baseUrl }) => [`LANES_FILE, lane "${name}": baseUrl`, baseUrl]),
         ),
       },
-      hasAccounts: lanes.some(({ credentials }) => accountOf(credentials) !== undefined),
+      hasAccounts:
+        settings.RECORDS_CLIENT_ID !== undefined ||
+        lanes.some(({ credentials }) => accountOf(credentials) !== undefined),
     }),
   );
   if (problems.length > 0 || messagingBaseUrl === undefined) {
@@ -221,6 +223,8 @@ function localConfig(settings: Settings, prices: PriceList | undefined) {
     records: {
       /** The path of the contract; undefined: there are no call records. */
       contractFile: settings.RECORDS_CONTRACT,
+      /** The OAuth 2 client of a contract that has one. */
+      client: { id: settings.RECORDS_CLIENT_ID, secret: settings.RECORDS_CLIENT_SECRET },
       /** Requests on the wire per credential. */
       inFlight: settings.RECORDS_IN_FLIGHT,
       /** Replaces the origin of the contract. */

@@ -5,7 +5,14 @@ import { readProblem } from './file-problem.js';
 /** Secrets that every process needs. */
 const SHARED_SECRETS = ['REDIS_URL', 'REDIS_PASSWORD', 'SECRETS_KEY', 'CALLBACK_SECURITY_TOKEN'] as const;
 /** Secrets that only processes need that call the service. */
-const SERVICE_SECRETS = ['API_KEY', 'ACCOUNT_USERNAME', 'ACCOUNT_PASSWORD', 'HTTPS_PROXY'] as const;
+const SERVICE_SECRETS = [
+  'API_KEY',
+  'ACCOUNT_USERNAME',
+  'ACCOUNT_PASSWORD',
+  'RECORDS_CLIENT_ID',
+  'RECORDS_CLIENT_SECRET',
+  'HTTPS_PROXY',
+] as const;
 
 /** The settings that can be read from a file: `API_KEY_FILE` names the file that contains `API_KEY`. */
 export const SECRET_SETTINGS: readonly string[] = [...SERVICE_SECRETS, ...SHARED_SECRETS];

@@ -155,6 +155,11 @@ export const SECTIONS = {
     RECORDS_CONTRACT: z.optional(z.string()).describe(`
         Path of a JSON file that says how the service takes requests for call records; see docs/call-records.md. Without
         it, there are no call records: the documentation of the service does not show how to request them.`),
+    RECORDS_CLIENT_ID: z.optional(z.string()).describe(`
+        Id of the OAuth 2 client of a contract that has one. Without one, requests carry the credentials of their lane.`),
+    RECORDS_CLIENT_SECRET: z
+      .optional(z.string())
+      .describe('Secret of RECORDS_CLIENT_ID. It is sent to the token address of the contract only.'),
     RECORDS_IN_FLIGHT: z.prefault(formats.count(1, 32, 'requests'), '1').describe(`
         Requests for call records that may be on the wire per credential at a time. Set the same value for all processes.`),
   },

@@ -20,10 +20,21 @@ import { laneTokenSource, type TokenSource } from './token-source.js';
 interface TokenSources {
   /** The token cache of a lane with an account, created on first use; null for a lane with only an API key. Throws a NotFoundError. */
   cacheOf(lane: string): TokenCache | null;
+  /** The token cache of an OAuth 2 client that belongs to no lane. `name`: for events. */
+  cacheOfClient(name: string, client: OutsideClient): TokenCache;
   /** Throws a NotFoundError for an unknown lane. */
   tokenSourceOf(lane: string): TokenSource;
   /** Stops waiting for logins of other processes, and finishes the requests in flight. */
   close(): Promise<void>;
+}
+
+/** An OAuth 2 client that belongs to no lane, such as that of call records. */
+interface OutsideClient {
+  readonly tokenUrl: string;
+  readonly id: string;
+  readonly secret: string;
+  /** Separated by spaces. */
+  readonly scope: string;
 }
 
 interface TokenSourcesOptions {
@@ -62,9 +73,15 @@ export function openTokenSources({
     if (account === undefined) return null;
     const known = caches.get(lane);
     if (known !== undefined) return known;
+    const cache = openCache(lane, account, config().tokenUrl);
+    caches.set(lane, cache);
+    return cache;
+  };
+
+  const openCache = (lane: string, account: AccountCredentials, tokenUrl: string | undefined): TokenCache => {
     const settings = config();
     const { requestTimeoutMs, secretsKey } = settings;
-    const accounts = accountsOf(settings, account, observe);
+    const accounts = accountsOf({ ...settings, tokenUrl }, account, observe);
     const cache = createTokenCache({
       redis,
       keys,
@@ -83,12 +100,13 @@ export function openTokenSources({
       },
     });
     closers.push(() => cache.close().then(() => accounts.close()));
-    caches.set(lane, cache);
     return cache;
   };
 
   return {
     cacheOf,
+    cacheOfClient: (name, { tokenUrl, id: username, secret: password, scope }) =>
+      openCache(name, { username, password, scope }, tokenUrl),
     tokenSourceOf: (lane) => laneTokenSource(lane, settingsOf(lane).credentials, cacheOf(lane) ?? undefined),
     async close() {
       await Promise.all(closers.map((close) => close()));

@@ -3,12 +3,13 @@
   if its process dies before the response is settled, the outcome is unknown when the claim ends.
 
   KEYS  request   hash: the request: id, lane, from, to, parameters, state, claim, claimedUntil, serviceId, word, reason, notBefore,
-                  createdAt, updatedAt, bytes, sha256 (times in ms)
+                  createdAt, sentAt, updatedAt, bytes, sha256 (times in ms)
         named     string: the id of the request with this key, unless that has ended without a file
         all       sorted set: id → createdAt
         slots     sorted set: holder → until when it holds its slot, ms
   ARGV  id        of a new request, or of the one to claim
         again     '1' if another request with the same key does not matter
+        replaces  id of the request with the same key that this one replaces; '' for none
         claim     random id
         leaseMs   number: how long the claim and its slot last
         limit     number: slots of the credential
@@ -26,7 +27,7 @@ if state == 'requesting' and redis.call('HGET', requestKey, 'claim') == claim th
 end
 if details then
   local open = redis.call('GET', namedKey)
-  if open and open ~= id and again ~= '1' then return cjson.encode({ kind = 'open', id = open }) end
+  if open and open ~= id and open ~= replaces and again ~= '1' then return cjson.encode({ kind = 'open', id = open }) end
 end
 if state and state ~= 'planned' then return cjson.encode({ kind = 'taken' }) end
 if not state and not details then return cjson.encode({ kind = 'taken' }) end
@@ -49,7 +50,7 @@ end
 redis.call('ZADD', slotsKey, now + leaseMs, claim)
 redis.call('PEXPIRE', slotsKey, leaseMs + 60000)
 redis.call(
-  'HSET', requestKey, 'state', 'requesting', 'claim', claim, 'claimedUntil', now + leaseMs, 'updatedAt', now
+  'HSET', requestKey, 'state', 'requesting', 'claim', claim, 'claimedUntil', now + leaseMs, 'sentAt', now, 'updatedAt', now
 )
 redis.call('HDEL', requestKey, 'reason', 'notBefore')
 return cjson.encode({ kind = 'claimed' })

@@ -139,6 +139,17 @@ const schema = z
     }),
     /** Downloads the file: from `path`, or from the address in the response to the status request. */
     download: z.strictObject({ method, path: path.nullable(), address: pointer.nullable(), headers, body }),
+    /** The OAuth 2 client whose token is {accessToken}. Null or left out: the account of the lane. */
+    client: z
+      .strictObject({
+        tokenUrl: httpUrl,
+        /** Separated by spaces (RFC 6749, section 3.3). */
+        scope: text.regex(
+          /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/,
+          'must be scopes separated by single spaces',
+        ),
+      })
+      .nullish(),
     /** Other origins that a download address may name. Requests to them carry no credentials. */
     downloadOrigins: z.array(origin),
     /** Private addresses that may be connected to. All others are refused. */
@@ -227,6 +238,11 @@ const schema = z
       for (const { path: at, text: template } of textsIn(part.body))
         check([name, 'body', ...at], template, known, true);
     }
+    const sendsToken = [request, status, download].some((part) =>
+      Object.values(part.headers).some((header) => placeholdersIn(header).includes('accessToken')),
+    );
+    if (contract.client && !sendsToken)
+      report(['client'], 'is never used: no header contains {accessToken}; add it, or remove the client');
     if (
       ![status.path, ...Object.values(status.headers), ...textsIn(status.body).map((each) => each.text)]
         .join()
@@ -261,6 +277,8 @@ const schema = z
 
 /** How a service takes requests for call records. Durations in ms. */
 export type Contract = z.output<typeof schema>;
+/** The OAuth 2 client of a {@link Contract}. */
+export type ContractClient = NonNullable<Contract['client']>;
 /** One kind of request of a {@link Contract}. */
 export type ContractPart = Pick<Contract['request'], 'headers' | 'body'> & { readonly method: string };
 /** A parameter of a {@link Contract}. */

@@ -1,7 +1,7 @@
 import type { TokenOutcome } from '../auth/outcome.js';
 import { InputError } from '../campaign/errors.js';
 import type { Contract } from './contract.js';
-import type { RecordsLane } from './requests.js';
+import type { RecordsAccess, RecordsAccount, RecordsLane } from './requests.js';
 import { placeholdersIn, type Values } from './template.js';
 
 /** The lane has no access token, so nothing was sent. */
@@ -23,16 +23,25 @@ export interface Credentials {
   readonly generation: number | null;
 }
 
-/** The credentials that a contract names, and how to replace a token that the service refuses. */
-export function contractCredentials(contract: Contract) {
+/**
+ * The credentials that a contract names, and how to replace a token that the service refuses. `client`: that of the contract, whose
+ * token all lanes send instead of those of their accounts.
+ */
+export function contractCredentials(contract: Contract, client: RecordsAccount | undefined) {
   const names = [contract.request, contract.status, contract.download].flatMap(({ headers }) =>
     Object.values(headers).flatMap(placeholdersIn),
   );
   const needs = { apiKey: names.includes('apiKey'), accessToken: names.includes('accessToken') };
+  const accessOf = (lane: RecordsLane): RecordsAccess => {
+    // A lane with another kind of credentials can request records, too.
+    if (client !== undefined && !needs.apiKey) return { apiKey: undefined, account: client };
+    const access = lane.access();
+    return client === undefined ? access : { ...access, account: client };
+  };
 
   /** Rejects with an InputError if the lane lacks one, and with a NoTokenError if there is no token now. */
   async function of(lane: RecordsLane): Promise<Credentials> {
-    const { apiKey, account } = lane.access();
+    const { apiKey, account } = accessOf(lane);
     if (needs.apiKey && apiKey === undefined) {
       throw new InputError(`the contract sends {apiKey}, and the lane ${lane.name} has no API key`, {
         field: 'lane',
@@ -52,7 +61,7 @@ export function contractCredentials(contract: Contract) {
    * than the token, so nothing counts against the account.
    */
   async function renewed(lane: RecordsLane, used: Credentials): Promise<Credentials | null> {
-    const { apiKey, account } = lane.access();
+    const { apiKey, account } = accessOf(lane);
     if (used.generation === null || account === undefined) return null;
     return withToken(await account.newerThan(used.generation), apiKey);
   }
@@ -63,7 +72,7 @@ export function contractCredentials(contract: Contract) {
 
     /** The credential whose requests run one at a time. No other lane has the same key. */
     ownerOf(lane: RecordsLane): string {
-      const { account } = lane.access();
+      const { account } = accessOf(lane);
       return needs.accessToken && account !== undefined ? `account-${account.id}` : `lane-${lane.id}`;
     },
 

@@ -35,6 +35,8 @@ export const FIRST_DAY = '2020-01-01';
 export const FIRST_DAY_GLOBAL_MOBILE = '2023-02-01';
 
 const DAY_MS = 86_400_000;
+/** The last time zone is so far behind UTC. */
+const LAST_ZONE_MS = 12 * 3_600_000;
 const MAX_VALUE = 1_000;
 const MAX_KEY = 200;
 
@@ -78,6 +80,11 @@ export function checkInput(input: RecordsInput, contract: Contract, now: number)
     .update(`${key === undefined ? 'content' : 'key'} ${content}`)
     .digest('hex');
   return { from: input.from, to: input.to, parameters, key: digest.slice(0, 32) };
+}
+
+/** Whether a day such as `2026-01-31` was over everywhere at a time (ms): the calendar of the service is not known. */
+export function isOver(day: string, at: number): boolean {
+  return at >= Date.parse(`${day}T00:00:00Z`) + DAY_MS + LAST_ZONE_MS;
 }
 
 /** The valid parameters of a contract. `isDownload`: those of a download, which may leave out what the request has stated. */

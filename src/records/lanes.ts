@@ -4,7 +4,7 @@ import { InputError } from '../campaign/errors.js';
 import { listed } from '../campaign/listed.js';
 import { accountOf, type Config, type LocalConfig } from '../config/index.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
-import type { RecordsAccess, RecordsLane, RecordsLanes } from './requests.js';
+import type { RecordsAccess, RecordsAccount, RecordsLane, RecordsLanes } from './requests.js';
 
 /** The lanes of a process as call records use them. `cacheOf`: the token cache of a lane with an account. */
 export function recordsLanes(
@@ -26,15 +26,7 @@ export function recordsLanes(
     const account = accountOf(credentials);
     const cache = cacheOf(name);
     if (account === undefined || cache === null) return { apiKey, account: undefined };
-    return {
-      apiKey,
-      account: {
-        id: accountId(account),
-        get: () => cache.get(),
-        // The call may be refused rather than the token, which is good for sending: nothing counts against the account.
-        newerThan: (generation) => cache.newerThan(generation),
-      },
-    };
+    return { apiKey, account: recordsAccount(accountId(account), cache) };
   };
   const lane = (id: string, name: string): RecordsLane => ({ id, name, access: () => accessTo(name) });
 
@@ -50,5 +42,26 @@ export function recordsLanes(
     },
     withId: async (id) => lane(id, await finder.nameOf(id)),
     idOf: (name) => finder.idOf(name),
+  };
+}
+
+/** The tokens of the client of a contract. */
+export function clientAccount(
+  {
+    id: username,
+    secret: password,
+    scope,
+  }: { readonly id: string; readonly secret: string; readonly scope: string },
+  cache: Pick<TokenCache, 'get' | 'newerThan'>,
+): RecordsAccount {
+  return recordsAccount(accountId({ username, password, scope }), cache);
+}
+
+function recordsAccount(id: string, cache: Pick<TokenCache, 'get' | 'newerThan'>): RecordsAccount {
+  return {
+    id,
+    get: () => cache.get(),
+    // The call may be refused rather than the token, which is good for sending: nothing counts against the account.
+    newerThan: (generation) => cache.newerThan(generation),
   };
 }

@@ -1,12 +1,18 @@
 import { InputError } from '../campaign/errors.js';
 import { systemMachine } from '../clock.js';
-import { type Config, type LocalConfig, serviceConnection } from '../config/index.js';
+import {
+  type Config,
+  ConfigError,
+  cleartextProblems,
+  type LocalConfig,
+  serviceConnection,
+} from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import type { Contract } from './contract.js';
+import type { Contract, ContractClient } from './contract.js';
 import type { RecordsService } from './records.js';
-import type { RecordsLanes, RequestReader } from './requests.js';
+import type { RecordsAccount, RecordsLanes, RequestReader } from './requests.js';
 
 /** Requests call records and downloads them. */
 export interface Records extends Omit<RecordsService, 'close'>, RequestReader {
@@ -20,7 +26,19 @@ interface RecordsOptions {
   readonly events: Events;
   readonly config: Config | LocalConfig;
   readonly lanes: RecordsLanes;
+  /** The tokens of an OAuth 2 client, which gets them at `tokenUrl`. */
+  accountOf(client: RecordsClientCredentials): RecordsAccount;
 }
+
+/** An OAuth 2 client with its secret. */
+export interface RecordsClientCredentials extends ContractClient {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** The client of a contract at a simulator. */
+export const SIMULATED_CLIENT = { id: 'simulator-records', secret: 'simulator' };
+const SIMULATED_TOKEN_PATH = '/oauth2/token';
 
 /** Reads the contract and loads the code on first use, because most processes never use call records. */
 export function openRecords({
@@ -29,6 +47,7 @@ export function openRecords({
   events,
   config,
   lanes,
+  accountOf,
 }: RecordsOptions): Records & { close(): Promise<void> } {
   const { contractFile, inFlight, simulatorOrigin } = config.records;
   let opening: Promise<RecordsService> | undefined;
@@ -39,6 +58,27 @@ export function openRecords({
     if (contractFile === undefined) return null;
     const { readContract } = await import('./contract.js');
     return readContract(contractFile);
+  }
+
+  /** Throws a ConfigError if the client has no secret, or would send it over the network in clear. */
+  function clientCredentials({ tokenUrl, scope }: ContractClient): RecordsClientCredentials {
+    const { id, secret } = config.records.client;
+    // A simulator knows no real secrets, and no real service gets its requests.
+    if (simulatorOrigin !== undefined)
+      return { ...SIMULATED_CLIENT, scope, tokenUrl: `${simulatorOrigin}${SIMULATED_TOKEN_PATH}` };
+    if (id === undefined || secret === undefined) {
+      const problem = 'RECORDS_CLIENT_ID and RECORDS_CLIENT_SECRET must be set: the contract has a client';
+      throw new ConfigError([problem]);
+    }
+    const problems = cleartextProblems({
+      allowed: config.allowInsecure,
+      redisUrl: undefined,
+      secretsKey: undefined,
+      services: { [`${contractFile}: client.tokenUrl`]: tokenUrl },
+      hasAccounts: false,
+    });
+    if (problems.length > 0) throw new ConfigError(problems);
+    return { id, secret, tokenUrl, scope };
   }
 
   async function open(): Promise<RecordsService> {
@@ -53,7 +93,9 @@ export function openRecords({
       import('./client.js'),
       import('./store.js'),
     ]);
+    const { client } = found;
     return createRecords({
+      account: client ? accountOf(clientCredentials(client)) : undefined,
       store: recordsStore(redis, keys, config.retentionMs),
       contract: found,
       client: createRecordsClient(found, { origin: simulatorOrigin, machine: systemMachine, route }),

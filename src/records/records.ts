@@ -6,7 +6,7 @@ import { contractCredentials } from './credentials.js';
 import { type FetchOptions, fetcher, type NoRecords, reasonFor } from './fetch.js';
 import { checkInput, checkParameters, type RecordsInput } from './input.js';
 import { fileOpener, type RecordsDownload } from './open-file.js';
-import type { RecordsLane, RecordsLanes } from './requests.js';
+import type { RecordsAccount, RecordsLane, RecordsLanes } from './requests.js';
 import { type RecordsResolution, resolveRequest } from './resolve.js';
 import { type RecordsContext, requestSender } from './send-request.js';
 import { type RecordsOptions, slotTaker } from './slots.js';
@@ -17,12 +17,14 @@ import type { RecordsRequest } from './view.js';
 /** What {@link createRecords} works with. */
 interface RecordsDeps extends Omit<RecordsContext, 'credentials'> {
   readonly lanes: RecordsLanes;
+  /** The client of the contract; undefined: it has none. */
+  readonly account: RecordsAccount | undefined;
 }
 
 /** Requests call records and downloads them, as the contract says. */
-export function createRecords({ lanes, ...deps }: RecordsDeps) {
+export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
   const { store, contract, client, machine, inFlight } = deps;
-  const context: RecordsContext = { ...deps, credentials: contractCredentials(contract) };
+  const context: RecordsContext = { ...deps, credentials: contractCredentials(contract, account) };
   const takeSlot = slotTaker(store, machine, inFlight);
   const send = requestSender(context);
   const asker = statusAsker(context, takeSlot);

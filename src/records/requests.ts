@@ -11,17 +11,18 @@ export interface RecordsLane {
   access(): RecordsAccess;
 }
 
+/** The tokens of an account or of a client. */
+export interface RecordsAccount {
+  /** A digest that names the account. */
+  readonly id: string;
+  get(): Promise<TokenOutcome>;
+  newerThan(generation: number): Promise<TokenOutcome>;
+}
+
 /** The credentials of a lane. */
 export interface RecordsAccess {
   readonly apiKey: string | undefined;
-  readonly account:
-    | {
-        /** A digest that names the account. */
-        readonly id: string;
-        get(): Promise<TokenOutcome>;
-        newerThan(generation: number): Promise<TokenOutcome>;
-      }
-    | undefined;
+  readonly account: RecordsAccount | undefined;
 }
 
 /** Finds lanes. Their credentials are read when they are needed. */

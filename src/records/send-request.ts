@@ -6,7 +6,7 @@ import type { ContractCredentials } from './credentials.js';
 import { type CheckedInput, parameterValues } from './input.js';
 import type { RecordsLane } from './requests.js';
 import { type RecordsOptions, slotWait } from './slots.js';
-import type { RecordsStore, StoredRequest } from './store.js';
+import { mayLackCalls, type RecordsStore, type StoredRequest } from './store.js';
 
 /** What the steps of a request work with. */
 export interface RecordsContext {
@@ -50,6 +50,7 @@ export function requestSender(context: RecordsContext) {
     const wait = slotWait(machine, options);
     let { id, details } = first;
     let mayRenew = true;
+    let replaces = '';
     let credentials = await all.of(lane);
     for (;;) {
       options.signal?.throwIfAborted();
@@ -58,12 +59,24 @@ export function requestSender(context: RecordsContext) {
       const claimAge = startStopwatch(machine);
       const reply = await store.claim(
         credential,
-        { id, claim, leaseMs, limit: inFlight, ...(details && { details }), again: options.again === true },
+        {
+          id,
+          claim,
+          leaseMs,
+          limit: inFlight,
+          ...(details && { details }),
+          again: options.again === true,
+          replaces,
+        },
         first.key,
       );
       switch (reply.kind) {
         case 'open': {
           const open = await store.read(reply.id);
+          if (mayLackCalls(open, machine.clock())) {
+            replaces = open.id;
+            continue;
+          }
           if (open.state !== 'planned') return open;
           [id, details] = [open.id, undefined];
           continue;

@@ -4,7 +4,7 @@ import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { untilAnswered } from '../redis/until-answered.js';
-import type { CheckedInput } from './input.js';
+import { type CheckedInput, isOver } from './input.js';
 import { RECORDS_OVER, RECORDS_STATES, type RecordsState } from './states.js';
 import type { RecordsRequest } from './view.js';
 
@@ -42,6 +42,8 @@ const storedRequest = z.object({
   reason: z.string().optional(),
   bytes: whole.optional(),
   sha256: z.string().optional(),
+  /** When it was sent last; not stored by earlier versions. */
+  sentAt: whole.optional(),
   createdAt: whole,
   updatedAt: whole,
 });
@@ -66,6 +68,8 @@ export interface RecordsClaim {
   readonly details?: CheckedInput & { readonly lane: string };
   /** Create another request although one with the same key is open. */
   readonly again?: boolean;
+  /** The request with the same key that the new one replaces. */
+  readonly replaces?: string;
 }
 
 /** A change of a request's state. */
@@ -133,7 +137,7 @@ export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
     /** Claims a request, and creates it if it is new: afterwards it may be sent once. */
     async claim(
       credential: string,
-      { id, claim, leaseMs, limit, details, again }: RecordsClaim,
+      { id, claim, leaseMs, limit, details, again, replaces = '' }: RecordsClaim,
       key: string,
     ) {
       if (details !== undefined) await answered(() => redis.sadd(keys.recordsCredentials, credential));
@@ -148,6 +152,7 @@ export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
             leaseMs,
             limit,
             again: again === true ? '1' : '',
+            replaces,
             details: JSON.stringify(
               details === undefined ? false : { lane, from, to, parameters: JSON.stringify(parameters), key },
             ),
@@ -231,6 +236,37 @@ export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
 /** See {@link recordsStore}. */
 export type RecordsStore = ReturnType<typeof recordsStore>;
 
+/** Whether the last day of a request was over when it was sent. */
+function isLastDayOver({ to, sentAt, createdAt }: StoredRequest): boolean {
+  return isOver(to, sentAt ?? createdAt);
+}
+
+/**
+ * Whether a file may lack calls that a new request would bring: the request was sent before its last day was over, and the file was
+ * downloaded already, or the day is over now. An outcome that is not known is never repeated by itself.
+ */
+export function mayLackCalls(stored: StoredRequest, now: number): boolean {
+  if (isLastDayOver(stored)) return false;
+  switch (stored.state) {
+    case 'downloaded':
+      return true;
+    case 'pending':
+    case 'ready':
+      return isOver(stored.to, now);
+    case 'planned':
+    case 'requesting':
+    case 'unknown':
+    case 'empty':
+    case 'failed':
+    case 'expired':
+    case 'refused':
+    case 'abandoned':
+      return false;
+    default:
+      return stored.state satisfies never;
+  }
+}
+
 const LOST = 'the process ended between the request and its response';
 
 /** A request for people and programs. */
@@ -245,6 +281,7 @@ export function viewOf(stored: StoredRequest, lane: string): RecordsRequest {
     parameters: stored.parameters,
     serviceId: stored.serviceId ?? null,
     word: stored.word ?? null,
+    lastDayOver: isLastDayOver(stored),
     reason: stored.reason || null,
     bytes: stored.bytes ?? null,
     sha256: stored.sha256 ?? null,

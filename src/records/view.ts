@@ -13,6 +13,11 @@ export const recordsRequest = z
       .describe('`unknown`: the service may or may not have accepted the request; an operator resolves it'),
     from: z.string().describe('The first day'),
     to: z.string().describe('The last day'),
+    lastDayOver: z
+      .boolean()
+      .describe(
+        'False if the last day was not over everywhere when the request was sent: its file may lack calls, and the same request is sent anew later',
+      ),
     parameters: z.record(z.string(), z.string()).describe('As the contract names them'),
     serviceId: z.string().nullable().describe('The id that the service gave the request'),
     word: z.string().nullable().describe("The latest status, in the service's own word"),

@@ -15,7 +15,7 @@ import { notificationService } from '../notifications/notification-service.js';
 import { outboxResults } from '../outbox/outbox-results.js';
 import { PROFILES } from '../profiles/index.js';
 import { suppression as openSuppression } from '../recipients/suppression.js';
-import { recordsLanes } from '../records/lanes.js';
+import { clientAccount, recordsLanes } from '../records/lanes.js';
 import { openRecords } from '../records/open-records.js';
 import { dataFormat } from '../recovery/data-format.js';
 import { heartbeats as openHeartbeats } from '../recovery/heartbeats.js';
@@ -145,6 +145,7 @@ export function openParts({ config, redisUrl, events, random }: PartsOptions): P
     events,
     config,
     lanes: recordsLanes(config, finder, tokenSources.cacheOf),
+    accountOf: (client) => clientAccount(client, tokenSources.cacheOfClient('call records', client)),
   });
   closers.push(() => records.close());
 

@@ -38,11 +38,12 @@ export class Clients {
       return error(401, 'invalid_client', 'Invalid client or Invalid client credentials');
     const scopes = (form.get('scope') ?? '').split(' ');
     const [product, ...others] = scopes.filter((scope) => scope !== 'sms');
-    const isGranted =
+    const isProduct =
       scopes.includes('sms') &&
       product !== undefined &&
       others.length === 0 &&
       client.products.includes(product);
+    const isGranted = client.scope === undefined ? isProduct : form.get('scope') === client.scope;
     if (!isGranted) return error(400, 'invalid_scope', 'Invalid scopes');
     this.counts.clientTokensGranted += 1;
     const { AccessToken } = await this.#tokens.issue(this.#tokens.openSession(client.id, client.id), now);
@@ -50,7 +51,7 @@ export class Clients {
       access_token: AccessToken,
       token_type: 'Bearer',
       expires_in: this.#settings.tokens.accessLifetimeMs / 1_000,
-      scope: `sms ${product}`,
+      scope: client.scope ?? `sms ${product}`,
     });
   }
 }

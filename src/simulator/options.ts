@@ -105,6 +105,8 @@ const fields = z.strictObject({
         id: z.string().min(1),
         secret: z.string().min(1),
         products: z.array(z.string().min(1)).default(['sms-a2p-marketing']),
+        /** The only scope that it may ask for, such as that of call records, instead of `sms` and a product. */
+        scope: z.string().min(1).optional(),
       }),
     )
     .default([]),

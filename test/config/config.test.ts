@@ -50,7 +50,12 @@ describe('The configuration of a single lane', () => {
   it('needs only an API key and an address, and has a default for everything else', () => {
     expect(loadConfig(SERVICE)).toEqual({
       redisUrl: undefined,
-      records: { contractFile: undefined, inFlight: 1, simulatorOrigin: undefined },
+      records: {
+        contractFile: undefined,
+        client: { id: undefined, secret: undefined },
+        inFlight: 1,
+        simulatorOrigin: undefined,
+      },
       redisPrefix: 'volley',
       redisMayLoseMs: 'auto',
       messagingBaseUrl: 'https://host.example/smsmessaging/v1',

@@ -59,7 +59,13 @@ export const WITH_ADDRESS = {
 export const contractOf = (value: unknown): Contract => parseContract('contract.json', JSON.stringify(value));
 
 /** The same contract at another address. */
-export const at = <Value extends { baseUrl: string }>(value: Value, origin: string): Value => ({
+export const at = <Value extends { baseUrl: string; client?: { tokenUrl: string } | null }>(
+  value: Value,
+  origin: string,
+): Value => ({
   ...value,
+  ...(value.client && {
+    client: { ...value.client, tokenUrl: `${origin}${new URL(value.client.tokenUrl).pathname}` },
+  }),
   baseUrl: `${origin}${new URL(value.baseUrl).pathname}`,
 });

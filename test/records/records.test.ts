@@ -80,6 +80,29 @@ describe('fetch', () => {
     expect(acceptedFor('+3203')).toHaveLength(4);
   });
 
+  test('does not reuse a file that was requested before its last day was over', async () => {
+    const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
+    const wanted = (to: string) => ({ ...january(1, '+3277'), from: day(-3), to });
+    const get = async (to: string) => {
+      const opened = await records.fetch(wanted(to));
+      if (opened.kind === 'none') throw new Error(opened.reason);
+      await contentOf(opened.body);
+      return opened.request;
+    };
+    const over = await get(day(-2));
+    expect(over.lastDayOver).toBe(true);
+    expect((await get(day(-2))).id).toBe(over.id);
+
+    const open = await records.request(wanted(day(0)));
+    expect(open.lastDayOver).toBe(false);
+    // A request in progress is taken up, so that it is not sent twice.
+    expect((await get(day(0))).id).toBe(open.id);
+    const second = await get(day(0));
+    expect(second.id).not.toBe(open.id);
+    expect(second.lastDayOver).toBe(false);
+    expect(acceptedFor('+3277')).toHaveLength(3);
+  });
+
   test('downloads again by id, also in another format', async () => {
     const { id } = await records.request(january(4, '+3204'));
     for (const format of ['csv', 'json', 'csv']) {
@@ -423,6 +446,30 @@ describe('Credentials', () => {
       expect(calls).toBe(2 * day);
       expect(await other.token('default')?.show()).toMatchObject({ state: 'usable', blockedReason: null });
     }
+  });
+
+  test('A contract with a client of its own gets its token there, whatever the credentials of the lane', async () => {
+    const scope = 'cdr read';
+    const withClient = (secret: string, name: string) =>
+      recordsSetting(
+        { ...redis, prefix: `${redis.prefix}-${name}` },
+        {
+          contract: { ...token, client: { tokenUrl: 'http://127.0.0.1:9/oauth2/token', scope } },
+          simulator: { clients: [{ id: 'cdr', secret: 'right', scope }] },
+          settings: { RECORDS_CLIENT_ID: 'cdr', RECORDS_CLIENT_SECRET: secret },
+        },
+      );
+    const right = await withClient('right', 'client');
+    expect(await right.volley.records.request(january(1))).toMatchObject({ state: 'pending' });
+    expect([...right.simulator.records()]).toMatchObject([{ key: 'account:cdr' }]);
+    expect(right.simulator.summary()).toMatchObject({ clientTokens: 1, clientTokensGranted: 1, logins: 0 });
+    const wrong = await withClient('wrong', 'wrong-client');
+    await expect(wrong.volley.records.request(january(1))).rejects.toThrow(/client "cdr"/);
+    expect([...wrong.simulator.records()]).toEqual([]);
+    const none = await withClient('', 'no-client');
+    await expect(none.volley.records.request(january(1))).rejects.toThrow(
+      'RECORDS_CLIENT_ID and RECORDS_CLIENT_SECRET must be set: the contract has a client',
+    );
   });
 
   test('A lane without the credential of the contract sends nothing', async () => {

@@ -24,10 +24,12 @@ export async function recordsSetting(
     contract = CONTRACT,
     credentials = { API_KEY: 'k' },
     simulator: options = {},
+    settings = {},
   }: {
-    contract?: { baseUrl: string };
+    contract?: { baseUrl: string; client?: { tokenUrl: string } | null };
     credentials?: Readonly<Record<string, string>>;
     simulator?: SimulatorOptions;
+    settings?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<RecordsSetting> {
   const { records, ...others } = options;
@@ -47,6 +49,7 @@ export async function recordsSetting(
     RECORDS_CONTRACT: contractFile,
     LOG_LEVEL: 'silent',
     ...credentials,
+    ...settings,
   };
   const events = createEvents({ level: 'silent' });
   const seen: VolleyEvent[] = [];

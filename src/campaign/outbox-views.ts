@@ -20,7 +20,12 @@ export const outboxStatus = z
       .describe(
         '`paused`: nothing is sent until you resume it; `closed`: it takes no more messages, and sends those that it has',
       ),
-    reason: z.string().nullable().describe('Why nothing is sent, if the service has refused every request'),
+    reason: z
+      .string()
+      .nullable()
+      .describe(
+        'Why nothing is sent: the service has refused every request, or the lane is not configured; else null',
+      ),
     message: z.string(),
     sender: z.string(),
     sendAt: z
@@ -64,7 +69,7 @@ export const outboxMessage = z
       .describe('Id of the wave, the campaign that sends it; null if it is not planned'),
     sentAt: time.nullable(),
     requestId: z.string().nullable().describe("The service's id of the request"),
-    reason: z.string().nullable().describe('Why it was not sent or delivered'),
+    reason: z.string().nullable().describe('Why it was not sent or delivered, or cannot be'),
   })
   .readonly()
   .meta({ id: 'OutboxMessage' });

@@ -102,6 +102,6 @@ export const NEVER_DUE = -1;
 /** Sets when taken lanes are due again: a time later than `until` holds them for longer. A lane that was activated since it was taken stays due now. */
 export const returnDue = (
   { redis, keys }: Store,
-  { until }: TakenLanes,
+  { until }: Pick<TakenLanes, 'until'>,
   dueAt: ReadonlyMap<LaneId, number>,
 ): Promise<void> => returnScript.run(redis, dueKey(keys), [until, ...[...dueAt].flat()]);

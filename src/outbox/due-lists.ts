@@ -72,3 +72,21 @@ function unpackIds(packed: Buffer): string[] {
   }
   return ids;
 }
+
+/** What to remove from the lists: everything before the first message that is `left`. */
+export const trimsOf = (lists: readonly DueList[], left: ReadonlySet<string>): Trim[] =>
+  lists.flatMap((list) => {
+    const first = list.ids.findIndex((id) => left.has(id));
+    const count = first === -1 ? list.ids.length : first;
+    return count === 0 && list.ids.length > 0 ? [] : [{ ...list, count }];
+  });
+
+/** A list of which the first `count` ids have nothing more to do. */
+export interface Trim extends DueList {
+  readonly count: number;
+}
+
+/** A trim as the scripts take it. */
+export const argOf = ({ member, count, field }: Trim): [string, number, string] => [member, count, field];
+/** The keys of a trim: its list, and the set. */
+export const keysOf = ({ key, set }: Trim): [string, string] => [key, set];

@@ -8,7 +8,7 @@ import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { metaKey, slicesKey, statusesKey } from '../recipients/campaign-keys.js';
 import { packSlice, SLICE, unpackSlice } from '../recipients/slice-blob.js';
 import { luaList } from '../redis/script.js';
-import { type DueList, readDue } from './due-lists.js';
+import { argOf, type DueList, keysOf, readDue, type Trim, trimsOf } from './due-lists.js';
 import { type OutboxSettings, parseSettings } from './settings.js';
 import { forgetTime, type OutboxStore, outboxStore } from './store.js';
 import { unpackMessage, type WaitingMessage } from './stored-message.js';
@@ -131,7 +131,7 @@ interface DueMessage {
 
 /** Does everything that an outbox has to do now: lapses what is late, plans what is due, and forgets what ended long ago. */
 export async function tendOutbox(lane: LaneStore, name: string, options: HarvestOptions): Promise<Harvested> {
-  const tending = { lane, name, store: outboxStore(lane, name), options, events: [] as ScriptEvent[] };
+  const tending = tendingOf(lane, name, options, true);
   let [planned, lapsed] = [0, 0];
   for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
     const seen = await lookAt(tending);
@@ -154,11 +154,43 @@ export async function tendOutbox(lane: LaneStore, name: string, options: Harvest
   return { planned, lapsed, events: tending.events };
 }
 
+/**
+ * Only lapses what is late. `lapsesAt`: when to do so again; `Infinity` if nothing of the outbox is due. Its schedule stays as it is, for a
+ * process that serves the lane.
+ */
+export async function lapseOutbox(
+  lane: LaneStore,
+  name: string,
+  options: HarvestOptions,
+): Promise<{ readonly lapsesAt: number; readonly events: readonly ScriptEvent[] }> {
+  const tending = tendingOf(lane, name, options, false);
+  let lapsesAt = Number.POSITIVE_INFINITY;
+  for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
+    const seen = await lookAt(tending);
+    if (seen === null) break;
+    const { next, firstLapse } = await tendOnce(tending, seen);
+    lapsesAt = Math.min(firstLapse, nextOfWaves(seen) || Number.POSITIVE_INFINITY);
+    if (next !== 'again') break;
+  }
+  return { lapsesAt, events: tending.events };
+}
+
+const tendingOf = (lane: LaneStore, name: string, options: HarvestOptions, plans: boolean): Tending => ({
+  lane,
+  name,
+  store: outboxStore(lane, name),
+  options,
+  plans,
+  events: [],
+});
+
 interface Tending {
   readonly lane: LaneStore;
   readonly name: string;
   readonly store: OutboxStore;
   readonly options: HarvestOptions;
+  /** Whether messages that are due are planned: this process serves the lane. */
+  readonly plans: boolean;
   readonly events: ScriptEvent[];
 }
 
@@ -167,12 +199,16 @@ interface Round {
   readonly planned: number;
   readonly lapsed: number;
   readonly next: 'again' | 'scheduled' | 'nothing';
+  /** When the first message lapses that is due and not planned, ms; `Infinity` if there is none. */
+  readonly firstLapse: number;
   /** While the window is closed: when it opens, or when the first message that is due lapses, ms. */
   readonly waitsUntil?: number;
 }
 
-const lookAt = ({ lane, store, options }: Tending): Promise<Seen | null> =>
-  lookScript(lane, { most: HARVEST_AT_ONCE, time: options.now }, [], { ownKeys: store.keys.fixed });
+const lookAt = ({ lane, store, options, plans }: Tending): Promise<Seen | null> =>
+  lookScript(lane, { most: HARVEST_AT_ONCE, plans: plans ? 1 : 0, time: options.now }, [], {
+    ownKeys: store.keys.fixed,
+  });
 
 /** When the waves next have something to do, ms; 0: never. */
 function nextOfWaves({ now, waves }: Seen, appended: readonly number[] = []): number {
@@ -199,7 +235,7 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
     lapsed += result.lapsed;
     events.push(...result.events);
   }
-  const again = { planned: 0, lapsed, next: 'again' } as const;
+  const again = { planned: 0, lapsed, next: 'again', firstLapse: Number.POSITIVE_INFINITY } as const;
   if (lapsed > 0 || (await sealOld(tending, seen)) > 0) return again;
 
   const lists = await readLists(tending, seen);
@@ -252,6 +288,7 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
   // An operator, or refusals of the service, may have paused it.
   const isPaused = seen.waves.some(({ id, state }) => id === seen.wave && state === 'paused');
   const fitting = isPaused ? [] : waiting.slice(0, Math.min(seen.room, wave.capacity - wave.ordinals));
+  const firstLapse = Math.min(...waiting.map(({ message }) => message.due * 1_000 + settings.lateMs));
   const left = new Set(waiting.map(({ id }) => id));
   for (const { id } of fitting) left.delete(id);
   const trims = trimsOf(lists, left);
@@ -267,37 +304,19 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
       const isFull = wave.ordinals + fitting.length >= wave.capacity;
       const isCut = ids.length >= HARVEST_AT_ONCE || seen.due.length + seen.forget.length >= SECONDS_AT_ONCE;
       const isMore = isFull || (isCut && left.size === 0);
-      return { planned: fitting.length, lapsed, next: isMore ? 'again' : 'scheduled' };
+      return { planned: fitting.length, lapsed, next: isMore ? 'again' : 'scheduled', firstLapse };
     }
     // The lane recovers from a loss of data, or someone has paused the outbox.
-    return { planned: 0, lapsed, next: 'nothing' };
+    return { planned: 0, lapsed, next: 'nothing', firstLapse };
   }
   if (trims.length > 0) {
     const { revision, loss } = seen;
     const args = { trims: JSON.stringify(trims.map(argOf)), revision, loss, time: options.now };
     events.push(...(await trimScript(lane, args, trims.flatMap(keysOf), { ownKeys: store.keys.fixed })));
   }
-  const firstLapse = Math.min(...waiting.map(({ message }) => message.due * 1_000 + settings.lateMs));
   const waitsUntil = seen.opensAt > 0 ? Math.min(seen.opensAt, firstLapse) : 0;
-  return { planned: 0, lapsed, next: trims.length > 0 ? 'again' : 'nothing', waitsUntil };
+  return { planned: 0, lapsed, next: trims.length > 0 ? 'again' : 'nothing', firstLapse, waitsUntil };
 }
-
-/** What to remove from the lists: everything before the first message that is `left`. */
-const trimsOf = (lists: readonly DueList[], left: ReadonlySet<string>): Trim[] =>
-  lists.flatMap((list) => {
-    const first = list.ids.findIndex((id) => left.has(id));
-    const count = first === -1 ? list.ids.length : first;
-    return count === 0 && list.ids.length > 0 ? [] : [{ ...list, count }];
-  });
-
-/** A list of which the first `count` ids have nothing more to do. */
-interface Trim extends DueList {
-  readonly count: number;
-}
-
-/** A trim as the scripts take it. */
-const argOf = ({ member, count, field }: Trim): [string, number, string] => [member, count, field];
-const keysOf = ({ key, set }: Trim): [string, string] => [key, set];
 
 /** The beginnings of the lists of ids that are due, the oldest first. */
 async function readLists({ lane, store }: Tending, { now, due, forget, dueNow }: Seen): Promise<DueList[]> {
@@ -435,19 +454,4 @@ async function append(
   // The entry of a wave that was not begun.
   if (isNew) await redis.zrem(keys.campaigns, indexMember(laneId, id));
   return reply.outcome === 'closed' ? 'closed' : 'again';
-}
-
-const dueScript = laneScript(import.meta.url, './due-outboxes.lua', (reply) =>
-  z.array(z.string()).parse(reply),
-);
-
-/** Tends the outboxes of a lane that have something to do. */
-export async function tendDue(lane: LaneStore, options: HarvestOptions): Promise<Harvested> {
-  const names = await dueScript(lane, { time: options.now });
-  const done = await Promise.all(names.map((name) => tendOutbox(lane, name, options)));
-  return {
-    planned: done.reduce((sum, { planned }) => sum + planned, 0),
-    lapsed: done.reduce((sum, { lapsed }) => sum + lapsed, 0),
-    events: done.flatMap(({ events }) => events),
-  };
 }

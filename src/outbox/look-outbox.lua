@@ -14,6 +14,7 @@
         waves     sorted set: wave -> when it began, ms
   ARGV  rules     JSON: the lane's rules
         most      number: messages to harvest at most
+        plans     number: 1 if the caller serves the lane, and so may plan messages
         time      ms, or '' for the server's
   Returns  the settings of the outbox, JSON, or '' if there is no such outbox; JSON { now, state, buckets, revision, loss: the name of the last loss of data, or '', wave, room, opensAt:
            when its window opens, 0 if it is open; capacity of the next wave; waves: those that have not ended, with their states; due, forget: the earliest hours and seconds that are due }; the
@@ -29,7 +30,7 @@ if not outbox[1] then return { '' } end
 local sends = redis.call('HVALS', claimsKey)
 local inFlight = { send = #sends, poll = redis.call('HLEN', pollsKey) }
 -- Nothing is forgotten while the clock may have been set forward.
-if not lane.unsureUntil then ledger_expire(windowKey, lane, rules, now) end
+if plans == 1 and not lane.unsureUntil then ledger_expire(windowKey, lane, rules, now) end
 
 -- A claimed message that is released must lapse as well.
 local claimedUntil = {}
@@ -62,7 +63,7 @@ for _, rule in pairs({ own = own, lanes = rules.sendWindow }) do
 end
 
 local room = 0
-if opensAt == 0 and outbox[1] ~= 'paused' then
+if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' then
   room = outbox_room(lane, rules, now, permits_own(lane, 'send', inFlight), inFlight.send + inFlight.poll, planned, most)
 end
 

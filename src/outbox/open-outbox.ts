@@ -18,12 +18,21 @@ import { OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from '.
 import type { WaitingMessage } from './stored-message.js';
 import { writerNotes } from './writers.js';
 
+/** Why nothing is sent on a lane that has left the configuration; null if it is configured. */
+export async function whyUnserved(
+  finder: Pick<LaneFinder, 'configured'>,
+  { id, name }: Pick<Lane, 'id' | 'name'>,
+): Promise<string | null> {
+  const configured = (await finder.configured()).get(name);
+  return configured?.id === id ? null : `lane ${name} is not configured`;
+}
+
 /** What {@link outboxOpener} needs. */
 export interface OutboxesOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly config: LocalConfig;
-  readonly finder: Pick<LaneFinder, 'withId' | 'named' | 'nameOf' | 'idOf'>;
+  readonly finder: Pick<LaneFinder, 'withId' | 'named' | 'nameOf' | 'idOf' | 'configured'>;
   readonly wakers: Wakers;
   readonly clock: Clock;
 }
@@ -43,6 +52,8 @@ export interface Opened {
   readonly settings: OutboxSettings;
   readonly store: OutboxStore;
   readonly check: ReturnType<typeof messageChecker>;
+  /** Why nothing would send its messages; null if this process has its lane in the configuration. */
+  unserved(): Promise<string | null>;
   /** Stores messages. Rejects with a NotFoundError or an OutboxClosedError. */
   storeAll(messages: readonly Entry[]): Promise<readonly PutReply[]>;
   /** Stores a message, together with those that arrive while others are being stored. */
@@ -129,7 +140,8 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const storeOne = storedTogether(storeAll);
     const check = messageChecker(settings, config, windows);
     const noteWriter = (actor: Actor): Promise<void> => writerNoted(lane.id, name, actor);
-    return { lane, settings, store, check, storeAll, storeOne, noteWriter, wake };
+    const unserved = (): Promise<string | null> => whyUnserved(finder, lane);
+    return { lane, settings, store, check, unserved, storeAll, storeOne, noteWriter, wake };
   };
 
   return {

@@ -43,7 +43,8 @@ const PUT_TRIES = 20;
 export interface Outbox {
   /**
    * Stores a message, or changes it while it is waiting. Rejects with an `InputError` that names the member if it is invalid, with
-   * `InputErrors` if several are, and if the outbox is closed. Repeating it changes nothing.
+   * `InputErrors` if several are, and if the outbox is closed; and with a `NotFoundError` if its lane is not configured, so that nothing
+   * would send the message. Repeating it changes nothing.
    */
   put(message: OutboxMessage): Promise<PutResult>;
   /** Everything that is wrong with a message, as {@link Outbox.put} would report it; empty if nothing is. Stores nothing. */
@@ -209,6 +210,7 @@ export function operatedOutbox(
   };
 
   async function* putLines(lines: AsyncIterable<MessageLine>): AsyncGenerator<BulkResult> {
+    await requireServed();
     const { check } = await open();
     /** The line and the content of each id of the list, to find one that occurs again with different content. */
     const seen = new Map<string, { readonly content: string; readonly line: number }>();
@@ -263,6 +265,13 @@ export function operatedOutbox(
     yield* messagesOfCsv(csv, columns, settings.country ?? config.defaultCountry);
   }
 
+  /** Rejects for an outbox whose messages nothing would send. */
+  const requireServed = async (): Promise<void> => {
+    const why = await (await open()).unserved();
+    if (why !== null)
+      throw new NotFoundError(`outbox ${name} takes no messages: ${why}, so nothing would send them`);
+  };
+
   const command = async (action: 'pause' | 'resume' | 'close'): Promise<{ inFlight: number }> => {
     const { lane } = await open();
     const { outbox, waves } = outboxKeys(keys, lane.id, name).fixed;
@@ -285,6 +294,7 @@ export function operatedOutbox(
 
   return {
     async put(input) {
+      await requireServed();
       const { check, storeOne, noteWriter } = await open();
       const checked = check(input, clock());
       if (!checked.ok) {
@@ -348,13 +358,14 @@ export function operatedOutbox(
     },
 
     async message(id) {
-      const { lane } = await open();
-      return readMessage(lane, name, id);
+      const { lane, unserved } = await open();
+      const message = await readMessage(lane, name, id);
+      return message.state === 'waiting' ? { ...message, reason: await unserved() } : message;
     },
 
     async status() {
-      const { lane } = await open();
-      const status = await readOutboxStatus(lane, name);
+      const { lane, unserved } = await open();
+      const status = await readOutboxStatus(lane, name, await unserved());
       if (status === null) throw noSuchOutbox(name);
       return status;
     },

@@ -8,7 +8,13 @@ import { loadScript } from '../redis/script.js';
 import { messageChecker } from './check-message.js';
 import { defineOutbox, type OutboxInput } from './define-outbox.js';
 import { OutboxExistsError } from './errors.js';
-import { noSuchOutbox, type Opened, type OutboxesOptions, type OutboxOpener } from './open-outbox.js';
+import {
+  noSuchOutbox,
+  type Opened,
+  type OutboxesOptions,
+  type OutboxOpener,
+  whyUnserved,
+} from './open-outbox.js';
 import { type Outbox, operatedOutbox } from './outbox.js';
 import { indexedOutboxes, indexOutbox } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
@@ -97,7 +103,10 @@ export function openOutboxes(
       const all = await indexedOutboxes(redis, keys);
       const possible = wanted === undefined ? all : all.filter(({ lane }) => wanted.includes(lane));
       const found = await Promise.all(
-        possible.map(async ({ name, lane }) => readOutboxStatus(await finder.withId(lane), name)),
+        possible.map(async ({ name, lane: id }) => {
+          const lane = await finder.withId(id);
+          return readOutboxStatus(lane, name, await whyUnserved(finder, lane));
+        }),
       );
       return found.filter((status) => status !== null);
     },

@@ -27,8 +27,12 @@ export const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
   suppressed: 'on the suppression list',
 };
 
-/** Reads the status of an outbox; null if there is none with this name on the lane. */
-export async function readOutboxStatus(lane: Lane, name: string): Promise<OutboxStatus | null> {
+/** Reads the status of an outbox; null if there is none with this name on the lane. `unserved`: why nothing is sent on the lane. */
+export async function readOutboxStatus(
+  lane: Lane,
+  name: string,
+  unserved: string | null = null,
+): Promise<OutboxStatus | null> {
   const { redis, keys, id } = lane;
   const own = outboxKeys(keys, id, name);
   const settings = await readOutboxSettings(redis, keys, id, name);
@@ -55,7 +59,7 @@ export async function readOutboxStatus(lane: Lane, name: string): Promise<Outbox
     name,
     lane: lane.name,
     state: fields['state'] === 'paused' || fields['state'] === 'closed' ? fields['state'] : 'open',
-    reason,
+    reason: unserved ?? reason,
     message: settings.message,
     sender: settings.sender,
     sendAt: settings.sendAt,

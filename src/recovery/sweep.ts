@@ -18,11 +18,14 @@ import { isSlotMoving } from '../redis/unavailable.js';
 import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
 import type { WorkerProcess } from './heartbeats.js';
+import { lapseUnserved } from './unserved.js';
 
 /** How often a process looks for due lanes. */
 const EVERY_MS = 2_000;
 /** How long a lane with nothing to do is left alone, in case an entry of its due time was lost. */
 const IDLE_MS = 600_000;
+/** How often to look for lanes that no process serves. */
+const UNSERVED_EVERY_MS = 5_000;
 /** Lanes that a process takes, and sweeps in parallel. Other processes can take the rest. */
 const LANES_AT_ONCE = 200;
 const SWEEPS_AT_ONCE = 50;
@@ -49,6 +52,11 @@ export interface SweepOptions {
   discardImport(lane: LaneId, id: string): Promise<void>;
   /** Does what the outboxes of a lane have to do now, and returns their events; by default there are none. */
   tendOutboxes?(lane: Lane): Promise<readonly ScriptEvent[]>;
+  /**
+   * Lets messages lapse in the outboxes of a lane that no process serves. Returns when to do so again, ms by the clock of Redis; null if
+   * there is nothing to lapse. By default there are no outboxes.
+   */
+  lapseOutboxes?(lane: LaneId): Promise<number | null>;
   /** The openings of a window. Default: those of its rule. Tests pass their own. */
   readonly openingsOf?: OpeningsOf;
   /** Removes all data of a campaign. */
@@ -80,7 +88,7 @@ export function startSweep(options: SweepOptions): Sweep {
   let isStopped = false;
   let running: Promise<void> = Promise.resolve();
   let isCheckDue = true;
-  let ensureAt = 0;
+  let [ensureAt, unservedAt] = [0, 0];
   const serverClock = createServerClock(systemMachine);
   let workers: readonly string[] = [];
 
@@ -136,6 +144,13 @@ export function startSweep(options: SweepOptions): Sweep {
     return taken.lanes.length;
   };
 
+  const lookAtUnserved = async (): Promise<void> => {
+    const { lapseOutboxes: lapse } = options;
+    if (lapse === undefined || monotonicClock() < unservedAt) return;
+    unservedAt = monotonicClock() + UNSERVED_EVERY_MS;
+    await lapseUnserved({ redis, keys, serves: (lane) => lanes.has(lane), lapse: (lane) => lapse(lane) });
+  };
+
   // Every process checks the clock of Redis, because one that has just started cannot tell whether it was changed.
   const checkClock = async (): Promise<void> => {
     let now = 0;
@@ -158,6 +173,7 @@ export function startSweep(options: SweepOptions): Sweep {
       await checkClock();
       await markAll();
       while ((await sweepTaken()) === LANES_AT_ONCE && !isStopped);
+      await lookAtUnserved();
       await redis.set(swept, '', 'PX', KEEP_MS);
     } catch (error) {
       isCheckDue = true;

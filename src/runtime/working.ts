@@ -1,7 +1,7 @@
 import { InputError } from '../campaign/errors.js';
 import { monotonicClock, systemAlarm } from '../clock.js';
 import type { Lane } from '../lane/lane.js';
-import { tendDue } from '../outbox/harvest.js';
+import { lapseDue, tendDue } from '../outbox/tend-lane.js';
 import { forgetWave } from '../outbox/wave.js';
 import { occurrenceDigest } from '../recipients/reservation.js';
 import { removeCampaign } from '../recovery/retention.js';
@@ -35,6 +35,12 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });
     },
     tendOutboxes: async (lane: Lane) => (await tendDue(lane, harvest)).events,
+    async lapseOutboxes(laneId: LaneId) {
+      const lane = await finder.withId(laneId);
+      const { next, events: found } = await lapseDue(lane, harvest);
+      lane.emit(found);
+      return next;
+    },
     removeCampaign: async (laneId: LaneId, id: string) => {
       await forgetWave(await finder.withId(laneId), id);
       const recipients = await removeCampaign(redis, keys, laneId, id);

@@ -3,10 +3,11 @@ import type { RecipientResult } from '../../src/campaign/views.js';
 import { readState } from '../../src/lane/campaigns.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
 import { nowAppender } from '../../src/outbox/append-now.js';
-import { tendDue, tendOutbox } from '../../src/outbox/harvest.js';
+import { tendOutbox } from '../../src/outbox/harvest.js';
 import { outboxResults } from '../../src/outbox/outbox-results.js';
 import { cancelHarvested, outboxStore } from '../../src/outbox/store.js';
 import { unpackMessage, type WaitingMessage } from '../../src/outbox/stored-message.js';
+import { lapseDue, tendDue } from '../../src/outbox/tend-lane.js';
 import { asMessage, type WaveMessage } from '../../src/outbox/wave.js';
 import { sliceReader } from '../../src/recipients/slices.js';
 import type { Redis } from '../../src/redis/connection.js';
@@ -120,6 +121,8 @@ export async function outboxFixture(
     tend: () => tendOutbox(lane.store, name, { random: Math.random, retentionMs: RETENTION_MS, now }),
     /** Tends the outbox if it has something to do, as turns and the sweep do. */
     tendDue: () => tendDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
+    /** Does what is done if no process serves the lane. */
+    lapseDue: () => lapseDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
     /**
      * Tends the outbox, and does something between its reading of the messages and their first append, or before it trims a list or reads
      * the ids that are due in a second.

@@ -257,6 +257,25 @@ describe('A message', () => {
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
   });
 
+  test('that no process serves lapses in its wave and before, and nothing else happens to it', async () => {
+    const own = await outbox();
+    await own.put('planned');
+    await own.tend();
+    await own.put('due');
+    await own.put('later', 10_000);
+    const dueAt = own.now();
+    expect((await own.lapseDue()).next).toBe(dueAt + LATE_MS);
+    expect((await own.states()).map(({ counts }) => counts.planned)).toEqual([1]);
+    // A process that serves the lane by now sends what is due.
+    expect(await own.tendDue()).toMatchObject({ planned: 1, lapsed: 0 });
+    own.advance(LATE_MS);
+    expect((await own.lapseDue()).next).toBe(dueAt + 10_000 + LATE_MS);
+    expect((await own.states()).map(({ counts }) => counts.lapsed)).toEqual([2]);
+    own.advance(10_000);
+    await own.lapseDue();
+    expect(await own.counts()).toMatchObject({ total: 3, sum: 3, waiting: 0, lapsed: 1 });
+  });
+
   test('that a claim finds too late makes its outbox due', async () => {
     const own = await outbox();
     await own.put('a');
@@ -760,6 +779,7 @@ async function operatedFixture(own: string) {
         named: async () => store,
         nameOf: async () => lane.name,
         idOf: async () => id,
+        configured: async () => new Map([[lane.name, store]]),
       };
       const options = {
         ...{ redis: connection, keys, config, finder },

@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { loadConfig } from '../../src/config/index.js';
 import { createEvents } from '../../src/events/events.js';
@@ -74,6 +77,56 @@ describe('An outbox', () => {
     ]);
     // Waves are campaigns, but not those of a person.
     expect(await volley.list()).toEqual([]);
+  });
+
+  test('whose lane has left the configuration takes nothing, says why it waits, and its messages lapse on time', {
+    timeout: 90_000,
+  }, async () => {
+    const lanes = join(await mkdtemp(join(tmpdir(), 'volley-outbox-')), 'lanes.json');
+    const prefix = 'outbox-removed';
+    const configure = async (...names: string[]): Promise<Volley> => {
+      await writeFile(lanes, JSON.stringify(names.map((name) => ({ name, apiKey: `key-${name}` }))));
+      const config = loadConfig({
+        ...{ REDIS_URL: redis.url, REDIS_PREFIX: prefix, LANES_FILE: lanes, SENDER_ADDRESS: 'ACME' },
+        ...{ MESSAGING_BASE_URL: 'http://127.0.0.1:1', ACCOUNT_BASE_URL: 'http://127.0.0.1:1' },
+        LOG_LEVEL: 'silent',
+      });
+      const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+      onTestFinished(() => volley.close());
+      return volley;
+    };
+    const before = await configure('kept', 'removed');
+    await before.outboxes.create({ name: 'codes', lane: 'removed', message: 'Hi', lateMs: 5_000 });
+    const outbox = before.outbox('codes');
+    // Held, so that nothing is sent meanwhile.
+    await before.pauseLane('removed');
+    await outbox.put({ id: 'now', to: NUMBER });
+    await outbox.put({ id: 'soon', to: NUMBER, sendAt: inSeconds(3) });
+    await outbox.put({ id: 'tomorrow', to: NUMBER, sendAt: inSeconds(86_400) });
+
+    const after = await configure('kept');
+    await after.work().ready;
+    const removed = after.outbox('codes');
+    const refused = 'outbox codes takes no messages: lane removed is not configured';
+    await expect(removed.put({ id: 'late', to: NUMBER })).rejects.toThrow(refused);
+    const all = async (): Promise<void> => {
+      for await (const _ of removed.putAll([{ id: 'late', to: NUMBER }]));
+    };
+    await expect(all()).rejects.toThrow(refused);
+    await expect(after.outboxes.create({ name: 'x', lane: 'removed', message: 'Hi' })).rejects.toThrow(
+      'no lane removed',
+    );
+    const reason = 'lane removed is not configured';
+    expect(await removed.status()).toMatchObject({ reason, messages: { waiting: 3 } });
+    expect(await after.outboxes.list()).toMatchObject([{ name: 'codes', reason }]);
+    expect(await removed.message('tomorrow')).toMatchObject({ state: 'waiting', reason });
+    await vi.waitFor(
+      async () =>
+        expect(await removed.status()).toMatchObject({ messages: { total: 3, waiting: 1, lapsed: 2 } }),
+      { timeout: 60_000, interval: 200 },
+    );
+    // It can still be cancelled.
+    expect(await removed.cancel('tomorrow')).toMatchObject({ outcome: 'cancelled' });
   });
 
   test('sends nothing while it is paused, and takes nothing once it is closed', {

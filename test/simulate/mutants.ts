@@ -548,8 +548,8 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'outbox/look-outbox.lua',
-        from: "if opensAt == 0 and outbox[1] ~= 'paused' then",
-        to: 'if opensAt == 0 then',
+        from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' then",
+        to: 'if plans == 1 and opensAt == 0 then',
       },
     ],
   },

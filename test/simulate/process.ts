@@ -17,9 +17,9 @@ import { type MatchStore, matchStore } from '../../src/notifications/match-store
 import { notificationStore } from '../../src/notifications/notification-store.js';
 import { openReceiver, type Receiver } from '../../src/notifications/receiver.js';
 import { messageChecker } from '../../src/outbox/check-message.js';
-import { tendDue } from '../../src/outbox/harvest.js';
 import { outboxOpener } from '../../src/outbox/open-outbox.js';
 import { type Outbox, operatedOutbox } from '../../src/outbox/outbox.js';
+import { tendDue } from '../../src/outbox/tend-lane.js';
 import { forgetWave } from '../../src/outbox/wave.js';
 import { PROFILES } from '../../src/profiles/index.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
@@ -291,6 +291,7 @@ export class Process implements Owner, Transport {
         named: async (id: string) => this.laneNamed(id),
         nameOf: async (id: string) => id,
         idOf: async (id: string) => id,
+        configured: async () => new Map([[outbox.plan.lane, this.laneNamed(outbox.plan.lane)]]),
       },
       wakers: jobs,
       clock: this.machine.clock,

@@ -3,8 +3,8 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 
-/** When a key was revoked, ms, and what authenticates that. */
 const noteScript = loadScript(import.meta.url, './note-revoked.lua', () => undefined);
+/** When a key was revoked, ms, and what authenticates that. */
 const tombstone = z.tuple([z.number(), z.string()]);
 
 /**

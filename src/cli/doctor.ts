@@ -128,7 +128,7 @@ async function* examineRedis(
     const lanes = await volley.lanes();
     yield* lanes.flatMap((lane) => checkLane(lane, context.clock()));
     const keys = await volley.keys.list();
-    yield* checkExposure(config, keys, context.clock());
+    yield* checkExposure(config, keys, context.clock(), context.env);
     if (isRestored) yield* checkRestoredKeys(keys, context.clock());
     yield* (await volley.laneProblems()).map((problem) =>
       fail('lane names', problem, 'Otherwise nothing is sent.'),
@@ -213,6 +213,7 @@ export function checkExposure(
   { redisUrl, allowInsecure }: Pick<LocalConfig, 'redisUrl' | 'allowInsecure'>,
   keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'expiresAt'>[],
   now: number,
+  env: Readonly<Record<string, string | undefined>> = {},
 ): Check[] {
   const named = (some: typeof keys): string =>
     some.map(({ id, name }) => `${id} (${oneLine(name)})`).join(', ');
@@ -223,6 +224,15 @@ export function checkExposure(
       state === 'active' && expiresAt !== null && Date.parse(expiresAt) - now < EXPIRES_SOON_MS,
   );
   return [
+    ...(env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
+      ? [
+          fail(
+            'certificates',
+            'NODE_TLS_REJECT_UNAUTHORIZED is 0, so no certificate is checked: anyone on the way can pose as the service or as Redis, and read keys, passwords, and numbers',
+            'Remove it here and for the workers. For a certificate of your own authority, set SERVICE_CA_FILE (service) or NODE_EXTRA_CA_CERTS (Redis).',
+          ),
+        ]
+      : []),
     ...(isRemote && !hasTls
       ? [
           warn(

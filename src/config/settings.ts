@@ -102,7 +102,8 @@ export const SECTIONS = {
         With "auto", Volley asks Redis: nothing with appendfsync always and no replica, 2s with appendfsync everysec;
         with replicas, min-replicas-max-lag or 1.5 times cluster-node-timeout, plus 5s. If it has replicas and
         neither applies, or does not reveal its settings, workers start only if you set this: to the longest time
-        for which a master that is cut off accepts writes. Set it to 0s only if Redis never loses a write.`),
+        for which a master that is cut off accepts writes. Up to 2s, the value counts only for a server without a
+        replica: with one, workers do not send. 0s is right for one server with appendfsync always.`),
     RETENTION: z.prefault(formats.duration('1m', '3650d'), '30d').describe(`
         How long to keep the data of a finished campaign. After that, its phone numbers and texts are deleted, also from
         the append-only file of Redis within a day.`),

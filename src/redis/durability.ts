@@ -93,11 +93,55 @@ export interface Durability {
   stop(): void;
 }
 
-/** A configured value; the server is not checked. */
-export function fixedDurability(lossMs: number): Durability {
-  const mayLose = { ms: lossMs, withReplicaMs: lossMs };
-  return { mayLose, unbounded: Promise.resolve(undefined), stop: () => {} };
+/**
+ * What a server may lose according to REDIS_MAY_LOSE. A value that only a file can keep, up to 2 s, says nothing about a failover: with a
+ * replica, nothing bounds the loss. A longer one holds with and without a replica. Pure.
+ */
+export function assessStated(
+  facts: Pick<DurabilityFacts, 'replicas' | 'isWatched'>,
+  lossMs: number,
+): LossAssessment {
+  if (lossMs > FILE_MS) return { ms: lossMs, withReplicaMs: lossMs, why: 'REDIS_MAY_LOSE' };
+  const withReplicaMs = Number.POSITIVE_INFINITY;
+  if (facts.replicas === undefined)
+    return {
+      ms: withReplicaMs,
+      withReplicaMs,
+      why: 'the server does not reveal whether it has a replica (INFO replication)',
+    };
+  if (facts.replicas > 0 || facts.isWatched)
+    return { ms: withReplicaMs, withReplicaMs, why: STATED_WITHOUT_REPLICA };
+  return { ms: lossMs, withReplicaMs, why: 'no replica' };
 }
+
+const STATED_WITHOUT_REPLICA =
+  'REDIS_MAY_LOSE is at most 2s, which holds only without a replica, and the server has one';
+
+/**
+ * The value of REDIS_MAY_LOSE. The settings of the server are not read, which needs rights that few users have. Each claim looks for a
+ * replica (workers.lua), and so does the start.
+ */
+export function statedDurability(redis: Redis, lossMs: number): Durability {
+  const withReplicaMs = lossMs > FILE_MS ? lossMs : Number.POSITIVE_INFINITY;
+  const check = async (): Promise<string | undefined> => {
+    const losses = await Promise.all(
+      (await mastersOf(redis)).map(async (node) => {
+        const replicas = replicasIn(String(await node.info('replication').catch(refusal)));
+        return assessStated({ replicas, isWatched: isWatched(node) }, lossMs);
+      }),
+    );
+    return losses.find(({ ms }) => ms === Number.POSITIVE_INFINITY)?.why;
+  };
+  const unbounded = untilAnswered(check, { tries: 1 }).catch(() => undefined);
+  return { mayLose: { ms: lossMs, withReplicaMs }, unbounded, stop: () => {} };
+}
+
+const replicasIn = (replication: string): number | undefined => {
+  const text = /^connected_slaves:(\d+)\r?$/m.exec(replication)?.[1];
+  return text === undefined ? undefined : Number(text);
+};
+
+const isWatched = (node: Node): boolean => (node.options.sentinels?.length ?? 0) > 0;
 
 /**
  * Checks the server's settings every 30 s, and on each new connection. Until they are known, nothing bounds the loss. If a check
@@ -176,12 +220,12 @@ export async function durabilityFacts(node: Node): Promise<DurabilityFacts> {
   return {
     appendonly: settings.get('appendonly'),
     appendfsync: settings.get('appendfsync'),
-    replicas: numberOf(/^connected_slaves:(\d+)\r?$/m.exec(replication)?.[1]),
+    replicas: replicasIn(replication),
     minReplicas: numberOf(settings.get('min-replicas-to-write')),
     maxLagSeconds: numberOf(settings.get('min-replicas-max-lag')),
     isCluster: /^cluster_enabled:1\r?$/m.test(cluster),
     nodeTimeoutMs: numberOf(settings.get('cluster-node-timeout')),
-    isWatched: (node.options.sentinels?.length ?? 0) > 0,
+    isWatched: isWatched(node),
   };
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,11 +77,14 @@ async function inContainer(
   const daemon = await within(DOCKER_ANSWERS_WITHIN_MS, getContainerRuntimeClient()).catch(() => undefined);
   if (daemon === undefined) return undefined;
   try {
+    const password = randomBytes(24).toString('hex');
     const container = await within(
       CONTAINER_UP_WITHIN_MS,
       new GenericContainer(image)
-        // Without a password, protected mode would only answer the container's own loopback.
-        .withCommand(['redis-server', '--protected-mode', 'no', '--appendonly', 'yes', '--save', ''])
+        .withCopyContentToContainer([
+          containerSettings(password, ['appendonly yes', 'appendfsync everysec', 'save ""']),
+        ])
+        .withCommand(['redis-server', CONTAINER_SETTINGS])
         .withExposedPorts(6379)
         .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
         .start(),
@@ -88,10 +92,12 @@ async function inContainer(
     const stop = async (): Promise<void> => {
       await container.stop();
     };
-    const url = await addressOf(container.getHost(), container.getMappedPort(6379)).catch(async (error) => {
-      await stop();
-      throw error;
-    });
+    const url = await addressOf(container.getHost(), container.getMappedPort(6379), password).catch(
+      async (error) => {
+        await stop();
+        throw error;
+      },
+    );
     return { url, origin: `a container of ${image}`, stop };
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
@@ -100,12 +106,24 @@ async function inContainer(
   }
 }
 
+/** Where a container finds its settings. */
+export const CONTAINER_SETTINGS = '/tmp/volley-redis.conf';
+
 /**
- * The URL of a container's Redis, which has no password: on this machine if it answers there, because Volley refuses a Redis without
- * a password anywhere else; otherwise at `host`. Rejects if it does not answer.
+ * The settings of a Redis in a container, as a file, so that the password appears in no process list. Docker publishes its port on every
+ * address of the machine, so it needs a password.
  */
-export async function addressOf(host: string, port: number): Promise<string> {
-  const [here, there] = [`redis://127.0.0.1:${port}`, `redis://${host}:${port}`];
+export function containerSettings(password: string, settings: readonly string[]) {
+  return {
+    target: CONTAINER_SETTINGS,
+    content: [`requirepass ${password}`, ...settings, ''].join('\n'),
+    mode: 0o444,
+  };
+}
+
+/** The URL of a container's Redis: on this machine if it answers there, otherwise at `host`. Rejects if it does not answer. */
+export async function addressOf(host: string, port: number, password: string): Promise<string> {
+  const [here, there] = [`redis://:${password}@127.0.0.1:${port}`, `redis://:${password}@${host}:${port}`];
   const isHere = await answers(here).then(
     () => true,
     () => false,

@@ -5,7 +5,7 @@ import { lapseDue, tendDue } from '../outbox/tend-lane.js';
 import { forgetWave } from '../outbox/wave.js';
 import { occurrenceDigest } from '../recipients/reservation.js';
 import { removeCampaign } from '../recovery/retention.js';
-import { BOUND_THE_LOSS, fixedDurability, watchDurability } from '../redis/durability.js';
+import { BOUND_THE_LOSS, statedDurability, watchDurability } from '../redis/durability.js';
 import type { LaneId } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
 import type { Volley, Workers } from '../volley.js';
@@ -50,7 +50,7 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
   };
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;
-    const made = redisMayLoseMs === 'auto' ? watchDurability(redis) : fixedDurability(redisMayLoseMs);
+    const made = redisMayLoseMs === 'auto' ? watchDurability(redis) : statedDurability(redis, redisMayLoseMs);
     closers.push(() => made.stop());
     return made;
   });

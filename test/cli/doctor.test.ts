@@ -157,6 +157,8 @@ const FACTS = {
   maxMemory: 0,
   skewMs: 0,
   movingSlots: [],
+  isOpen: false,
+  hasPassword: true,
 };
 const DURABLE = {
   appendonly: 'yes',
@@ -183,6 +185,14 @@ test.each([
   ['too short a setting', { minReplicas: 1 }, 2_000, 'warn', /REDIS_MAY_LOSE is 2s, but it may lose 15s/],
   ['more replicas than it needs', { replicas: 2, minReplicas: 1 }, 'auto', 'warn', /together with 1 of them/],
   ['hidden settings', { minReplicas: undefined }, 'auto', 'fail', /cannot be ruled out/],
+  ['hidden settings and REDIS_MAY_LOSE', { minReplicas: undefined }, 0, 'ok', /REDIS_MAY_LOSE is 0/],
+  [
+    'a replica and REDIS_MAY_LOSE for a server without one',
+    { minReplicas: undefined, replicas: 1 },
+    0,
+    'fail',
+    /holds only without a replica.*workers do not send/,
+  ],
 ] as const)(
   'The doctor explains what a failover of a Redis with %s may lose',
   (_, change, setting, level, found) => {
@@ -191,6 +201,21 @@ test.each([
     expect(check).toMatchObject({ level, found: expect.stringMatching(found) });
   },
 );
+
+test.each([
+  ['needs a password', { isOpen: false }, 'ok'],
+  ['is open although Volley uses a password', { isOpen: true }, 'fail'],
+  ['is open to all, Volley included', { isOpen: true, hasPassword: false }, 'warn'],
+])('The doctor says whether the default user of Redis %s', (_, change, level) => {
+  const facts = { ...FACTS, ...change, durability: DURABLE };
+  expect(checkRedis([facts], 'auto').find(({ name }) => name === 'Redis default user')?.level).toBe(level);
+});
+
+test('The doctor fails where no certificate is checked', () => {
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  expect(checkExposure(SAFE, [], NOON, env)).toMatchObject([{ level: 'fail', name: 'certificates' }]);
+  expect(checkExposure(SAFE, [], NOON, { NODE_TLS_REJECT_UNAUTHORIZED: '1' })).toEqual([]);
+});
 
 const KEY = { id: '0123456789ab', name: 'shop', state: 'active', expiresAt: null } as const;
 const SAFE = { redisUrl: 'redis://127.0.0.1:6379', allowInsecure: [] };

@@ -66,9 +66,31 @@ describe('The Compose file', () => {
     expect(service('redis')).toMatchObject({ secrets: ['redis_password'], networks: ['redis'] });
     expect(service('redis')['ports']).toBeUndefined();
     expect(compose.networks['redis']).toEqual({ internal: true });
-    expect(JSON.stringify(service('redis')['command'])).toContain(
-      'requirepass $$(cat /run/secrets/redis_password)',
+    const command = JSON.stringify(service('redis')['command']);
+    expect(command).toContain('password=$$(cat /run/secrets/redis_password)');
+    expect(command).toContain('aclfile');
+    expect(readFileSync(new URL('../../docs/redis.acl', import.meta.url), 'utf8')).toMatch(
+      /^user default off$/m,
     );
+  });
+
+  test.each(Object.keys(compose.services))('rotates the log of %s', (name) => {
+    expect(service(name)['logging']).toMatchObject({ options: { 'max-size': '10m', 'max-file': '5' } });
+  });
+
+  test.each(['send', 'follow-up'])('checks the health of %s', (name) => {
+    expect(service(name)['healthcheck']).toMatchObject({ test: expect.arrayContaining(['node']) });
+  });
+
+  test('lets the command line see no folder that contains secrets', () => {
+    const mounts: unknown = service('volley')['volumes'];
+    const sources = Array.isArray(mounts)
+      ? mounts.map((mount: unknown) =>
+          typeof mount === 'string' ? mount.replace(/:[^:]*(:ro)?$/, '') : String(Object(mount).source),
+        )
+      : [];
+    expect(sources.some((source) => source.includes('LISTS'))).toBe(true);
+    expect(sources.filter((source) => /^\.?\/?$|secrets/.test(source))).toEqual([]);
   });
 
   test('sets no secret to a value', () => {

@@ -7,8 +7,8 @@ import { createEvents, createVolley, InputError, loadConfig } from '../../src/in
 import { connect } from '../../src/redis/connection.js';
 import {
   assessLoss,
+  assessStated,
   type DurabilityFacts,
-  fixedDurability,
   watchDurability,
 } from '../../src/redis/durability.js';
 import { findServer } from '../../src/redis/find-server.js';
@@ -63,10 +63,14 @@ test.each([
   expect(assessLoss(facts)).toMatchObject({ ms, withReplicaMs });
 });
 
-test('A configured data loss holds with and without a replica', async () => {
-  const fixed = fixedDurability(3_000);
-  expect(fixed.mayLose).toEqual({ ms: 3_000, withReplicaMs: 3_000 });
-  expect(await fixed.unbounded).toBeUndefined();
+test.each([
+  ['a file', 0, { replicas: 0 }, 0, UNBOUNDED],
+  ['a file, with a replica', 2_000, { replicas: 1 }, UNBOUNDED, UNBOUNDED],
+  ['a file, with Sentinel', 0, { isWatched: true }, UNBOUNDED, UNBOUNDED],
+  ['a file, where the server hides its replicas', 0, { replicas: undefined }, UNBOUNDED, UNBOUNDED],
+  ['a failover', 3_000, { replicas: 1 }, 3_000, 3_000],
+] as const)('REDIS_MAY_LOSE for %s holds, or is no bound', (_, stated, change, ms, withReplicaMs) => {
+  expect(assessStated({ ...SINGLE, ...change }, stated)).toMatchObject({ ms, withReplicaMs });
 });
 
 describe.runIf((await findServer()) !== undefined)('a server of its own', async () => {
@@ -138,6 +142,7 @@ describe.runIf((await findServer()) !== undefined)('a server of its own', async 
   test.each([
     ['refuse to start if nothing bounds what its replica lacks', 'auto', false],
     ['start if REDIS_MAY_LOSE says how much it may lose', '20s', true],
+    ['refuse to start with a replica if REDIS_MAY_LOSE holds only without one', '0s', false],
   ])('Workers %s', async (_, mayLose, starts) => {
     const server = await started();
     await replicaOf(server);
@@ -159,7 +164,9 @@ describe.runIf((await findServer()) !== undefined)('a server of its own', async 
     if (starts) expect(outcome).toBe('ready');
     else {
       expect(outcome).toBeInstanceOf(InputError);
-      expect(String(outcome)).toMatch(/min-replicas-to-write is 0.*set REDIS_MAY_LOSE/);
+      expect(String(outcome)).toMatch(
+        mayLose === 'auto' ? /min-replicas-to-write is 0.*set REDIS_MAY_LOSE/ : /only without a replica/,
+      );
     }
   });
 

@@ -1,19 +1,22 @@
+import { randomBytes } from 'node:crypto';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { connect } from '../../src/redis/connection.js';
 import { freePort } from '../../src/redis/private-server.js';
-import { addressOf } from '../../src/redis/provide.js';
+import { addressOf, CONTAINER_SETTINGS, containerSettings } from '../../src/redis/provide.js';
 import type { KillableRedis } from './private-redis.js';
 
 /** A {@link KillableRedis} in a container, for machines with Docker and without a Redis program. */
 export async function killableContainer(image: string): Promise<KillableRedis & { stop(): Promise<void> }> {
   // A fixed port: Docker would choose another one after a restart.
   const port = await freePort();
+  const password = randomBytes(24).toString('hex');
   const started = await new GenericContainer(image)
-    .withCommand('redis-server --protected-mode no --appendonly yes --appendfsync always'.split(' '))
+    .withCopyContentToContainer([containerSettings(password, ['appendonly yes', 'appendfsync always'])])
+    .withCommand(['redis-server', CONTAINER_SETTINGS])
     .withExposedPorts({ container: 6379, host: port })
     .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
     .start();
-  const url = await addressOf(started.getHost(), port);
+  const url = await addressOf(started.getHost(), port, password);
   const container = (await getContainerRuntimeClient()).container.getById(started.getId());
   const isRunning = async (): Promise<boolean> => (await container.inspect()).State.Running;
   const kill = async (): Promise<void> => {

@@ -1,9 +1,10 @@
-import type { Clock } from '../../clock.js';
+import { type Clock, within } from '../../clock.js';
 import { formatDuration } from '../../duration.js';
 import type { FileRemains } from '../../recovery/rewrite-file.js';
 import type { Redis } from '../../redis/connection.js';
 import {
   assessLoss,
+  assessStated,
   BOUND_THE_LOSS,
   type DurabilityFacts,
   durabilityFacts,
@@ -17,6 +18,7 @@ const MIN_VERSION = [6, 2] as const;
 /** Clocks synchronised by NTP differ by less. */
 const MAX_SKEW_MS = 1_000;
 const MEMORY_NEARLY_FULL = 0.8;
+const ANSWERS_WITHIN_MS = 2_000;
 
 /** The facts about a Redis server that Volley depends on. */
 interface RedisFacts {
@@ -34,6 +36,9 @@ interface RedisFacts {
   readonly movingSlots: readonly string[];
   /** How far its clock is ahead of this machine's. */
   readonly skewMs: number;
+  /** Whether it answers without a user and a password, and whether Volley uses a password. */
+  readonly isOpen: boolean;
+  readonly hasPassword: boolean;
   /** What its data loss in a failover depends on. */
   readonly durability: DurabilityFacts;
 }
@@ -79,28 +84,51 @@ async function factsOf(redis: Node, clock: Clock): Promise<RedisFacts> {
     usedMemory: Number(field('used_memory') ?? 0),
     maxMemory: Number(field('maxmemory') ?? 0),
     durability: await durabilityFacts(redis),
+    hasPassword: (redis.options.password ?? '') !== '',
+    isOpen: await answersWithoutPassword(redis),
     movingSlots: [],
     skewMs: Math.round(Number(seconds) * 1_000 + Number(micros) / 1_000 - (before + after) / 2),
   };
 }
 
+async function answersWithoutPassword(node: Node): Promise<boolean> {
+  const guest = node.duplicate({
+    username: '',
+    password: '',
+    lazyConnect: true,
+    enableReadyCheck: false,
+    retryStrategy: () => null,
+  });
+  guest.on('error', () => {});
+  try {
+    return (await within(ANSWERS_WITHIN_MS, guest.ping())) === 'PONG';
+  } catch {
+    return false;
+  } finally {
+    guest.disconnect();
+  }
+}
+
 /** Checks the facts. For a cluster, each check shows its worst node. `mayLoseMs`: the setting REDIS_MAY_LOSE. */
 export function checkRedis(nodes: readonly RedisFacts[], mayLoseMs: number | 'auto'): Check[] {
   const failover = (facts: RedisFacts): Check => checkFailover(facts, mayLoseMs);
-  return [version, appendOnly, fsync, failover, eviction, memory, clockSkew, reshard].map((check) => {
-    const results = nodes.map((facts) => {
-      const result = check(facts);
-      return result.level === 'ok' || facts.node === undefined
-        ? result
-        : { ...result, found: `${facts.node}: ${result.found}` };
-    });
-    return (
-      results.find(({ level }) => level === 'fail') ??
-      results.find(({ level }) => level === 'warn') ??
-      results[0] ??
-      fail('Redis', 'no node answers', 'Check that the cluster is running.')
-    );
-  });
+  const sync = (facts: RedisFacts): Check => fsync(facts, mayLoseMs);
+  return [version, appendOnly, sync, failover, defaultUser, eviction, memory, clockSkew, reshard].map(
+    (check) => {
+      const results = nodes.map((facts) => {
+        const result = check(facts);
+        return result.level === 'ok' || facts.node === undefined
+          ? result
+          : { ...result, found: `${facts.node}: ${result.found}` };
+      });
+      return (
+        results.find(({ level }) => level === 'fail') ??
+        results.find(({ level }) => level === 'warn') ??
+        results[0] ??
+        fail('Redis', 'no node answers', 'Check that the cluster is running.')
+      );
+    },
+  );
 }
 
 function version({ version: found }: RedisFacts): Check {
@@ -123,10 +151,12 @@ function appendOnly({ appendonly: found }: RedisFacts): Check {
   );
 }
 
-function fsync({ appendonly, appendfsync: found }: RedisFacts): Check {
+function fsync({ appendonly, appendfsync: found }: RedisFacts, setting: number | 'auto'): Check {
   const name = 'Redis fsync';
   if (found === 'always' && appendonly !== 'no')
     return ok(name, 'always: everything that Redis confirmed is on disk');
+  if (found === undefined && setting !== 'auto')
+    return ok(name, `not reported by the server; REDIS_MAY_LOSE (${formatDuration(setting)}) covers it`);
   if (found === undefined)
     return warn(
       name,
@@ -146,14 +176,22 @@ function fsync({ appendonly, appendfsync: found }: RedisFacts): Check {
 /** Whether something bounds what a failover to a replica may lose. */
 function checkFailover({ durability: facts }: RedisFacts, setting: number | 'auto'): Check {
   const name = 'Redis failover';
-  const { ms, why } = assessLoss(facts);
   const waits = 'a process, a campaign, and a resume wait for this long before their first message';
   if (setting !== 'auto') {
-    const found = `REDIS_MAY_LOSE is ${formatDuration(setting)}: ${waits}`;
-    if (ms <= setting) return ok(name, found);
+    const stated = assessStated(facts, setting);
+    if (!Number.isFinite(stated.ms))
+      return fail(
+        name,
+        `${stated.why}; workers do not send, because messages could be sent twice`,
+        BOUND_THE_LOSS,
+      );
+    // Without CONFIG, only the setting is known.
+    const { ms, why } = facts.minReplicas === undefined ? stated : assessLoss(facts);
+    if (ms <= setting) return ok(name, `REDIS_MAY_LOSE is ${formatDuration(setting)}: ${waits}`);
     const actual = Number.isFinite(ms) ? `it may lose ${formatDuration(ms)} (${why})` : why;
     return warn(name, `REDIS_MAY_LOSE is ${formatDuration(setting)}, but ${actual}`, BOUND_THE_LOSS);
   }
+  const { ms, why } = assessLoss(facts);
   if (!Number.isFinite(ms))
     return fail(name, `${why}; workers do not start, because messages could be sent twice`, BOUND_THE_LOSS);
   const { isCluster, replicas = 0, minReplicas = 0 } = facts;
@@ -200,6 +238,15 @@ export function checkRemains(
   return ok(name, `${left} until the next rewrite, within a day while a worker runs${others}`);
 }
 
+function defaultUser({ isOpen, hasPassword }: RedisFacts): Check {
+  const name = 'Redis default user';
+  if (!isOpen) return ok(name, 'needs a password, or is off');
+  const found = 'it needs no password: everyone who can reach Redis can read and change everything';
+  const todo = 'Use docs/redis.acl, which turns it off, or set requirepass.';
+  // Where Volley uses a password, someone relies on it.
+  return hasPassword ? fail(name, found, todo) : warn(name, found, todo);
+}
+
 function eviction({ eviction: found }: RedisFacts): Check {
   const name = 'Redis eviction';
   if (found === 'noeviction') return ok(name, found);
@@ -219,7 +266,7 @@ function memory({ usedMemory, maxMemory }: RedisFacts): Check {
   const found = `${megabytes(usedMemory)} of ${megabytes(maxMemory)} used`;
   return usedMemory / maxMemory < MEMORY_NEARLY_FULL
     ? ok(name, found)
-    : warn(name, found, 'Raise maxmemory: a full server accepts no campaigns and settles no requests.');
+    : warn(name, found, 'Raise maxmemory: above 85 %, Redis takes no new campaigns and messages.');
 }
 
 function clockSkew({ skewMs }: RedisFacts): Check {

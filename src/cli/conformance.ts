@@ -1,10 +1,11 @@
 import { numberReader } from '../campaign/number.js';
 import type { Config } from '../config/index.js';
-import type {
-  ConformanceCheck,
-  ConformanceOptions,
-  ConformanceSend,
-  ConformanceWay,
+import {
+  type ConformanceCheck,
+  type ConformanceOptions,
+  type ConformanceSend,
+  type ConformanceWay,
+  recipientsOf,
 } from '../conformance/report.js';
 import { EXIT } from '../exit-codes.js';
 import { listenForStop } from '../lifecycle.js';
@@ -25,11 +26,12 @@ interface ConformanceCommandOptions {
   request?: string;
   sender?: string;
   login?: boolean;
-  to?: string;
+  to?: readonly string[];
   message?: string;
   correlator?: boolean;
   twice?: boolean;
   subscribe?: string;
+  listen?: string;
   yes?: boolean;
 }
 
@@ -79,7 +81,7 @@ async function testOptions(
   config: Config,
   options: ConformanceCommandOptions,
 ): Promise<ConformanceOptions> {
-  const { lane, profile, baseUrl, accountBaseUrl, request: id, login, subscribe } = options;
+  const { lane, profile, baseUrl, accountBaseUrl, request: id, login, subscribe, listen } = options;
   const sender = options.sender ?? config.senderAddress;
   if (sender === undefined && (id !== undefined || options.to !== undefined))
     throw badInput('There is no sender: use --sender, or set SENDER_ADDRESS.');
@@ -91,6 +93,7 @@ async function testOptions(
     login,
     ...(id !== undefined && sender !== undefined && { request: { id, sender } }),
     ...(subscribe !== undefined && { subscribe: { url: subscribe } }),
+    ...(listen !== undefined && { listen: { url: listen } }),
     send: await messageOf(context, config, options, sender),
   };
 }
@@ -98,7 +101,7 @@ async function testOptions(
 async function messageOf(
   context: Context,
   { defaultCountry }: Config,
-  { to, message: text, correlator, twice }: ConformanceCommandOptions,
+  { to, message: text, correlator, twice, listen }: ConformanceCommandOptions,
   sender: string | undefined,
 ): Promise<ConformanceSend | undefined> {
   if (to === undefined) {
@@ -106,27 +109,31 @@ async function messageOf(
       ['--message', text],
       ['--correlator', correlator],
       ['--twice', twice],
+      ['--listen', listen],
     ].find(([, value]) => value !== undefined);
     if (without === undefined) return undefined;
     throw badInput(`${without[0]} belongs to a message: give its recipient with --to.`);
   }
-  const [number = ''] = await readNumbers(context, [to]);
-  const read = numberReader(defaultCountry)(number);
-  if (!read.ok) throw badInput(`option '--to <number>': ${withOptions(read.reason)}.`);
-  return { to: read.number, sender: sender ?? '', text, correlator, twice };
+  const numbers = (await readNumbers(context, [...to])).map((number) => {
+    const read = numberReader(defaultCountry)(number);
+    if (!read.ok) throw badInput(`option '--to <number>': ${withOptions(read.reason)}.`);
+    return read.number;
+  });
+  return { to: numbers, sender: sender ?? '', text, correlator, twice };
 }
 
 /** Asks before anything is written at the service. */
 async function consent(
   context: Context,
-  { send, subscribe, login }: ConformanceOptions,
+  { send, subscribe, listen, login }: ConformanceOptions,
   isGiven: boolean,
   signal: AbortSignal,
 ): Promise<void> {
   const count = send?.twice === true ? 'one or two messages' : 'a message';
+  const callback = subscribe?.url ?? listen?.url;
   const writes = [
-    ...(send === undefined ? [] : [`send ${count} to ${send.to} from ${send.sender}`]),
-    ...(subscribe === undefined ? [] : [`create a subscription with ${subscribe.url} and delete it`]),
+    ...(send === undefined ? [] : [`send ${count} to ${recipientsOf(send).join(', ')} from ${send.sender}`]),
+    ...(callback === undefined ? [] : [`create a subscription with ${callback} and delete it`]),
     ...(login === true ? ['log in to the account'] : []),
   ];
   if (writes.length === 0 || isGiven) return;

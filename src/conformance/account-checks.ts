@@ -79,6 +79,12 @@ export async function* accountChecks(run: Run, recorder: AccountRecorder): Async
     taken = [...taken, ...recorder.take()];
     if (outcome.kind !== 'token') why = outcome.reason;
   }
+  const loggedIn = pairIn(taken.find(({ operation }) => operation === 'login')?.exchange);
+  const replaced = [
+    loggedIn?.accessToken,
+    loggedIn?.refreshToken,
+    first.kind === 'token' ? first.token : undefined,
+  ];
   const secrets = [account.username, account.password];
   for (const operation of operations) {
     const expectation = EXPECTATION[operation];
@@ -94,9 +100,27 @@ export async function* accountChecks(run: Run, recorder: AccountRecorder): Async
     } else if (exchange.kind === 'failure') {
       const check = checker.skip(expectation, `no response: ${failureReason(exchange)}`);
       yield { ...check, result: 'failed' };
-    } else yield checker.judge(exchange, expectation, secrets);
+    } else {
+      const also = ({ body }: { readonly body: string | null }) =>
+        operation === 'refresh' ? renewalProblem(body ?? '', replaced) : null;
+      yield checker.judge(exchange, { ...expectation, also }, secrets);
+    }
   }
   noteLifetimes(run, taken);
+}
+
+function pairIn(exchange: Exchange | undefined): ReturnType<typeof readTokenPair> {
+  return exchange?.kind === 'reply' ? readTokenPair(exchange.body ?? '') : null;
+}
+
+/** Whether a refresh has returned a token that it was to replace. */
+function renewalProblem(body: string, replaced: readonly (string | undefined)[]): string | null {
+  const { accessToken, refreshToken } = readTokenPair(body) ?? {};
+  const same = [
+    ...(accessToken !== undefined && replaced.includes(accessToken) ? ['AccessToken'] : []),
+    ...(refreshToken !== undefined && replaced.includes(refreshToken) ? ['RefreshToken'] : []),
+  ];
+  return same.length === 0 ? null : `${same.join(' and ')} of the refresh: the same as before`;
 }
 
 /** How long the tokens of these responses last. */

@@ -29,6 +29,9 @@ export interface Expectation {
   readonly also?: (reply: Reply) => string | null;
 }
 
+/** What a result says of its check. */
+type Title = Pick<Expectation, 'name' | 'operation' | 'section' | 'expected'>;
+
 /** Checks responses, and keeps them for {@link waysOf}. */
 export interface Checker {
   /** The check, and the response if there was one. */
@@ -40,14 +43,14 @@ export interface Checker {
   /** Checks a response that another part has received. */
   judge(
     reply: CheckedReply,
-    expectation: Omit<Expectation, 'also'>,
+    expectation: Omit<Expectation, 'also'> & { readonly also?: (reply: CheckedReply) => string | null },
     secrets: readonly string[],
   ): ConformanceCheck;
+  /** A check that passed, or failed, without a response. */
+  pass(expectation: Title, found: string): ConformanceCheck;
+  fail(expectation: Title, found: string): ConformanceCheck;
   /** A check that was not made. */
-  skip(
-    expectation: Pick<Expectation, 'name' | 'operation' | 'section' | 'expected'>,
-    why: string,
-  ): ConformanceCheck;
+  skip(expectation: Title, why: string): ConformanceCheck;
   /** Every response of the messaging service so far, with the name of its check. */
   readonly seen: readonly { readonly name: string; readonly reply: Reply }[];
 }
@@ -56,15 +59,24 @@ export interface Checker {
 export function openChecker(description: InterfaceDescription, hidden: readonly string[]): Checker {
   const seen: { name: string; reply: Reply }[] = [];
   const result = (
-    {
-      name,
-      operation,
-      section = SECTION[operation],
-      expected,
-    }: Pick<Expectation, 'name' | 'operation' | 'section' | 'expected'>,
+    { name, operation, section = SECTION[operation], expected }: Title,
     outcome: ConformanceCheck['result'],
     found: string,
   ): ConformanceCheck => ({ kind: 'check', name, section, result: outcome, expected, found });
+
+  /** The check that found each fault, so that one fault is reported once. */
+  const faults = new Map<string, string>();
+  const failure = (expectation: Title, problem: string, shown: string): ConformanceCheck => {
+    const { name, operation } = expectation;
+    // The same status may be wrong for another reason.
+    const isForm = !problem.startsWith('the status ') || problem.startsWith('the status of');
+    const fault = `${operation} ${problem}`;
+    const first = faults.get(fault);
+    if (isForm && first !== undefined)
+      return result(expectation, 'skipped', `the same fault as in "${first}": ${problem}`);
+    faults.set(fault, name);
+    return result(expectation, 'failed', `${problem}; the service answered ${shown}`);
+  };
 
   const problemOf = (
     reply: CheckedReply,
@@ -89,15 +101,17 @@ export function openChecker(description: InterfaceDescription, hidden: readonly 
         return { check: result(expectation, 'skipped', `the quota is used up: ${shown}`), reply };
       const problem = problemOf(reply, expectation) ?? expectation.also?.(reply) ?? null;
       if (problem === null) return { check: result(expectation, 'passed', passedReply(reply, shown)), reply };
-      return { check: result(expectation, 'failed', `${problem}; the service answered ${shown}`), reply };
+      return { check: failure(expectation, problem, shown), reply };
     },
     judge(reply, expectation, secrets) {
       const shown = redactedReply(reply, [...secrets, ...hidden]);
-      const problem = problemOf(reply, expectation);
+      const problem = problemOf(reply, expectation) ?? expectation.also?.(reply) ?? null;
       return problem === null
         ? result(expectation, 'passed', passedReply(reply, shown))
-        : result(expectation, 'failed', `${problem}; the service answered ${shown}`);
+        : failure(expectation, problem, shown);
     },
+    pass: (expectation, found) => result(expectation, 'passed', found),
+    fail: (expectation, found) => result(expectation, 'failed', found),
     skip: (expectation, why) => result(expectation, 'skipped', why),
   };
 }

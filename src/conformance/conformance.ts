@@ -13,9 +13,12 @@ import type { Keys, LaneId } from '../redis/keys.js';
 import { accountChecks, openAccountRecorder } from './account-checks.js';
 import { openChecker } from './check.js';
 import { readInterfaceDescription } from './description.js';
+import { openStatusHistory } from './history.js';
+import { openListener } from './listener.js';
 import { DEFAULT_TEXT, messageChecks } from './message-checks.js';
+import { notificationChecks } from './notification-checks.js';
 import { knownRequest, readChecks } from './read-checks.js';
-import type { ConformanceOptions, ConformanceResult } from './report.js';
+import { type ConformanceOptions, type ConformanceResult, recipientsOf } from './report.js';
 import type { Run } from './run.js';
 import { openSession, type Session } from './session.js';
 import { subscriptionChecks } from './subscription-checks.js';
@@ -57,14 +60,17 @@ export async function* testConformance(
   const lanes = await finder.registered(settings.name);
   const lane = laneNamed(lanes, settings.name);
   const { send } = options;
-  if (send !== undefined && (await dependencies.areSuppressed(lane.id, [send.to]))[0] === true)
+  const recipients = send === undefined ? [] : recipientsOf(send);
+  if ((await dependencies.areSuppressed(lane.id, recipients)).includes(true))
     throw new InputError('the number is on a suppression list', { field: 'to' });
 
+  const callbackUrl = options.subscribe?.url ?? options.listen?.url;
+  const listener = options.listen === undefined ? undefined : await openListener(options.listen.url);
   const details = {
     baseUrl,
     profile: profileName,
-    messages: send === undefined ? 0 : send.twice === true ? 2 : 1,
-    subscriptions: options.subscribe === undefined ? 0 : 1,
+    messages: recipients.length * (send?.twice === true ? 2 : 1),
+    subscriptions: callbackUrl === undefined ? 0 : 1,
   };
   await by.audited({ action: 'conformance.test', lane: lane.id, details }, async () => {});
 
@@ -99,21 +105,31 @@ export async function* testConformance(
           .map(sessionOf)
       : [];
   const checker = openChecker(readInterfaceDescription(profileName), [
-    ...(send === undefined ? [] : [send.to, send.text ?? DEFAULT_TEXT]),
-    ...(options.subscribe === undefined ? [] : [options.subscribe.url]),
+    ...(send === undefined ? [] : [...recipients, send.text ?? DEFAULT_TEXT]),
+    ...(callbackUrl === undefined ? [] : [callbackUrl]),
   ]);
   const profile = PROFILES[profileName];
   const ways = openWays(profile);
   const sender = options.request?.sender ?? send?.sender ?? config.senderAddress ?? DEFAULT_SENDER;
-  const run: Run = { config, options, profile, session, others, checker, ways, nonce, sender };
+  const history = openStatusHistory();
+  const run: Run = { config, options, profile, session, others, checker, ways, history, nonce, sender };
+  const during =
+    listener === undefined || send === undefined
+      ? undefined
+      : async function* (securityToken: string) {
+          const message = yield* messageChecks(run, send);
+          if (message !== null) yield* notificationChecks(run, listener, message, securityToken);
+        };
   try {
     yield* accountChecks(run, recorder);
     const subscription = yield* readChecks(run);
     if (options.request !== undefined) yield* knownRequest(run, options.request);
-    if (options.subscribe !== undefined) yield* subscriptionChecks(run, options.subscribe.url, subscription);
-    if (send !== undefined) yield* messageChecks(run, send);
+    let isSent = false;
+    if (callbackUrl !== undefined) isSent = yield* subscriptionChecks(run, callbackUrl, subscription, during);
+    if (send !== undefined && !isSent) yield* messageChecks(run, send);
     yield* ways.list(checker);
   } finally {
+    await listener?.close();
     for (const each of [session, ...others]) each.close();
     await tokenSources.close();
     await own.expire();
@@ -172,16 +188,25 @@ function addressOf(field: string, text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-function checkMessage({ send, request, subscribe }: ConformanceOptions): void {
+function checkMessage({ send, request, subscribe, listen }: ConformanceOptions): void {
   for (const sender of [send?.sender, request?.sender]) {
     const check = sender === undefined ? undefined : checkSender(sender);
     if (check?.kind === 'invalid') throw new InputError(check.reason, { field: 'sender' });
   }
-  if (send !== undefined && !/^\+[1-9]\d{3,14}$/.test(send.to))
+  const recipients = send === undefined ? [] : recipientsOf(send);
+  if (send !== undefined && (recipients.length === 0 || new Set(recipients).size < recipients.length))
+    throw new InputError('to must be one number, or several different ones', { field: 'to' });
+  if (recipients.some((number) => !/^\+[1-9]\d{3,14}$/.test(number)))
     throw new InputError('to must be an international number such as +447700900123', { field: 'to' });
   if (send?.twice === true && send.correlator === false)
     throw new InputError('twice needs a correlator', { field: 'twice' });
   if (subscribe !== undefined) addressOf('subscribe', subscribe.url);
+  if (listen === undefined) return;
+  addressOf('listen', listen.url);
+  if (send === undefined)
+    throw new InputError('listen records the notifications of a message: send one with it', {
+      field: 'listen',
+    });
 }
 
 /** The tokens of another account service are kept apart from those of the fleet, and not for long. */

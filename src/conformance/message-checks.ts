@@ -3,8 +3,9 @@ import { numberOf, requestIdOf, senderSegment, telAddress } from '../gateway/add
 import type { Reply } from '../gateway/exchange.js';
 import { sendBody } from '../gateway/messaging.js';
 import { jsonOf, readOutboundRequest } from '../gateway/read-response.js';
+import type { SentMessage } from './notification-checks.js';
 import { knownRequest } from './read-checks.js';
-import type { ConformanceCheck, ConformanceSend } from './report.js';
+import { type ConformanceCheck, type ConformanceSend, recipientsOf } from './report.js';
 import type { Run } from './run.js';
 
 /** The text of the message, unless another one is given. */
@@ -24,10 +25,14 @@ const echoed = z.object({
   }),
 });
 
-/** Sends one message and follows it. It is never repeated, except by `twice`. */
-export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGenerator<ConformanceCheck> {
-  const { session, checker, ways, config, nonce, profile } = run;
-  const { to, sender, text = DEFAULT_TEXT } = send;
+/** Sends one message and follows it. It is never repeated, except by `twice`. Returns it if it was accepted with an id. */
+export async function* messageChecks(
+  run: Run,
+  send: ConformanceSend,
+): AsyncGenerator<ConformanceCheck, SentMessage | null> {
+  const { session, checker, ways, config, nonce, profile, history } = run;
+  const { sender, text = DEFAULT_TEXT } = send;
+  const to = recipientsOf(send);
   const senderName = config.senderName ?? DEFAULT_NAME;
   const hasCorrelator =
     send.correlator ?? (send.twice === true || session.settings.clientCorrelator !== 'off');
@@ -37,7 +42,7 @@ export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGene
   const body = sendBody({
     sender,
     senderName,
-    recipients: [to],
+    recipients: to,
     text,
     ...(correlator !== undefined && { clientCorrelator: correlator }),
     ...(callbackData !== undefined && { callbackData }),
@@ -54,13 +59,14 @@ export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGene
     operation: 'send',
     expected: isDocumented
       ? '201 with the request, and its id in resourceURL or Location'
-      : '201 with the request, DeliveredToNetwork for its recipient, clientCorrelator, and the id in resourceURL and Location',
+      : '201 with the request, DeliveredToNetwork for each recipient, clientCorrelator, and the id in resourceURL and Location',
     statuses: [201],
     also: (reply: Reply) => differenceIn(reply, { to, sender, text, senderName }),
   } as const;
   const { check, reply } = await checker.run(session, request, expectation);
   yield check;
-  if (reply?.status !== 201) return;
+  if (reply?.status !== 201) return null;
+  history.note(reply.body ?? '');
   const created = readOutboundRequest(reply.body ?? '');
   const inBody = requestIdOf(created?.resourceURL) ?? requestIdOf(created?.deliveryInfoList?.resourceURL);
   const inLocation = requestIdOf(reply.headers.location);
@@ -71,7 +77,11 @@ export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGene
   if (id !== null)
     yield* knownRequest(run, { sender, id, to, ...(callbackData !== undefined && { callbackData }) });
   yield* followed(run, created?.resourceURL);
-  if (send.twice !== true) return;
+  const message = (...ids: (string | null)[]): SentMessage | null =>
+    id === null
+      ? null
+      : { recipients: to, segment: senderSegment(sender), ids: ids.filter((each) => each !== null), text };
+  if (send.twice !== true) return message(id);
   const again = await checker.run(session, request, {
     ...expectation,
     name: 'POST the same message with the same clientCorrelator',
@@ -81,7 +91,7 @@ export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGene
   });
   yield again.check;
   const secondId = again.reply?.status === 201 ? idIn(again.reply) : null;
-  if (isDocumented || secondId === null) return;
+  if (isDocumented || secondId === null) return message(id);
   const isSame = secondId === id;
   ways.note(
     'deduplication',
@@ -90,25 +100,33 @@ export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGene
       ? 'clientCorrelator of the lane: "deduplicates: TIME", with the time for which the service remembers it.'
       : 'clientCorrelator of the lane: off or send, but not deduplicates.',
   );
+  return message(id, ...(isSame ? [] : [secondId]));
 }
 
 /** What the 201 does not repeat of the request, or contradicts. */
 function differenceIn(
   { body, headers }: Reply,
-  sent: { to: string; sender: string; text: string; senderName: string },
+  sent: { to: readonly string[]; sender: string; text: string; senderName: string },
 ): string | null {
   const { data } = echoed.safeParse(jsonOf(body ?? ''));
   if (data === undefined) return 'the request is not repeated';
   const got = data.outboundSMSMessageRequest;
   const infos = got.deliveryInfoList?.deliveryInfo;
-  if (got.address.length !== 1 || got.address[0] !== telAddress(sent.to))
+  if (
+    got.address.length !== sent.to.length ||
+    sent.to.some((number) => !got.address.includes(telAddress(number)))
+  )
     return 'address is not that of the request';
   if (got.senderAddress !== sent.sender) return 'senderAddress is not that of the request';
   if (got.outboundSMSTextMessage.message !== sent.text) return 'message is not that of the request';
   if (got.senderName !== undefined && got.senderName !== sent.senderName)
     return 'senderName is not that of the request';
-  if (infos !== undefined && (infos.length !== 1 || numberOf(infos[0]?.address ?? '') !== sent.to))
-    return 'deliveryInfo does not have one entry for the recipient';
+  const entriesOf = (number: string) => infos?.filter((each) => numberOf(each.address) === number).length;
+  if (
+    infos !== undefined &&
+    (infos.length !== sent.to.length || sent.to.some((each) => entriesOf(each) !== 1))
+  )
+    return 'deliveryInfo does not have one entry for each recipient';
   const { resourceURL } = readOutboundRequest(body ?? '') ?? {};
   const [inBody, inLocation] = [requestIdOf(resourceURL), requestIdOf(headers.location)];
   if (resourceURL !== undefined && inBody === null) return 'resourceURL contains no request id';
@@ -173,7 +191,7 @@ function noteCorrelator(
 
 /** Follows the path of the returned address, but on the tested service: credentials go nowhere else. */
 async function* followed(
-  { session, checker, profile }: Run,
+  { session, checker, profile, history }: Run,
   address: string | undefined,
 ): AsyncGenerator<ConformanceCheck> {
   const path = /\/outbound\/[^?#]*$/.exec(address ?? '')?.[0];
@@ -182,6 +200,7 @@ async function* followed(
     operation: 'getDeliveryInfos',
     expected: '200: the sender in resourceURL is URL-encoded, so that its path leads to the request',
     statuses: [200],
+    also: ({ body }: Reply) => history.note(body ?? ''),
   } as const;
   if (address === undefined && profile.correlatorLifetimeMs !== null) {
     yield checker.skip(expectation, 'the response has none');

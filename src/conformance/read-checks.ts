@@ -15,6 +15,9 @@ export function infosPath(segment: string, requestId: string): string {
   return `/outbound/${segment}/requests/${encodeURIComponent(requestId)}/deliveryInfos`;
 }
 
+/** Senders of other messages. */
+const OTHER_SENDERS = ['OtherSender', 'Another'] as const;
+
 /** What the subscription of the lane was found to be; null if it could not be read. */
 export type FoundSubscription =
   | { readonly kind: 'none' }
@@ -88,13 +91,18 @@ async function* unknownRequest(run: Run): AsyncGenerator<ConformanceCheck> {
 
 /** Checks the delivery infos of a request that exists. */
 export async function* knownRequest(
-  { session, checker, ways }: Run,
+  { session, checker, ways, history }: Run,
   {
     sender,
     id,
-    to,
+    to = [],
     callbackData,
-  }: { readonly sender: string; readonly id: string; readonly to?: string; readonly callbackData?: string },
+  }: {
+    readonly sender: string;
+    readonly id: string;
+    readonly to?: readonly string[];
+    readonly callbackData?: string;
+  },
 ): AsyncGenerator<ConformanceCheck> {
   const encoded = senderSegment(sender);
   const { check, reply } = await checker.run(
@@ -108,8 +116,12 @@ export async function* knownRequest(
       also: ({ body }) => {
         const infos = readDeliveryInfoList(body ?? '')?.deliveryInfo ?? [];
         if (infos.length === 0) return 'there is no entry';
-        const isThere = to === undefined || infos.some((info) => info?.address === `tel:${to}`);
-        if (!isThere) return 'there is no entry for the recipient';
+        const entriesOf = (number: string) =>
+          infos.filter((info) => info?.address === `tel:${number}`).length;
+        if (to.some((number) => entriesOf(number) === 0)) return 'there is no entry for the recipient';
+        if (to.some((number) => entriesOf(number) > 1)) return 'there are several entries for a recipient';
+        const back = history.note(body ?? '');
+        if (back !== null) return back;
         const isRepeated =
           callbackData === undefined || infos.every((info) => info?.callbackData === callbackData);
         return isRepeated ? null : 'callbackData is not that of the request';
@@ -117,8 +129,22 @@ export async function* knownRequest(
     },
   );
   yield check;
+  if (reply?.status !== 200) return;
+  const another = sender === OTHER_SENDERS[0] ? OTHER_SENDERS[1] : OTHER_SENDERS[0];
+  yield (
+    await checker.run(
+      session,
+      { method: 'GET', path: infosPath(another, id), as: 'lane', counts: 'poll' },
+      {
+        name: 'GET the delivery infos of a request with another sender',
+        operation: 'getDeliveryInfos',
+        expected: '404: the sender in the path is the one of the message',
+        statuses: [404],
+      },
+    )
+  ).check;
   const plain = plainSegment(sender);
-  if (reply?.status !== 200 || plain === encoded) return;
+  if (plain === encoded) return;
   const other = await session.request({
     method: 'GET',
     path: infosPath(plain, id),

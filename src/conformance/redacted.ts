@@ -2,7 +2,7 @@ import { jsonOf, readCallback } from '../gateway/read-response.js';
 import { quoteOf } from '../gateway/reason.js';
 import type { CheckedReply } from './description.js';
 
-const MAX_LENGTH = 160;
+const MAX_LENGTH = 320;
 /** Entries of a list that are shown. */
 const MAX_ENTRIES = 1;
 
@@ -21,8 +21,10 @@ export function redactedReply({ status, headers, body }: CheckedReply, secrets: 
 
 /** JSON with its members and statuses, but no other values. */
 function outline(value: unknown, name = ''): string {
-  if (typeof value === 'string')
+  if (typeof value === 'string') {
+    if (name === 'resourceURL') return JSON.stringify(shapeOfUrl(value));
     return name === 'deliveryStatus' ? JSON.stringify(quoteOf(value).slice(0, 30)) : '"…"';
+  }
   if (Array.isArray(value)) {
     const shown = value.slice(0, MAX_ENTRIES).map((entry) => outline(entry));
     return `[${[...shown, ...(value.length > MAX_ENTRIES ? ['…'] : [])].join(',')}]`;
@@ -31,6 +33,18 @@ function outline(value: unknown, name = ''): string {
   return `{${Object.entries(value)
     .map(([key, inner]) => `${JSON.stringify(quoteOf(key))}:${outline(inner, key)}`)
     .join(',')}}`;
+}
+
+/** A `resourceURL` without the sender, the id, and everything else that may be a secret or a number. */
+export function shapeOfUrl(url: string): string {
+  if (!URL.canParse(url)) return 'not a URL';
+  const { protocol, host, pathname, search } = new URL(url);
+  const segments = pathname.split('/').map((segment, at, all) => {
+    if (all[at - 1] === 'outbound') return '{sender}';
+    if (all[at - 1] === 'requests') return '{id}';
+    return /^[A-Za-z][\w.-]{0,19}$/.test(segment) || segment === '' ? segment : '…';
+  });
+  return `${protocol}//${host}${segments.join('/')}${search === '' ? '' : '?…'}`;
 }
 
 /** What form the body of an error has. */

@@ -42,17 +42,23 @@ export interface ConformanceOptions {
   readonly request?: { readonly sender: string; readonly id: string } | undefined;
   /** Logs in to the account, even if there is a token. A refused login counts towards the lockout of the account. */
   readonly login?: boolean | undefined;
-  /** Sends one message to this number (E.164). */
+  /** Sends one message, to one number or several (E.164). */
   readonly send?: ConformanceSend | undefined;
   /** Creates a subscription with this address and deletes it, if there is none. */
   readonly subscribe?: { readonly url: string } | undefined;
+  /**
+   * Records the notifications of the message at this http address of this machine, and checks them. Subscribes with it, or with the
+   * address of `subscribe`, which leads there. `forMs`: how long they are waited for; default 1 min.
+   */
+  readonly listen?: { readonly url: string; readonly forMs?: number | undefined } | undefined;
   /** Ends the test after the request in flight. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** The message of a conformance test. */
 export interface ConformanceSend {
-  readonly to: string;
+  /** All in one request. */
+  readonly to: string | readonly string[];
   readonly sender: string;
   /** Default: a text that says that it is a test. */
   readonly text?: string | undefined;
@@ -60,4 +66,9 @@ export interface ConformanceSend {
   readonly correlator?: boolean | undefined;
   /** Repeats the request with its `clientCorrelator`: a service that does not deduplicate sends a second message. */
   readonly twice?: boolean | undefined;
+}
+
+/** The recipients of the message of a test. */
+export function recipientsOf({ to }: ConformanceSend): readonly string[] {
+  return typeof to === 'string' ? [to] : to;
 }

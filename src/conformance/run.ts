@@ -1,6 +1,7 @@
 import type { Config } from '../config/index.js';
 import type { ServiceProfile } from '../profiles/index.js';
 import type { Checker } from './check.js';
+import type { StatusHistory } from './history.js';
 import type { ConformanceOptions } from './report.js';
 import type { Session } from './session.js';
 import type { Ways } from './ways.js';
@@ -16,6 +17,7 @@ export interface Run {
   readonly others: readonly Session[];
   readonly checker: Checker;
   readonly ways: Ways;
+  readonly history: StatusHistory;
   /** Makes names that the service does not know. */
   nonce(): string;
   /** The sender in the paths of requests that do not exist. */

@@ -9,13 +9,14 @@ const NOT_HTTPS = 'NOT_HTTPS';
 
 /**
  * Creates a subscription, reads it, and deletes it. Does nothing if there is one: its notifications would be lost. Whatever happens,
- * the test deletes what it has created.
+ * the test deletes what it has created. `during`: further checks while it exists. Returns whether they were made.
  */
 export async function* subscriptionChecks(
   run: Run,
   url: string,
   before: FoundSubscription,
-): AsyncGenerator<ConformanceCheck> {
+  during?: (securityToken: string) => AsyncGenerator<ConformanceCheck>,
+): AsyncGenerator<ConformanceCheck, boolean> {
   const { session, checker, ways, nonce, config } = run;
   const create = {
     name: `POST ${SUBSCRIPTIONS}`,
@@ -30,7 +31,7 @@ export async function* subscriptionChecks(
         ? 'it is not known whether there is a subscription'
         : 'there is a subscription already, which the test does not touch',
     );
-    return;
+    return false;
   }
   const securityToken = nonce();
   const body = JSON.stringify({ callback: { url, securityToken } });
@@ -62,7 +63,8 @@ export async function* subscriptionChecks(
       );
     }
     const codes = Object.keys(run.profile.notAcceptable);
-    if (codes.includes(NOT_HTTPS)) {
+    // A listener on this machine has no https address.
+    if (codes.includes(NOT_HTTPS) && url.startsWith('https:')) {
       const insecure = JSON.stringify({ callback: { url: url.replace(/^https:/, 'http:'), securityToken } });
       const refused = await checker.run(
         session,
@@ -96,7 +98,7 @@ export async function* subscriptionChecks(
     // Without a response it may exist.
     mayExist ||= created.reply === undefined ? created.check.result === 'failed' : created.reply.status < 300;
     yield created.check;
-    if (created.reply === undefined || created.reply.status >= 300) return;
+    if (created.reply === undefined || created.reply.status >= 300) return false;
     const read = await checker.run(session, get, {
       name: `GET ${SUBSCRIPTIONS}, created`,
       operation: 'getSubscription',
@@ -127,6 +129,7 @@ export async function* subscriptionChecks(
         'Nothing to set: Volley deletes its own subscription before it creates another.',
       );
     }
+    if (during !== undefined) yield* during(securityToken);
     const removed = await checker.run(
       session,
       { ...remove, cleansUp: true },
@@ -161,6 +164,7 @@ export async function* subscriptionChecks(
         yield checker.skip(expectation, 'a worker may have subscribed the lane meanwhile');
       else yield (await checker.run(session, { ...remove, as }, expectation)).check;
     }
+    return during !== undefined;
   } finally {
     if (mayExist) await session.request({ ...remove, cleansUp: true });
   }

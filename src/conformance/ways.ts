@@ -44,6 +44,14 @@ const TOPICS = {
     toSee: 'It is seen only if the quota is used up during the test.',
   },
   quotaHeaders: { topic: 'headers that name the quota', toSee: null },
+  notification: {
+    topic: 'how a notification differs from a poll',
+    toSee: 'To see it: --listen with --to.',
+  },
+  notificationToken: {
+    topic: 'where a notification has the security token',
+    toSee: 'To see it: --listen with --to.',
+  },
   tokens: { topic: 'how long tokens last', toSee: 'To see it: a lane with an account.' },
 } as const;
 type Topic = keyof typeof TOPICS;
@@ -78,7 +86,11 @@ export function openWays(profile: ServiceProfile): Ways {
   };
 }
 
-function isDocumented(topic: string, { credentials, correlatorLifetimeMs }: ServiceProfile): boolean {
+function isDocumented(
+  topic: string,
+  { credentials, correlatorLifetimeMs, securityToken }: ServiceProfile,
+): boolean {
+  if (topic === 'notificationToken') return securityToken !== 'anywhere';
   if (topic === 'headers') return credentials.kind === 'client';
   return topic === 'deduplication' && correlatorLifetimeMs !== null;
 }

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ConformanceOptions } from '../../src/conformance/report.js';
 import { startSimulator } from '../../src/simulator/index.js';
 import { conformanceTests, type Found } from './conformance-run.js';
-import { rawServer, reply } from './raw-server.js';
+import { closedPort, rawServer, reply } from './raw-server.js';
 
 const run = conformanceTests('conformance-v3');
 
@@ -51,7 +51,7 @@ async function answering(responses: Readonly<Record<string, string>> = {}, optio
     const body = request.split('\r\n\r\n')[1] ?? '';
     if (line.startsWith('POST /token')) return 'token';
     if (!request.includes('Bearer opaque-1234')) return 'unauthorised';
-    if (line.includes('/requests/7/')) return 'infos';
+    if (line.includes('/requests/7/')) return line.includes('4790000001') ? 'infos' : 'not found';
     if (line.includes('/deliveryInfos')) return 'not found';
     if (line.startsWith('POST /sms/v3/outbound/tel')) {
       Object.assign(sent, JSON.parse(body).outboundSMSMessageRequest, { count: sent.count + 1 });
@@ -123,6 +123,7 @@ describe('A conformance test of a service of version 3', () => {
       'DELETE /outbound/subscriptions, without a key',
       'POST a message',
       'GET the delivery infos of a request',
+      'GET the delivery infos of a request with another sender',
       'GET the delivery infos below the returned resourceURL',
       'POST the same message with the same clientCorrelator',
     ]);
@@ -205,6 +206,31 @@ describe('A conformance test of a service of version 3', () => {
       expect(Object.values(advice).join(' ')).not.toContain('clientCorrelator of the lane');
     },
   );
+
+  test.each([
+    ['short', 'Hi', '2 for 1 recipients'],
+    ['long', 'x'.repeat(307), '3 for 1 recipients'],
+  ])('checks the notifications of a %s message', async (_length, text, found) => {
+    const simulator = await startSimulator({
+      clients: [{ id: 'id', secret: 'secret' }],
+      deliveryTime: 50,
+    });
+    onTestFinished(() => simulator.close());
+    const { messagingBaseUrl, tokenUrl } = simulator.v3;
+    const client = { id: 'id', secret: 'secret', product: 'sms-a2p-marketing' };
+    const env = { LANES_FILE: 'lanes.json', TOKEN_URL: tokenUrl, MESSAGING_BASE_URL: messagingBaseUrl };
+    const lanes = JSON.stringify([{ name: 'marketing', profile: 'v3', client }]);
+    const url = `http://127.0.0.1:${await closedPort()}/in`;
+    const send = { to: TO, sender: 'ACME', text };
+    const { checks, ways } = await run(env, { send, listen: { url } }, lanes);
+    expect(checks.find(({ name }) => name === 'Notifications of the message')).toMatchObject({
+      result: 'passed',
+      found,
+    });
+    expect(ways['how a notification differs from a poll']).toContain(
+      'it adds deliveryInfoList.securityToken',
+    );
+  });
 
   test('can be made with --profile on a lane of version 1', async () => {
     const server = await rawServer(reply(['HTTP/1.1 400 Bad Request']));

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ConformanceOptions } from '../../src/conformance/report.js';
 import { type SimulatorOptions, startSimulator } from '../../src/simulator/index.js';
 import { conformanceTests, type Found } from './conformance-run.js';
-import { rawServer, reply } from './raw-server.js';
+import { closedPort, rawServer, reply } from './raw-server.js';
 
 const run = conformanceTests('conformance');
 
@@ -63,6 +63,8 @@ describe('A conformance test of the simulator', () => {
       'whether a repeated clientCorrelator sends twice': 'it sends a second message',
       'the Retry-After of a 429': null,
       'headers that name the quota': 'there are none',
+      'how a notification differs from a poll': null,
+      'where a notification has the security token': null,
       'how long tokens last': null,
     });
     expect(simulator.summary()).toMatchObject({ requests: 2 });
@@ -234,6 +236,72 @@ describe('The requests of a conformance test', () => {
   });
 });
 
+describe('The notifications of a conformance test', () => {
+  const DIFFERENCE = 'how a notification differs from a poll';
+  const PLACE = 'where a notification has the security token';
+  const listening = async (simulatorOptions: SimulatorOptions, forMs = 10_000) => {
+    const url = `http://127.0.0.1:${await closedPort()}/in`;
+    const to = [TO, '+4791000002'];
+    const options = { send: { to, sender: SENDER }, listen: { url, forMs } };
+    const found = await simulated({ deliveryTime: 50, ...simulatorOptions }, undefined, options);
+    return {
+      ...found,
+      url,
+      notified: found.checks.find(({ name }) => name === 'Notifications of the message'),
+    };
+  };
+
+  test('are recorded and checked while the subscription exists, which is deleted afterwards', async () => {
+    const { failed, notified, checks, ways } = await listening({});
+    expect(failed).toEqual({});
+    expect(notified).toMatchObject({ result: 'passed', found: '4 for 2 recipients' });
+    expect(checks.find(({ name }) => name.endsWith('after its notifications'))?.result).toBe('passed');
+    expect(checks.find(({ name }) => name === 'GET /outbound/subscriptions, deleted')?.result).toBe('passed');
+    expect(ways).toMatchObject({
+      [DIFFERENCE]: 'POST, with what a poll returns',
+      [PLACE]: 'in the header securitytoken',
+    });
+  });
+
+  test.each<[string, SimulatorOptions['notifications'], RegExp]>([
+    ['lost', { loss: 1 }, /^no notification arrived$/],
+    [
+      'repeated',
+      { duplicates: 1 },
+      /^DeliveredToNetwork of a recipient arrived twice; the first came by POST, /,
+    ],
+  ])('fail if they are %s, and show no secret', async (_fault, notifications, problem) => {
+    const { failed, checks, ways, url } = await listening({ notifications }, 1_000);
+    expect(Object.keys(failed)).toEqual(['Notifications of the message']);
+    expect(failed['Notifications of the message']).toMatch(problem);
+    for (const secret of [TO, '4790000001', url, 'conformance-'])
+      expect(JSON.stringify([checks, ways])).not.toContain(secret);
+  });
+
+  test('show where they differ from a poll, and have their token', async () => {
+    const { failed, ways } = await listening({
+      notifications: { shape: 'unwrapped', securityTokenIn: 'body' },
+    });
+    expect(failed).toEqual({});
+    expect(ways[DIFFERENCE]).toContain('it adds resourceURL; ');
+    expect(ways[DIFFERENCE]).toContain('it adds securityToken; ');
+    expect(ways[PLACE]).toBe('in the body');
+  });
+
+  test('need an http address of this machine, and a message', async () => {
+    const simulator = await startSimulator({ keys: [{ key: 'k' }] });
+    onTestFinished(() => simulator.close());
+    const send = { to: TO, sender: SENDER };
+    await expect(
+      tested(simulator, { API_KEY: 'k' }, { send, listen: { url: 'https://a.example/' } }),
+    ).rejects.toThrow('`listen` must be an http address on this machine');
+    await expect(
+      tested(simulator, { API_KEY: 'k' }, { listen: { url: 'http://127.0.0.1:9/' } }),
+    ).rejects.toThrow('send one with it');
+    expect(simulator.summary().arrivals).toBe(0);
+  });
+});
+
 /** A part of a service that keeps to the documentation: the status line, headers, and body of each response, as they are on the wire. */
 type Responses = Readonly<Record<string, string>>;
 
@@ -246,6 +314,9 @@ const CREATED =
 const LOCATION =
   'Location: https://messaging.example/smsmessaging/v1/outbound/tel%3A%2B4790000001/requests/7';
 const JWT = 'eyJhbGciOiJub25lIn0.eyJpYXQiOjE3MDAwMDAwMDAsImV4cCI6MTcwMDAwMDkwMH0.c2ln';
+
+/** After a refresh. It begins like the first one. */
+const RENEWED = `${JWT}Mg`;
 
 /** Instead of a response. */
 const RESET = 'reset';
@@ -267,6 +338,8 @@ const CONFORMING: Responses = {
   infos: reply(['HTTP/1.1 200 OK', JSON_TYPE], INFOS),
   sent: reply(['HTTP/1.1 201 Created', JSON_TYPE, LOCATION], CREATED),
   tokens: reply(['HTTP/1.1 200 OK', JSON_TYPE], `{"AccessToken":"${JWT}","RefreshToken":"${JWT}"}`),
+  renewed: reply(['HTTP/1.1 200 OK', JSON_TYPE], `{"AccessToken":"${RENEWED}","RefreshToken":"${RENEWED}"}`),
+  'another sender': reply(['HTTP/1.1 404 Not Found']),
 };
 
 /** Tests a service that gives these responses; the others are as documented. */
@@ -278,10 +351,11 @@ async function answering(
   let callback = '';
   const named = (request: string): string => {
     const line = request.split('\r\n', 1)[0] ?? '';
+    if (line.includes('/api/RefreshToken')) return 'renewed';
     if (line.includes('/api/')) return 'tokens';
     if (!request.includes(JWT)) return 'without a key';
     if (line.startsWith('POST /v1/outbound/tel')) return 'sent';
-    if (line.includes('/requests/7/deliveryInfos')) return 'infos';
+    if (line.includes('/requests/7/')) return line.includes('4790000001') ? 'infos' : 'another sender';
     if (line.includes('/deliveryInfos')) return 'no such message';
     if (line.startsWith('GET')) return callback === '' ? 'no subscription' : 'the subscription';
     if (line.startsWith('DELETE')) {
@@ -420,16 +494,83 @@ describe('A conformance test of a service that violates one rule names it', () =
     ],
     [
       'tokens that are no JSON Web Tokens',
-      { tokens: reply(['HTTP/1.1 200 OK', JSON_TYPE], `{"AccessToken":"${JWT}","RefreshToken":"opaque"}`) },
+      {
+        tokens: reply(['HTTP/1.1 200 OK', JSON_TYPE], `{"AccessToken":"${JWT}","RefreshToken":"opaque"}`),
+        renewed: reply(['HTTP/1.1 200 OK', JSON_TYPE], `{"AccessToken":"${RENEWED}","RefreshToken":"other"}`),
+      },
       {
         'POST /api/login': /^RefreshToken must match pattern/,
         'GET /api/RefreshToken': /^RefreshToken must match/,
+      },
+    ],
+    [
+      'a refresh that returns the same pair',
+      { renewed: CONFORMING['tokens'] ?? '' },
+      { 'GET /api/RefreshToken': /^AccessToken and RefreshToken of the refresh: the same as before; / },
+    ],
+    [
+      'a poll with another sender',
+      { 'another sender': reply(['HTTP/1.1 200 OK', JSON_TYPE], INFOS) },
+      { 'GET the delivery infos of a request with another sender': /^the status 200 does not belong here/ },
+    ],
+    [
+      'a status that goes back',
+      {
+        sent: reply(
+          ['HTTP/1.1 201 Created', JSON_TYPE, LOCATION],
+          CREATED.replace('DeliveredToNetwork', 'DeliveredToTerminal'),
+        ),
+        infos: reply(
+          ['HTTP/1.1 200 OK', JSON_TYPE],
+          INFOS.replace('DeliveredToTerminal', 'DeliveredToNetwork'),
+        ),
+      },
+      {
+        'GET the delivery infos of a request':
+          /^the status of a recipient went from DeliveredToTerminal to DeliveredToNetwork; /,
+      },
+    ],
+    [
+      'a resourceURL that leads elsewhere, without its sender and its id',
+      {
+        sent: reply(
+          ['HTTP/1.1 201 Created', JSON_TYPE, LOCATION],
+          CREATED.replaceAll('/smsmessaging/v1/', '/v9/'),
+        ),
+      },
+      {
+        'POST a message':
+          /"resourceURL":"https:\/\/messaging\.example\/v9\/outbound\/\{sender\}\/requests\/\{id\}\/deliveryInfos"/,
       },
     ],
   ])('%s', async (_violation, responses, expected) => {
     const { failed } = await answering(responses);
     for (const [name, found] of Object.entries(expected))
       expect(failed[name], name).toEqual(typeof found === 'string' ? found : expect.stringMatching(found));
+  });
+
+  test('and reports one fault once', async () => {
+    const infos = reply(['HTTP/1.1 200 OK', JSON_TYPE], INFOS.replace('tel:+4791', 'tel:4791'));
+    const { failed, checks } = await answering({ infos });
+    expect(Object.keys(failed)).toEqual(['GET the delivery infos of a request']);
+    expect(checks.find(({ name }) => name.includes('below the returned resourceURL'))).toMatchObject({
+      result: 'skipped',
+      found: expect.stringMatching(/^the same fault as in "GET the delivery infos of a request": /),
+    });
+  });
+
+  test('and checks the entry of each of several recipients', async () => {
+    const to = [TO, '+4791000002'];
+    const { failed } = await answering({}, { send: { to, sender: SENDER } });
+    expect(failed['POST a message']).toMatch(/^address is not that of the request/);
+    const { failed: none, simulator } = await simulated({}, undefined, { send: { to, sender: SENDER } });
+    expect(none).toEqual({});
+    expect(simulator.summary()).toMatchObject({ requests: 1, recipients: 2 });
+    const both = CREATED.replace('["tel:+4791000001"]', '["tel:+4791000001","tel:+4791000002"]');
+    const sent = reply(['HTTP/1.1 201 Created', JSON_TYPE, LOCATION], both);
+    const { failed: missing } = await answering({ sent }, { send: { to, sender: SENDER } });
+    expect(missing['POST a message']).toMatch(/^deliveryInfo does not have one entry for each recipient/);
+    expect(missing['GET the delivery infos of a request']).toMatch(/^there is no entry for the recipient/);
   });
 
   test('and never repeats a message that got no response', async () => {

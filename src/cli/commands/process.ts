@@ -216,13 +216,18 @@ export function addProcessCommands(program: Command, context: Context): void {
       'the sender of that request, or of the message (default: SENDER_ADDRESS)',
       filled,
     )
-    .option('--to <number>', 'send one message to this number', filled)
+    .option('--to <number>', 'send one message to this number; repeat it for several recipients', collected)
     .option('--message <text>', 'the text of the message (default: one that says that it is a test)', filled)
     .option('--correlator', 'send a clientCorrelator with the message')
     .option('--twice', 'repeat the message with the same clientCorrelator, at the risk of a second message')
     .option(
       '--subscribe <url>',
       'create a subscription with this address and delete it, if there is none',
+      filled,
+    )
+    .option(
+      '--listen <url>',
+      'record and check the notifications of the message at this http address of this machine; --subscribe names the public address in front of it',
       filled,
     )
     .option('--login', 'log in even if there is a token; a refused login counts towards the lockout')
@@ -250,6 +255,10 @@ For bash, add to ~/.bashrc: source ~/.volley-completion
 For zsh, save the script for zsh, and add the same line to ~/.zshrc, after compinit.`,
     )
     .action(action(context, () => import('../completion.js'), 'completion'));
+}
+
+function collected(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, filled(value)];
 }
 
 function parseSimulatorOptions(value: string): SimulatorOptions {

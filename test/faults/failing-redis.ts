@@ -5,6 +5,7 @@ import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/redis/
 import { type PrivateCluster, startCluster } from '../redis/cluster.js';
 import { startSentinel } from '../redis/sentinel.js';
 import { type SeparateNetwork, separateNetwork } from './separate-network.js';
+import { mountSmallDisk, type SmallDisk } from './small-disk.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 /** A Redis server that a scenario can kill, restart, fail over, and make lose data. */
@@ -13,6 +14,8 @@ export interface FailingRedis {
   readonly cluster?: PrivateCluster;
   /** Set if the master runs in a network of its own, which a partition cuts off. */
   readonly separate?: SeparateNetwork;
+  /** Set if its files are on a disk that can be filled. */
+  readonly disk?: SmallDisk;
   /** Whether the processes connect without a proxy, because this Redis tells them its servers' addresses. */
   readonly isDirect: boolean;
   /** The URL of the current server, including the password. It changes with a failover. */
@@ -48,6 +51,7 @@ const REPLICATION_WITHIN_MS = 20_000;
  * and the rest elsewhere; every server refuses writes when it has not heard of a replica for 10 s.
  * `fenced`: it has a replica, and refuses writes when it has not heard of it for 10 s; `unfenced`: it accepts them for as long as it
  * is cut off.
+ * `smallDisk` and `smallDiskEverySecond`: as `safe` and `everySecond`, on a disk that can be filled.
  */
 export type Durability =
   | 'safe'
@@ -58,7 +62,9 @@ export type Durability =
   | 'sentinel'
   | 'separateSentinel'
   | 'fenced'
-  | 'unfenced';
+  | 'unfenced'
+  | 'smallDisk'
+  | 'smallDiskEverySecond';
 
 /** The settings of a server that refuses writes when it is cut off from its replica. */
 const FENCE = ['min-replicas-to-write 1', 'min-replicas-max-lag 10'];
@@ -68,10 +74,13 @@ export async function startFailingRedis(folder: string, durability: Durability):
   if (durability === 'cluster' || durability === 'replicatedCluster') return failingCluster(durability);
   if (durability === 'sentinel') return failingSentinel();
   if (durability === 'separateSentinel') return separateSentinel();
-  const appendfsync = durability === 'everySecond' ? 'everysec' : 'always';
+  const appendfsync =
+    durability === 'everySecond' || durability === 'smallDiskEverySecond' ? 'everysec' : 'always';
   const dir = (name: string): string => join(folder, name);
   let current = 'first';
   const port = await freePort();
+  const isSmall = durability === 'smallDisk' || durability === 'smallDiskEverySecond';
+  const disk = isSmall ? await mountSmallDisk(dir(current)) : undefined;
   let server = await startPrivateRedis({ dir: dir(current), appendfsync, port });
   const { password } = new URL(server.url);
   let replica: { server: PrivateRedis; proxy: TcpProxy } | undefined;
@@ -110,6 +119,7 @@ export async function startFailingRedis(folder: string, durability: Durability):
   };
 
   return {
+    ...(disk === undefined ? {} : { disk }),
     isDirect: false,
     get url() {
       return server.url;
@@ -147,6 +157,7 @@ export async function startFailingRedis(folder: string, durability: Durability):
       await replica?.proxy.close();
       await replica?.server.kill();
       await server.kill();
+      await disk?.close();
     },
   };
 }

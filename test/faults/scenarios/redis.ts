@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { FailingRedis } from '../failing-redis.js';
 import { integerBetween, pick, type Scenario } from '../scenario.js';
+import { canMount } from '../small-disk.js';
 import { MAX_IN_FLIGHT } from '../world.js';
 
 /** Matches any call of a Lua script, ours or BullMQ's. */
@@ -94,6 +96,74 @@ const full: Scenario = {
   },
 };
 
+const slow: Scenario = {
+  name: 'redis-slow',
+  description: 'each reply of Redis takes one to two seconds',
+  workers: ['all', 'all'],
+  seconds: 10,
+  async run({ fleet, proxiesOf, recorder, random, traffic }) {
+    await traffic(2);
+    const proxies = fleet.members.map((member) => proxiesOf(member).redis);
+    await recorder.fault({ fault: 'slow', target: 'redis', losesData: false, mayBeUnknown: 0 }, async () => {
+      for (const proxy of proxies)
+        proxy.shapeTraffic({ delayMs: integerBetween(500, 1_000, random), dripMs: 0 });
+      await delay(20_000);
+      for (const proxy of proxies) proxy.shapeTraffic({ delayMs: 0, dripMs: 0 });
+    });
+    await traffic(1);
+  },
+};
+
+/** Waits until the server refuses to write, or has ended. Rejects if it still writes after some seconds. */
+async function refusesWrites(server: FailingRedis): Promise<void> {
+  for (let tries = 0; tries < 40; tries += 1) {
+    const write = server.ask('SET', 'written', String(tries)).then(
+      () => true,
+      () => false,
+    );
+    if (!(await Promise.race([write, delay(1_000, false)]))) return;
+    await delay(100);
+  }
+  throw new Error('Redis still writes although its disk is full');
+}
+
+/**
+ * Where every write is on disk before its reply, a server that cannot write ends itself. Otherwise it refuses commands that write, and
+ * says so, until the disk has room.
+ */
+function diskFull(name: string, redis: 'smallDisk' | 'smallDiskEverySecond'): Scenario {
+  return {
+    name,
+    description: 'the disk of the append-only file is full for a while',
+    workers: ['all', 'all'],
+    seconds: 8,
+    redis,
+    isPossible: canMount,
+    needs: 'Linux and root',
+    async run({ redis: server, recorder, random, traffic }) {
+      for (let times = 0; times < 2; times += 1) {
+        await traffic(2);
+        await recorder.fault(
+          {
+            fault: 'disk full',
+            target: 'redis',
+            losesData: redis !== 'smallDisk',
+            mayBeUnknown: MAX_IN_FLIGHT,
+          },
+          async () => {
+            await server.disk?.fill();
+            await refusesWrites(server);
+            await delay(integerBetween(2_000, 6_000, random));
+            await server.disk?.free();
+            if (redis === 'smallDisk') await server.restart();
+          },
+        );
+      }
+      await traffic(2);
+    },
+  };
+}
+
 /** Within this time after the path works again, each lane has a request accepted. */
 const RESUMES_WITHIN_MS = 20_000;
 
@@ -136,6 +206,9 @@ export const REDIS_SCENARIOS: readonly Scenario[] = [
   cuts,
   pause,
   full,
+  slow,
+  diskFull('redis-disk-full', 'smallDisk'),
+  diskFull('redis-disk-full-everysec', 'smallDiskEverySecond'),
   drop('redis-drop', ['all', 'all']),
   drop('redis-drop-roles', ['send', 'follow-up']),
 ];

@@ -4,11 +4,12 @@ import { type ApiKey, type ApiScope, allowsScope } from '../campaign/api-key.js'
 import { NotFoundError } from '../campaign/errors.js';
 import { listed } from '../campaign/listed.js';
 import type { Volley } from '../volley.js';
+import { invalidKeyLimit } from './address-limits.js';
 import { requestEnder } from './end-revoked.js';
-import { invalidKeyLimit } from './invalid-keys.js';
 import { Problem } from './problem.js';
-import { concurrencyLimit, type RateLimit, rateLimits } from './rate-limit.js';
+import { concurrencyLimit, type RateLimit, type RouteCost, rateLimits } from './rate-limit.js';
 import type { HttpOptions } from './routes.js';
+import { turnsOf } from './turns.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,6 +25,10 @@ declare module 'fastify' {
     acceptsUpload?: boolean;
     /** The bucket of the rate limit; default: `requests`. */
     limit?: RateLimit;
+    /** The member of a JSON body that is a list of any length. All other JSON is short. */
+    list?: string;
+    /** What the request costs; default: a token. Few such requests of a key run at the same time. */
+    cost?: RouteCost;
     /** Whether the request or the response is a list, which is refused when the key has used up its bytes. */
     transfersList?: boolean;
     /** Whether the response has an `ETag`, and 304 is a possible status. */
@@ -47,13 +52,19 @@ interface KeyCheck {
 const CHECK_HOLDS_MS = 100;
 /** Uploads of one key in progress: each may take a long time and holds resources here and in Redis. */
 const MAX_UPLOADS_PER_KEY = 200;
+/** Lists, searches, and results of one key that are read at a time. Further ones wait for their turn. */
+const MAX_READS_PER_KEY = 4;
 
 /**
  * Requires a valid API key with the route's scope for every route of `scope`, and limits the requests of each key. The hook
  * runs before the body is read, so the body of an unauthorised request never is.
  */
-export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOptions): void {
-  const limitRequests = rateLimits(config.http);
+export function requireApiKey(
+  scope: FastifyInstance,
+  { volley, config, maxConnectionsPerKey }: HttpOptions,
+): void {
+  const limitRequests = rateLimits(config.http, maxConnectionsPerKey);
+  const takeTurn = turnsOf(MAX_READS_PER_KEY);
   const invalidKeys = invalidKeyLimit(volley.keys);
   const limitUploads = concurrencyLimit(MAX_UPLOADS_PER_KEY, 'uploads');
   const endIfRevoked = requestEnder(volley.keys, revoked);
@@ -81,7 +92,7 @@ export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOp
     request.apiKey = key;
     request.keyCheck = { key: token, at: performance.now(), isWhole: request.raw.complete };
     limitRequests(key.id, request, reply);
-    const { scope: required, acceptsUpload } = request.routeOptions.config;
+    const { scope: required, acceptsUpload, cost } = request.routeOptions.config;
     if (required !== undefined && !allowsScope(key, required)) {
       throw new Problem(
         'forbidden',
@@ -91,6 +102,7 @@ export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOp
     if (acceptsUpload === true) limitUploads(key.id, request, reply);
     // Event streams check their key themselves.
     if (request.routeOptions.config.limit !== 'stream') endIfRevoked(token, request, reply);
+    if (cost !== undefined) await takeTurn(key.id, request, reply);
   });
 }
 

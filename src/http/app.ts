@@ -8,6 +8,7 @@ import type { Events } from '../events/events.js';
 import { requireApiKey } from './access.js';
 import { collectMethods } from './allowed-methods.js';
 import { audit } from './audit.js';
+import { requireBodyRate } from './body-rate.js';
 import { callbacks } from './callbacks.js';
 import { campaigns } from './campaigns.js';
 import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from './connections.js';
@@ -15,6 +16,7 @@ import { campaignCreation } from './create-campaign.js';
 import { docs } from './docs.js';
 import { errorToProblem } from './error-to-problem.js';
 import { liveEvents } from './events.js';
+import { MAX_JSON_BYTES } from './json-limits.js';
 import { lanes } from './lanes.js';
 import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
@@ -22,7 +24,14 @@ import { health, measureRequests } from './operation.js';
 import { outboxes } from './outboxes.js';
 import { noRoute, noSuchMethod, Problem } from './problem.js';
 import { records } from './records.js';
-import { acceptedBody, parseJsonBodies, rejectCompressed, reserveForJson } from './request-body.js';
+import {
+  acceptedBody,
+  allowLists,
+  bodyTooLarge,
+  parseJsonBodies,
+  rejectCompressed,
+  reserveForJson,
+} from './request-body.js';
 import { results } from './results.js';
 import { type HttpOptions, type Routes, STALL_TIMEOUT_MS, withZod } from './routes.js';
 import { schedules } from './schedules.js';
@@ -41,6 +50,7 @@ const KEYED_ROUTES: readonly Routes[] = [
   outboxes,
   liveEvents,
   results,
+  campaignCreation,
   lanes,
   suppressions,
   records,
@@ -68,7 +78,12 @@ export function createHttp(options: HttpOptions): HttpApp {
     closeGraceMs = CLOSE_GRACE_MS,
   } = options;
   const sendProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const problem = errorToProblem(error, acceptedBody(request), config.http.maxJsonBytes, request.apiKey);
+    const problem = errorToProblem(
+      error,
+      () => bodyTooLarge(request, config.http.maxJsonBytes),
+      acceptedBody(request),
+      request.apiKey,
+    );
     if (problem.code === 'failed') {
       const { method, routeOptions } = request;
       const route = routeOptions.url ?? 'none';
@@ -93,7 +108,7 @@ export function createHttp(options: HttpOptions): HttpApp {
   };
   const app = Fastify({
     logger: false,
-    bodyLimit: config.http.maxJsonBytes,
+    bodyLimit: MAX_JSON_BYTES,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -113,6 +128,7 @@ export function createHttp(options: HttpOptions): HttpApp {
   app.setSerializerCompiler(serializerCompiler);
   app.removeContentTypeParser('text/plain');
   parseJsonBodies(app);
+  app.decorateRequest('reserve', null);
   app.setErrorHandler(sendProblem);
   const methodsOf = collectMethods(app);
   /** The response to a request without a route. */
@@ -138,12 +154,18 @@ export function createHttp(options: HttpOptions): HttpApp {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(standardHeaders(request.id));
   });
+  app.addHook('preParsing', async (request, { raw }) =>
+    requireBodyRate(request.raw, () => raw.headersSent, options.bodyRate),
+  );
   const metrics = measureRequests(app, options);
   refuseWhileClosing(app);
   const memory = listMemory(config.http.listMemoryBytes);
   app.addHook('onRequest', async (request) => {
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       throw new Problem('badInput', 'The header `Host` is missing.');
+    }
+    if (countOf(request.raw.rawHeaders, 'host') > 1) {
+      throw new Problem('badInput', 'There is more than one header `Host`.');
     }
     // Checked here so that the body of a request without a route is never read.
     if (request.is404) throw unrouted(request);
@@ -155,28 +177,38 @@ export function createHttp(options: HttpOptions): HttpApp {
   // A request may have a body that its route did not read.
   app.addHook('onResponse', async ({ raw }) => discardBody(raw, lingerMs));
   // Each in a scope of its own, so that hooks and body parsers stay apart.
-  for (const routes of PUBLIC_ROUTES) app.register(async (scope) => routes(withZod(scope), options));
+  for (const routes of PUBLIC_ROUTES) app.register(async (scope) => routes(withZod(scope), options, memory));
   app.register(async (scope) => {
     requireApiKey(scope, options);
-    metrics(withZod(scope), options);
+    metrics(withZod(scope), options, memory);
     scope.register(
       async (v1) => {
         // A parameter that a route does not know may be a filter that the client relies on.
         v1.addHook('onRoute', (route) => {
           route.schema = { querystring: z.strictObject({}), ...route.schema };
         });
+        allowLists(v1, config.http.maxJsonBytes);
         v1.addHook('onRequest', rejectCompressed);
         v1.addHook('preParsing', (request, reply) =>
           reserveForJson(request, reply, memory, config.http.maxJsonBytes),
         );
         await acceptUploads(v1);
-        for (const routes of KEYED_ROUTES) routes(withZod(v1), options);
-        campaignCreation(withZod(v1), options, memory);
+        for (const routes of KEYED_ROUTES) routes(withZod(v1), options, memory);
       },
       { prefix: '/v1' },
     );
   });
   return app;
+}
+
+/** How often a header occurs. Node keeps only the first of some, which a proxy in front may not. */
+function countOf(rawHeaders: readonly string[], wanted: string): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === wanted.length && name.toLowerCase() === wanted) count += 1;
+  }
+  return count;
 }
 
 /** Listens on HTTP_HOST and HTTP_PORT, and returns the address. Throws an InputError if the port cannot be used. */

@@ -9,7 +9,7 @@ export const audit: Routes = (app, { volley }) => {
   app.get(
     '/audit',
     {
-      config: { scope: 'read' },
+      config: { cost: { itemsPerToken: 50, defaultLimit: 50 }, scope: 'read' },
       schema: {
         operationId: 'listAuditEntries',
         summary: 'List who did what',

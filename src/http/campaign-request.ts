@@ -10,13 +10,15 @@ import { DURATION_FORM, parseDuration } from '../duration.js';
 import { type CampaignInput, resolveInput } from '../import/campaign-input.js';
 import { MAX_FIELD_LENGTH } from '../import/rows.js';
 import { allowsLane, apiKeyOf, requireLane } from './access.js';
-import { abortOnClose, onClose } from './connections.js';
+import { abortOnClose } from './connections.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
+import { MAX_MEMBERS } from './json-limits.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidMember, invalidParts, Problem, type ProblemItem } from './problem.js';
+import { reservation } from './request-body.js';
 import { ANY_VALUES, type HttpOptions } from './routes.js';
 import { readUpload } from './upload.js';
-import { MAX_MEMBERS, plainMessage } from './validation.js';
+import { plainMessage } from './validation.js';
 
 /*
  * A campaign as a client requests it, and its translation into the input of the library. The members have the names of the
@@ -187,9 +189,8 @@ export async function readCampaign(
   const invalid = attachedItems(request);
   if (request.isMultipart()) {
     if (invalid.length > 0) throw invalidParts(invalid);
-    const share = memory.open();
-    onClose(request, reply, share.close);
-    await share.resize(0, signal);
+    const onMemory = reservation(request, reply, memory);
+    await onMemory(0);
     const parse = (json: unknown): CampaignDetails => {
       const { data, error } = campaignDetails.safeParse(json, { error: plainMessage });
       const items = [
@@ -200,7 +201,6 @@ export async function readCampaign(
       return data;
     };
     const { campaign, list } = await readUpload(request, parse, checks.config.http.maxUploadBytes);
-    const onMemory = (bytes: number) => share.resize(bytes, signal);
     return { ...inputOf(request, campaign, checks), recipients: list, onMemory, signal };
   }
   if (request.body === null && invalid.length === 0)

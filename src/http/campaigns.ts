@@ -55,7 +55,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.get(
     '/campaigns',
     {
-      config: { scope: 'status' },
+      config: { cost: { itemsPerToken: 5, defaultLimit: 50 }, scope: 'status' },
       schema: {
         operationId: 'listCampaigns',
         summary: 'List campaigns',
@@ -172,7 +172,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.get(
     '/campaigns/:id/recipients',
     {
-      config: { scope: 'read', transfersList: true },
+      config: { cost: { itemsPerToken: 250, defaultLimit: 100 }, scope: 'read', transfersList: true },
       schema: {
         operationId: 'listRecipients',
         summary: 'List the recipients of a campaign',

@@ -82,6 +82,8 @@ export function rejectNonHttp(error: Error & { code?: string }, socket: Socket):
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('')}\r\n${body}`);
+  // A client that is too slow could otherwise go on, and the request would hold what it has.
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroySoon();
 }
 
 /**

@@ -14,9 +14,8 @@ import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';
 import { actingFor, allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
 import { campaignRequest, idempotencyHeader, PAST, readCampaign } from './campaign-request.js';
-import type { ListMemory } from './list-memory.js';
 import { invalidMember, Problem, type ProblemItem } from './problem.js';
-import { count, type HttpOptions, jsonResponse, problemResponses, type Routes } from './routes.js';
+import { count, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 /** An invalid row without its values, which the client has. */
 const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason: true });
@@ -68,11 +67,7 @@ const createdCampaign = z
   });
 
 /** Creating campaigns, and previewing them. */
-export const campaignCreation = (
-  app: Parameters<Routes>[0],
-  options: HttpOptions,
-  memory: ListMemory,
-): void => {
+export const campaignCreation: Routes = (app, options, memory) => {
   const { volley, clock = systemClock } = options;
   const untilClosed = finishBeforeClose(app);
 
@@ -80,7 +75,7 @@ export const campaignCreation = (
     '/campaigns',
     {
       attachValidation: true,
-      config: { scope: 'send', acceptsUpload: true, transfersList: true },
+      config: { scope: 'send', acceptsUpload: true, list: 'recipients', transfersList: true },
       schema: {
         operationId: 'createCampaign',
         summary: 'Create a campaign',
@@ -154,7 +149,7 @@ export const campaignCreation = (
     '/preview',
     {
       attachValidation: true,
-      config: { scope: 'send', acceptsUpload: true, transfersList: true },
+      config: { scope: 'send', acceptsUpload: true, list: 'recipients', transfersList: true },
       schema: {
         operationId: 'previewCampaign',
         summary: 'Preview a campaign',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { addressLimit } from './address-limits.js';
 import { openApiDocument } from './openapi.js';
 import { PROBLEMS } from './problem.js';
 import type { Routes } from './routes.js';
@@ -26,26 +27,33 @@ const POLICY = [
 ].join('; ');
 
 /** The OpenAPI document, and a page at `/docs` that shows it. Neither requires a key, and the page needs no other server. */
-export const docs: Routes = (app) => {
+export const docs: Routes = (app, { config }) => {
   const schema = { hide: true };
+  const limit = addressLimit(config.http.requestsPerMinute);
+  app.addHook('onRequest', async ({ ip }) => limit(ip));
+  // Both are made once: they never change.
+  let document: Buffer | undefined;
+  let explorer: Promise<Buffer> | undefined;
   app.get('/', { schema }, async (_request, reply) =>
     reply
       .type('text/html; charset=utf-8')
       .header('link', '</docs>; rel="service-doc", </openapi.json>; rel="service-desc"')
       .send(START),
   );
-  app.get('/openapi.json', { schema }, async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(JSON.stringify(openApiDocument(app))),
-  );
+  app.get('/openapi.json', { schema }, async (_request, reply) => {
+    document ??= Buffer.from(JSON.stringify(openApiDocument(app)));
+    return reply.type('application/json; charset=utf-8').send(document);
+  });
   app.get('/docs', { schema }, async (_request, reply) =>
     reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(PAGE),
   );
-  app.get('/docs/openapi-explorer.js', { schema }, async (_request, reply) =>
-    reply
+  app.get('/docs/openapi-explorer.js', { schema }, async (_request, reply) => {
+    explorer ??= readFile(EXPLORER);
+    return reply
       .type('text/javascript; charset=utf-8')
       .header('cache-control', 'public, max-age=3600')
-      .send(await readFile(EXPLORER)),
-  );
+      .send(await explorer);
+  });
 };
 
 /** The `type` of a problem document leads to its row in the table. */

@@ -20,7 +20,7 @@ import {
 } from '../outbox/errors.js';
 import { isFull, isUnavailable, RedisFullError } from '../redis/unavailable.js';
 import { invalidParts, Problem, type ProblemItem } from './problem.js';
-import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
+import { type BodyFormat, expectedBody } from './request-body.js';
 
 /**
  * Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. `key`: that of the
@@ -28,8 +28,8 @@ import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body
  */
 export function errorToProblem(
   error: unknown,
+  tooLarge: () => Problem,
   accepted: BodyFormat,
-  maxJsonBytes: number,
   key?: ApiKey | null,
 ): Problem {
   if (error instanceof Problem) return error;
@@ -66,9 +66,7 @@ export function errorToProblem(
     });
   }
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new Problem('tooLarge', bodyLimitExceeded(accepted, maxJsonBytes));
-  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge();
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Problem('unsupported', expectedBody(accepted));
   // The messages of these two repeat the address, which may contain a number.
   if (code === 'FST_ERR_MAX_PARAM_LENGTH')

@@ -16,7 +16,7 @@ export async function parseInSlices(
   parse: (text: string) => unknown,
   sliceBytes: number = SLICE_BYTES,
 ): Promise<unknown> {
-  const isObject = bytes.find((byte) => byte > SPACE) === OPEN_OBJECT;
+  const isObject = bytes[firstNonSpace(bytes)] === OPEN_OBJECT;
   const lists: unknown[][] = [];
   // The object, with the position in `lists` instead of the items of each list.
   let frame = '';
@@ -82,12 +82,16 @@ export async function parseInSlices(
   return value;
 }
 
+function firstNonSpace(bytes: Buffer): number {
+  let at = 0;
+  while ((bytes[at] ?? QUOTE) <= SPACE) at += 1;
+  return at;
+}
+
 /** The position of the quote that closes the string that begins at `start`. */
 function endOfString(bytes: Buffer, start: number): number {
-  for (let end = bytes.indexOf(QUOTE, start + 1); end !== -1; end = bytes.indexOf(QUOTE, end + 1)) {
-    let before = end - 1;
-    while (bytes[before] === BACKSLASH) before -= 1;
-    if ((end - before) % 2 === 1) return end;
-  }
-  throw new SyntaxError('a string is not closed');
+  let end = start + 1;
+  while (end < bytes.length && bytes[end] !== QUOTE) end += bytes[end] === BACKSLASH ? 2 : 1;
+  if (end >= bytes.length) throw new SyntaxError('a string is not closed');
+  return end;
 }

@@ -28,7 +28,7 @@ export const lanes: Routes = (app, { volley }) => {
   app.get(
     '/lanes',
     {
-      config: { scope: 'status' },
+      config: { cost: { tokens: 1 }, scope: 'status' },
       schema: {
         operationId: 'listLanes',
         summary: 'List the lanes and their status',

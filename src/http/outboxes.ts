@@ -12,6 +12,7 @@ import { sendStream } from './body-stream.js';
 import { country, laneOf } from './campaign-request.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import { invalidParts, Problem } from './problem.js';
+import { reservation } from './request-body.js';
 import {
   ANY_VALUES,
   CONTROL,
@@ -101,7 +102,7 @@ const ndjson = {
 };
 
 /** Creates outboxes, and stores, changes, cancels, and shows their messages. */
-export const outboxes: Routes = (app, { volley, config }) => {
+export const outboxes: Routes = (app, { volley, config }, memory) => {
   /** The outbox that a request names. The error is the same for one on a lane that the key may not use. */
   const requireOutbox = async (request: FastifyRequest & NamesLane, wanted: string): Promise<Outbox> => {
     const lanes = lanesFor(request);
@@ -117,7 +118,7 @@ export const outboxes: Routes = (app, { volley, config }) => {
   app.get(
     '/outboxes',
     {
-      config: { scope: 'read' },
+      config: { cost: { tokens: 5 }, scope: 'read' },
       schema: {
         operationId: 'listOutboxes',
         summary: 'List the outboxes',
@@ -413,10 +414,16 @@ export const outboxes: Routes = (app, { volley, config }) => {
         const { body } = request;
         if (!(body instanceof Readable))
           throw new Problem('unsupported', 'Send NDJSON (`application/x-ndjson`) or CSV (`text/csv`).');
+        const onMemory = reservation(request, reply, memory);
+        await onMemory(0);
         const list = Readable.from(limited(body, config.http.maxUploadBytes), { objectMode: false });
         const isCsv = /^text\/csv\b/i.test(request.headers['content-type'] ?? '');
         const { idColumn, toColumn } = request.query;
-        const results = outbox.import(isCsv ? { csv: list } : { ndjson: list }, { idColumn, toColumn });
+        const results = outbox.import(isCsv ? { csv: list } : { ndjson: list }, {
+          idColumn,
+          toColumn,
+          onMemory,
+        });
         return sendStream(reply.type('application/x-ndjson'), asLines(ofWholeBody(results)), volley);
       },
     );
@@ -454,9 +461,10 @@ async function* ofWholeBody<Result>(results: AsyncIterable<Result>): AsyncGenera
   }
 }
 
-async function* limited(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+async function* limited(body: Readable, maxBytes: number): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const chunk of body) {
+  // The connection is needed for the response if the list is not read to its end.
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
     bytes += chunk.length;
     if (bytes > maxBytes)
       throw new Problem(

@@ -254,7 +254,9 @@ export function invalidParts(errors: readonly ProblemItem[]): Problem {
       ? ''
       : others.length === 1
         ? ' There is 1 more error.'
-        : ` There are ${others.length} more errors.`;
+        : others.length < MAX_ERRORS
+          ? ` There are ${others.length} more errors.`
+          : ' There are many more errors.';
   return new Problem('badInput', `${asSentence(about)}${more}`, { errors });
 }
 

@@ -6,6 +6,8 @@ import { Problem } from './problem.js';
 import { TokenBucket } from './token-bucket.js';
 
 /*
+ * A request takes as many tokens as it costs; one that reads a page costs more (RouteCost).
+ *
  * Each key has four buckets in each process, so that what it does most cannot starve the rest:
  *
  *   requests   every request that belongs to no other bucket
@@ -32,8 +34,31 @@ const NAMES = {
   stream: 'event streams',
 } as const satisfies Record<RateLimit, string>;
 
-/** Limits the requests of each key. The returned function throws a Problem, `tooManyRequests`, if a limit is exceeded. */
-export function rateLimits({ requestsPerMinute, bytesPerMinute }: LocalConfig['http']) {
+/** Connections of a key with requests in progress: each takes memory and a file descriptor. */
+const MAX_CONNECTIONS_PER_KEY = 500;
+
+/** What a route costs: about a token for each 2 ms of CPU time. */
+export type RouteCost =
+  | { readonly tokens: number }
+  /** A token for so many items of a page. */
+  | { readonly itemsPerToken: number; readonly defaultLimit: number };
+
+/** The tokens that a request takes. Its query has not been validated. */
+function costOf(cost: RouteCost | undefined, query: unknown): number {
+  if (cost === undefined) return 1;
+  if ('tokens' in cost) return cost.tokens;
+  const limit = Number(Object(query).limit ?? cost.defaultLimit);
+  return Math.max(1, Math.ceil((limit > 0 ? limit : cost.defaultLimit) / cost.itemsPerToken));
+}
+
+/**
+ * Limits the requests of each key, by what they cost, and its connections. The returned function throws a Problem, `tooManyRequests`, if a
+ * limit is exceeded.
+ */
+export function rateLimits(
+  { requestsPerMinute, bytesPerMinute }: LocalConfig['http'],
+  maxConnections = MAX_CONNECTIONS_PER_KEY,
+) {
   const keys = new Map<string, Buckets>();
   const charged = new WeakMap<Socket, number>();
 
@@ -68,10 +93,12 @@ export function rateLimits({ requestsPerMinute, bytesPerMinute }: LocalConfig['h
   };
 
   return (key: string, request: FastifyRequest, reply: FastifyReply): void => {
-    const { limit = 'requests', transfersList = false } = request.routeOptions.config;
+    const { limit = 'requests', transfersList = false, cost } = request.routeOptions.config;
     const buckets = bucketsOf(key);
     const bucket = buckets[limit];
-    const isAllowed = bucket.take();
+    // A request that costs more than a minute's tokens waits for all of them.
+    const tokens = Math.min(costOf(cost, request.query), bucket.perMinute);
+    const isAllowed = bucket.take(tokens);
     reply.headers({
       'ratelimit-limit': String(bucket.perMinute),
       'ratelimit-remaining': String(Math.max(0, Math.floor(bucket.left()))),
@@ -79,9 +106,14 @@ export function rateLimits({ requestsPerMinute, bytesPerMinute }: LocalConfig['h
       'ratelimit-policy': `${requestsPerMinute};w=60, ${bytesPerMinute};w=60;unit="bytes"`,
     });
     if (!isAllowed) {
-      throw exceeded(`The limit is ${bucket.perMinute} ${NAMES[limit]} a minute.`, bucket.secondsUntil(1));
+      const counts = tokens === 1 ? '' : ` This one counts as ${tokens}.`;
+      const text = `The limit is ${bucket.perMinute} ${NAMES[limit]} a minute.${counts}`;
+      throw exceeded(text, bucket.secondsUntil(tokens));
     }
     if (limit === 'stream') return;
+    if (buckets.sockets.size >= maxConnections && !buckets.sockets.has(request.raw.socket)) {
+      throw exceeded(`Requests of this key are in progress on ${maxConnections} connections.`, 1);
+    }
     meter(buckets, request, reply);
     if (!transfersList) return;
     for (const socket of buckets.sockets.keys()) charge(buckets, socket);

@@ -101,7 +101,7 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
   app.get(
     '/records',
     {
-      config: { scope: 'read' },
+      config: { cost: { itemsPerToken: 50, defaultLimit: 100 }, scope: 'read' },
       schema: {
         operationId: 'listRecords',
         summary: 'List the requests for call records',

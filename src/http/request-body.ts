@@ -1,9 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { apiKeyOf } from './access.js';
 import { abortOnClose, onClose } from './connections.js';
+import { type JsonSize, MAX_JSON_BYTES, measureJson, tooLong } from './json-limits.js';
 import { parseInSlices } from './json-slices.js';
 import type { ListMemory } from './list-memory.js';
 import { Problem } from './problem.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Resizes the memory that is reserved for a list in JSON; null if nothing is. */
+    reserve: ((bytes: number) => Promise<void>) | null;
+  }
+}
 
 /** What a route accepts as its body: `upload` is JSON or a form with a list. */
 export type BodyFormat = 'none' | 'json' | 'upload';
@@ -26,12 +35,25 @@ export function expectedBody(accepted: BodyFormat): string {
   return EXPECTED[accepted];
 }
 
-/** Says what to do about JSON that exceeds its limit. */
-export function bodyLimitExceeded(accepted: BodyFormat, maxJsonBytes: number): string {
-  const limit = `The limit for JSON is ${maxJsonBytes / 1_000_000} MB (HTTP_MAX_JSON_MB).`;
-  return accepted === 'upload'
-    ? `${limit} Send a longer list as CSV in a form (\`multipart/form-data\`).`
-    : limit;
+/** The response to JSON that exceeds the limit of the requested route. */
+export function bodyTooLarge(request: FastifyRequest, maxJsonBytes: number): Problem {
+  const { list, isSecret } = request.routeOptions.config ?? {};
+  if (isSecret === true) return new Problem('tooLarge', 'The notification is too large.');
+  if (list === undefined) return tooLong(undefined);
+  const limit = `The limit for JSON with a list is ${maxJsonBytes / 1_000_000} MB (HTTP_MAX_JSON_MB).`;
+  return new Problem(
+    'tooLarge',
+    acceptedBody(request) === 'upload'
+      ? `${limit} Send a longer list as CSV in a form (\`multipart/form-data\`).`
+      : limit,
+  );
+}
+
+/** Allows long bodies on the routes that take a list. */
+export function allowLists(scope: FastifyInstance, maxJsonBytes: number): void {
+  scope.addHook('onRoute', (route) => {
+    if (route.config?.list !== undefined) route.bodyLimit = maxJsonBytes;
+  });
 }
 
 /**
@@ -47,6 +69,8 @@ export function parseJsonBodies(app: FastifyInstance): void {
     async (request: FastifyRequest, bytes: Buffer) => {
       if (bytes.length === 0) return null;
       if (!isUtf8(bytes)) throw new Problem('badInput', 'The body is not UTF-8. Encode JSON as UTF-8.');
+      const size = await measureJson(bytes, request.routeOptions.config.list);
+      await request.reserve?.(parsedBytes(bytes.length, size));
       const value = await parseInSlices(bytes, (text) => {
         let parsed: unknown;
         parse(request, text, (error: Error | null, result?: unknown) => {
@@ -64,14 +88,26 @@ export function parseJsonBodies(app: FastifyInstance): void {
   );
 }
 
-/** Smaller bodies are not worth counting. */
-const SMALL_BODY_BYTES = 100_000;
-/** How much memory JSON takes once it is parsed, for each of its bytes: short strings in small objects. */
-const BYTES_PER_JSON_BYTE = 8;
+const BYTES_PER_JSON_BYTE = 4;
+const BYTES_PER_ITEM = 70;
+const BYTES_PER_MEMBER = 32;
+const BYTES_PER_SHAPE = 400;
+const BYTES_PER_SHAPE_MEMBER = 300;
+
+/** What JSON takes once it is parsed and validated: its text, objects of its items, and their members. */
+function parsedBytes(length: number, { items, members, shapes, shapeMembers }: JsonSize): number {
+  return (
+    length * BYTES_PER_JSON_BYTE +
+    items * BYTES_PER_ITEM +
+    members * BYTES_PER_MEMBER +
+    shapes * BYTES_PER_SHAPE +
+    shapeMembers * BYTES_PER_SHAPE_MEMBER
+  );
+}
 
 /**
- * Waits for memory before it reads a long JSON body, and reserves it until the response is sent. Forms reserve memory as their
- * list is read.
+ * Waits for memory before it reads a long JSON body, and reserves it until the response is sent: what the text takes now, and the rest when its
+ * members have been counted. Other lists reserve memory as they are read.
  */
 export async function reserveForJson(
   request: FastifyRequest,
@@ -79,13 +115,25 @@ export async function reserveForJson(
   memory: ListMemory,
   maxJsonBytes: number,
 ): Promise<void> {
-  const { headers, method } = request;
-  if (method !== 'POST' || !/^application\/json\b/i.test(headers['content-type'] ?? '')) return;
+  const { headers, routeOptions } = request;
+  const isJson = /^application\/json\b/i.test(headers['content-type'] ?? '');
+  if (routeOptions.config.list === undefined || !isJson) return;
   const bytes = Math.min(Number(headers['content-length'] ?? maxJsonBytes), maxJsonBytes);
-  if (bytes <= SMALL_BODY_BYTES) return;
-  const share = memory.open();
+  if (bytes <= MAX_JSON_BYTES) return;
+  request.reserve = reservation(request, reply, memory);
+  await request.reserve(bytes * BYTES_PER_JSON_BYTE);
+}
+
+/** Opens the share of the memory for the list of a request, until its response is sent. The returned function resizes it. */
+export function reservation(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  memory: ListMemory,
+): (bytes: number) => Promise<void> {
+  const share = memory.open(apiKeyOf(request).id);
+  const signal = abortOnClose(request, reply);
   onClose(request, reply, share.close);
-  await share.resize(bytes * BYTES_PER_JSON_BYTE, abortOnClose(request, reply));
+  return (bytes) => share.resize(bytes, signal);
 }
 
 /** Some clients send an empty object where no body is needed. */

@@ -12,7 +12,7 @@ export const results: Routes = (app, { volley }) => {
   app.get(
     '/results',
     {
-      config: { scope: 'read', transfersList: true },
+      config: { cost: { itemsPerToken: 250, defaultLimit: 1_000 }, scope: 'read', transfersList: true },
       schema: {
         operationId: 'listResults',
         summary: 'Follow the results of recipients',

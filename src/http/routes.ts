@@ -4,6 +4,8 @@ import { z } from 'zod';
 import type { Clock } from '../clock.js';
 import type { Config, LocalConfig } from '../config/index.js';
 import type { Volley } from '../volley.js';
+import type { BodyRate } from './body-rate.js';
+import type { ListMemory } from './list-memory.js';
 import { PROBLEMS, type ProblemCode, problemBody } from './problem.js';
 
 /** What the HTTP API needs. The caller closes both, first the app and then the Volley. */
@@ -18,6 +20,10 @@ export interface HttpOptions {
   readonly stallTimeoutMs?: number | undefined;
   /** How long an incomplete request may continue after the app begins to close, in ms; default 5 s. */
   readonly closeGraceMs?: number | undefined;
+  /** How slowly a body may arrive; default: 10 kB a second, over 10 s. */
+  readonly bodyRate?: BodyRate | undefined;
+  /** Connections of one key with requests in progress; default 500. */
+  readonly maxConnectionsPerKey?: number | undefined;
   /** Event streams of the process at a time; default 5,000. */
   readonly maxStreams?: number | undefined;
   /** Downloads of call records of one key at a time, waiting or open; default 50. */
@@ -27,8 +33,8 @@ export interface HttpOptions {
 /** The default of `stallTimeoutMs`. */
 export const STALL_TIMEOUT_MS = 60_000;
 
-/** Registers the routes of a resource. */
-export type Routes = (app: ReturnType<typeof withZod>, options: HttpOptions) => void;
+/** Registers the routes of a resource. `memory`: for lists that they read. */
+export type Routes = (app: ReturnType<typeof withZod>, options: HttpOptions, memory: ListMemory) => void;
 
 /** The app as routes use it: their schemas are zod's. */
 export const withZod = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();

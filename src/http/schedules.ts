@@ -85,7 +85,7 @@ export const schedules: Routes = (app, { volley, config }) => {
   app.get(
     '/schedules',
     {
-      config: { scope: 'read' },
+      config: { cost: { itemsPerToken: 25, defaultLimit: 50 }, scope: 'read' },
       schema: {
         operationId: 'listSchedules',
         summary: 'List the schedules',
@@ -119,7 +119,7 @@ export const schedules: Routes = (app, { volley, config }) => {
   app.post(
     '/schedules',
     {
-      config: { scope: 'send', transfersList: true },
+      config: { scope: 'send', list: 'recipients', transfersList: true },
       schema: {
         operationId: 'addSchedule',
         summary: 'Add a schedule',

@@ -46,7 +46,7 @@ export const suppressions: Routes = (app, { volley }) => {
   app.post(
     '/find',
     {
-      config: { scope: 'read' },
+      config: { cost: { tokens: 10 }, scope: 'read' },
       schema: {
         operationId: 'findNumber',
         summary: 'Find a number in every campaign',
@@ -100,7 +100,7 @@ export const suppressions: Routes = (app, { volley }) => {
   app.post(
     '/suppressions',
     {
-      config: { scope: 'send', transfersList: true },
+      config: { scope: 'send', list: 'numbers', transfersList: true },
       schema: {
         operationId: 'addSuppressions',
         summary: 'Suppress numbers',
@@ -137,7 +137,7 @@ export const suppressions: Routes = (app, { volley }) => {
   app.post(
     '/suppressions/remove',
     {
-      config: { scope: 'operate', transfersList: true },
+      config: { scope: 'operate', list: 'numbers', transfersList: true },
       schema: {
         operationId: 'removeSuppressions',
         summary: 'Remove numbers from a suppression list',
@@ -169,7 +169,7 @@ export const suppressions: Routes = (app, { volley }) => {
   app.get(
     '/suppressions/operations',
     {
-      config: { scope: 'read' },
+      config: { cost: { itemsPerToken: 50, defaultLimit: 50 }, scope: 'read' },
       schema: {
         operationId: 'listSuppressionOperations',
         summary: 'List the changes of the suppression lists',

@@ -20,10 +20,10 @@ export class TokenBucket {
     this.#at = now();
   }
 
-  /** Takes a token. Returns false, and takes none, if there is not a whole one. */
-  take(): boolean {
-    if (this.left() < 1) return false;
-    this.#tokens -= 1;
+  /** Takes tokens. Returns false, and takes none, if there are not so many. */
+  take(tokens = 1): boolean {
+    if (this.left() < tokens) return false;
+    this.#tokens -= tokens;
     return true;
   }
 

@@ -3,11 +3,9 @@ import { Readable } from 'node:stream';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { CsvStream } from '../import/campaign-input.js';
+import { MAX_JSON_BYTES, measureJson } from './json-limits.js';
 import { invalidMember, Problem } from './problem.js';
 import { acceptedBody, expectedBody } from './request-body.js';
-
-/** The part `campaign` has no list, so it is far shorter than this. */
-const MAX_CAMPAIGN_BYTES = 100_000;
 
 /** Accepts forms on the routes with `acceptsUpload`, which read the body themselves. */
 export async function acceptUploads(scope: FastifyInstance): Promise<void> {
@@ -108,8 +106,8 @@ async function readJson(part: MultipartFile['file']): Promise<unknown> {
     for await (const chunk of part) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > MAX_CAMPAIGN_BYTES) {
-        throw invalidMember('campaign', `It is longer than ${MAX_CAMPAIGN_BYTES} bytes`);
+      if (length > MAX_JSON_BYTES) {
+        throw invalidMember('campaign', `It is longer than ${MAX_JSON_BYTES} bytes`);
       }
     }
   } catch (error) {
@@ -119,8 +117,11 @@ async function readJson(part: MultipartFile['file']): Promise<unknown> {
   if (!isUtf8(bytes)) throw invalidMember('campaign', 'It is not UTF-8. Encode JSON as UTF-8');
   try {
     // Unlike `toString`, this removes a byte order mark.
+    await measureJson(bytes);
     return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
+  } catch (error) {
+    if (error instanceof Problem)
+      throw invalidMember('campaign', 'It has too many members, or is nested too deeply');
     throw invalidMember('campaign', 'It is not valid JSON');
   }
 }

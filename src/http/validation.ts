@@ -1,17 +1,13 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
-import { invalidMember, type Problem } from './problem.js';
 
-/** Members that an item of a list may have. Each becomes a column, for which every other row has a field. */
-export const MAX_MEMBERS = 200;
-
-/** A validation error takes a hundred times the memory of the item that it is about. */
-const ITEMS_AT_A_TIME = 1_000;
+/** A validation error takes a hundred times the memory of the value that it is about. */
+const VALUES_AT_A_TIME = 1_000;
 
 /**
- * Validates each part of a request by the schema of its route. It validates a long list in a body piece by piece and stops
- * at the first piece with an error: a million invalid items must not fill the memory with a million errors. Other work of the
+ * Validates each part of a request by the schema of its route. It validates the list of a body, which is the only long one, piece by piece and
+ * stops at the first piece with an error: a million invalid items must not fill the memory with a million errors. Other work of the
  * process runs between the pieces.
  */
 export const validateByZod: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
@@ -21,19 +17,10 @@ export const validateByZod: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPa
   };
   if (httpPart !== 'body') return validate;
   return (body: unknown) => {
-    const lists = listsOf(body);
-    const [long, ...others] = lists.filter(([, items]) => items.length > ITEMS_AT_A_TIME);
-    if (long === undefined) {
-      for (const [name, items] of lists) {
-        const error = tooManyMembers(name, items, 0);
-        if (error !== undefined) return { error };
-      }
-      return validate(body);
-    }
-    // No schema has two lists, so the first piece reports any other one as unrecognised.
-    const rest = Object.fromEntries(others.map(([other]) => [other, []]));
-    const validated = validateInPieces(schema, Object(body), long, rest);
+    const list = longListOf(body);
+    if (list === undefined) return validate(body);
     // The mark that Fastify's types require of a promise.
+    const validated = validateInPieces(schema, Object(body), list);
     return Object.assign(validated, { __linterBrands: 'SafePromiseLike' as const });
   };
 };
@@ -43,27 +30,40 @@ async function validateInPieces(
   schema: z.ZodType,
   body: object,
   [name, items]: readonly [string, unknown[]],
-  rest: object,
 ): Promise<void> {
   let whole: object = {};
-  for (let from = 0; from < items.length; from += ITEMS_AT_A_TIME) {
-    const piece = items.slice(from, from + ITEMS_AT_A_TIME);
-    const tooMany = tooManyMembers(name, piece, from);
-    if (tooMany !== undefined) throw tooMany;
-    const { data, error } = schema.safeParse(Object.assign({}, body, rest, { [name]: piece }), {
-      error: plainMessage,
-    });
+  for (let from = 0; from < items.length; ) {
+    const to = endOfPiece(items, from);
+    const { data, error } = schema.safeParse(
+      { ...body, [name]: items.slice(from, to) },
+      { error: plainMessage },
+    );
     if (error !== undefined) throw shifted(error, name, from);
     whole = Object(data);
-    for (const [, parsed] of listsOf(data)) items.splice(from, parsed.length, ...parsed);
+    const parsed: unknown = Object.getOwnPropertyDescriptor(whole, name)?.value;
+    for (const [at, item] of (Array.isArray(parsed) ? parsed : []).entries()) items[from + at] = item;
+    from = to;
     await nextTick();
   }
   Object.assign(body, whole, { [name]: items });
 }
 
-function listsOf(body: unknown): (readonly [string, unknown[]])[] {
-  if (typeof body !== 'object' || body === null) return [];
-  return Object.entries(body).flatMap(([name, value]) => (Array.isArray(value) ? [[name, value]] : []));
+/** The list of a body whose items have too many values to validate them together; no other list is long. */
+function longListOf(body: unknown): readonly [string, unknown[]] | undefined {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
+  return Object.entries(body).find(
+    ([, items]) => Array.isArray(items) && endOfPiece(items, 0) < items.length,
+  );
+}
+
+/** The end of the piece of a list that begins at `from`: it has at least one item. */
+function endOfPiece(items: readonly unknown[], from: number): number {
+  let to = from;
+  for (let values = 0; to < items.length && values < VALUES_AT_A_TIME; to += 1) {
+    const item = items[to];
+    values += typeof item === 'object' && item !== null ? 1 + Object.keys(item).length : 1;
+  }
+  return to;
 }
 
 /** The errors of a piece of the list `name`, with their places in the whole list. */
@@ -74,14 +74,6 @@ function shifted(error: z.ZodError, name: string, from: number): z.ZodError {
       return list === name && typeof at === 'number' ? { ...issue, path: [list, from + at, ...path] } : issue;
     }),
   );
-}
-
-function tooManyMembers(name: string, items: readonly unknown[], from: number): Problem | undefined {
-  const at = items.findIndex(
-    (item) => typeof item === 'object' && item !== null && Object.keys(item).length > MAX_MEMBERS,
-  );
-  if (at === -1) return undefined;
-  return invalidMember(`${name}/${from + at}`, `It has more than ${MAX_MEMBERS} members`);
 }
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -48,6 +48,8 @@ const MAX_ID_BYTES = 128;
 const MAX_REFERENCE_BYTES = 128;
 const MAX_TEXT_LENGTH = 20_000;
 const MAX_AHEAD_YEARS = 5;
+/** Members that are not usable; a message with more of them has no further problems. */
+const MAX_UNUSABLE = 20;
 
 /** Why an id cannot be used; null if it can. Continues `id`. */
 export function idProblem(id: string): string | null {
@@ -138,8 +140,10 @@ export function messageChecker(
       if (reason !== null && !problems.some((known) => known.member === member))
         problems.push({ member, reason });
     };
-    for (const member of Object.keys(message))
-      if (!isUsable(message[member])) refuse(member, 'is not a text or a number');
+    for (const member of Object.keys(message)) {
+      if (problems.length === MAX_UNUSABLE) break;
+      if (!isUsable(message[member])) problems.push({ member, reason: 'is not a text or a number' });
+    }
     const id = isUsable(message.id) ? String(message.id ?? '') : '';
     refuse('id', idProblem(id));
     const read = readNumber(textOf(message, 'to'));

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { describeActor } from '../campaign/actor.js';
@@ -11,6 +10,7 @@ import type {
   OutboxStatus,
   PutResult,
 } from '../campaign/outbox-views.js';
+import { BATCH_BYTES } from '../import/rows.js';
 import { inFlightOf } from '../lane/campaigns.js';
 import { markDue } from '../lane/due.js';
 import { type Lane, wakeLane } from '../lane/lane.js';
@@ -32,12 +32,22 @@ import { type Entry, noSuchOutbox, type Opened, type OutboxesOptions } from './o
 import { outboxKeys } from './outbox-keys.js';
 import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
 import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
+import { SeenIds } from './seen-ids.js';
 import { cancelHarvested, type Pointer, type PutReply } from './store.js';
 import { packMessage, type WaitingMessage } from './stored-message.js';
 import { sliceOf } from './wave.js';
 
 /** Each time, another writer has changed the message between two steps of a put. */
 const PUT_TRIES = 20;
+
+/** Options of {@link Outbox.import}. */
+export interface ImportOptions extends CsvColumns {
+  /**
+   * Called with the memory that finding repeated ids takes, in bytes, before it takes more: at first, and as the list goes on. The list is read
+   * on when the promise is resolved.
+   */
+  readonly onMemory?: ((bytes: number) => Promise<void>) | undefined;
+}
 
 /** An outbox: messages that are sent over time, each under an id of yours. */
 export interface Outbox {
@@ -57,7 +67,7 @@ export interface Outbox {
   /** Stores the messages of a CSV file, or of NDJSON, as {@link Outbox.putAll} does. `line`: that of the file. */
   import(
     list: { readonly csv: string | Readable } | { readonly ndjson: AsyncIterable<Buffer | string> },
-    columns?: CsvColumns,
+    options?: ImportOptions,
   ): AsyncIterable<BulkResult>;
   /**
    * Cancels a message that was not claimed. Once it resolves with `cancelled`, the message is never sent. With a `version`, an id that
@@ -209,11 +219,15 @@ export function operatedOutbox(
     return [...invalidLines, ...stored].sort((a, b) => a.line - b.line);
   };
 
-  async function* putLines(lines: AsyncIterable<MessageLine>): AsyncGenerator<BulkResult> {
+  async function* putLines(
+    lines: AsyncIterable<MessageLine>,
+    onMemory: ImportOptions['onMemory'],
+  ): AsyncGenerator<BulkResult> {
     await requireServed();
     const { check } = await open();
-    /** The line and the content of each id of the list, to find one that occurs again with different content. */
-    const seen = new Map<string, { readonly content: string; readonly line: number }>();
+    const seen = new SeenIds();
+    let reserved = 0;
+    let bytes = 0;
     let batch: Line[] = [];
     let invalidLines: BulkResult[] = [];
     const add = (own: MessageLine): void => {
@@ -231,14 +245,14 @@ export function operatedOutbox(
         return;
       }
       const { id, message } = checked;
-      const content = hash('sha1', packMessage(message), 'base64url');
-      const before = seen.get(id);
-      if (before !== undefined && before.content !== content) {
-        const reason = `is the id of line ${before.line} as well, with different content`;
+      const packed = packMessage(message);
+      const before = seen.add(id, packed, line);
+      if (before !== null) {
+        const reason = `is the id of line ${before} as well, with different content`;
         invalidLines.push(invalid(id, line, 'id', reason));
         return;
       }
-      seen.set(id, before ?? { content, line });
+      bytes += packed.length;
       batch.push({ id, message, line });
     };
     /** Results of messages that are being stored while the next ones are read. */
@@ -249,12 +263,18 @@ export function operatedOutbox(
       // Reported when its results are taken.
       storing.catch(() => {});
       batch = [];
+      bytes = 0;
       invalidLines = [];
       return before ?? [];
     };
     for await (const own of lines) {
+      if (seen.bytes > reserved) {
+        reserved = seen.bytes;
+        await onMemory?.(reserved);
+      }
       add(own);
-      if (batch.length + invalidLines.length >= MESSAGES_AT_ONCE) yield* await flush();
+      if (batch.length + invalidLines.length >= MESSAGES_AT_ONCE || bytes >= BATCH_BYTES)
+        yield* await flush();
     }
     if (batch.length + invalidLines.length > 0) yield* await flush();
     yield* (await storing) ?? [];
@@ -314,11 +334,11 @@ export function operatedOutbox(
       return checked.ok ? [] : errorsOf(checked.problems);
     },
 
-    putAll: (messages) => putLines(numbered(messages)),
+    putAll: (messages) => putLines(numbered(messages), undefined),
 
-    import: (list, columns = {}) => {
-      if ('ndjson' in list) return putLines(messagesOfNdjson(list.ndjson));
-      return putLines(csvOf(list.csv, columns));
+    import: (list, { onMemory, ...columns } = {}) => {
+      if ('ndjson' in list) return putLines(messagesOfNdjson(list.ndjson), onMemory);
+      return putLines(csvOf(list.csv, columns), onMemory);
     },
 
     async cancel(id, { version } = {}) {

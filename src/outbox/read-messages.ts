@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { numberReader } from '../campaign/number.js';
 import { readCsv } from '../import/csv/read-csv.js';
 import { numberColumn } from '../import/number-column.js';
@@ -25,6 +26,11 @@ export interface CsvColumns {
 
 /** The longest line of NDJSON, in characters: the values of a message have a few hundred. */
 const MAX_LINE_LENGTH = 200_000;
+
+/** Members of a message on a line of NDJSON. */
+const MAX_MEMBERS = 200;
+/** Lines that are read before other work of the process gets a turn. */
+const LINES_PER_TURN = 500;
 
 /** Reads messages from a CSV file with a header. Throws a ListError if it is not a usable list. */
 export async function* messagesOfCsv(
@@ -66,7 +72,8 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
     try {
       const value: unknown = JSON.parse(text);
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-        return { line, message: value as OutboxMessage };
+        if (Object.keys(value).length <= MAX_MEMBERS) return { line, message: value as OutboxMessage };
+        return { line, id: '', member: null, reason: `has more than ${MAX_MEMBERS} members` };
       }
     } catch {
       // Reported below.
@@ -84,6 +91,7 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
     if (rest.length > MAX_LINE_LENGTH)
       throw new ListError(`Line ${line + lines.length + 1} is longer than ${MAX_LINE_LENGTH} characters.`);
     for (const text of lines) {
+      if (line % LINES_PER_TURN === 0) await nextTick();
       const one = parsed(text);
       if (one === undefined) continue;
       isEmpty = false;

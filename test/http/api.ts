@@ -4,6 +4,7 @@ import { API_SCOPES } from '../../src/campaign/api-key.js';
 import type { Clock } from '../../src/clock.js';
 import { loadLocalConfig } from '../../src/config/index.js';
 import { createEvents } from '../../src/events/events.js';
+import type { BodyRate } from '../../src/http/body-rate.js';
 import { createHttp, type HttpApp } from '../../src/http/index.js';
 import { createVolley, type Volley } from '../../src/runtime.js';
 import { messagesOf, notSentences } from '../sentence-rule.js';
@@ -26,6 +27,8 @@ export interface CallOptions {
   readonly key?: string | undefined;
   readonly body?: unknown;
   readonly form?: FormData;
+  /** A body as it is, with the content type of `headers`. */
+  readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -42,6 +45,8 @@ export interface ApiServerOptions {
   readonly stallTimeoutMs?: number;
   readonly closeGraceMs?: number;
   readonly maxStreams?: number;
+  readonly bodyRate?: BodyRate;
+  readonly maxConnectionsPerKey?: number;
   /** Adds routes to the app. */
   readonly also?: (app: HttpApp) => void;
 }
@@ -49,7 +54,7 @@ export interface ApiServerOptions {
 /** Serves the API until the last test of the file. `settings` are environment variables. */
 export async function serveApi(
   settings: Record<string, string>,
-  { clock, lingerMs, stallTimeoutMs, closeGraceMs, maxStreams, also }: ApiServerOptions = {},
+  { also, ...options }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const log: string[] = [];
   const config = loadLocalConfig({
@@ -61,7 +66,7 @@ export async function serveApi(
   });
   const events = createEvents({ level: 'trace', destination: { write: (line) => void log.push(line) } });
   const volley = createVolley({ config, events });
-  const app = createHttp({ volley, config, clock, lingerMs, stallTimeoutMs, closeGraceMs, maxStreams });
+  const app = createHttp({ volley, config, ...options });
   also?.(app);
   afterAll(async () => {
     await app.close();
@@ -81,7 +86,7 @@ export async function serveApi(
     origin,
     log,
     key,
-    async call(method, path, { key: own, body, form, headers } = {}) {
+    async call(method, path, { key: own, body, form, text: asIs, headers } = {}) {
       const reply = await fetch(`${origin}${path}`, {
         method,
         headers: {
@@ -91,6 +96,7 @@ export async function serveApi(
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         ...(form === undefined ? {} : { body: form }),
+        ...(asIs === undefined ? {} : { body: asIs }),
       });
       const text = await reply.text();
       const isJson = /^application\/(problem\+)?json/.test(reply.headers.get('content-type') ?? '');

@@ -316,7 +316,7 @@ test('A body that is not JSON, is too large, or has another type is rejected', a
     {
       code: 'tooLarge',
       detail:
-        'The limit for JSON is 10 MB (HTTP_MAX_JSON_MB). Send a longer list as CSV in a form (`multipart/form-data`).',
+        'The limit for JSON with a list is 10 MB (HTTP_MAX_JSON_MB). Send a longer list as CSV in a form (`multipart/form-data`).',
     },
   ]);
 });
@@ -335,7 +335,7 @@ test('An error about the body says what the route accepts', async () => {
   );
   const long = JSON.stringify({ number: 'x'.repeat(10_000_001) });
   expect(await post('/v1/find', 'application/json', long)).toMatchObject(
-    detail('The limit for JSON is 10 MB (HTTP_MAX_JSON_MB).'),
+    detail('The limit for a body without a list is 100 kB.'),
   );
 });
 

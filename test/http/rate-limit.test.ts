@@ -37,6 +37,57 @@ test('A key that exceeds its limit learns when to retry, and other keys are not 
   expect((await call('GET', '/v1/lanes', { key: other })).status).toBe(200);
 });
 
+test('A page counts by its size, and a search more than a simple request', async () => {
+  const { key, call } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '100' });
+  const own = await key();
+  const left = async (method: string, path: string, body?: object): Promise<number> =>
+    Number((await call(method, path, { key: own, body })).headers.get('ratelimit-remaining'));
+  expect(await left('GET', '/v1/lanes')).toBe(99);
+  expect(await left('GET', '/v1/campaigns?limit=200')).toBe(59);
+  expect(await left('POST', '/v1/find', { number: '+447700900123' })).toBe(49);
+  expect(await left('GET', '/v1/campaigns')).toBe(39);
+  const { status, json } = await call('GET', '/v1/results?limit=10000', { key: own });
+  expect([status, json]).toMatchObject([
+    429,
+    { detail: expect.stringMatching(/^The limit is 100 requests a minute\. This one counts as 40\. /) },
+  ]);
+  expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(200);
+});
+
+test('Few lists of a key are read at a time, and those of another key do not wait for them', async () => {
+  const { key, call, volley } = await serveApi(settings);
+  const [busy, other] = [await key(), await key()];
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let running = 0;
+  const page = vi.spyOn(volley, 'page').mockImplementation(async () => {
+    running += 1;
+    await held;
+    return { campaigns: [], next: null };
+  });
+  const waiting = Array.from({ length: 10 }, () => call('GET', '/v1/campaigns', { key: busy }));
+  await expect.poll(() => running).toBe(4);
+  expect((await call('GET', '/v1/lanes', { key: other })).status).toBe(200);
+  expect((await call('POST', '/v1/find', { key: other, body: { number: '+447700900123' } })).status).toBe(
+    200,
+  );
+  expect(running).toBe(4);
+  release();
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(10).fill(200));
+  expect(page).toHaveBeenCalledTimes(10);
+});
+
+test('The documents that need no key have a limit for each address', async () => {
+  const { call } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });
+  const statuses: number[] = [];
+  for (let at = 0; at < 5; at += 1) statuses.push((await call('GET', '/openapi.json')).status);
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  expect((await call('GET', '/docs')).status).toBe(429);
+  expect((await call('GET', '/healthz')).status).toBe(200);
+});
+
 test('A key that is over its limit can still pause, resume, cancel, resolve, and follow events', async () => {
   const { key, call, origin } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '8' });
   const own = await key();

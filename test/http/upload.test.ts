@@ -354,3 +354,20 @@ test('A list is read from the connection no faster than it is imported', {
   expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 201 [\s\S]*"recipients":1,"duplicates":599999/);
   second.destroy();
 });
+
+test('A list that is refused in the middle is answered, and does not end the process', async () => {
+  const long = `"${'x'.repeat(400_000)}",`;
+  const csv = `phone,name\n${long}\n${long}\n`;
+  expect(await call('POST', '/v1/preview', { form: campaignForm(campaign(), csv) })).toMatchObject({
+    status: 400,
+    json: { detail: expect.stringContaining('the field has 400000 characters') },
+  });
+  await volley.outboxes.create({ name: 'refused', message: 'Hi' });
+  const bulk = await call('POST', '/v1/outboxes/refused/messages', {
+    headers: { 'content-type': 'text/csv' },
+    text: csv.replace('name', 'id'),
+  });
+  expect(bulk).toMatchObject({ status: 400 });
+  // The rest of both bodies has been discarded; a rejection without a handler would fail this file.
+  expect((await call('GET', '/v1/lanes')).status).toBe(200);
+});

@@ -167,6 +167,8 @@ async function unlessAborted<Result>(
   signal: AbortSignal | undefined,
 ): Promise<Result> {
   if (signal === undefined) return work;
+  // It may reject when the signal has been aborted already, and a rejection without a handler ends the process.
+  work.catch(() => {});
   signal.throwIfAborted();
   let onAbort = (): void => {};
   const aborted = new Promise<never>((_, reject) => {

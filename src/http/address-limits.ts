@@ -68,6 +68,18 @@ export function invalidKeyLimit(keys: Volley['keys'], now: Monotonic = () => per
   };
 }
 
+/** Limits the requests of each address that need no key. The returned function throws a Problem, `tooManyRequests`. */
+export function addressLimit(perMinute: number): (address: string) => void {
+  const buckets = new LRUCache<string, TokenBucket>({ max: MAX_REMEMBERED });
+  return (address) => {
+    const network = networkOf(address);
+    const bucket = buckets.get(network) ?? new TokenBucket(perMinute);
+    buckets.set(network, bucket);
+    if (bucket.take()) return;
+    throw exceeded(`The limit is ${perMinute} requests a minute without a key.`, bucket.secondsUntil(1));
+  };
+}
+
 function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('base64');
 }

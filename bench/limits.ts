@@ -1,0 +1,120 @@
+/**
+ * What the worst requests within the limits cost the HTTP API: for each route and body, how long the event loop is blocked, and by how
+ * much the memory grows. It fails if a request blocks the loop for more than 100 ms, or takes more than 50 MB without a list.
+ *
+ *   REDIS_URL=redis://127.0.0.1:6379 npm run -s bench:limits -- [part of a route or body]
+ *
+ * Use a Redis without other data. The bench removes what it writes.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { loadLocalConfig } from '../src/config/index.js';
+import { createEvents } from '../src/events/events.js';
+import { connect } from '../src/redis/connection.js';
+import { createVolley } from '../src/runtime.js';
+import { startServer } from './http/server.js';
+import { type Case, LIST_CASES, SMALL_CASES } from './http/worst-bodies.js';
+
+const MAX_BLOCKED_MS = 100;
+const MAX_SMALL_MB = 50;
+const MAX_LIST_MB = 256;
+/** The collector decides when it runs, and other programs of the machine take time: the best of some. */
+const ATTEMPTS = 3;
+const SETTLE_MS = 20;
+
+const [part = ''] = process.argv.slice(2);
+const REDIS_URL = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+const prefix = `bench-limits-${process.pid}`;
+const settings = {
+  REDIS_URL,
+  REDIS_PREFIX: prefix,
+  API_KEY: 'bench',
+  SENDER_ADDRESS: 'ACME',
+  HOURLY_QUOTA: '100000',
+  HTTP_REQUESTS_PER_MINUTE: '1000000',
+  HTTP_MB_PER_MINUTE: '1000000',
+  HTTP_LIST_MEMORY_MB: String(MAX_LIST_MB),
+  MAX_SCHEDULE_AHEAD: '365000d',
+};
+const redis = connect(REDIS_URL);
+const volley = createVolley({ config: loadLocalConfig(settings), events: createEvents({ level: 'silent' }) });
+const { key } = await volley.keys.create({
+  name: 'bench',
+  scopes: ['read', 'send', 'operate'],
+  maxSuppressions: 10_000_000,
+});
+await volley.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
+const server = await startServer(settings, { isProbed: true });
+let worst = { small: 0, list: 0, blocked: 0 };
+try {
+  // What is loaded and compiled with the first requests belongs to none of them.
+  for (const one of [...SMALL_CASES.slice(0, 14), ...LIST_CASES.slice(0, 3)]) await send(one);
+  for (const [kind, cases] of [
+    ['small', SMALL_CASES],
+    ['list', LIST_CASES],
+  ] as const)
+    for (const one of cases.filter(({ route, what }) => `${route} ${what}`.includes(part))) {
+      const { status, blockedMs, megabytes } = await measured(
+        one,
+        kind === 'small' ? MAX_SMALL_MB : MAX_LIST_MB,
+      );
+      worst = {
+        ...worst,
+        [kind]: Math.max(worst[kind], megabytes),
+        blocked: Math.max(worst.blocked, blockedMs),
+      };
+      const isOver =
+        blockedMs > MAX_BLOCKED_MS || megabytes > (kind === 'small' ? MAX_SMALL_MB : MAX_LIST_MB);
+      process.stdout.write(
+        `${isOver ? '!' : ' '} ${one.route.padEnd(34)} ${one.what.padEnd(40)} ${status}  ${blockedMs.toFixed(0).padStart(6)} ms  ${megabytes.toFixed(0).padStart(5)} MB\n`,
+      );
+    }
+} finally {
+  await server.stop();
+  await volley.close();
+  for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
+    for (const name of await redis.keys(pattern)) await redis.unlink(name);
+  }
+  redis.disconnect();
+}
+process.stdout.write(
+  `the longest block: ${worst.blocked.toFixed(0)} ms; the most memory: ${worst.small} MB without a list, ${worst.list} MB with one\n`,
+);
+if (worst.blocked > MAX_BLOCKED_MS || worst.small > MAX_SMALL_MB || worst.list > MAX_LIST_MB)
+  process.exitCode = 1;
+
+/** The best of some attempts, which end as soon as one is within the limits. */
+async function measured(one: Case, maxMb: number) {
+  const found: { status: string; blockedMs: number; megabytes: number }[] = [];
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const body = one.body();
+    await server.probe();
+    const before = server.meter().nowMb;
+    const status = await send(one, body);
+    await delay(SETTLE_MS);
+    const megabytes = server.meter().peakMb - before;
+    const { blockedMs } = await server.probe();
+    found.push({ status, blockedMs, megabytes });
+    if (blockedMs <= MAX_BLOCKED_MS && megabytes <= maxMb) break;
+  }
+  const [first] = found;
+  return {
+    status: first?.status ?? '',
+    blockedMs: Math.min(...found.map(({ blockedMs }) => blockedMs)),
+    megabytes: Math.min(...found.map(({ megabytes }) => megabytes)),
+  };
+}
+
+async function send({ route, type = 'application/json', ...own }: Case, body = own.body()): Promise<string> {
+  const [method = '', path = ''] = route.split(' ');
+  try {
+    const reply = await fetch(`${server.origin}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': type },
+      body,
+    });
+    for await (const _ of reply.body ?? []);
+    return String(reply.status);
+  } catch {
+    return 'cut';
+  }
+}

@@ -169,7 +169,8 @@ export const SECTIONS = {
         Address that the HTTP API listens on. The API uses plain HTTP: put a TLS proxy in front before you expose it.`),
     HTTP_PORT: z.prefault(formats.port, '8080').describe('Port of the HTTP API.'),
     HTTP_REQUESTS_PER_MINUTE: z.prefault(formats.count(1, 1_000_000, 'requests'), '600').describe(`
-        Requests per minute that each API key may make to each process, and as many at once after a quiet minute.
+        Requests per minute that each API key may make to each process, and as many at once after a quiet minute. A page
+        of a list counts as several, by its size. Each address may make as many without a key, for the documentation.
         Requests that pause, resume, cancel, or resolve have a limit of their own, and so have event streams.`),
     HTTP_MB_PER_MINUTE: z.prefault(formats.count(1, 1_000_000, 'megabytes'), '1000').describe(`
         Megabytes per minute that the requests and responses of each API key may transfer with each process. A request
@@ -179,12 +180,14 @@ export const SECTIONS = {
         X-Forwarded-For names the client, whose invalid API keys are limited. If not set, the client is the one that
         connects.`),
     HTTP_MAX_JSON_MB: z.prefault(formats.count(1, 100, 'megabytes'), '10').describe(`
-        Largest JSON body. For longer lists, upload a CSV file, which is not kept in memory.`),
+        Largest JSON body with a list; without one, it is 100 kB. For longer lists, upload a CSV file, which is not kept in
+        memory.`),
     HTTP_MAX_UPLOAD_MB: z.prefault(formats.count(1, 10_000, 'megabytes'), '1000').describe(`
         Largest CSV upload. A million rows with a name take about 30 megabytes.`),
     HTTP_LIST_MEMORY_MB: z.prefault(formats.count(16, 100_000, 'megabytes'), '256').describe(`
-        Memory for all lists that the process reads at the same time: 17 to 31 bytes per row of a CSV upload, and eight
-        times the length of a JSON body. Further lists wait up to 30 seconds for it, and then get a 503 response.`),
+        Memory for all lists that the process reads at the same time: 17 to 35 bytes per row of a CSV or NDJSON upload, and
+        for JSON four times its length and about a hundred bytes per row. One list may take three eighths of it, and those
+        of one API key half. Further lists wait up to 30 seconds, and then get a 503 response.`),
   },
   Monitoring: {
     METRICS_HOST: z.prefault(formats.host, '127.0.0.1').describe(`

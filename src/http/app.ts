@@ -50,11 +50,11 @@ const KEYED_ROUTES: readonly Routes[] = [
   outboxes,
   liveEvents,
   results,
-  campaignCreation,
   lanes,
   suppressions,
   records,
   audit,
+  campaignCreation,
 ];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 

@@ -40,7 +40,7 @@ const KINDS = {
   requestTimeout: [
     408,
     'The request arrived too slowly',
-    'The headers must arrive within a minute, and the whole request within an hour. The connection is closed.',
+    'The headers must arrive within a minute, 10 kB of the body in each second, and the whole request within an hour. The connection is closed.',
   ],
   invalidState: [
     409,
@@ -81,7 +81,7 @@ const KINDS = {
   tooLarge: [
     413,
     'The body is too large',
-    'The JSON exceeds HTTP_MAX_JSON_MB, or the list exceeds HTTP_MAX_UPLOAD_MB. Nothing was stored. Upload a long list as CSV in a form, or split it into several campaigns.',
+    'A body without a list exceeds 100 kB, JSON with one exceeds HTTP_MAX_JSON_MB, or the list exceeds HTTP_MAX_UPLOAD_MB or takes too much of HTTP_LIST_MEMORY_MB. Nothing was stored. Upload a long list as CSV in a form, or split it into several campaigns.',
   ],
   unsupported: [
     415,

@@ -70,6 +70,11 @@ export const outboxMessage = z
     sentAt: time.nullable(),
     requestId: z.string().nullable().describe("The service's id of the request"),
     reason: z.string().nullable().describe('Why it was not sent or delivered, or cannot be'),
+    serviceStatus: z
+      .string()
+      .nullable()
+      .describe("The service's own word for the delivery status, where it says more than `state`"),
+    serviceCode: z.string().nullable().describe('The code that the service gave with `serviceStatus`'),
   })
   .readonly()
   .meta({ id: 'OutboxMessage' });

@@ -105,6 +105,12 @@ export const DELIVERY_STATUS = {
 /** A status as the service reports it; see {@link DELIVERY_STATUS}. */
 export type DeliveryStatus = keyof typeof DELIVERY_STATUS;
 
+/** The service's own word for a delivery status, and its code; empty if it has none. */
+export interface StatusWord {
+  readonly word: string;
+  readonly code: string;
+}
+
 /** True for a string that is one of the interface's delivery statuses. */
 export function isDeliveryStatus(text: unknown): text is DeliveryStatus {
   return typeof text === 'string' && Object.hasOwn(DELIVERY_STATUS, text);

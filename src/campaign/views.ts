@@ -189,6 +189,14 @@ const reported = {
   reference: z.string().describe('The `reference` of the recipient in your list, or empty'),
   sentAt: z.string().describe('ISO 8601, or empty'),
   updatedAt: z.string().describe('ISO 8601, or empty'),
+  serviceStatus: z
+    .string()
+    .describe(
+      "The service's own word for the delivery status, such as `InvalidDestAddress`, where it says more than `status`: another word, one that Volley does not know, or one with a code that explains it. Empty for a plain `DeliveredToNetwork` or `DeliveredToTerminal`, and if the service has not reported any",
+    ),
+  serviceCode: z
+    .string()
+    .describe('The code that the service gave with `serviceStatus`, such as `11`, or empty'),
 };
 
 /** One recipient of a report. */

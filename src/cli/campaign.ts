@@ -15,7 +15,7 @@ import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { costText, renderCampaign } from './progress.js';
 import { columnsOf } from './terminal.js';
-import { counted, cut, grouped, moment, oneLine, table, until } from './text.js';
+import { counted, cut, explanation, grouped, moment, oneLine, table, until } from './text.js';
 import { noteIfNoWorkers, watchCampaign } from './watch.js';
 
 /** Requests with an unknown outcome that people see; `--json` has up to 100. */
@@ -299,7 +299,7 @@ export async function find(context: Context, typed: string, options: { country?:
       oneLine(recipient.requestId),
       time(recipient.sentAt),
       time(recipient.updatedAt),
-      oneLine(recipient.reason),
+      explanation(recipient),
     ]);
     const heading = ['CAMPAIGN', 'NAME', 'STATUS', 'REFERENCE', 'REQUEST', 'SENT', 'UPDATED', 'REASON'];
     return {

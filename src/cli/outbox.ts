@@ -307,6 +307,8 @@ const COLUMNS = [
   'sentAt',
   'requestId',
   'reason',
+  'serviceStatus',
+  'serviceCode',
 ];
 
 /** `volley outbox report` */
@@ -329,13 +331,15 @@ const forSpreadsheet = (text: string | null): string => spreadsheetSafe(printabl
 
 async function* safeRows(messages: AsyncIterable<OutboxMessageStatus>) {
   for await (const message of messages) {
-    const { id, reference, reason, requestId } = message;
+    const { id, reference, reason, requestId, serviceStatus, serviceCode } = message;
     yield {
       ...message,
       id: forSpreadsheet(id),
       reference: forSpreadsheet(reference),
       reason: forSpreadsheet(reason),
       requestId: forSpreadsheet(requestId),
+      serviceStatus: forSpreadsheet(serviceStatus),
+      serviceCode: forSpreadsheet(serviceCode),
     };
   }
 }

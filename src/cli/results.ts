@@ -5,7 +5,7 @@ import type { Answer, Context } from './context.js';
 import { CliError } from './errors.js';
 import { withLocalVolley } from './open.js';
 import { columnsOf } from './terminal.js';
-import { moment, oneLine, table } from './text.js';
+import { explanation, moment, oneLine, table } from './text.js';
 
 /** `volley results` */
 export function results(
@@ -22,7 +22,7 @@ export function results(
       result.status,
       result.campaign || `outbox ${result.outbox} (lane ${result.lane})`,
       result.updatedAt === '' ? '' : moment(Date.parse(result.updatedAt), now),
-      oneLine(result.reason),
+      explanation(result),
     ]);
     const heading = ['REFERENCE OR ID', 'RECIPIENT', 'STATUS', 'CAMPAIGN', 'UPDATED', 'REASON'];
     const none =

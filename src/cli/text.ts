@@ -1,11 +1,22 @@
-import type { TimeRange } from '../campaign/views.js';
+import type { ReportRow, TimeRange } from '../campaign/views.js';
+import { oneLine } from '../campaign/visible-text.js';
 import { formatDuration } from '../duration.js';
 import { brokenCommand, widthOf, wrapped } from '../wrapped-text.js';
 
-export { oneLine } from '../campaign/visible-text.js';
-export { widthOf, wrapped };
+export { oneLine, widthOf, wrapped };
 
 const graphemes = new Intl.Segmenter('en');
+
+/** Why a recipient has its status, and the service's own word for it, in one line. */
+export function explanation({
+  reason,
+  serviceStatus,
+  serviceCode,
+}: Pick<ReportRow, 'reason' | 'serviceStatus' | 'serviceCode'>): string {
+  const code = serviceCode === '' ? '' : ` (${serviceCode})`;
+  const word = serviceStatus === '' ? '' : `the service says ${serviceStatus}${code}`;
+  return oneLine([reason, word].filter((part) => part !== '').join('; '));
+}
 
 /** Cuts an uncoloured text to `width` columns; the last column is an ellipsis if something was cut. */
 export function cut(text: string, width: number): string {

@@ -10,7 +10,7 @@ import type { MatchStore } from '../notifications/match-store.js';
 import type { RecentClaims } from '../sending/recent-claims.js';
 import { type PollClaim, type PollClaims, pollClaims } from './claims.js';
 import { settleMatch } from './match.js';
-import { type FollowedRequest, type FollowedRequests, lettersOf } from './requests.js';
+import { type FollowedRequest, type FollowedRequests, lettersOf, wordsOf } from './requests.js';
 import { type PollSettlement, settlePolls } from './settlements.js';
 
 /*
@@ -112,7 +112,13 @@ function settlementOf(claim: PollClaim, request: FollowedRequest, outcome: PollO
   const { requestId } = request;
   switch (outcome.kind) {
     case 'infos':
-      return { claim, result: 'infos', letters: lettersOf(request, outcome), requestId };
+      return {
+        claim,
+        result: 'infos',
+        letters: lettersOf(request, outcome),
+        words: wordsOf(request, outcome),
+        requestId,
+      };
     case 'missing':
       return { claim, result: 'missing', requestId, reason: outcome.message ?? '' };
     case 'throttled':

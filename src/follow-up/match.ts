@@ -5,7 +5,13 @@ import type { Lane } from '../lane/lane.js';
 import type { MatchStore } from '../notifications/match-store.js';
 import { settleSends } from '../sending/settlements.js';
 import type { PollClaim } from './claims.js';
-import { type DeliveryInfos, type FollowedRequest, lettersOf, type MatchedBatch } from './requests.js';
+import {
+  type DeliveryInfos,
+  type FollowedRequest,
+  lettersOf,
+  type MatchedBatch,
+  wordsOf,
+} from './requests.js';
 
 /** What deciding on a match needs. */
 interface MatchContext {
@@ -35,6 +41,7 @@ export async function settleMatch(
       claim,
       result: 'accepted',
       letters,
+      words: wordsOf(request, outcome),
       requestId,
       reason,
       byNotification: true,

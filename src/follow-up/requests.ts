@@ -6,6 +6,7 @@ import type { Lane } from '../lane/lane.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
 import { readRecord } from '../recipients/records.js';
 import { DamagedError } from '../recipients/slices.js';
+import { placedWords, storedWord } from '../recipients/status-words.js';
 import { listUnknown } from '../sending/unknown.js';
 import type { PollClaim } from './claims.js';
 
@@ -82,6 +83,15 @@ export function openRequests(
 
 /** The delivery infos of a poll. */
 export type DeliveryInfos = Extract<PollOutcome, { kind: 'infos' }>;
+
+/** The service's own words for the statuses of the recipients; undefined if they say no more than the letters. */
+export function wordsOf({ recipients }: FollowedRequest, { words }: DeliveryInfos) {
+  if (words === undefined) return undefined;
+  return placedWords(recipients.length, (place) => {
+    const word = words.get(recipients[place] ?? '');
+    return word === undefined ? undefined : storedWord(word);
+  });
+}
 
 /** One letter per recipient; `-` if the response does not list the recipient. */
 export function lettersOf({ recipients }: FollowedRequest, { statuses }: DeliveryInfos): string {

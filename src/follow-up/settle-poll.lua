@@ -17,13 +17,14 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, turn, campaign, first, result, letters, requestId, reason, retryAfterMs, overdue, digest }, …]; a
-                  letter `-` means no news; requestId: of the polled request; digest: of it, with notifications
+        settlements  JSON: [{ number, turn, campaign, first, result, letters, words, requestId, reason, retryAfterMs, overdue, digest },
+                  …]; a letter `-` means no news; words: the service's own, pairs of place from 0 and word; requestId: of the polled request; digest: of it, with notifications
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
   Returns  how many settlements took effect, events
 ]]
 -- @include ../lane/settle.lua
+-- @include ../lane/words.lua
 -- @include ./effects.lua
 -- @include ../redis/when-full.lua
 run_when_full(laneKey)
@@ -76,9 +77,11 @@ function REQUESTS.report(poll, settlement)
   local isOfBatch = not settlement.digest or settlement.requestId == poll.requestId
   if poll.count then
     local letters = settlement.result == 'infos' and isOfBatch and settlement.letters or ''
+    local hasWords = letters ~= ''
+      and words_report(poll.c, claim.first, poll.count, letters, settlement.words, poll.statusesKey, poll.recordsKey)
     isOpen, changed, isAwaited =
       statuses_report(poll.c, claim.campaign, claim.first, poll.count, letters, poll.statusesKey, isLast, events)
-    if changed then
+    if changed or hasWords then
       local missing = 'not known to the service' .. (settlement.reason ~= '' and ': ' .. settlement.reason or '')
       local ended = settlement.result == 'missing' and missing or 'no final report by the deadline'
       local reason = isLast and ended or poll.reason

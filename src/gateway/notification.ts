@@ -1,7 +1,8 @@
-import type { DeliveryStatus } from '../campaign/recipient.js';
+import type { DeliveryStatus, StatusWord } from '../campaign/recipient.js';
 import { PROFILES, type ServiceProfile } from '../profiles/index.js';
 import { decoded, numberOf, requestIdOf } from './address.js';
 import { statusOf } from './outcome.js';
+import { statusWord } from './status-word.js';
 
 /** A notification's report on one recipient. */
 export interface DeliveryReport {
@@ -13,7 +14,10 @@ export interface DeliveryReport {
   readonly correlator: string | null;
   /** E.164, with its plus. */
   readonly number: string;
+  /** `DeliveredToNetwork` for a status that the profile does not list: it is not final. */
   readonly status: DeliveryStatus;
+  /** The service's own word, where it says more (status-word.ts). */
+  readonly word?: StatusWord;
 }
 
 /** Fields that were read on the way down to a delivery information; the nearest value counts. */
@@ -55,13 +59,13 @@ export function reportsIn(
     const own = contextOf(fields, outer);
     const status = textOf(fields.get('deliverystatus')) ?? textOf(fields.get('status'));
     const addresses = status === null ? [] : addressesOf(fields.get('address'));
-    const meaning = status === null ? undefined : statusOf(profile, status);
+    const meaning = (status === null ? undefined : statusOf(profile, status)) ?? 'DeliveredToNetwork';
+    const word = status === null ? undefined : statusWord(status, fields.get('deliverystatuscode'));
     if (status !== null && addresses.length > 0) isDeliveryInformation = true;
     for (const address of addresses) {
       const number = numberOf(address);
-      // An unlisted status is not final, so it adds nothing.
-      if (number === null || meaning === undefined || reports.length >= MAX_REPORTS) continue;
-      reports.push({ ...own, number, status: meaning });
+      if (number === null || reports.length >= MAX_REPORTS) continue;
+      reports.push({ ...own, number, status: meaning, ...(word === undefined ? {} : { word }) });
     }
     for (const [name, field] of fields) {
       if (name === 'deliveryinfo' && Array.isArray(field) && field.length === 0) isDeliveryInformation = true;

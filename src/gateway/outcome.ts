@@ -1,4 +1,4 @@
-import type { DeliveryStatus } from '../campaign/recipient.js';
+import type { DeliveryStatus, StatusWord } from '../campaign/recipient.js';
 import { PROFILES, type ServiceProfile } from '../profiles/index.js';
 import { numberOf, requestIdOf } from './address.js';
 import type { Exchange, Failure, Reply } from './exchange.js';
@@ -10,6 +10,7 @@ import {
   retryAfterMs,
 } from './read-response.js';
 import { failureReason, messageIn, quoteOf, reasonOf } from './reason.js';
+import { statusWord } from './status-word.js';
 
 /**
  * How sending one request ended. The sending stage decides what follows. `reason` says why, in a sentence that quotes the service;
@@ -18,12 +19,13 @@ import { failureReason, messageIn, quoteOf, reasonOf } from './reason.js';
 export type SendOutcome =
   /**
    * Accepted. Without a request id it cannot be followed up. `statuses` contains only the request's own recipients.
-   * `otherCorrelator`: the response names this `clientCorrelator` instead of the one that the request carried.
+   * `words`: the service's own, where they say more (status-word.ts). `otherCorrelator`: the response names this `clientCorrelator` instead of the one that the request carried.
    */
   | {
       kind: 'accepted';
       requestId: string | null;
       statuses: ReadonlyMap<string, DeliveryStatus>;
+      words?: ReadonlyMap<string, StatusWord>;
       otherCorrelator?: string;
     }
   /** Rejected: more requests in the last hour than the API key permits (429). */
@@ -45,12 +47,13 @@ export type SendOutcome =
 /** How a poll for delivery infos ended. */
 export type PollOutcome =
   /**
-   * `unlisted`: statuses that the interface page does not list; they are not final. `unread`: some entries have no readable
+   * `words`: the service's own, where they say more, also of unlisted statuses. `unlisted`: statuses that the interface page does not list; they are not final. `unread`: some entries have no readable
    * number, so the infos may also concern other recipients.
    */
   | {
       kind: 'infos';
       statuses: ReadonlyMap<string, DeliveryStatus>;
+      words?: ReadonlyMap<string, StatusWord>;
       unlisted: readonly string[];
       unread?: true;
     }
@@ -134,7 +137,7 @@ function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent, readi
   const requestId =
     requestIdOf(body?.resourceURL) ?? requestIdOf(body?.deliveryInfoList?.resourceURL) ?? located;
   const infos = body?.deliveryInfoList?.deliveryInfo ?? [];
-  const { statuses } = statusesOf(infos, reading, new Set(recipients));
+  const { statuses, words } = statusesOf(infos, reading, new Set(recipients));
   const correlator = body?.clientCorrelator;
   const isOther =
     clientCorrelator !== undefined && correlator !== undefined && correlator !== clientCorrelator;
@@ -142,6 +145,7 @@ function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent, readi
     kind: 'accepted',
     requestId,
     statuses,
+    ...(words === undefined ? {} : { words }),
     ...(isOther ? { otherCorrelator: correlator.slice(0, MAX_CORRELATOR) } : {}),
   };
 }
@@ -172,19 +176,26 @@ function statusesOf(
   entries: DeliveryInfoList['deliveryInfo'],
   { profile = PROFILES.v1 }: Reading,
   only?: ReadonlySet<string>,
-): { statuses: Map<string, DeliveryStatus>; unlisted: string[] } {
+): { statuses: Map<string, DeliveryStatus>; words?: Map<string, StatusWord>; unlisted: string[] } {
   const statuses = new Map<string, DeliveryStatus>();
+  const words = new Map<string, StatusWord>();
   const unlisted = new Set<string>();
   for (const entry of entries) {
     const number = entry && numberOf(entry.address);
     if (!entry || number === null || (only && !only.has(number))) continue;
     const status = statusOf(profile, entry.deliveryStatus);
     const known = statuses.get(number);
-    if (status === undefined) unlisted.add(quoteOf(entry.deliveryStatus));
-    else if (known === undefined || (CERTAINTY[status] > 0 && CERTAINTY[status] >= CERTAINTY[known]))
+    const word = statusWord(entry.deliveryStatus, entry.deliveryStatusCode);
+    if (status === undefined) {
+      unlisted.add(quoteOf(entry.deliveryStatus));
+      if (known === undefined && word !== undefined) words.set(number, word);
+    } else if (known === undefined || (CERTAINTY[status] > 0 && CERTAINTY[status] >= CERTAINTY[known])) {
       statuses.set(number, status);
+      if (word === undefined) words.delete(number);
+      else words.set(number, word);
+    }
   }
-  return { statuses, unlisted: [...unlisted] };
+  return { statuses, unlisted: [...unlisted], ...(words.size === 0 ? {} : { words }) };
 }
 
 /** What a word of the service for a delivery status means; undefined if its profile does not list it. */

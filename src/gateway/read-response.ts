@@ -10,6 +10,7 @@ const optionalText = z.string().optional().catch(undefined);
 const deliveryInfo = z.object({
   address: z.string(),
   deliveryStatus: z.string(),
+  deliveryStatusCode: z.union([z.number(), z.string()]).optional().catch(undefined),
   callbackData: optionalText,
 });
 

@@ -84,6 +84,8 @@ const state = z.object({
    */
   letters: z.string().optional(),
   record: z.string().optional(),
+  /** The service's own word for its status, if it says more (recipients/status-words.ts). */
+  word: z.string().optional(),
 });
 
 /** The state of a campaign as the scripts store it. Times in ms; 0 means none. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 import { digestOf, indexKey } from '../recipients/request-index.js';
+import type { PlacedWord } from '../recipients/status-words.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 
@@ -30,6 +31,8 @@ export interface Settlement {
   readonly result: string;
   /** With `accepted`, `unknown`, `partlySuppressed`, and `infos`: one letter per recipient. */
   readonly letters?: Letters;
+  /** The service's own words for the statuses of some recipients. */
+  readonly words?: readonly PlacedWord[] | undefined;
   /** The service's id of the request. Required with `infos` and `missing` on lanes with notifications. */
   readonly requestId?: string;
   readonly reason?: string;
@@ -88,6 +91,7 @@ function settlementEntry(settlement: Settlement, notify: boolean): object {
     count: claim.count,
     result,
     letters: letters ?? '-'.repeat(claim.count ?? 0),
+    words: settlement.words,
     requestId,
     reason: reason.slice(0, REASON_CHARACTERS),
     retryAfterMs,

@@ -4,6 +4,7 @@ import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import type { Letters } from '../lane/settlements.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 import { digestOf, indexKey, type Located, locateRequests } from '../recipients/request-index.js';
+import type { PlacedWord } from '../recipients/status-words.js';
 
 /** Reports of a request whose batch is known. */
 export interface RequestReports {
@@ -12,6 +13,8 @@ export interface RequestReports {
   readonly located: Located;
   /** One letter per recipient of the batch. */
   readonly letters: Letters;
+  /** The service's own words for some of them. */
+  readonly words?: readonly PlacedWord[] | undefined;
   /** Set for reports that have waited: their text in Redis, as it was read. */
   readonly stored?: string;
 }
@@ -25,6 +28,8 @@ export interface EarlyReports {
   readonly correlator?: string | undefined;
   /** By the digits of the number: N, T, or I. */
   readonly letters: Readonly<Record<string, string>>;
+  /** The service's own words for some of them, as Redis stores them. */
+  readonly words?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Early reports that wait in Redis for their request to become known. */
@@ -75,6 +80,7 @@ const storedReports = z.object({
   sender: z.string(),
   correlator: z.string().optional(),
   letters: z.record(z.string(), z.string()),
+  words: z.record(z.string(), z.string()).optional(),
   at: z.number().optional(),
 });
 
@@ -95,21 +101,21 @@ export function notificationStore(lane: LaneStore) {
     ): Promise<SettleResult> {
       const entries: object[] = [];
       const entryKeys: string[] = [];
-      for (const { requestId, located, letters, stored } of known) {
+      for (const { requestId, located, letters, words, stored } of known) {
         const { campaign, first } = located;
         const digest = digestOf(requestId);
         const field = requestId === '' ? undefined : digest.field;
-        entries.push({ requestId, digest: field, campaign, first, letters, stored });
+        entries.push({ requestId, digest: field, campaign, first, letters, words, stored });
         entryKeys.push(
           indexKey(keys, id, digest),
           statusesKey(keys, id, campaign),
           recordsKey(keys, id, campaign, first),
         );
       }
-      for (const { requestId, sender, correlator, letters } of early) {
+      for (const { requestId, sender, correlator, letters, words } of early) {
         const digest = digestOf(requestId);
         const key = indexKey(keys, id, digest);
-        entries.push({ requestId, digest: digest.field, sender: sender ?? '', correlator, letters });
+        entries.push({ requestId, digest: digest.field, sender: sender ?? '', correlator, letters, words });
         entryKeys.push(key, key, key);
       }
       return settleScript(lane, { entries: JSON.stringify(entries), time: now }, entryKeys);
@@ -127,10 +133,10 @@ export function notificationStore(lane: LaneStore) {
           const stored = texts[at];
           if (stored === null || stored === undefined) continue;
           const report = storedReports.parse(JSON.parse(stored));
-          const { sender, correlator, letters } = report;
+          const { sender, correlator, letters, words } = report;
           // Not from the score: the process that stored it may let reports wait for another time. Older versions stored no time.
           const receivedAt = report.at ?? Number(members[2 * at + 1]) - earlyMs;
-          found.push({ requestId, sender: sender || null, correlator, letters, stored, receivedAt });
+          found.push({ requestId, sender: sender || null, correlator, letters, words, stored, receivedAt });
         }
       }
       return found;

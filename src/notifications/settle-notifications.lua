@@ -11,23 +11,22 @@
         ended     sorted set: campaign -> when it ended, ms
         lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
         unknown   hash: claim number -> batch with an unknown outcome
-        early     hash: request id -> its reports that wait, JSON { sender, correlator, letters, count, at: when the first came, ms }
+        early     hash: request id -> its reports that wait, JSON { sender, correlator, letters, words, count, at: when the first came, ms }
         waiting   sorted set: request id -> until when its reports wait, ms
         callback  hash: status of the subscription; heardAt: when the last notification came, ms
         results   hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
   KEYS+ entries   per entry: the index that may hold its request, its campaign's statuses, its request's records
   ARGV  rules     JSON: the lane's rules
-        entries   JSON: for a known request { requestId, digest, campaign, first, letters, stored }: a letter per recipient;
-                  stored: the text of the waiting reports that these are. For an unknown request { requestId, digest, sender,
-                  correlator, letters }: letters by the digits of the number
+        entries   JSON: for a known request { requestId, digest, campaign, first, letters, words, stored }: a letter per recipient;
+                  words: the service's own, pairs of place from 0 and word; stored: the text of the waiting reports that these are. For an unknown request { requestId, digest, sender,
+                  correlator, letters, words }: letters and words by the digits of the number
         time      ms, or '' for the server's
   Returns  requests changed; ids of unknown requests that are known by now, JSON; ids of requests whose batch, named by its
            reference, has no such request yet, JSON; requests whose reports wait; batches with an
            unknown outcome; requests whose reports were discarded; events
 ]]
--- @include ../lane/statuses.lua
--- @include ../recipients/records.lua
+-- @include ../lane/words.lua
 -- @include ../redis/when-full.lua
 run_when_full(laneKey)
 local MAX_WAITING = 10000
@@ -72,8 +71,10 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
     return
   end
   local contradictions = campaign.contradictions
+  local hasWords = words_report(campaign, first, count, letters, entry.words, statusesKey, recordsKey)
   local isOpen, isChanged, isAwaited =
     statuses_report(campaign, id, first, count, letters, statusesKey, false, events)
+  isChanged = isChanged or hasWords
   if isChanged or campaign.contradictions > contradictions then touched[id] = campaign end
   if isChanged then
     changed = changed + 1
@@ -91,6 +92,13 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
   end
 end
 
+-- Keeps the service's own words for a status that waits, or removes those of an earlier one.
+local function wait_word(early, number, word)
+  if not word and not early.words then return end
+  early.words = early.words or {}
+  early.words[number] = word
+end
+
 -- Merges the reports into those that wait already: a final status replaces one that is not, and the first of two is kept.
 local function wait(entry)
   local requestId = entry.requestId
@@ -99,10 +107,15 @@ local function wait(entry)
   local hasFinal = false
   for number, letter in pairs(entry.letters) do
     hasFinal = hasFinal or FINAL[letter]
-    if not early.letters[number] and early.count < MAX_WAITING_RECIPIENTS then
+    local old, word = early.letters[number], entry.words and entry.words[number]
+    if not old and early.count < MAX_WAITING_RECIPIENTS then
       early.letters[number], early.count = letter, early.count + 1
-    elseif early.letters[number] and not FINAL[early.letters[number]] and letter ~= RECIPIENT_LETTER.deliveredToNetwork then
+      wait_word(early, number, word)
+    elseif old and not FINAL[old] and letter ~= RECIPIENT_LETTER.deliveredToNetwork then
       early.letters[number] = letter
+      wait_word(early, number, word)
+    elseif old == RECIPIENT_LETTER.deliveredToNetwork and word then
+      wait_word(early, number, word)
     end
   end
   if early.sender == '' then early.sender = entry.sender end

@@ -3,6 +3,7 @@ import type { DeliveryReport } from '../gateway/notification.js';
 import { markDue } from '../lane/due.js';
 import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
+import { type PlacedWord, placedWords, storedWord } from '../recipients/status-words.js';
 import { type BatchNumbers, batchOfCorrelator, type RecentlySettled } from './batch-lookup.js';
 import type {
   EarlyReports,
@@ -25,6 +26,8 @@ interface MergedReports {
   readonly sender: string | null;
   /** By number (E.164, with its plus): N, C, T, or I. */
   readonly letters: Map<string, string>;
+  /** The service's own words for some of them, as Redis stores them. */
+  readonly words: Map<string, string>;
 }
 
 /**
@@ -33,7 +36,7 @@ interface MergedReports {
  */
 export function mergeReports(reports: readonly DeliveryReport[]): MergedReports[] {
   const byRequest = new Map<string, MergedReports[]>();
-  for (const { requestId, correlator, sender, number, status } of reports) {
+  for (const { requestId, correlator, sender, number, status, word } of reports) {
     if (requestId === null && correlator === null) continue;
     const name = requestId === null ? `correlator ${correlator}` : `request ${requestId}`;
     const entries = byRequest.get(name) ?? [];
@@ -43,12 +46,16 @@ export function mergeReports(reports: readonly DeliveryReport[]): MergedReports[
       const held = letters.get(number) ?? 'N';
       return held === letter || !isFinal(held) || !isFinal(letter);
     });
+    const stored: [string, string][] = word === undefined ? [] : [[number, storedWord(word)]];
     if (entry === undefined) {
-      entries.push({ requestId: requestId ?? '', correlator, sender, letters: new Map([[number, letter]]) });
+      const letters = new Map([[number, letter]]);
+      entries.push({ requestId: requestId ?? '', correlator, sender, letters, words: new Map(stored) });
     } else {
       const held = entry.letters.get(number);
-      if (held === undefined || held === 'N' || (held === 'C' && isFinal(letter)))
-        entry.letters.set(number, letter);
+      const isNews = held === undefined || held === 'N' || (held === 'C' && isFinal(letter));
+      if (isNews) entry.letters.set(number, letter);
+      if (isNews && letter !== 'N') entry.words.delete(number);
+      if (isNews) for (const [of, text] of stored) entry.words.set(of, text);
     }
   }
   return [...byRequest.values()].flat();
@@ -99,14 +106,16 @@ export function reportSettler(options: SettlerOptions) {
     );
   };
 
-  /** One letter per recipient of the batch; null if the reports are about none of them. */
-  const lettersOf = async (
+  /** One letter per recipient of the batch, and the service's own words for some; null if the reports are about none of them. */
+  const newsOf = async (
     located: Located,
     letterOf: (digits: string) => string | undefined,
-  ): Promise<string | null> => {
+    wordOf: (digits: string) => string | undefined,
+  ): Promise<{ letters: string; words: readonly PlacedWord[] | undefined } | null> => {
     const numbers = (await numbersOf(located)) ?? [];
     const letters = numbers.map((digits) => letterOf(digits) ?? '-').join('');
-    return /[^-]/.test(letters) ? letters : null;
+    if (!/[^-]/.test(letters)) return null;
+    return { letters, words: placedWords(numbers.length, (place) => wordOf(numbers[place] ?? '')) };
   };
 
   /** A status that is not final changes nothing of a request that is settled. */
@@ -136,8 +145,13 @@ export function reportSettler(options: SettlerOptions) {
             if (requestId !== '') early.push(earlyReports(merged));
             continue;
           }
-          const letters = await lettersOf(located, (digits) => merged.letters.get(`+${digits}`));
-          if (letters !== null) known.push({ requestId, located, letters });
+          const { letters, words } = merged;
+          const news = await newsOf(
+            located,
+            (digits) => letters.get(`+${digits}`),
+            (digits) => words.get(`+${digits}`),
+          );
+          if (news !== null) known.push({ requestId, located, ...news });
         }
         if (known.length + early.length === 0) break;
         last = await settle(known, early);
@@ -164,11 +178,15 @@ export function reportSettler(options: SettlerOptions) {
         ({ correlator, requestId }) => referred(correlator) ?? byId.get(requestId) ?? null,
       );
       const known: RequestReports[] = [];
-      for (const [at, { requestId, letters: byDigits, stored }] of waiting.entries()) {
+      for (const [at, { requestId, letters: byDigits, words, stored }] of waiting.entries()) {
         const located = places[at] ?? null;
         if (located === null) continue;
-        const letters = await lettersOf(located, (digits) => byDigits[digits]);
-        if (letters !== null) known.push({ requestId, located, letters, stored });
+        const news = await newsOf(
+          located,
+          (digits) => byDigits[digits],
+          (digits) => words?.[digits],
+        );
+        if (news !== null) known.push({ requestId, located, ...news, stored });
       }
       // Without entries the script still returns the counts.
       let last = await settle(known.slice(0, REPORTS_PER_CALL), []);
@@ -184,8 +202,9 @@ export function reportSettler(options: SettlerOptions) {
   };
 }
 
-function earlyReports({ requestId, sender, correlator, letters }: MergedReports): EarlyReports {
+function earlyReports({ requestId, sender, correlator, letters, words }: MergedReports): EarlyReports {
   const byDigits = Object.fromEntries([...letters].map(([number, letter]) => [number.slice(1), letter]));
+  const ownWords = Object.fromEntries([...words].map(([number, word]) => [number.slice(1), word]));
   const own = correlator !== null && batchOfCorrelator(correlator) !== null ? { correlator } : {};
-  return { requestId, sender, letters: byDigits, ...own };
+  return { requestId, sender, letters: byDigits, ...own, ...(words.size === 0 ? {} : { words: ownWords }) };
 }

@@ -75,6 +75,8 @@ export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
           reference: ended.reference,
           sentAt: '',
           updatedAt: new Date(ended.at * 1_000).toISOString(),
+          serviceStatus: '',
+          serviceCode: '',
         });
       }
       return results;

@@ -205,7 +205,7 @@ export async function* reportMessages(lane: Lane, name: string): AsyncGenerator<
 }
 
 function unsent(id: string, stored: Exclude<StoredMessage, { kind: 'harvested' }>): OutboxMessageStatus {
-  const none = { campaign: null, sentAt: null, requestId: null };
+  const none = { campaign: null, sentAt: null, requestId: null, serviceStatus: null, serviceCode: null };
   if (stored.kind === 'waiting') {
     const { due, version, number, reference } = stored;
     const sendAt = iso(due * 1_000);
@@ -228,7 +228,7 @@ function unsent(id: string, stored: Exclude<StoredMessage, { kind: 'harvested' }
 function inWave(
   campaign: string,
   { id, number, reference, due }: WaveMessage,
-  { state, request }: OrdinalRecord,
+  { state, request, word }: OrdinalRecord,
   version: number | null,
 ): OutboxMessageStatus {
   return {
@@ -242,5 +242,7 @@ function inWave(
     sentAt: request === null ? null : iso(request.sentAt),
     requestId: request?.requestId || null,
     reason: request?.reason || REASONS[state] || null,
+    serviceStatus: word?.word ?? null,
+    serviceCode: word?.code || null,
   };
 }

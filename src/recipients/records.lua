@@ -1,6 +1,8 @@
 --[[
   records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id. A campaign
   that has its letters in its state has the record of its only request there, too.
+  Beside it are the service's own words for the delivery status of its recipients, in fields w<ordinal>, or as `word` in the state:
+  `code,word`, only where they say more than the letter (gateway/status-word.ts). `hasWords`: the campaign has had some.
 ]]
 local function record_write(c, recordsKey, first, count, sentAt, now, reason, requestId)
   -- The server's clock may have been set back since it was sent.
@@ -20,6 +22,28 @@ local function record_read(c, recordsKey, first)
   if not raw then return nil end
   local count, sentAt, _, reason, requestId = string.match(raw, '^(%d+),(%d+),(%d+),([^,]*),(.*)$')
   return tonumber(count), tonumber(sentAt), reason, requestId
+end
+
+-- Stores the service's own words for the status of a recipient; nil removes earlier ones. Returns whether anything has changed.
+local function word_write(c, recordsKey, ordinal, word)
+  if c.letters then
+    if c.word == word then return false end
+    c.word = word
+    return true
+  end
+  local field = string.format('w%.0f', ordinal)
+  if not word then return (c.hasWords and redis.call('HDEL', recordsKey, field) or 0) > 0 end
+  if redis.call('HGET', recordsKey, field) == word then return false end
+  redis.call('HSET', recordsKey, field, word)
+  c.hasWords = 1
+  return true
+end
+
+-- The words of a settlement, pairs of place from 0 and word, by their places from 1.
+local function words_by_place(words)
+  local found = {}
+  for _, entry in ipairs(words or {}) do found[entry[1] + 1] = entry[2] end
+  return found
 end
 
 -- Names a request in the sorted sets of due polls, by the batch that it sent.

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { RECIPIENT_STATE, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
+import {
+  RECIPIENT_STATE,
+  RECIPIENT_STATES,
+  type RecipientState,
+  type StatusWord,
+} from '../campaign/recipient.js';
 import { parseState, type StoredState } from '../lane/campaigns.js';
 import {
   RECORDS_PER_HASH,
@@ -12,6 +17,7 @@ import { type DuplicateRow, readDuplicate } from '../recipients/duplicates.js';
 import { parseRecord, type RequestRecord } from '../recipients/records.js';
 import { readShortList, readSlices } from '../recipients/short-list.js';
 import { SLICE, unpackNumbers, unpackReferences, unpackSlice } from '../recipients/slices.js';
+import { parseStatusWord } from '../recipients/status-words.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
@@ -26,6 +32,8 @@ export interface OrdinalRecord {
   readonly state: RecipientState;
   /** The request that contained the recipient; null if there was none, or if it is in flight. */
   readonly request: RequestRecord | null;
+  /** The service's own word for its status, if it says more than the state; otherwise null. */
+  readonly word: StatusWord | null;
   /** The number of its claim while that is in flight or has an unknown outcome; otherwise null. */
   readonly claim: number | null;
   /** When that claim was taken, in ms; otherwise null. */
@@ -105,7 +113,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       if (!isWanted(state, ordinal)) continue;
       wanted.push({ ordinal, state, claim: state === 'unknown' ? claimWith(ordinal, unknown) : inFlight });
     }
-    const [named, requests] = await Promise.all([
+    const [named, { requests, words }] = await Promise.all([
       readNamed(wanted.map(({ ordinal }) => ordinal)),
       readRequests(
         wanted.filter(({ state }) => state !== campaignState.remainder).map(({ ordinal }) => ordinal),
@@ -121,6 +129,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
         state,
         request:
           state === campaignState.remainder || state === 'sending' ? null : requestWith(ordinal, requests),
+        word: words.get(ordinal) ?? null,
         claim: claim?.number ?? null,
         claimedAt: claim?.claimedAt ?? null,
         givenUpAt: state === campaignState.remainder ? (campaignState.remainderAt ?? null) : null,
@@ -161,9 +170,13 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
   /** A request never spans two slices, so its record is in the hashes of its slice, at its first ordinal, or in the state. */
   const readRequests = async (
     ordinals: readonly number[],
-    { letters, record }: StoredState,
-  ): Promise<Map<number, RequestRecord>> => {
-    if (letters !== undefined) return new Map(record === undefined ? [] : [[0, parseRecord(record)]]);
+    { letters, record, word }: StoredState,
+  ): Promise<{ requests: Map<number, RequestRecord>; words: Map<number, StatusWord> }> => {
+    if (letters !== undefined)
+      return {
+        requests: new Map(record === undefined ? [] : [[0, parseRecord(record)]]),
+        words: new Map(word === undefined ? [] : [[0, parseStatusWord(word)]]),
+      };
     const slices = new Set(ordinals.map((ordinal) => Math.floor(ordinal / SLICE)));
     const names = [...slices].flatMap((slice) =>
       Array.from({ length: SLICE / RECORDS_PER_HASH }, (_, at) =>
@@ -171,11 +184,14 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       ),
     );
     const hashes = await Promise.all(names.map((name) => redis.hgetall(name)));
-    return new Map(
-      hashes.flatMap((hash) =>
-        Object.entries(hash).map(([first, text]) => [Number(first), parseRecord(text)] as const),
-      ),
-    );
+    const requests = new Map<number, RequestRecord>();
+    const words = new Map<number, StatusWord>();
+    for (const [field, text] of hashes.flatMap((hash) => Object.entries(hash))) {
+      // Beside the records are the words of some recipients (records.lua).
+      if (field.startsWith('w')) words.set(Number(field.slice(1)), parseStatusWord(text));
+      else requests.set(Number(field), parseRecord(text));
+    }
+    return { requests, words };
   };
 
   /** The positions of a number in a series, in order. */

@@ -13,6 +13,8 @@ const COLUMNS: readonly { readonly key: keyof ReportRow; readonly header: string
   { key: 'sentAt', header: 'sent at' },
   { key: 'updatedAt', header: 'updated at' },
   { key: 'reference', header: 'reference' },
+  { key: 'serviceStatus', header: 'service status' },
+  { key: 'serviceCode', header: 'service code' },
 ];
 
 /** Formats a report chunk by chunk: CSV with a header line, or one JSON object per line. */
@@ -44,5 +46,7 @@ export function forSpreadsheet(row: ReportRow): ReportRow {
     reason: spreadsheetSafe(printable(row.reason)),
     requestId: spreadsheetSafe(printable(row.requestId)),
     reference: spreadsheetSafe(printable(row.reference)),
+    serviceStatus: spreadsheetSafe(printable(row.serviceStatus)),
+    serviceCode: spreadsheetSafe(printable(row.serviceCode)),
   };
 }

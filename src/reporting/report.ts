@@ -193,7 +193,7 @@ export async function reportVersion(redis: Redis, keys: Keys, id: string): Promi
 /** The report row of a recipient that is part of the campaign. */
 export function reportRow(
   meta: CampaignMeta,
-  { number, reference, state, request, claim, claimedAt, givenUpAt }: OrdinalRecord,
+  { number, reference, state, request, word, claim, claimedAt, givenUpAt }: OrdinalRecord,
 ): ReportRow {
   const wasSent = !['suppressed', 'rejected'].includes(state);
   const updatedAt = request?.updatedAt ?? claimedAt ?? givenUpAt;
@@ -205,6 +205,8 @@ export function reportRow(
     sentAt: request === null || !wasSent ? '' : iso(request.sentAt),
     updatedAt: updatedAt === null ? '' : iso(updatedAt),
     reference,
+    serviceStatus: word?.word ?? '',
+    serviceCode: word?.code ?? '',
   };
 }
 
@@ -226,7 +228,17 @@ export function duplicateRow(
 
 /** A row that was settled when its list was imported. */
 function rowOf(status: ReportedStatus, recipient: string, created: number, reference: string): ReportRow {
-  return { recipient, status, reason: '', requestId: '', sentAt: '', updatedAt: iso(created), reference };
+  return {
+    recipient,
+    status,
+    reason: '',
+    requestId: '',
+    sentAt: '',
+    updatedAt: iso(created),
+    reference,
+    serviceStatus: '',
+    serviceCode: '',
+  };
 }
 
 function mustBeStatus(text: string): ReportedStatus {

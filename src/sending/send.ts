@@ -7,6 +7,7 @@ import { confirmPermit, type GrantedPermit, limitPermit } from '../lane/permit.j
 import { type TokenSource, turnCredentials } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
 import { DamagedError } from '../recipients/slices.js';
+import { placedWords, storedWord } from '../recipients/status-words.js';
 import { REPEAT, type SendClaim, type SendClaims, sendClaims } from './claims.js';
 import type { Message, Messages } from './messages.js';
 import type { RecentClaims } from './recent-claims.js';
@@ -135,6 +136,7 @@ function settlementOf(
         claim,
         result: 'accepted',
         letters: acceptedLetters(message, outcome),
+        words: acceptedWords(message, outcome),
         requestId: outcome.requestId ?? '',
         reason: noteOf(outcome),
       };
@@ -177,6 +179,17 @@ function noteOf({ requestId, otherCorrelator }: SendOutcome & { kind: 'accepted'
       ? []
       : [`the service answered with another clientCorrelator: ${otherCorrelator}`]),
   ].join('; ');
+}
+
+/** The service's own words for the recipients of an accepted request. */
+function acceptedWords(message: Message, { words }: SendOutcome & { kind: 'accepted' }) {
+  if (words === undefined) return undefined;
+  let next = 0;
+  const ofPlace = message.suppressed.map((isSuppressed) => {
+    const word = isSuppressed ? undefined : words.get(message.recipients[next++] ?? '');
+    return word === undefined ? undefined : storedWord(word);
+  });
+  return placedWords(ofPlace.length, (place) => ofPlace[place]);
 }
 
 /** Without a request id, recipients without a final status cannot be followed up: they become `unconfirmed`. */

@@ -19,8 +19,9 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, turn, campaign, first, count, result, letters, requestId, reason, retryAfterMs, overdue,
-                  isFinal, byNotification, digest, hashes }, …]; overdue: its worker never settled it; isFinal: a repeat would get the
+        settlements  JSON: [{ number, turn, campaign, first, count, result, letters, words, requestId, reason, retryAfterMs, overdue,
+                  isFinal, byNotification, digest, hashes }, …]; words: the service's own, pairs of place from
+                  0 and word; overdue: its worker never settled it; isFinal: a repeat would get the
                   same response; digest, hashes: of the request id
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
@@ -56,8 +57,10 @@ local campaigns = settle_campaigns(statesKey, claims)
 local count, keysPerEntry = 0, rules.notify and 4 or 2
 local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now)
 
--- Recipients move to the states of their letters. Late evidence changes only those that are still unknown.
-local function apply(c, claim, letters, statusesKey)
+-- Recipients move to the states of their letters, and keep the service's own words for them. Late evidence changes only those that are
+-- still unknown.
+local function apply(c, claim, letters, statusesKey, recordsKey, words)
+  local byPlace = words and words_by_place(words)
   local applied, current, isOpen = {}, claim.isLate and statuses_read(c, statusesKey, claim.first, claim.count), false
   for at = 1, claim.count do
     local letter = string.sub(letters, at, at)
@@ -66,6 +69,7 @@ local function apply(c, claim, letters, statusesKey)
       letter = old
     else
       campaign_move(c, old and 'unknown' or 'sending', RECIPIENT_STATE[letter], 1, claim.first + at - 1)
+      if byPlace and byPlace[at] then word_write(c, recordsKey, claim.first + at - 1, byPlace[at]) end
     end
     if letter == RECIPIENT_LETTER.deliveredToNetwork then isOpen = true end
     applied[at] = letter
@@ -131,7 +135,7 @@ local RECIPIENTS = {}
 
 function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, indexKey, filterKey)
   c.accepted = c.accepted + 1
-  local isOpen = apply(c, claim, settlement.letters, statusesKey)
+  local isOpen = apply(c, claim, settlement.letters, statusesKey, recordsKey, settlement.words)
   record_write(c, recordsKey, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
   if isOpen then
     local wait = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0)

@@ -39,6 +39,8 @@ const message = {
     campaign: null,
     requestId: null,
     reason: null,
+    serviceStatus: null,
+    serviceCode: null,
   },
 };
 const sentAt = '2030-05-01T09:00:14.100Z';

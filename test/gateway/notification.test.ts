@@ -107,8 +107,13 @@ describe('reportsIn reads a notification', () => {
     expect(reportsIn({ deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: list } })).toEqual([REPORT]);
   });
 
-  it('with an unlisted status, which yields no report', () => {
-    expect(reportsIn({ deliveryInfo: { ...ONE, deliveryStatus: 'MessageWaiting' } })).toEqual([]);
+  it('with an unlisted status, which is not final, and its word', () => {
+    expect(reportsIn({ deliveryInfo: { ...ONE, deliveryStatus: 'MessageWaiting' } })).toMatchObject([
+      { status: 'DeliveredToNetwork', word: { word: 'MessageWaiting', code: '' } },
+    ]);
+  });
+
+  it('without an entry, which yields no report', () => {
     expect(reportsIn({ deliveryInfoList: { deliveryInfo: [] } })).toEqual([]);
   });
 

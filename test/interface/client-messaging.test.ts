@@ -389,6 +389,10 @@ describe('delivery infos, as on the interface page', () => {
       kind: 'infos',
       statuses: new Map(),
       unlisted: ['MessageWaiting', 'deliveredtoterminal'],
+      words: new Map([
+        ['+358401234567', { word: 'MessageWaiting', code: '' }],
+        ['+358409876543', { word: 'deliveredtoterminal', code: '' }],
+      ]),
     });
   });
 

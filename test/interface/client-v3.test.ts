@@ -160,6 +160,7 @@ describe('A send with profile v3', () => {
       kind: 'accepted',
       requestId: 'r-1',
       statuses: new Map([['+358401234567', 'DeliveredToNetwork']]),
+      words: new Map([['+358401234567', { word: 'MessageAccepted', code: '12' }]]),
     });
   });
 
@@ -186,6 +187,19 @@ describe('A send with profile v3', () => {
   });
 });
 
+/** What the words and codes of the infos say beyond their meaning. */
+const WORDS = new Map(
+  [
+    ['+358401000001', 'MessageAccepted', '12'],
+    ['+358401000003', 'PartiallyDelivered', '13'],
+    ['+358401000005', 'DeliveryUncertain', '7'],
+    ['+358401000006', 'DeliveryImpossible', '3'],
+    ['+358401000007', 'InvalidSrcAddress', '10'],
+    ['+358401000008', 'InvalidDestAddress', '11'],
+    ['+358401000009', 'toString', '99'],
+  ].map(([number, word, code]) => [number, { word, code }]),
+);
+
 describe('Delivery infos with profile v3', () => {
   const polled = async (profile: typeof v1) => {
     const { client } = await clientOf(reply(OK, INFOS), profile);
@@ -206,6 +220,7 @@ describe('Delivery infos with profile v3', () => {
         ['+358401000008', 'DeliveryImpossible'],
       ]),
       unlisted: ['toString'],
+      words: WORDS,
     });
   });
 
@@ -225,6 +240,7 @@ describe('Delivery infos with profile v3', () => {
         'InvalidDestAddress',
         'toString',
       ],
+      words: WORDS,
     });
   });
 });
@@ -238,9 +254,13 @@ describe('A notification with profile v3', () => {
         correlator: 'c1-0-1',
         number: '+358401234567',
         status: 'DeliveryImpossible',
+        word: { word: 'InvalidDestAddress', code: '11' },
       },
     ]);
-    expect(reportsIn(NOTIFICATION, v1)).toEqual([]);
+    // Version 1 does not list it, so it is not final.
+    expect(reportsIn(NOTIFICATION, v1)).toMatchObject([
+      { status: 'DeliveredToNetwork', word: { word: 'InvalidDestAddress', code: '11' } },
+    ]);
   });
 
   it('proves itself with the token inside the list, and nowhere else', () => {

@@ -68,10 +68,13 @@ test('A number with two texts in a campaign is found with both, and with the row
   expect((await find()).slice(0, 3)).toEqual([suppressed, suppressed, 'duplicate line 4 repeats line 1']);
 });
 
+const NO_WORD = { serviceStatus: '', serviceCode: '' };
+
 test('A row shows the state, reason, request, and times of a recipient in every state', async () => {
   await deps.suppression.add([mobile(102)], SUPPRESSING);
   const id = await campaign('All states', 100, 16);
   await settled(id, 0, 'NTI', `3,${SENT},61000,,9b1c-4,with,commas`);
+  await redis.hset(recordsKey(keys, lane, id, 0), 'w2', '11,InvalidDestAddress');
   await settled(id, 3, 'R', `1,${SENT},5,refused; so to say,`);
   await settled(id, 4, 'UU', `2,${SENT},30000,the connection broke,`);
   await settled(id, 6, 'A', `1,${SENT},90000,given up,`);
@@ -115,7 +118,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     updatedAt: later(30_000),
   };
   const number = (at: number): string => mobile(at < 2 ? 100 + at : 101 + at);
-  const expected: Omit<ReportRow, 'recipient' | 'reference'>[] = [
+  const expected: Omit<ReportRow, 'recipient' | 'reference' | 'serviceStatus' | 'serviceCode'>[] = [
     { status: 'deliveredToNetwork', ...request },
     { status: 'deliveredToTerminal', ...request },
     { status: 'deliveryImpossible', ...request },
@@ -142,7 +145,12 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     ...Array.from({ length: 4 }, () => ({ status: 'planned' as const, ...none })),
   ];
   expect(await rows(id)).toEqual([
-    ...expected.map((row, at) => ({ recipient: number(at), ...row, reference: '' })),
+    ...expected.map((row, at) => ({
+      recipient: number(at),
+      ...row,
+      reference: '',
+      ...(at === 2 ? { serviceStatus: 'InvalidDestAddress', serviceCode: '11' } : NO_WORD),
+    })),
     {
       recipient: mobile(102),
       status: 'suppressed',
@@ -150,6 +158,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
       reason: 'on the suppression list',
       updatedAt: expect.stringMatching(/^20/),
       reference: '',
+      ...NO_WORD,
     },
   ]);
 });

@@ -103,6 +103,8 @@ test('Each recipient that becomes settled or unknown is a result with its refere
     requestId: 'r-1',
     sentAt: expect.stringMatching(/^20.*Z$/),
     updatedAt: expect.stringMatching(/^20.*Z$/),
+    serviceStatus: '',
+    serviceCode: '',
   });
   expect(first.campaigns).toEqual({
     [id]: { name: 'Orders', lane: 'default', idempotencyKey: null, metadata: { shop: '17' } },

@@ -74,6 +74,7 @@ export type {
   Occurrence,
   ProvidedList,
   Schedule,
+  ScheduleChoice,
   ScheduleDetails,
   ScheduleInput,
   Schedules,

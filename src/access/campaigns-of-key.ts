@@ -8,8 +8,8 @@ interface CampaignsOfKey {
   readonly redis: Redis;
   readonly keys: Keys;
   cancel(id: string): Promise<unknown>;
-  /** Pauses the schedules that an API key has added, and returns their ids. */
-  pauseSchedules(key: string): Promise<ReadonlySet<string>>;
+  /** Pauses the schedules that an API key has added. The result says whether the one with an id on a lane is among them. */
+  pauseSchedules(key: string): Promise<(id: string, lane: LaneId) => boolean>;
   /** Discards an import, so that it cannot be committed any more. False: it was committed meanwhile. */
   discardImport(lane: LaneId, id: string): Promise<boolean>;
 }
@@ -22,7 +22,7 @@ export async function cancelCampaignsOf(
   { redis, keys, cancel, pauseSchedules, discardImport }: CampaignsOfKey,
   key: string,
 ): Promise<readonly string[]> {
-  const schedules = await pauseSchedules(key);
+  const isPaused = await pauseSchedules(key);
   const cancelled: string[] = [];
   for await (const { id, lane } of listCampaigns(redis, keys)) {
     const state = await readState(redis, keys, lane, id);
@@ -31,7 +31,7 @@ export async function cancelCampaignsOf(
     if (state === null || state.state === 'completed' || state.state === 'cancelled') continue;
     const creator = (await readMeta(redis, keys, lane, id))?.createdBy;
     const isOfKey = creator?.kind === 'key' && creator.id === key;
-    if (!isOfKey && !(creator?.kind === 'schedule' && schedules.has(creator.id ?? ''))) continue;
+    if (!isOfKey && !(creator?.kind === 'schedule' && isPaused(creator.id ?? '', lane))) continue;
     try {
       if (state.state !== 'importing' || !(await discardImport(lane, id))) await cancel(id);
       cancelled.push(id);

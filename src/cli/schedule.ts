@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalConfig } from '../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import { listenForStop } from '../lifecycle.js';
-import type { Occurrence, Schedule, ScheduleDetails } from '../schedules/schedules.js';
+import type { Occurrence, Schedule, ScheduleChoice, ScheduleDetails } from '../schedules/schedules.js';
 import type { Volley } from '../volley.js';
-import { idAmong } from './campaign-id.js';
+import { idAmong, LAST } from './campaign-id.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
@@ -53,7 +53,9 @@ export function add(context: Context, file: string | undefined, options: AddOpti
       catchUpMs,
       validForMs,
     });
-    const times = await volley.schedules.next(schedule.id, SHOWN_AFTER_ADD);
+    const times = await volley.schedules.next(schedule.id, SHOWN_AFTER_ADD, {
+      lanes: [schedule.lane],
+    });
     await noteIfNoWorkers(context, volley);
     const destination = destinationOf(setting, schedule.lane);
     const what =
@@ -118,20 +120,29 @@ export function list(context: Context, { lane }: { lane?: string }): Promise<Ans
 function withSchedule<Result>(
   context: Context,
   typed: string,
-  use: (volley: Volley, id: string, setting: Setting<LocalConfig>) => Promise<Result>,
+  { lane }: ScheduleOptions,
+  use: (volley: Volley, id: string, choice: ScheduleChoice, setting: Setting<LocalConfig>) => Promise<Result>,
 ): Promise<Result> {
+  const lanes = lane === undefined ? undefined : [lane];
   return withLocalVolley(context, async (volley, setting) => {
-    const schedules = await volley.schedules.list();
+    const schedules = await volley.schedules.list({ lanes });
     const newestFirst = schedules.toReversed().toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
-    const ids = newestFirst.map(({ id }) => id);
-    return use(volley, idAmong(ids, typed, 'schedule', '`volley schedule list` shows all'), setting);
+    const ids = [...new Set(newestFirst.map(({ id }) => id))];
+    const id = idAmong(ids, typed, 'schedule', '`volley schedule list` shows all');
+    const [newest] = newestFirst;
+    const isLast = newest?.id === id && typed.trim().toLowerCase() === LAST;
+    return use(volley, id, { lanes: isLast ? [newest.lane] : lanes }, setting);
   });
 }
 
+interface ScheduleOptions {
+  lane?: string | undefined;
+}
+
 /** `volley schedule show` */
-export function show(context: Context, typed: string): Promise<Answer> {
-  return withSchedule(context, typed, async (volley, id) => {
-    const details = await volley.schedules.get(id);
+export function show(context: Context, typed: string, options: ScheduleOptions): Promise<Answer> {
+  return withSchedule(context, typed, options, async (volley, id, choice) => {
+    const details = await volley.schedules.get(id, choice);
     return {
       json: details,
       lines: renderSchedule(details, context),
@@ -141,9 +152,16 @@ export function show(context: Context, typed: string): Promise<Answer> {
 }
 
 /** `volley schedule next` */
-export function next(context: Context, typed: string, { count }: { count: number }): Promise<Answer> {
-  return withSchedule(context, typed, async (volley, id) => {
-    const [schedule, times] = await Promise.all([volley.schedules.get(id), volley.schedules.next(id, count)]);
+export function next(
+  context: Context,
+  typed: string,
+  { count, lane }: ScheduleOptions & { count: number },
+): Promise<Answer> {
+  return withSchedule(context, typed, { lane }, async (volley, id, choice) => {
+    const [schedule, times] = await Promise.all([
+      volley.schedules.get(id, choice),
+      volley.schedules.next(id, count, choice),
+    ]);
     const { zone, state } = schedule;
     return {
       json: { id, zone, state, next: times },
@@ -153,15 +171,15 @@ export function next(context: Context, typed: string, { count }: { count: number
 }
 
 /** `volley schedule run` */
-export function run(context: Context, typed: string): Promise<Answer> {
-  return withSchedule(context, typed, async (volley, id, setting) => {
-    const { at } = await volley.schedules.run(id);
-    const { lane, recipients } = await volley.schedules.get(id);
+export function run(context: Context, typed: string, options: ScheduleOptions): Promise<Answer> {
+  return withSchedule(context, typed, options, async (volley, id, choice, setting) => {
+    const { at } = await volley.schedules.run(id, choice);
+    const { lane, recipients } = await volley.schedules.get(id, choice);
     const destination = destinationOf(setting, lane);
     await noteIfNoWorkers(context, volley);
     // Nothing happens before a worker starts.
     const hasWorkers = (await volley.workers()).length > 0;
-    const found = hasWorkers ? await occurrenceAt(context, volley, id, at) : undefined;
+    const found = hasWorkers ? await occurrenceAt(context, volley, id, at, choice) : undefined;
     if (found === undefined) {
       const list = recipients.kind === 'provided' ? ` and provides the list ${recipients.name}` : '';
       return {
@@ -193,12 +211,13 @@ async function occurrenceAt(
   volley: Volley,
   id: string,
   at: string,
+  choice: ScheduleChoice,
 ): Promise<Occurrence | undefined> {
   const interrupt = listenForStop();
   try {
     const until = clock() + RUN_WITHIN_MS;
     for (;;) {
-      const { latest } = await volley.schedules.get(id);
+      const { latest } = await volley.schedules.get(id, choice);
       const found = latest.find((each) => each.manual && each.at === at);
       if (found !== undefined || clock() >= until || interrupt.signal.aborted) return found;
       await delay(LOOK_EVERY_MS);
@@ -209,9 +228,9 @@ async function occurrenceAt(
 }
 
 /** `volley schedule pause` */
-export function pause(context: Context, typed: string): Promise<Answer> {
-  return withSchedule(context, typed, async (volley, id) => {
-    await volley.schedules.pause(id);
+export function pause(context: Context, typed: string, options: ScheduleOptions): Promise<Answer> {
+  return withSchedule(context, typed, options, async (volley, id, choice) => {
+    await volley.schedules.pause(id, choice);
     return {
       json: { id, state: 'paused' },
       lines: [`Schedule ${id} is paused. To resume it: volley schedule resume ${id}`],
@@ -220,10 +239,10 @@ export function pause(context: Context, typed: string): Promise<Answer> {
 }
 
 /** `volley schedule resume` */
-export function resume(context: Context, typed: string): Promise<Answer> {
-  return withSchedule(context, typed, async (volley, id) => {
-    await volley.schedules.resume(id);
-    const schedule = await volley.schedules.get(id);
+export function resume(context: Context, typed: string, options: ScheduleOptions): Promise<Answer> {
+  return withSchedule(context, typed, options, async (volley, id, choice) => {
+    await volley.schedules.resume(id, choice);
+    const schedule = await volley.schedules.get(id, choice);
     const due = schedule.next === null ? '' : ` It is due next on ${timeIn(schedule, schedule.next)}.`;
     return {
       json: { id, state: schedule.state, next: schedule.next },
@@ -233,9 +252,9 @@ export function resume(context: Context, typed: string): Promise<Answer> {
 }
 
 /** `volley schedule remove` */
-export function remove(context: Context, typed: string): Promise<Answer> {
-  return withSchedule(context, typed, async (volley, id) => {
-    await volley.schedules.remove(id);
+export function remove(context: Context, typed: string, options: ScheduleOptions): Promise<Answer> {
+  return withSchedule(context, typed, options, async (volley, id, choice) => {
+    await volley.schedules.remove(id, choice);
     return { json: { id, state: 'removed' }, lines: [`Schedule ${id} is removed. Its campaigns remain.`] };
   });
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { NotFoundError } from '../campaign/errors.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import { MAX_INLINE_RECIPIENTS, OVERLAPS, schedule, scheduleDetails } from '../schedules/schedule.js';
-import { actingFor, allowsLane, apiKeyOf, requireAllLanes } from './access.js';
+import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane, requireAllLanes } from './access.js';
 import { columnsOf, details, laneOf, recipient, rowsOf } from './campaign-request.js';
 import { invalidMember, Problem } from './problem.js';
 import { redactedFor } from './redact.js';
@@ -72,14 +72,15 @@ const scheduleRequest = z
 /** Adds, shows, runs, pauses, resumes, and removes schedules. */
 export const schedules: Routes = (app, { volley, config }) => {
   /** The schedule that a request names. The error is the same for one on a lane that the key may not use. */
-  const requireSchedule = async (request: FastifyRequest & { readonly params: { readonly id: string } }) => {
+  const requireSchedule = async (
+    request: FastifyRequest & NamesLane & { readonly params: { readonly id: string } },
+  ) => {
     const { id } = request.params;
     const missing = (): Problem => new Problem('notFound', `There is no schedule ${id}.`);
-    const found = await volley.schedules.get(id).catch((error: unknown) => {
+    const lanes = lanesFor(request);
+    return volley.schedules.get(id, { lanes }).catch((error: unknown) => {
       throw error instanceof NotFoundError ? missing() : error;
     });
-    if (!allowsLane(apiKeyOf(request), found.lane)) throw missing();
-    return found;
   };
 
   app.get(
@@ -94,7 +95,11 @@ export const schedules: Routes = (app, { volley, config }) => {
         tags: ['Schedules'],
         querystring: z.strictObject({
           limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(50).describe('The page size'),
-          after: z.string().min(1).max(64).optional().describe('The `next` of the page before'),
+          after: z
+            .string()
+            .regex(/^[^/]{1,64}\/[^/]{1,64}$/, 'Use the `next` of the page before')
+            .optional()
+            .describe('The `next` of the page before'),
         }),
         response: {
           200: jsonResponse(
@@ -110,9 +115,15 @@ export const schedules: Routes = (app, { volley, config }) => {
     async (request) => {
       const { limit, after } = request.query;
       const lanes = apiKeyOf(request).lanes ?? undefined;
-      const found = await volley.schedules.list({ lanes, after, limit: limit + 1 });
+      const [id = '', lane = ''] = after?.split('/') ?? [];
+      const from = after === undefined ? undefined : { id, lane };
+      const found = await volley.schedules.list({ lanes, after: from, limit: limit + 1 });
       const page = found.slice(0, limit);
-      return { schedules: page, next: found.length > limit ? (page.at(-1)?.id ?? null) : null };
+      const last = page.at(-1);
+      return {
+        schedules: page,
+        next: found.length > limit && last !== undefined ? `${last.id}/${last.lane}` : null,
+      };
     },
   );
 
@@ -151,7 +162,7 @@ export const schedules: Routes = (app, { volley, config }) => {
       });
       return reply
         .code(kind === 'added' ? 201 : 200)
-        .header('location', `/v1/schedules/${made.id}`)
+        .header('location', `/v1/schedules/${made.id}?lane=${made.lane}`)
         .send(made);
     },
   );
@@ -165,7 +176,11 @@ export const schedules: Routes = (app, { volley, config }) => {
         summary: 'Get a schedule and its latest occurrences',
         tags: ['Schedules'],
         params: scheduleId,
-        response: { 200: jsonResponse('The schedule', scheduleDetails), ...problemResponses('notFound') },
+        querystring: onLane,
+        response: {
+          200: jsonResponse('The schedule', scheduleDetails),
+          ...problemResponses('ambiguous', 'notFound'),
+        },
       },
     },
     async (request) => requireSchedule(request),
@@ -180,19 +195,19 @@ export const schedules: Routes = (app, { volley, config }) => {
         summary: 'List when a schedule is due next',
         tags: ['Schedules'],
         params: scheduleId,
-        querystring: z.strictObject({ count: z.coerce.number().int().min(1).max(1_000).default(5) }),
+        querystring: onLane.extend({ count: z.coerce.number().int().min(1).max(1_000).default(5) }),
         response: {
           200: jsonResponse(
             'The next times; of a paused schedule, when it would be due',
             z.object({ id: z.string(), zone: z.string(), next: z.array(time) }),
           ),
-          ...problemResponses('notFound'),
+          ...problemResponses('ambiguous', 'notFound'),
         },
       },
     },
     async (request) => {
-      const { id, zone } = await requireSchedule(request);
-      return { id, zone, next: await volley.schedules.next(id, request.query.count) };
+      const { id, zone, lane } = await requireSchedule(request);
+      return { id, zone, next: await volley.schedules.next(id, request.query.count, { lanes: [lane] }) };
     },
   );
 
@@ -207,15 +222,16 @@ export const schedules: Routes = (app, { volley, config }) => {
           'A worker performs the run within seconds, also while the schedule is paused. The schedule then lists an occurrence with this `at`. Repeating the request before that changes nothing.',
         tags: ['Schedules'],
         params: scheduleId,
+        querystring: onLane,
         response: {
           202: jsonResponse('The run is requested', z.object({ id: z.string(), at: time })),
-          ...problemResponses('notFound'),
+          ...problemResponses('ambiguous', 'notFound'),
         },
       },
     },
     async (request, reply) => {
-      const { id } = await requireSchedule(request);
-      const { at } = await actingFor(volley, request).schedules.run(id);
+      const { id, lane } = await requireSchedule(request);
+      const { at } = await actingFor(volley, request).schedules.run(id, { lanes: [lane] });
       return reply.code(202).send({ id, at });
     },
   );
@@ -231,16 +247,17 @@ export const schedules: Routes = (app, { volley, config }) => {
           'What is due meanwhile does not run. Its campaigns continue. The text is empty for a key without the scope `read`.',
         tags: ['Schedules'],
         params: scheduleId,
+        querystring: onLane,
         response: {
           200: jsonResponse('The schedule is paused', scheduleDetails),
-          ...problemResponses('notFound'),
+          ...problemResponses('ambiguous', 'notFound'),
         },
       },
     },
     async (request) => {
-      const { id } = await requireSchedule(request);
-      await actingFor(volley, request).schedules.pause(id);
-      return redactedFor(apiKeyOf(request), await volley.schedules.get(id));
+      const { id, lane } = await requireSchedule(request);
+      await actingFor(volley, request).schedules.pause(id, { lanes: [lane] });
+      return redactedFor(apiKeyOf(request), await volley.schedules.get(id, { lanes: [lane] }));
     },
   );
 
@@ -255,16 +272,17 @@ export const schedules: Routes = (app, { volley, config }) => {
           'It continues with its next occurrence. The text is empty for a key without the scope `read`.',
         tags: ['Schedules'],
         params: scheduleId,
+        querystring: onLane,
         response: {
           200: jsonResponse('The schedule is active', scheduleDetails),
-          ...problemResponses('notFound'),
+          ...problemResponses('ambiguous', 'notFound'),
         },
       },
     },
     async (request) => {
-      const { id } = await requireSchedule(request);
-      await actingFor(volley, request).schedules.resume(id);
-      return redactedFor(apiKeyOf(request), await volley.schedules.get(id));
+      const { id, lane } = await requireSchedule(request);
+      await actingFor(volley, request).schedules.resume(id, { lanes: [lane] });
+      return redactedFor(apiKeyOf(request), await volley.schedules.get(id, { lanes: [lane] }));
     },
   );
 
@@ -278,18 +296,19 @@ export const schedules: Routes = (app, { volley, config }) => {
         description: 'Its stored list and its history are deleted. Its campaigns remain.',
         tags: ['Schedules'],
         params: scheduleId,
+        querystring: onLane,
         response: {
           200: jsonResponse(
             'The schedule is removed',
             z.object({ id: z.string(), state: z.literal('removed') }),
           ),
-          ...problemResponses('notFound'),
+          ...problemResponses('ambiguous', 'notFound'),
         },
       },
     },
     async (request) => {
-      const { id } = await requireSchedule(request);
-      await actingFor(volley, request).schedules.remove(id);
+      const { id, lane } = await requireSchedule(request);
+      await actingFor(volley, request).schedules.remove(id, { lanes: [lane] });
       return { id, state: 'removed' as const };
     },
   );

@@ -73,16 +73,16 @@ export function keyNames(prefix: string) {
     },
     /** Recurring campaigns. They share a hash tag, which no lane has, because no lane's id contains a colon. */
     schedules: {
-      /** Sorted set, all scores 0: the ids of all schedules. */
+      /** Sorted set, all scores 0: `id laneId` of each schedule, which is also what identifies it in the other keys. */
       ids: `{${prefix}:schedules:all}:ids`,
       /** Sorted set: the schedules by when each is looked at next, ms. A paused one is not in it. */
       due: `{${prefix}:schedules:all}:due`,
       /** Set: the schedules that are paused because of their failures. */
       failing: `{${prefix}:schedules:all}:failing`,
       /** Hash: one schedule. */
-      one: (id: string): string => `{${prefix}:schedules:all}:schedule:${id}`,
+      one: (ref: string): string => `{${prefix}:schedules:all}:schedule:${ref}`,
       /** Sorted set: its latest occurrences, JSON, by the time at which they were due, ms. */
-      occurrences: (id: string): string => `{${prefix}:schedules:all}:occurrences:${id}`,
+      occurrences: (ref: string): string => `{${prefix}:schedules:all}:occurrences:${ref}`,
     },
     /** String with a lifetime: the campaign that an idempotency key created. */
     idempotency: (digest: string): string => `${prefix}:idempotency:${digest}`,

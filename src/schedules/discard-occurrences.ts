@@ -17,14 +17,15 @@ const OCCURRENCES_AT_ONCE = 100;
 export async function discardOccurrences(
   redis: Redis,
   keys: Keys,
-  { id, definition, next }: Pick<StoredSchedule, 'id' | 'definition' | 'next'>,
+  schedule: Pick<StoredSchedule, 'id' | 'definition' | 'next'>,
   run: number,
   now: number,
 ): Promise<void> {
+  const { definition, next } = schedule;
   const discard = async (at: number, isManual: boolean): Promise<void> => {
     const holder = await readHolder(
       redis,
-      keys.idempotency(occurrenceDigest(occurrenceKey(id, at, isManual))),
+      keys.idempotency(occurrenceDigest(occurrenceKey(schedule, at, isManual))),
     );
     if (holder !== null) await discardImport(redis, keys, holder.lane, holder.campaign, 'givenUp');
   };

@@ -90,9 +90,9 @@ export function canRun({ definition }: StoredSchedule, { provided, laneName }: O
  * Looks at a schedule that is due, until nothing of it is, or until another process or an operator has changed it. Throws if Redis is
  * unavailable, or if the signal fires: then it stays due.
  */
-export async function lookAt(deps: OccurDeps, id: string, hold: Hold, signal: AbortSignal): Promise<void> {
+export async function lookAt(deps: OccurDeps, ref: string, hold: Hold, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const schedule = await deps.store.begin(id);
+    const schedule = await deps.store.begin(ref);
     if (schedule === null || (await lookOnce(deps, schedule, hold, signal)) === 'ended') return;
     signal.throwIfAborted();
     // Other work of the process gets a turn, however many occurrences there are.
@@ -146,7 +146,7 @@ async function occur(
   // A look that ended before it was recorded may have created the campaign of any of them.
   const records = await Promise.all(
     older.map(async (at): Promise<StoredOccurrence> => {
-      const existing = await existingCampaign(deps, schedule.id, at, signal);
+      const existing = await existingCampaign(deps, schedule, at, signal);
       if (existing !== null) return { at, outcome: 'created', campaign: existing };
       return waiting > 0
         ? { at, outcome: 'skipped', campaign: schedule.lastCampaign, reason: OVERTAKEN }
@@ -175,8 +175,8 @@ async function outcomeOf(
   hold: Hold,
   signal: AbortSignal,
 ): Promise<StoredOccurrence | 'wait' | 'overtaken'> {
-  const { id, definition, lastCampaign, waiting, waitingSeen } = schedule;
-  const existing = await existingCampaign(deps, id, at, signal);
+  const { definition, lastCampaign, waiting, waitingSeen } = schedule;
+  const existing = await existingCampaign(deps, schedule, at, signal);
   if (existing !== null) return { at, outcome: 'created', campaign: existing };
   // A campaign of this occurrence would still be stored: it is kept longer than the occurrence may be late.
   const since = at === waiting ? Math.max(at, waitingSeen) : at;
@@ -197,11 +197,11 @@ async function outcomeOf(
 /** The campaign that an earlier look at this occurrence has created, or null. */
 function existingCampaign(
   { redis, keys }: OccurDeps,
-  id: string,
+  schedule: StoredSchedule,
   at: number,
   signal: AbortSignal,
 ): Promise<string | null> {
-  return campaignOfKey(redis, keys, occurrenceDigest(occurrenceKey(id, at, false)), signal);
+  return campaignOfKey(redis, keys, occurrenceDigest(occurrenceKey(schedule, at, false)), signal);
 }
 
 /** Whether a campaign still has messages to send. One that only awaits delivery reports, which may take days, has none. */
@@ -220,8 +220,8 @@ async function create(
   hold: Hold,
   signal: AbortSignal,
 ): Promise<StoredOccurrence | 'overtaken'> {
-  const { id, definition } = schedule;
-  const key = occurrenceKey(id, at, isManual);
+  const { definition } = schedule;
+  const key = occurrenceKey(schedule, at, isManual);
   const failed = (reason: string): StoredOccurrence => ({ at, outcome: 'failed', reason });
   try {
     if (isManual) {
@@ -236,7 +236,7 @@ async function create(
         recipients: await recipientsOf(deps, schedule, at),
         idempotencyKey: key,
         // The key is reserved by now: see above.
-        confirm: async () => (await deps.store.revision(id)) === schedule.revision && hold.isHeld(),
+        confirm: async () => (await deps.store.revision(schedule.ref)) === schedule.revision && hold.isHeld(),
         signal,
       },
       actorOf(schedule),
@@ -273,7 +273,7 @@ async function create(
     if (signal.aborted || isUnavailable(error)) throw error;
     if (error instanceof Error && error.name === 'ImportLostError') {
       // An operator has paused or removed the schedule. Or another process has discarded the import, because this one did not respond.
-      if ((await deps.store.revision(id)) !== schedule.revision) return 'overtaken';
+      if ((await deps.store.revision(schedule.ref)) !== schedule.revision) return 'overtaken';
       throw error;
     }
     return failed((error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON));
@@ -282,14 +282,14 @@ async function create(
 
 async function recipientsOf(
   { store, provided }: OccurDeps,
-  { id, definition: { source } }: StoredSchedule,
+  { ref, definition: { source } }: StoredSchedule,
   at: number,
 ): Promise<CampaignInput['recipients']> {
   switch (source.kind) {
     case 'file':
       return source.path;
     case 'inline':
-      return store.recipients(id);
+      return store.recipients(ref);
     case 'provided': {
       const list = provided.get(source.name);
       if (list === undefined) throw new Error(`no code of this process provides the list ${source.name}`);

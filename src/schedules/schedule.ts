@@ -157,8 +157,16 @@ export const scheduleDetails = schedule
 /** See {@link scheduleDetails}. */
 export type ScheduleDetails = z.output<typeof scheduleDetails>;
 
+/** What identifies a schedule in Redis: its id is unique only on its lane. Neither an id nor that of a lane contains a space. */
+export const refOf = (id: string, lane: string): string => `${id} ${lane}`;
+
+/** The id of the schedule that {@link refOf} identifies. */
+export const idOfRef = (ref: string): string => ref.split(' ', 1)[0] ?? ref;
+
 /** A schedule as Redis stores it, without an inline list. Times in ms. */
 export interface StoredSchedule {
+  /** See {@link refOf}. */
+  readonly ref: string;
   readonly id: string;
   readonly definition: Definition;
   readonly state: 'active' | 'paused';
@@ -218,8 +226,12 @@ export function occurrenceOf({ at, outcome, campaign, reason, manual }: StoredOc
 }
 
 /** The idempotency key of an occurrence: one campaign has it, however often the step is repeated. `at`: ms. */
-export function occurrenceKey(id: string, at: number, isManual: boolean): string {
-  return `schedule:${id}:${isManual ? 'run:' : ''}${iso(at)}`;
+export function occurrenceKey(
+  { id, definition }: Pick<StoredSchedule, 'id' | 'definition'>,
+  at: number,
+  isManual: boolean,
+): string {
+  return `schedule:${definition.lane}:${id}:${isManual ? 'run:' : ''}${iso(at)}`;
 }
 
 /** A schedule as the actor of its campaigns. */

@@ -1,6 +1,6 @@
 import { describeActor } from '../campaign/actor.js';
 import type { Operator } from '../campaign/audit.js';
-import { InputError, NotFoundError } from '../campaign/errors.js';
+import { AmbiguousNameError, InputError, NotFoundError } from '../campaign/errors.js';
 import type { Preview } from '../campaign/views.js';
 import type { Events } from '../events/events.js';
 import type { CampaignInput } from '../import/campaign-input.js';
@@ -9,7 +9,9 @@ import type { LaneId } from '../redis/keys.js';
 import type { ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
 import {
+  idOfRef,
   occurrenceOf,
+  refOf,
   type Schedule,
   type ScheduleDetails,
   type StoredSchedule,
@@ -32,36 +34,45 @@ const MAX_NEXT = 1_000;
 interface ListOptions {
   /** Only those of these lanes. */
   readonly lanes?: readonly string[] | undefined;
-  /** Only those with a later id. */
-  readonly after?: string | undefined;
+  /** Only those that follow this one: by id, and those of one id by the id of their lane. */
+  readonly after?: { readonly id: string; readonly lane: string } | undefined;
   /** Default: all. */
   readonly limit?: number | undefined;
+}
+
+/** Which schedule an id means. An id is unique on its lane. */
+export interface ScheduleChoice {
+  /** Only that of one of these lanes; default: of any lane. */
+  readonly lanes?: readonly string[] | undefined;
 }
 
 /** Recurring campaigns. Each occurrence of a schedule creates at most one campaign, whatever process dies. */
 export interface Schedules {
   /**
    * Adds a schedule. `existing`: the same schedule was added before. Rejects with an InputError, and stores nothing, if the schedule is
-   * invalid, if the list cannot be read or would be refused, or if the id belongs to another schedule.
+   * invalid, if the list cannot be read or would be refused, or if the id belongs to another schedule of the lane.
    */
   add(input: ScheduleInput): Promise<{ readonly kind: 'added' | 'existing'; readonly schedule: Schedule }>;
   /** Lists the schedules by id. */
   list(options?: ListOptions): Promise<Schedule[]>;
-  /** Returns a schedule with its latest occurrences. Rejects with a NotFoundError if there is none; so do the methods below. */
-  get(id: string): Promise<ScheduleDetails>;
+  /**
+   * Returns a schedule with its latest occurrences. Rejects with a NotFoundError if there is none, and with an AmbiguousNameError if
+   * several lanes have one; so do the methods below.
+   */
+  get(id: string, choice?: ScheduleChoice): Promise<ScheduleDetails>;
   /** Returns when a schedule is due next, ISO 8601 in UTC; for a paused one, when it would be. `count`: 1 to 1,000. */
-  next(id: string, count: number): Promise<string[]>;
+  next(id: string, count: number, choice?: ScheduleChoice): Promise<string[]>;
   /**
    * Requests a run now, besides the occurrences, which a worker performs within seconds. Returns the `at` of its occurrence, with which
    * {@link Schedules.get} lists it. While a run is requested, requesting it again returns the same one.
    */
-  run(id: string): Promise<{ readonly at: string }>;
+  run(id: string, choice?: ScheduleChoice): Promise<{ readonly at: string }>;
   /** Pauses a schedule. What is due meanwhile does not run. */
-  pause(id: string): Promise<void>;
+  pause(id: string, choice?: ScheduleChoice): Promise<void>;
   /** Resumes a paused schedule at its next occurrence. */
-  resume(id: string): Promise<void>;
+  resume(id: string, choice?: ScheduleChoice): Promise<void>;
   /** Removes a schedule and its stored list. Its campaigns remain. */
-  remove(id: string): Promise<void>;
+  remove(id: string, choice?: ScheduleChoice): Promise<void>;
   /**
    * Provides a list for the schedules that name it, while this process works. The function is called for each occurrence. Returns a
    * function that ends it.
@@ -96,10 +107,23 @@ export function openSchedules({
 }: SchedulesDeps): Schedules {
   const missing = (id: string): NotFoundError =>
     new NotFoundError(`there is no schedule ${id}; \`volley schedule list\` shows all`);
-  const read = async (id: string): Promise<StoredSchedule> => {
-    const found = await store.read(id);
-    if (found === null) throw missing(id);
+  const read = async (ref: string): Promise<StoredSchedule> => {
+    const found = await store.read(ref);
+    if (found === null) throw missing(idOfRef(ref));
     return found;
+  };
+  /** The schedule with this id, on any lane or on one of these. */
+  const find = async (id: string, { lanes }: ScheduleChoice = {}): Promise<StoredSchedule> => {
+    const wanted =
+      lanes && (await Promise.all(lanes.map(async (lane) => refOf(id, await finder.idOf(lane)))));
+    const all = await store.refsOf(id);
+    const refs = wanted === undefined ? all : all.filter((ref) => wanted.includes(ref));
+    const [only, ...others] = refs;
+    if (only === undefined) throw missing(id);
+    if (others.length === 0) return read(only);
+    const found = await Promise.all(refs.map(read));
+    const names = await Promise.all(found.map(({ definition }) => finder.nameOf(definition.lane)));
+    throw new AmbiguousNameError('schedule', id, names.sort());
   };
   const view = async (stored: StoredSchedule): Promise<Schedule> =>
     viewOf(stored, await finder.nameOf(stored.definition.lane));
@@ -107,9 +131,10 @@ export function openSchedules({
   const change = async (
     id: string,
     name: 'pause' | 'resume' | 'run' | 'remove',
-    options: { readonly reason?: string; readonly next?: number } = {},
+    options: { readonly reason?: string; readonly next?: number },
+    choice: ScheduleChoice | undefined,
   ) => {
-    const { definition, state, run: requested } = await read(id);
+    const { ref, definition, state, run: requested } = await find(id, choice);
     const isNow = {
       pause: state === 'paused',
       resume: state === 'active',
@@ -118,7 +143,7 @@ export function openSchedules({
     };
     if (isNow[name]) return { isNew: false, run: requested, lane: await finder.nameOf(definition.lane) };
     const audited = { action: `schedule.${name}`, lane: definition.lane, details: { schedule: id } } as const;
-    const { result, run } = await by.audited(audited, () => store.change(id, name, options));
+    const { result, run } = await by.audited(audited, () => store.change(ref, name, options));
     if (result === 'missing') throw missing(id);
     return { isNew: result === 'changed', run, lane: await finder.nameOf(definition.lane) };
   };
@@ -129,24 +154,25 @@ export function openSchedules({
       const now = await store.now();
       const { definition, recipients } = await checkInput(input, { now, laneFor, check, preview });
       const { id } = input;
+      const ref = refOf(id, definition.lane);
       const taken = (): InputError =>
         new InputError(
-          `there is another schedule with the id ${id}: choose another id, or remove that one first`,
+          `the lane has another schedule with the id ${id}: choose another id, or remove that one first`,
           { field: 'id' },
         );
-      const before = await store.compare(id, definition, recipients);
+      const before = await store.compare(ref, definition, recipients);
       if (before === 'taken') throw taken();
-      if (before === 'existing') return { kind: before, schedule: await view(await read(id)) };
+      if (before === 'existing') return { kind: before, schedule: await view(await read(ref)) };
       await store.mustHaveRoom();
       const audited = { action: 'schedule.add', lane: definition.lane, details: { schedule: id } } as const;
       const result = await by.audited(audited, async () => {
         const next = nextOccurrence(definition, now);
-        const done = await store.add(id, definition, recipients, { createdBy: by.actor, next });
+        const done = await store.add(ref, definition, recipients, { createdBy: by.actor, next });
         if (done === 'taken') throw taken();
         if (done === 'full') throw new InputError('there are too many schedules: remove some');
         return done;
       });
-      const stored = await read(id);
+      const stored = await read(ref);
       const schedule = await view(stored);
       if (result === 'added')
         events.emit({ type: 'schedule.added', lane: schedule.lane, schedule: id, next: stored.next, actor });
@@ -155,47 +181,49 @@ export function openSchedules({
     async list({ lanes, after, limit = Number.POSITIVE_INFINITY } = {}) {
       const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
       const found: Schedule[] = [];
-      for await (const stored of store.list(after)) {
+      const from = after && refOf(after.id, await finder.idOf(after.lane));
+      for await (const stored of store.list(from)) {
         if (found.length >= limit) break;
         if (ids === undefined || ids.includes(stored.definition.lane)) found.push(await view(stored));
       }
       return found;
     },
-    async get(id) {
-      const [stored, latest] = await Promise.all([read(id), store.occurrences(id, LATEST)]);
+    async get(id, choice) {
+      const stored = await find(id, choice);
+      const latest = await store.occurrences(stored.ref, LATEST);
       return { ...(await view(stored)), latest: latest.map(occurrenceOf) };
     },
-    async next(id, count) {
+    async next(id, count, choice) {
       if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NEXT))
         throw new InputError(`ask for 1 to ${MAX_NEXT} occurrences`, { field: 'count' });
       const [{ definition }, now, { nextOccurrences }] = await Promise.all([
-        read(id),
+        find(id, choice),
         store.now(),
         timetables(),
       ]);
       return nextOccurrences(definition, now, count).map((at) => new Date(at).toISOString());
     },
-    async run(id) {
-      const { run } = await change(id, 'run');
+    async run(id, choice) {
+      const { run } = await change(id, 'run', {}, choice);
       return { at: new Date(run).toISOString() };
     },
-    async pause(id) {
+    async pause(id, choice) {
       const reason = `paused by ${actor}`;
-      const { isNew, lane } = await change(id, 'pause', { reason });
+      const { isNew, lane } = await change(id, 'pause', { reason }, choice);
       if (isNew) events.emit({ type: 'schedule.paused', lane, schedule: id, reason, actor });
     },
-    async resume(id) {
+    async resume(id, choice) {
       const [{ definition }, now, { nextOccurrence }] = await Promise.all([
-        read(id),
+        find(id, choice),
         store.now(),
         timetables(),
       ]);
       const next = nextOccurrence(definition, now);
-      const { isNew, lane } = await change(id, 'resume', { next });
+      const { isNew, lane } = await change(id, 'resume', { next }, choice);
       if (isNew) events.emit({ type: 'schedule.resumed', lane, schedule: id, next, actor });
     },
-    async remove(id) {
-      const { lane } = await change(id, 'remove');
+    async remove(id, choice) {
+      const { lane } = await change(id, 'remove', {}, choice);
       events.emit({ type: 'schedule.removed', lane, schedule: id, actor });
     },
     provide(name, list) {
@@ -207,13 +235,16 @@ export function openSchedules({
   };
 }
 
-/** Pauses the schedules that an API key has added, because it was revoked. Returns their ids. */
-export async function pauseSchedulesOf(store: ScheduleStore, key: string): Promise<ReadonlySet<string>> {
+/** Pauses the schedules that an API key has added, because it was revoked. Returns whether the one with an id on a lane is among them. */
+export async function pauseSchedulesOf(
+  store: ScheduleStore,
+  key: string,
+): Promise<(id: string, lane: LaneId) => boolean> {
   const found = new Set<string>();
-  for await (const { id, createdBy } of store.list()) {
+  for await (const { ref, createdBy } of store.list()) {
     if (createdBy.kind !== 'key' || createdBy.id !== key) continue;
-    await store.change(id, 'pause', { reason: 'its API key was revoked' });
-    found.add(id);
+    await store.change(ref, 'pause', { reason: 'its API key was revoked' });
+    found.add(ref);
   }
-  return found;
+  return (id, lane) => found.has(refOf(id, lane));
 }

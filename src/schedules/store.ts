@@ -12,6 +12,7 @@ import type { ScheduleTotals } from '../reporting/fleet-snapshot.js';
 import {
   type Definition,
   FAILURES_BEFORE_PAUSE,
+  idOfRef,
   KEPT_OCCURRENCES,
   type StoredOccurrence,
   type StoredSchedule,
@@ -109,30 +110,30 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
   const names = keys.schedules;
   const time = (): number | '' => clock?.() ?? '';
   const now = async (): Promise<number> => clock?.() ?? serverTime(redis);
-  const read = async (id: string): Promise<StoredSchedule | null> =>
-    storedOf(id, await redis.hmget(names.one(id), ...FIELDS));
+  const read = async (ref: string): Promise<StoredSchedule | null> =>
+    storedOf(ref, await redis.hmget(names.one(ref), ...FIELDS));
 
   return {
     read,
 
     /** Begins to look at a schedule that was taken: what earlier looks decide from now on counts no more. Returns null if it is gone. */
-    async begin(id: string): Promise<StoredSchedule | null> {
-      return storedOf(id, await beginScript.run(redis, { schedule: names.one(id) }, [...FIELDS]));
+    async begin(ref: string): Promise<StoredSchedule | null> {
+      return storedOf(ref, await beginScript.run(redis, { schedule: names.one(ref) }, [...FIELDS]));
     },
 
     /** The revision of a schedule: it is the same until another look begins, or an operator changes the schedule. */
-    async revision(id: string): Promise<number> {
-      return Number(await redis.hget(names.one(id), 'revision'));
+    async revision(ref: string): Promise<number> {
+      return Number(await redis.hget(names.one(ref), 'revision'));
     },
 
-    async add(id: string, definition: Definition, recipients: readonly RecipientInput[] | null, of: Added) {
+    async add(ref: string, definition: Definition, recipients: readonly RecipientInput[] | null, of: Added) {
       return untilAnswered(
         () =>
           addScript.run(
             redis,
-            { schedule: names.one(id), ids: names.ids, due: names.due },
+            { schedule: names.one(ref), ids: names.ids, due: names.due },
             {
-              id,
+              id: ref,
               definition: JSON.stringify(definition),
               recipients: storedList(recipients),
               actor: JSON.stringify(of.createdBy),
@@ -151,19 +152,19 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
 
     /** What {@link add} would find under the id: the same schedule, another one, or none. */
     async compare(
-      id: string,
+      ref: string,
       definition: Definition,
       recipients: readonly RecipientInput[] | null,
     ): Promise<'existing' | 'taken' | 'free'> {
-      const [stored, list] = await redis.hmget(names.one(id), 'definition', 'recipients');
+      const [stored, list] = await redis.hmget(names.one(ref), 'definition', 'recipients');
       if (stored === null || stored === undefined) return 'free';
       const isSame = stored === JSON.stringify(definition) && list === storedList(recipients);
       return isSame ? 'existing' : 'taken';
     },
 
     /** The inline list of a schedule. */
-    async recipients(id: string): Promise<readonly RecipientInput[]> {
-      const json = await redis.hget(names.one(id), 'recipients');
+    async recipients(ref: string): Promise<readonly RecipientInput[]> {
+      const json = await redis.hget(names.one(ref), 'recipients');
       return json === null || json === '' ? [] : (JSON.parse(json) as RecipientInput[]);
     },
 
@@ -172,22 +173,22 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
      * of requested runs are.
      */
     async change(
-      id: string,
+      ref: string,
       change: Change,
       { reason = '', next = 0 }: { reason?: string; next?: number } = {},
     ) {
       const isStopped = change === 'pause' || change === 'remove';
-      const before = isStopped ? await read(id) : null;
+      const before = isStopped ? await read(ref) : null;
       const changed = await changeScript.run(
         redis,
         {
-          schedule: names.one(id),
+          schedule: names.one(ref),
           ids: names.ids,
           due: names.due,
           failing: names.failing,
-          occurrences: names.occurrences(id),
+          occurrences: names.occurrences(ref),
         },
-        { id, change, reason, next, time: time() },
+        { id: ref, change, reason, next, time: time() },
       );
       if (before === null) return changed;
       const { discardOccurrences } = await import('./discard-occurrences.js');
@@ -197,20 +198,20 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
 
     /** Records occurrences, and sets how the schedule goes on. If its revision has changed, only the campaigns are recorded. */
     advance: (
-      { id, revision }: Pick<StoredSchedule, 'id' | 'revision'>,
+      { ref, revision }: Pick<StoredSchedule, 'ref' | 'revision'>,
       records: readonly StoredOccurrence[],
       { next, lookAt = next, waiting = 0, run = 0 }: Step,
     ) =>
       advanceScript.run(
         redis,
         {
-          schedule: names.one(id),
+          schedule: names.one(ref),
           due: names.due,
           failing: names.failing,
-          occurrences: names.occurrences(id),
+          occurrences: names.occurrences(ref),
         },
         {
-          id,
+          id: ref,
           revision,
           records: JSON.stringify(records),
           step: JSON.stringify({ next, lookAt, waiting, run }),
@@ -221,10 +222,15 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
       ),
 
     /** The latest occurrences, newest first. */
-    async occurrences(id: string, limit: number): Promise<StoredOccurrence[]> {
-      const found = await redis.zrange(names.occurrences(id), '0', String(limit - 1), 'REV');
+    async occurrences(ref: string, limit: number): Promise<StoredOccurrence[]> {
+      const found = await redis.zrange(names.occurrences(ref), '0', String(limit - 1), 'REV');
       return found.map((json) => storedOccurrence.parse(JSON.parse(json)));
     },
+
+    /** The references of the schedules with this id: one for each lane that has one. */
+    refsOf: (id: string): Promise<string[]> =>
+      // The character after the space is the exclamation mark.
+      redis.zrangebylex(names.ids, `[${id} `, `(${id}!`),
 
     /** The schedules by id: all, or those after one. */
     async *list(after?: string): AsyncGenerator<StoredSchedule> {
@@ -253,13 +259,14 @@ interface Added {
 /** See {@link scheduleStore}. */
 export type ScheduleStore = ReturnType<typeof scheduleStore>;
 
-function storedOf(id: string, values: readonly (string | null)[]): StoredSchedule | null {
+function storedOf(ref: string, values: readonly (string | null)[]): StoredSchedule | null {
   if (values[0] === null) return null;
   const { created, skipped, missed, failed, reason, lastCampaign, ...rest } = row.parse(
     Object.fromEntries(FIELDS.map((name, at) => [name, values[at]])),
   );
   return {
-    id,
+    ref,
+    id: idOfRef(ref),
     ...rest,
     reason: reason ?? '',
     lastCampaign: lastCampaign ?? '',

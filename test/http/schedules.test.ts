@@ -43,7 +43,7 @@ test('A schedule is added, shown, paused, resumed, run, and removed, and each ch
       createdBy: { kind: 'key' },
     },
   });
-  expect(added.headers.get('location')).toBe(at);
+  expect(added.headers.get('location')).toBe(`${at}?lane=main`);
   expect(await post('/v1/schedules', undefined, body)).toMatchObject({
     status: 200,
     json: added.json as object,
@@ -186,4 +186,39 @@ describe('Before anything is stored, the API refuses', () => {
     const { status, json } = await post('/v1/schedules', undefined, request({ recipients }));
     expect({ status, json }).toMatchObject({ status: 400, json: { errors: [{ pointer: '/recipients' }] } });
   });
+});
+
+test('Each lane has schedule ids of its own, and an id that several lanes use is ambiguous', async () => {
+  const scopes = ['read', 'send', 'operate'] as const;
+  const keys = { main: await key(scopes, ['main']), other: await key(scopes, ['other']) };
+  for (const [lane, own] of Object.entries(keys)) {
+    const body = { ...request({ id: 'shared', message: `From ${lane}` }), lane: undefined };
+    expect(await call('POST', '/v1/schedules', { key: own, body })).toMatchObject({
+      status: 201,
+      json: { lane },
+    });
+  }
+  const texts = async (own: string) =>
+    (await call('GET', '/v1/schedules/shared', { key: own })).json as { campaign: { message: string } };
+  expect((await texts(keys.main)).campaign.message).toBe('From main');
+  expect((await texts(keys.other)).campaign.message).toBe('From other');
+  const both = await key(scopes);
+  for (const [method, path] of [
+    ['GET', '/v1/schedules/shared'],
+    ['GET', '/v1/schedules/shared/next'],
+    ['POST', '/v1/schedules/shared/run'],
+    ['POST', '/v1/schedules/shared/pause'],
+    ['DELETE', '/v1/schedules/shared'],
+  ] as const)
+    expect(await call(method, path, { key: both })).toMatchObject({
+      status: 400,
+      json: { code: 'ambiguous', lanes: ['main', 'other'] },
+    });
+  expect((await call('POST', '/v1/schedules/shared/pause', { key: keys.main })).status).toBe(200);
+  expect((await call('GET', '/v1/schedules/shared?lane=other', { key: both })).json).toMatchObject({
+    state: 'active',
+  });
+  expect((await call('GET', '/v1/schedules/shared?lane=other', { key: keys.main })).status).toBe(403);
+  expect((await call('DELETE', '/v1/schedules/shared?lane=main', { key: both })).status).toBe(200);
+  expect((await call('GET', '/v1/schedules/shared', { key: both })).json).toMatchObject({ lane: 'other' });
 });

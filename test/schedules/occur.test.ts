@@ -37,7 +37,7 @@ describe('A schedule that is due', () => {
       name: 'daily',
       text: 'Hello',
       createdBy: { kind: 'schedule', id: 'daily', name: 'daily' },
-      idempotencyKey: 'schedule:daily:2030-05-06T09:00:00.000Z',
+      idempotencyKey: `schedule:${lane}:daily:2030-05-06T09:00:00.000Z`,
     });
     expect(await store.read('daily')).toMatchObject({ next: MONDAY + DAY, lastCampaign: id });
     expect(emitted).toContainEqual(

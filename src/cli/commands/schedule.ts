@@ -25,9 +25,10 @@ export function addScheduleCommands(program: Command, context: Context): void {
     schedule
       .command(name)
       .summary(summary)
-      .argument(
-        '<schedule>',
-        'the schedule: its id, the beginning of it, or last for the newest one',
+      .argument('<schedule>', 'the schedule: its id, the beginning of it, or last for the newest one', filled)
+      .option(
+        '-l, --lane <name>',
+        'the lane of the schedule; required if several lanes have one of this id',
         filled,
       );
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { ATTACK_NAMES, type AttackName } from './attacks.js';
 import type { Scenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 
@@ -12,6 +13,10 @@ export interface Options {
   readonly kills: number | undefined;
   /** The number of kills while an outbox is filled and sent; undefined unless that run was requested. */
   readonly outboxKills: number | undefined;
+  /** An attack on outboxes or schedules; undefined unless one was requested. */
+  readonly attack: AttackName | undefined;
+  /** How long the attack is; undefined: as long as it is by default. */
+  readonly times: number | undefined;
   /** The profile of the lanes in the kill run. */
   readonly profile: 'v1' | 'v3';
   /** The path of a history to check instead. */
@@ -34,6 +39,8 @@ export function readOptions(args: readonly string[]): Options | string {
         concurrency: { type: 'string' },
         kills: { type: 'string' },
         'outbox-kills': { type: 'string' },
+        attack: { type: 'string' },
+        times: { type: 'string' },
         profile: { type: 'string' },
         check: { type: 'string' },
       },
@@ -49,12 +56,20 @@ export function readOptions(args: readonly string[]): Options | string {
         values['outbox-kills'] === undefined
           ? undefined
           : wholeNumber('outbox-kills', values['outbox-kills'], 1),
+      attack: attackOf(values.attack),
+      times: values.times === undefined ? undefined : wholeNumber('times', values.times, 1),
       profile: profileOf(values.profile),
       check: values.check,
     };
   } catch (error) {
     return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   }
+}
+
+function attackOf(text: string | undefined): AttackName | undefined {
+  const found = ATTACK_NAMES.find((name) => name === text);
+  if (text === undefined || found !== undefined) return found;
+  throw new RangeError(`--attack must be one of ${ATTACK_NAMES.join(', ')}, not ${JSON.stringify(text)}`);
 }
 
 function profileOf(text = 'v1'): 'v1' | 'v3' {

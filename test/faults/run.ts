@@ -8,12 +8,14 @@
  *   npm run -s test:faults -- --check FILE                   check a recorded history
  *   npm run -s test:faults -- --kills 1000                   kill processes for about a quarter of an hour
  *   npm run -s test:faults -- --outbox-kills 100             kill processes while an outbox is filled, changed, and sent
+ *   npm run -s test:faults -- --attack versions --times 2000 two writers of the same ids, and other attacks: see attacks.ts
  *   npm run -s test:faults -- --kills 100 --profile v3       the same where the service deduplicates: nothing stays unknown
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { findServer } from '../../src/redis/find-server.js';
+import { type AttackName, runAttack } from './attacks.js';
 import { violationsOf } from './checker.js';
 import { figuresOf } from './figures.js';
 import { readHistory } from './history.js';
@@ -38,7 +40,20 @@ async function main(): Promise<number> {
     );
   if (options.kills !== undefined) return kill(options.kills, options.seeds[0] ?? 1, options.profile);
   if (options.outboxKills !== undefined) return killOutbox(options.outboxKills, options.seeds[0] ?? 1);
+  if (options.attack !== undefined) return attack(options.attack, options.times, options.seeds[0] ?? 1);
   return run(options);
+}
+
+async function attack(name: AttackName, times: number | undefined, seed: number): Promise<number> {
+  const began = performance.now();
+  const { problems, ...figures } = await runAttack(name, times, seed, (line) => console.error(line));
+  console.log(JSON.stringify(figures));
+  for (const what of problems.slice(0, SHOWN_VIOLATIONS)) console.log(`  ${what}`);
+  const took = ((performance.now() - began) / 1000).toFixed(0);
+  console.log(
+    `${problems.length === 0 ? 'no violations' : `FAILED: ${problems.length} violations`}, ${took} s`,
+  );
+  return problems.length === 0 ? 0 : 1;
 }
 
 async function killOutbox(kills: number, seed: number): Promise<number> {

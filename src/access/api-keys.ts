@@ -1,6 +1,6 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { createDigest } from '../auth/seal.js';
+import { createDigests, type DigestMaker } from '../auth/seal.js';
 import { describeActor } from '../campaign/actor.js';
 import { API_SCOPES, type ApiKey, type ApiScope } from '../campaign/api-key.js';
 import type { Operator } from '../campaign/audit.js';
@@ -52,6 +52,15 @@ interface Stored {
   readonly id: string;
   readonly json: string;
   readonly key: UnsignedKey | null;
+  /** What made its MAC; null if it cannot be trusted. */
+  readonly maker: DigestMaker | null;
+}
+/** A valid key. `own`: what its secret's digest is of; `at`: which of its secrets it is. */
+interface Valid extends Stored {
+  readonly key: UnsignedKey;
+  readonly own: string;
+  readonly at: number;
+  readonly secretMaker: DigestMaker;
 }
 /** What is shown of a key that an earlier version stored. */
 const anyKey = unsigned.pick({ name: true, scopes: true, lanes: true, created: true });
@@ -119,38 +128,43 @@ interface ApiKeyDeps {
   readonly clock: Clock;
   readonly events: Events;
   readonly refused: RefusedKeys;
-  /** All processes need the same; see {@link createDigest}. */
+  /** All processes need the same; see {@link createDigests}. */
   readonly secretsKey: string | undefined;
+  readonly previousSecretsKey?: string | undefined;
 }
 
 /** Opens the API keys; `apiKeys(by)` are those that `by` manages. `cancelCampaigns` cancels the campaigns of a key. */
-export function apiKeyService({ redis, keys, finder, clock, events, refused, secretsKey }: ApiKeyDeps) {
-  const digest = createDigest(secretsKey, 'api keys');
-  const macOf = (id: string, key: UnsignedKey): string => {
+export function apiKeyService(deps: ApiKeyDeps) {
+  const { redis, keys, finder, clock, events, refused, secretsKey, previousSecretsKey } = deps;
+  // One key for each purpose. Earlier versions had one for both.
+  const secretDigests = createDigests(secretsKey, previousSecretsKey, 'secrets of API keys', 'api keys');
+  const records = createDigests(secretsKey, previousSecretsKey, 'records of API keys', 'api keys');
+  const signedText = (id: string, key: UnsignedKey): string => {
     const { name, scopes, lanes, created, lifetime, maxSuppressions, secrets } = key;
     const all = secrets.map(({ digest: own, until }) => [own, until]);
-    return digest(JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all]));
+    return JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all]);
   };
-  const revoked = revokedKeys(redis, keys, digest, (text, made) => isEqual(digest(text), made));
+  const revoked = revokedKeys(redis, keys, records);
   /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
   const opened = (id: string, json: string, isRevoked: boolean): Stored => {
     const found = storedKey.safeParse(JSON.parse(json)).data;
-    const isValid = found !== undefined && !isRevoked && isEqual(macOf(id, found), found.mac);
-    return { id, json, key: isValid ? found : null };
+    const maker = found === undefined || isRevoked ? null : records.makerOf(signedText(id, found), found.mac);
+    return { id, json, key: maker === null || found === undefined ? null : found, maker };
   };
   const read = async (id: string): Promise<Stored | null> => {
     const [json, isRevoked] = await Promise.all([redis.hget(keys.apiKeys, id), revoked.has(id)]);
     return json === null ? null : opened(id, json, isRevoked);
   };
   const isOver = (until: number | null): boolean => until !== null && until <= clock();
-  const signed = (id: string, key: UnsignedKey): string => JSON.stringify({ ...key, mac: macOf(id, key) });
+  const signed = (id: string, key: UnsignedKey): string =>
+    JSON.stringify({ ...key, mac: records.of(signedText(id, key)) });
   const newSecret = (id: string, lifetime: number | null) => {
     const secret = randomBytes(32).toString('base64url');
     const until = lifetime === null ? null : clock() + lifetime;
-    return { text: `vk_${id}_${secret}`, stored: { digest: digest(`${id} ${secret}`), until } };
+    return { text: `vk_${id}_${secret}`, stored: { digest: secretDigests.of(`${id} ${secret}`), until } };
   };
   const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-  const viewOf = async ({ id, json, key }: Stored, used?: string): Promise<ApiKey> => {
+  const viewOf = async ({ id, json, key, maker }: Stored, used?: string): Promise<ApiKey> => {
     const { name, scopes, lanes, created } = key ?? anyKey.parse(JSON.parse(json));
     const [current, previous] = key?.secrets ?? [];
     return {
@@ -162,6 +176,7 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
       createdAt: new Date(created).toISOString(),
       expiresAt: isoOrNull(current?.until ?? null),
       oldSecretUntil: previous === undefined || isOver(previous.until) ? null : isoOrNull(previous.until),
+      needsPreviousKey: maker === 'previous',
       maxSuppressions: key?.maxSuppressions ?? 0,
       lastUsedAt: used === undefined ? null : new Date(Number(used)).toISOString(),
     };
@@ -179,17 +194,32 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
     if (found !== null) return found;
     throw new NotFoundError(`there is no key ${id}; \`volley keys list\` lists the keys`);
   };
-  /** What is stored of the key with this text; null if it is not a valid key. */
-  const validKey = async (text: string): Promise<Stored | null> => {
+  /** What is stored of the key with this text, and what made the digest of its secret; null if it is not a valid key. */
+  const validKey = async (text: string): Promise<Valid | null> => {
     const groups = KEY_FORMAT.exec(text)?.groups;
     const [id, secret] = [groups?.['id'], groups?.['secret']];
     if (id === undefined || secret === undefined) return null;
     // Redis is read every time, so a revoked key stops working immediately.
     const found = await untilAnswered(() => read(id), CHECK_PATIENCE);
-    const own = digest(`${id} ${secret}`);
+    const own = `${id} ${secret}`;
     const secrets = found?.key?.secrets ?? [{ digest: NO_DIGEST, until: null }];
-    const isValid = secrets.filter(({ digest: known, until }) => isEqual(own, known) && !isOver(until));
-    return isValid.length === 0 ? null : found;
+    const made = secrets.map(({ digest, until }) => {
+      const maker = secretDigests.makerOf(own, digest);
+      return isOver(until) ? null : maker;
+    });
+    const at = made.findIndex((maker) => maker !== null);
+    const secretMaker = made[at];
+    if (found === null || found.key === null || !secretMaker) return null;
+    return { ...found, key: found.key, at, secretMaker, own };
+  };
+  /** Makes the digests of a key again that an earlier version or the previous SECRETS_KEY has made. */
+  const remake = async ({ id, json: before, key, maker, at, secretMaker, own }: Valid): Promise<void> => {
+    if (maker === 'current' && secretMaker === 'current') return;
+    const secrets = key.secrets.map((one, index) =>
+      index === at ? { ...one, digest: secretDigests.of(own) } : one,
+    );
+    const after = signed(id, { ...key, secrets });
+    await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after });
   };
 
   const shared: Pick<ApiKeys, 'list' | 'check' | 'isActive' | 'refused' | 'refusedRequest'> = {
@@ -208,6 +238,7 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
       if (valid === null) return null;
       // The key is valid even if its use cannot be recorded.
       recordUse(valid.id).catch(() => {});
+      remake(valid).catch(() => {});
       return viewOf(valid);
     },
 
@@ -246,7 +277,7 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
         const details = { key: id, name: key.name, ...allowed };
         await by.audited({ action: 'key.create', details }, () => redis.hset(keys.apiKeys, id, json));
         events.emit({ type: 'key.created', ...details, actor });
-        return { ...(await viewOf({ id, json, key })), key: secret.text };
+        return { ...(await viewOf({ id, json, key, maker: 'current' })), key: secret.text };
       },
 
       async rotate(id, { overlapMs = DEFAULT_OVERLAP_MS } = {}) {
@@ -266,7 +297,7 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
           throw new InputError(`key ${id} was changed at the same time; try again`);
         });
         events.emit({ type: 'key.rotated', ...details, overlapMs, actor });
-        return { ...(await viewOf({ id, json: after, key })), key: secret.text };
+        return { ...(await viewOf({ id, json: after, key, maker: 'current' })), key: secret.text };
       },
 
       async revoke(id, { cancelCampaigns: isCancelling = false } = {}) {
@@ -284,11 +315,4 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
       },
     };
   };
-}
-
-/** Compares two digests in a time that does not depend on them. */
-function isEqual(own: string, other: string): boolean {
-  const [a, b] = [Buffer.from(own), Buffer.alloc(Buffer.byteLength(own))];
-  b.write(other);
-  return timingSafeEqual(a, b) && own.length === other.length;
 }

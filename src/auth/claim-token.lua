@@ -13,7 +13,7 @@
         cause        'need', or 'refused' if the service answered 401 to generation `after`
         freshMs      number: a token fetched because of a 401 that gets a 401 at a younger age stops the account
         way          'any', or 'login' if the refresh token must not be used
-        fingerprint  of the caller's sealing key, '' without one
+        fingerprints  of the keys that the caller opens, separated by spaces; '' without one
         again        JSON: true if an operator overrides a stop or a token sealed with another key
   Returns            JSON: {kind: 'current', generation, token, ageMs, renewInMs?, expiresInMs?} | {kind: 'stopped', code} |
                      {kind: 'wait', ms} (another holder is fetching, for at most that long) |
@@ -32,9 +32,9 @@ local generation = tonumber(field('generation')) or 0
 local age = now - (tonumber(field('receivedAt')) or now)
 local isRefused = cause == 'refused' and generation == after
 local sealedWith = field('sealedWith')
-local foreign = sealedWith ~= '' and sealedWith ~= fingerprint
+local foreign = sealedWith ~= '' and not string.find(' ' .. fingerprints .. ' ', ' ' .. sealedWith .. ' ', 1, true)
 -- Stored without a key, while this installation has one: its origin is unknown, so it is replaced by a login.
-local unsealed = fingerprint ~= '' and sealedWith == '' and generation > 0
+local unsealed = fingerprints ~= '' and sealedWith == '' and generation > 0
 
 if not again then
   if foreign then return stopped('foreignKey') end

@@ -3,14 +3,25 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
+  hkdfSync,
   randomBytes,
   scryptSync,
+  timingSafeEqual,
 } from 'node:crypto';
+
+/*
+ * SECRETS_KEY ──scrypt──► root ──HKDF (RFC 5869)──► a key for each purpose: encryption, its fingerprint, each kind of digest
+ *
+ * Versions before used the root itself for encryption and as the key of HMACs. What they stored, and what was made with
+ * SECRETS_KEY_PREVIOUS, is still accepted, and replaced when it is used.
+ */
 
 /** Encrypts tokens at rest. */
 export interface Seal {
   /** Identifies the key without revealing it; empty when tokens are stored in the clear. */
   readonly fingerprint: string;
+  /** Those of all keys that the seal opens, its own first; empty when tokens are stored in the clear. */
+  readonly fingerprints: readonly string[];
   /** `context` (account and field) is authenticated too, so a sealed token opens nowhere else. */
   close(text: string, context: string): string;
   /**
@@ -22,42 +33,112 @@ export interface Seal {
 
 const CIPHER = 'aes-256-gcm';
 /** Distinguishes sealed text from text that was stored before a key was configured. */
-const PREFIX = 'gcm:';
+const PREFIX = 'gcm2:';
+/** Of a text that was sealed with the root. */
+const ROOT_PREFIX = 'gcm:';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
+const KEY_BYTES = 32;
 
-const IN_THE_CLEAR: Seal = { fingerprint: '', close: (text) => text, open: (text) => text };
+const IN_THE_CLEAR: Seal = {
+  fingerprint: '',
+  fingerprints: [],
+  close: (text) => text,
+  open: (text) => text,
+};
 
 /** Deriving is slow on purpose (about 50 ms), so a process with many lanes does it once. */
-const derived = new Map<string, Buffer>();
+const roots = new Map<string, Buffer>();
 
-function keyFrom(secret: string): Buffer {
-  const key = derived.get(secret) ?? scryptSync(secret, 'volley tokens at rest', 32);
-  derived.set(secret, key);
-  return key;
+function rootOf(secret: string): Buffer {
+  const root = roots.get(secret) ?? scryptSync(secret, 'volley tokens at rest', KEY_BYTES);
+  roots.set(secret, root);
+  return root;
+}
+
+const keyFor = (secret: string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', rootOf(secret), '', `volley ${purpose}`, KEY_BYTES));
+
+const hmac = (key: Buffer, text: string): string =>
+  createHmac('sha256', key).update(text).digest('base64url');
+
+/** What made a digest: the current key in the current way, the current key as an earlier version used it, or the previous key. */
+export type DigestMaker = 'current' | 'earlier' | 'previous';
+
+/** Digests of texts for one purpose, which only the owner of `SECRETS_KEY` can make. */
+export interface Digests {
+  of(text: string): string;
+  /** What made `digest` of this text; null: none of them. Takes a time that does not depend on the digest. */
+  makerOf(text: string, digest: string): DigestMaker | null;
 }
 
 /**
- * Digests of texts: HMACs with a key that is derived from `secretsKey` for one purpose, so that only its owner can make one.
- * Without `secretsKey`, plain digests.
+ * HMACs with a key that is derived from `secretsKey` for one purpose. Without `secretsKey`, plain digests. `earlierPurpose`: the one under
+ * which earlier versions made them.
  */
-export function createDigest(secretsKey: string | undefined, purpose: string): (text: string) => string {
+export function createDigests(
+  secretsKey: string | undefined,
+  previousSecretsKey: string | undefined,
+  purpose: string,
+  earlierPurpose: string,
+): Digests {
   if (secretsKey === undefined || secretsKey === '') {
-    return (text) => createHash('sha256').update(text).digest('base64url');
+    const of = (text: string): string => createHash('sha256').update(text).digest('base64url');
+    return { of, makerOf: (text, digest) => (isEqual(of(text), digest) ? 'current' : null) };
   }
-  let key: Buffer | undefined;
-  return (text) => {
-    key ??= createHmac('sha256', keyFrom(secretsKey)).update(`volley ${purpose}`).digest();
-    return createHmac('sha256', key).update(text).digest('base64url');
+  const now = (secret: string) => keyFor(secret, purpose);
+  const earlier = (secret: string) =>
+    createHmac('sha256', rootOf(secret)).update(`volley ${earlierPurpose}`).digest();
+  const makers = (): (readonly [DigestMaker, Buffer])[] => [
+    ['current', now(secretsKey)],
+    ['earlier', earlier(secretsKey)],
+    ...(previousSecretsKey === undefined
+      ? []
+      : ([now(previousSecretsKey), earlier(previousSecretsKey)] as const).map(
+          (key) => ['previous', key] as const,
+        )),
+  ];
+  let made: ReturnType<typeof makers> | undefined;
+  const all = (): ReturnType<typeof makers> => {
+    made ??= makers();
+    return made;
+  };
+  let current: Buffer | undefined;
+  return {
+    of(text) {
+      current ??= now(secretsKey);
+      return hmac(current, text);
+    },
+    makerOf(text, digest) {
+      const [maker] = all().find(([, key]) => isEqual(hmac(key, text), digest)) ?? [null];
+      return maker;
+    },
   };
 }
 
-/** AES-256-GCM with a key derived from `secretsKey` (any text). Without one, tokens are stored in the clear. */
-export function createSeal(secretsKey: string | undefined): Seal {
+/** Compares two digests in a time that does not depend on them. */
+function isEqual(own: string, other: string): boolean {
+  const [a, b] = [Buffer.from(own), Buffer.alloc(Buffer.byteLength(own))];
+  b.write(other);
+  return timingSafeEqual(a, b) && own.length === other.length;
+}
+
+/**
+ * AES-256-GCM with a key derived from `secretsKey` (any text). Without one, tokens are stored in the clear. Also opens what was sealed
+ * with `previousSecretsKey`, or by an earlier version.
+ */
+export function createSeal(secretsKey: string | undefined, previousSecretsKey?: string): Seal {
   if (secretsKey === undefined || secretsKey === '') return IN_THE_CLEAR;
-  const key = keyFrom(secretsKey);
+  const secrets = [secretsKey, ...(previousSecretsKey === undefined ? [] : [previousSecretsKey])];
+  const encryption = (secret: string): Buffer => keyFor(secret, 'encryption of tokens');
+  const fingerprints = secrets.flatMap((secret) => [
+    keyFor(secret, 'fingerprint').toString('hex').slice(0, 16),
+    createHmac('sha256', rootOf(secret)).update('fingerprint').digest('hex').slice(0, 16),
+  ]);
+  const key = encryption(secretsKey);
   return {
-    fingerprint: createHmac('sha256', key).update('fingerprint').digest('hex').slice(0, 16),
+    fingerprint: fingerprints[0] ?? '',
+    fingerprints,
     close(text, context) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
@@ -66,21 +147,31 @@ export function createSeal(secretsKey: string | undefined): Seal {
       return PREFIX + Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
     },
     open(sealed, context) {
-      try {
-        if (!sealed.startsWith(PREFIX)) throw new Error('it is not encrypted');
-        const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64');
-        const iv = bytes.subarray(0, IV_BYTES);
-        const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
-        decipher.setAAD(Buffer.from(context));
-        decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-        const body = bytes.subarray(IV_BYTES + TAG_BYTES);
-        return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
-      } catch (cause) {
-        throw new Error(
-          'The stored token does not open with this SECRETS_KEY: give every process the same key, or run `volley token login`.',
-          { cause },
-        );
+      const prefix = [PREFIX, ROOT_PREFIX].find((one) => sealed.startsWith(one));
+      const keys = prefix === undefined ? [] : secrets.map(prefix === PREFIX ? encryption : rootOf);
+      let cause: unknown = new Error('it is not encrypted');
+      for (const possible of keys) {
+        try {
+          return decrypted(sealed.slice(prefix?.length), possible, context);
+        } catch (error) {
+          cause = error;
+        }
       }
+      throw new Error(
+        'The stored token does not open with this SECRETS_KEY: give every process the same key, or run `volley token login`.',
+        { cause },
+      );
     },
   };
+}
+
+/** Throws if the text was not sealed with this key and context. */
+function decrypted(sealed: string, key: Buffer, context: string): string {
+  const bytes = Buffer.from(sealed, 'base64');
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(context));
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString(
+    'utf8',
+  );
 }

@@ -18,6 +18,8 @@ export interface TokenCacheOptions {
   requestTimeoutMs: number;
   /** Encrypts tokens at rest; all processes need the same. Without one they are stored in the clear. */
   secretsKey?: string | undefined;
+  /** Tokens that were encrypted with it are still used, and encrypted again. */
+  previousSecretsKey?: string | undefined;
   login: (signal?: AbortSignal) => Promise<LoginOutcome>;
   refresh: (refreshToken: string, signal?: AbortSignal) => Promise<LoginOutcome>;
   /** Waits after the first, second, … login without an answer, in ms; default 1, 5, 15, and 60 minutes. */
@@ -70,7 +72,13 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
   const { clock, monotonic, alarm } = machine;
   const closing = new AbortController();
   const retry = { answerWithinMs: Math.min(ANSWER_WITHIN_MS, requestTimeoutMs), tries: TRIES, alarm };
-  const record = tokenRecord(redis, keys, accountId(account), createSeal(options.secretsKey), retry);
+  const record = tokenRecord(
+    redis,
+    keys,
+    accountId(account),
+    createSeal(options.secretsKey, options.previousSecretsKey),
+    retry,
+  );
   const budget = loginBudget({
     redis,
     keys,

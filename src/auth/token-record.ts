@@ -65,6 +65,7 @@ const FIELDS = ['generation', 'receivedAt', 'renewAt', 'expiresAt', 'spentBy', '
 const claimScript = loadScript(import.meta.url, './claim-token.lua', (reply) =>
   claimReply.parse(JSON.parse(String(reply))),
 );
+const sealAgainScript = loadScript(import.meta.url, './seal-again.lua', (reply) => reply === 1);
 const endScript = loadScript(import.meta.url, './end-fetch.lua', (reply) => reply === 1);
 
 /** The last share of a token's life, in which it is renewed while still in use. */
@@ -118,13 +119,36 @@ export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, re
   const scriptKeys = { token: tokenKey, lease: `${tokenKey}:lease` };
   const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, retry);
 
+  /** Seals the stored pair with the current key if it was sealed with a former one. The pair is valid even if this fails. */
+  const sealAgain = async (accessBefore: string): Promise<void> => {
+    const [before, sealedWith] = await answered(() => redis.hmget(tokenKey, 'refresh', 'sealedWith'));
+    if (sealedWith === seal.fingerprint || seal.fingerprint === '') return;
+    const reseal = (sealed: string, field: string): string =>
+      sealed === '' ? '' : seal.close(seal.open(sealed, `${id} ${field}`), `${id} ${field}`);
+    const refreshBefore = before ?? '';
+    await answered(() =>
+      sealAgainScript.run(
+        redis,
+        { token: tokenKey },
+        {
+          accessBefore,
+          refreshBefore,
+          access: reseal(accessBefore, 'access'),
+          refresh: reseal(refreshBefore, 'refresh'),
+          fingerprint: seal.fingerprint,
+        },
+      ),
+    );
+  };
+
   return {
     /** The current token, or the right to fetch the next one. */
     async claim(request: ClaimRequest): Promise<TokenClaim> {
-      const args = { ...request, fingerprint: seal.fingerprint, again: String(request.again) };
+      const args = { ...request, fingerprints: seal.fingerprints.join(' '), again: String(request.again) };
       const claim = await answered(() => claimScript.run(redis, scriptKeys, args));
       switch (claim.kind) {
         case 'current':
+          await sealAgain(claim.token);
           return { ...claim, token: seal.open(claim.token, `${id} access`) };
         case 'refresh':
           return { ...claim, refreshToken: seal.open(claim.refreshToken, `${id} refresh`) };

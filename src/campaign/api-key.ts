@@ -23,6 +23,8 @@ export interface ApiKey {
   readonly expiresAt: string | null;
   /** Until when the secret from before the last rotation works; null if none does. */
   readonly oldSecretUntil: string | null;
+  /** Whether it works only with `SECRETS_KEY_PREVIOUS`, because it was not used since `SECRETS_KEY` was changed. */
+  readonly needsPreviousKey: boolean;
   /** How many numbers may be suppressed because of this key at the same time. */
   readonly maxSuppressions: number;
   /** With a precision of one minute; null before the first use. */

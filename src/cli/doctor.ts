@@ -20,6 +20,7 @@ import type { Schedule } from '../schedules/schedules.js';
 import type { Volley } from '../volley.js';
 import { packageFile, pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
+import { checkPreviousKey, checkRestoredKeys } from './doctor/api-keys.js';
 import { type Check, fail, ok, warn } from './doctor/check.js';
 import { checkSubscriptions } from './doctor/notifications.js';
 import { checkRedis, checkRemains, redisFacts } from './doctor/redis.js';
@@ -210,8 +211,12 @@ const EXPIRES_SOON_MS = 14 * 86_400_000;
 
 /** What is unprotected: the way to Redis, what ALLOW_INSECURE allows, and keys that do not work or soon will not. */
 export function checkExposure(
-  { redisUrl, allowInsecure }: Pick<LocalConfig, 'redisUrl' | 'allowInsecure'>,
-  keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'expiresAt'>[],
+  {
+    redisUrl,
+    allowInsecure,
+    previousSecretsKey,
+  }: Pick<LocalConfig, 'redisUrl' | 'allowInsecure' | 'previousSecretsKey'>,
+  keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'expiresAt' | 'needsPreviousKey'>[],
   now: number,
   env: Readonly<Record<string, string | undefined>> = {},
 ): Check[] {
@@ -219,6 +224,7 @@ export function checkExposure(
     some.map(({ id, name }) => `${id} (${oneLine(name)})`).join(', ');
   const { isRemote, hasTls } = redisExposure(redisUrl ?? 'redis://127.0.0.1');
   const invalid = keys.filter(({ state }) => state === 'invalid');
+  const needing = keys.filter((key) => key.needsPreviousKey);
   const ending = keys.filter(
     ({ state, expiresAt }) =>
       state === 'active' && expiresAt !== null && Date.parse(expiresAt) - now < EXPIRES_SOON_MS,
@@ -260,6 +266,7 @@ export function checkExposure(
           ),
         ]
       : []),
+    ...(previousSecretsKey === undefined ? [] : [checkPreviousKey(named(needing), needing.length)]),
     ...(ending.length > 0
       ? [
           warn(
@@ -270,25 +277,6 @@ export function checkExposure(
         ]
       : []),
   ];
-}
-
-/** Each API key that works: after a backup was restored, so does one that was revoked, or had another secret, since the backup. */
-export function checkRestoredKeys(
-  keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'scopes' | 'lanes' | 'createdAt' | 'lastUsedAt'>[],
-  now: number,
-): Check[] {
-  const title = 'API keys, restored';
-  const active = keys.filter(({ state }) => state === 'active');
-  if (active.length === 0) return [ok(title, 'none works')];
-  return active.map(({ id, name, scopes, lanes, createdAt, lastUsedAt }) => {
-    const where = lanes === null ? 'all lanes' : lanes.join(', ');
-    const used = lastUsedAt === null ? 'never' : moment(Date.parse(lastUsedAt), now);
-    return warn(
-      title,
-      `${id} (${oneLine(name)}) works: ${scopes.join(', ')} on ${where}, created ${moment(Date.parse(createdAt), now)}, last used ${used}`,
-      `Confirm that it should. If it was revoked after the backup: volley keys revoke ${id}. If it got a new secret after the backup: volley keys rotate ${id} --overlap 0s`,
-    );
-  });
 }
 
 function missingRoles(workers: readonly Pick<WorkerProcess, 'roles'>[]): string[] {

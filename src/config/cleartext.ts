@@ -26,6 +26,7 @@ interface Exposure {
   readonly allowed: readonly Insecure[];
   readonly redisUrl: string | undefined;
   readonly secretsKey: string | undefined;
+  readonly previousSecretsKey?: string | undefined;
   /** The addresses of the services by the names of their settings. */
   readonly services: Readonly<Record<string, string | undefined>>;
   readonly hasAccounts: boolean;
@@ -33,7 +34,7 @@ interface Exposure {
 
 /** One sentence for each secret that would leave this machine, or be stored off it, unprotected. */
 export function cleartextProblems(exposure: Exposure): string[] {
-  const { allowed, redisUrl, secretsKey, services, hasAccounts } = exposure;
+  const { allowed, redisUrl, secretsKey, previousSecretsKey, services, hasAccounts } = exposure;
   const redis = redisUrl === undefined ? undefined : redisExposure(redisUrl);
   const problems: string[] = [];
   for (const [name, url] of allowed.includes('service') ? [] : Object.entries(services)) {
@@ -52,5 +53,7 @@ export function cleartextProblems(exposure: Exposure): string[] {
       'SECRETS_KEY must be set, because the tokens of accounts would be stored unencrypted in a Redis that is not on this machine; generate it with `openssl rand -base64 32`; to allow it, set ALLOW_INSECURE=tokens',
     );
   }
+  if (previousSecretsKey !== undefined && secretsKey === undefined)
+    problems.push('SECRETS_KEY_PREVIOUS is set without SECRETS_KEY: set SECRETS_KEY to the new key');
   return problems;
 }

@@ -150,6 +150,7 @@ function exposureOf(settings: Settings) {
     allowed: settings.ALLOW_INSECURE ?? [],
     redisUrl: withPassword(settings.REDIS_URL, settings.REDIS_PASSWORD),
     secretsKey: settings.SECRETS_KEY,
+    previousSecretsKey: settings.SECRETS_KEY_PREVIOUS,
   };
 }
 
@@ -217,6 +218,7 @@ function localConfig(settings: Settings, prices: PriceList | undefined) {
     maxCampaignAgeMs: settings.MAX_CAMPAIGN_AGE,
     maxScheduleAheadMs: settings.MAX_SCHEDULE_AHEAD,
     secretsKey: settings.SECRETS_KEY,
+    previousSecretsKey: settings.SECRETS_KEY_PREVIOUS,
     /** What may be unprotected off this machine. */
     allowInsecure: settings.ALLOW_INSECURE ?? [],
     callback,
@@ -280,7 +282,7 @@ export function laneCallback({ url, securityToken }: CallbackSettings, lane: Lan
 
 /** Every secret of the configuration, for the log to mask. */
 export function secretsOf(config: Config | LocalConfig): string[] {
-  const { lanes, callback, secretsKey, redisUrl } = config;
+  const { lanes, callback, secretsKey, previousSecretsKey, redisUrl } = config;
   const proxyUrl = 'httpsProxy' in config ? config.httpsProxy : undefined;
   const proxyPassword = proxyUrl === undefined ? undefined : new URL(proxyUrl).password || undefined;
   const redisPassword = /^[^/]*\/\/[^:@/]*:([^@/]+)@/.exec(redisUrl ?? '')?.[1];
@@ -292,7 +294,7 @@ export function secretsOf(config: Config | LocalConfig): string[] {
     return [segment, securityToken, apiKey, accountOf(credentials)?.password];
   });
   const redis = [redisPassword, decoded(redisPassword)];
-  const all = [...perLane, callback?.securityToken, secretsKey, ...redis, proxyPassword];
+  const all = [...perLane, callback?.securityToken, secretsKey, previousSecretsKey, ...redis, proxyPassword];
   return [...new Set(all)].filter((secret) => secret !== undefined);
 }
 

@@ -3,7 +3,13 @@ import type { Environment } from './environment.js';
 import { readProblem } from './file-problem.js';
 
 /** Secrets that every process needs. */
-const SHARED_SECRETS = ['REDIS_URL', 'REDIS_PASSWORD', 'SECRETS_KEY', 'CALLBACK_SECURITY_TOKEN'] as const;
+const SHARED_SECRETS = [
+  'REDIS_URL',
+  'REDIS_PASSWORD',
+  'SECRETS_KEY',
+  'SECRETS_KEY_PREVIOUS',
+  'CALLBACK_SECURITY_TOKEN',
+] as const;
 /** Secrets that only processes need that call the service. */
 const SERVICE_SECRETS = [
   'API_KEY',

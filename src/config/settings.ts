@@ -115,8 +115,11 @@ export const SECTIONS = {
         How long to keep the audit trail, which says who did what (\`volley audit\`). It contains no phone numbers.`),
     SECRETS_KEY: z.optional(formats.secretsKey).describe(`
         Key that encrypts tokens in Redis, and that API keys are checked with. If not set, anyone who can read Redis can
-        read the tokens, and anyone who can write to it can create API keys. Set the same key for all processes. After a
-        change, recreate the API keys; accounts log in again.`),
+        read the tokens, and anyone who can write to it can create API keys. Set the same key for all processes. To change
+        it, see SECRETS_KEY_PREVIOUS.`),
+    SECRETS_KEY_PREVIOUS: z.optional(formats.secretsKey).describe(`
+        SECRETS_KEY before you changed it. What was made with it still works, and is made again with SECRETS_KEY when it is
+        used. Remove it when \`volley doctor\` says that no API key needs it.`),
     ALLOW_INSECURE: z.optional(formats.someOf(INSECURE)).describe(`
         What may be unprotected off this machine, separated by commas: "service" (http addresses of the services),
         "redis" (a Redis without a password), "tokens" (unencrypted tokens of accounts), and "keys" (an HTTP API on

@@ -170,6 +170,7 @@ function addressesOf(
     allowed: config.allowInsecure,
     redisUrl: undefined,
     secretsKey: undefined,
+    previousSecretsKey: undefined,
     services: { '`baseUrl`': addresses.baseUrl, '`accountBaseUrl`': addresses.accountBaseUrl },
     hasAccounts: false,
   });

@@ -80,7 +80,7 @@ export function openTokenSources({
 
   const openCache = (lane: string, account: AccountCredentials, tokenUrl: string | undefined): TokenCache => {
     const settings = config();
-    const { requestTimeoutMs, secretsKey } = settings;
+    const { requestTimeoutMs, secretsKey, previousSecretsKey } = settings;
     const accounts = accountsOf({ ...settings, tokenUrl }, account, observe);
     const cache = createTokenCache({
       redis,
@@ -88,6 +88,7 @@ export function openTokenSources({
       account,
       requestTimeoutMs,
       secretsKey,
+      previousSecretsKey,
       async login(signal) {
         const outcome = await accounts.login(account, signal);
         emitTokenEvent(events, { lane, account }, 'token.loggedIn', outcome);

@@ -168,6 +168,7 @@ export function openParts({ config, redisUrl, events, random }: PartsOptions): P
     clock: systemClock,
     refused,
     secretsKey: config.secretsKey,
+    previousSecretsKey: config.previousSecretsKey,
   });
   const resultsFeed = createResultsFeed({ redis, keys, finder, outboxes: outboxResults(redis, keys) });
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats });

@@ -1,3 +1,4 @@
+import { createHmac, scryptSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { apiKeyService } from '../../src/access/api-keys.js';
 import type { Operator } from '../../src/campaign/audit.js';
@@ -25,7 +26,7 @@ const by: Operator = {
 };
 
 /** The keys of an installation with this SECRETS_KEY, all in the same Redis. */
-const keysWith = (secretsKey: string | undefined) =>
+const keysWith = (secretsKey: string | undefined, previousSecretsKey?: string) =>
   apiKeyService({
     redis,
     keys: keyNames(prefix),
@@ -43,6 +44,7 @@ const keysWith = (secretsKey: string | undefined) =>
     events,
     refused: { count: () => {}, countRequest: () => {}, close: async () => {} },
     secretsKey,
+    previousSecretsKey,
   })(by, async (key) => ({ cancelled: [`a campaign of ${key}`], emptied: [], shared: [] }));
 const apiKeys = keysWith('a'.repeat(64));
 
@@ -186,6 +188,51 @@ test('The restored record of a revoked key does not work, and only this installa
   }
   await apiKeys.revoke(id);
   expect((await apiKeys.list()).map((one) => one.id)).not.toContain(id);
+});
+
+test('After a change of SECRETS_KEY, a key works with the previous one, and without it once it was used', async () => {
+  const [used, unused] = [
+    await apiKeys.create({ name: 'used', scopes: ['read'] }),
+    await apiKeys.create({ name: 'unused', scopes: ['read'] }),
+  ];
+  const revoked = await apiKeys.create({ name: 'revoked', scopes: ['read'] });
+  const record = (await redis.hget(keyNames(prefix).apiKeys, revoked.id)) ?? '';
+  await apiKeys.revoke(revoked.id);
+  const [before, after] = ['a'.repeat(64), 'c'.repeat(64)];
+  const changing = keysWith(after, before);
+  const needing = async () =>
+    (await changing.list()).filter((key) => key.needsPreviousKey && [used.id, unused.id].includes(key.id));
+  expect((await needing()).length).toBe(2);
+  expect(await changing.check(used.key)).toMatchObject({ id: used.id, state: 'active' });
+  await expect.poll(async () => (await needing()).map(({ id }) => id)).toEqual([unused.id]);
+  const changed = keysWith(after);
+  expect(await changed.check(used.key)).toMatchObject({ id: used.id, needsPreviousKey: false });
+  expect(await changed.check(unused.key)).toBeNull();
+  // What was revoked before stays revoked.
+  await redis.hset(keyNames(prefix).apiKeys, revoked.id, record);
+  expect(await changing.check(revoked.key)).toBeNull();
+  for (const id of [used.id, unused.id, revoked.id]) await changing.revoke(id);
+});
+
+test('A key whose digests an earlier version made works, and they are made again when it is used', async () => {
+  const { key, id } = await apiKeys.create({ name: 'shop', scopes: ['read'] });
+  const names = keyNames(prefix);
+  const { mac: _, ...stored } = JSON.parse((await redis.hget(names.apiKeys, id)) ?? '');
+  // Both had the same key.
+  const root = scryptSync('a'.repeat(64), 'volley tokens at rest', 32);
+  const shared = createHmac('sha256', root).update('volley api keys').digest();
+  const digest = (text: string): string => createHmac('sha256', shared).update(text).digest('base64url');
+  const secrets = [{ digest: digest(`${id} ${key.slice(16)}`), until: stored.secrets[0].until }];
+  const { name, scopes, lanes, created, lifetime, maxSuppressions } = stored;
+  const all = secrets.map((one) => [one.digest, one.until]);
+  const mac = digest(JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all]));
+  const earlier = JSON.stringify({ ...stored, secrets, mac });
+  await redis.hset(names.apiKeys, id, earlier);
+  expect(await apiKeys.check(key)).toMatchObject({ id, state: 'active' });
+  await expect.poll(() => redis.hget(names.apiKeys, id)).not.toContain(secrets[0]?.digest);
+  const now = JSON.parse((await redis.hget(names.apiKeys, id)) ?? '');
+  expect(now.mac).not.toBe(mac);
+  expect(await apiKeys.check(key)).toMatchObject({ id });
 });
 
 test('A key of an earlier version does not work, and is listed as invalid until it is revoked', async () => {

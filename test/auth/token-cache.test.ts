@@ -421,7 +421,7 @@ test('Redis stores tokens encrypted with a secrets key, and in the clear without
   const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
   service.loginEnds = pair;
   await cache({ secretsKey: 'key' }).get();
-  expect(await stored()).toContain('gcm:');
+  expect(await stored()).toContain('gcm2:');
   expect(await stored()).not.toContain('marked-');
   expect(await cache({ secretsKey: 'key' }).get()).toMatchObject({
     kind: 'token',
@@ -443,6 +443,19 @@ test('a process with another secrets key, or none, reports that and spends no re
   expect(await tokenFrom(cache({ secretsKey: 'other' }).login({ again: true }))).toMatchObject({
     generation: 3,
   });
+});
+
+test('after a change of the secrets key, a token is used with the previous key, and sealed with the new one', async () => {
+  await cache({ secretsKey: 'one' }).get();
+  const changing = cache({ secretsKey: 'two', previousSecretsKey: 'one' });
+  expect(await tokenFrom(changing.get())).toMatchObject({ generation: 1 });
+  expect(await stopFrom(cache({ secretsKey: 'one' }).get())).toMatch(/another SECRETS_KEY/);
+  const changed = cache({ secretsKey: 'two' });
+  expect(await tokenFrom(changed.get())).toMatchObject({ generation: 1 });
+  expect(service.logins).toBe(1);
+  // The refresh token was sealed again as well.
+  expect(await tokenFrom(changed.refreshNow())).toMatchObject({ generation: 2 });
+  expect([service.logins, service.presented.length]).toEqual([1, 1]);
 });
 
 test('with a secrets key, a token that is not encrypted is neither used nor refreshed, but replaced by a login', async () => {

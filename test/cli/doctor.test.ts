@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
+import { checkRestoredKeys } from '../../src/cli/doctor/api-keys.js';
 import { checkRedis } from '../../src/cli/doctor/redis.js';
-import { checkExposure, checkLane, checkRestoredKeys, checkWorkers } from '../../src/cli/doctor.js';
+import { checkExposure, checkLane, checkWorkers } from '../../src/cli/doctor.js';
 import { renderLane } from '../../src/cli/lane.js';
 import { DATA_FORMAT } from '../../src/recovery/heartbeats.js';
 import { NOON } from './campaign-status.js';
@@ -217,8 +218,14 @@ test('The doctor fails where no certificate is checked', () => {
   expect(checkExposure(SAFE, [], NOON, { NODE_TLS_REJECT_UNAUTHORIZED: '1' })).toEqual([]);
 });
 
-const KEY = { id: '0123456789ab', name: 'shop', state: 'active', expiresAt: null } as const;
-const SAFE = { redisUrl: 'redis://127.0.0.1:6379', allowInsecure: [] };
+const KEY = {
+  id: '0123456789ab',
+  name: 'shop',
+  state: 'active',
+  expiresAt: null,
+  needsPreviousKey: false,
+} as const;
+const SAFE = { redisUrl: 'redis://127.0.0.1:6379', allowInsecure: [], previousSecretsKey: undefined };
 test.each([
   ['nothing', SAFE, [KEY], []],
   ['a remote Redis without TLS', { ...SAFE, redisUrl: 'redis://:p@redis.example' }, [], [/no TLS/]],
@@ -235,6 +242,13 @@ test.each([
     SAFE,
     [{ ...KEY, expiresAt: new Date(NOON + 86_400_000).toISOString() }],
     [/14 days/],
+  ],
+  ['a previous SECRETS_KEY', { ...SAFE, previousSecretsKey: 'k' }, [KEY], [/no API key needs it/]],
+  [
+    'a previous SECRETS_KEY that is needed',
+    { ...SAFE, previousSecretsKey: 'k' },
+    [{ ...KEY, needsPreviousKey: true }],
+    [/need it: 0123456789ab \(shop\)$/],
   ],
   ['a key that expires later', SAFE, [{ ...KEY, expiresAt: new Date(NOON + 9e9).toISOString() }], []],
 ] as const)('The doctor warns about what is unprotected: %s', (_, config, keys, found) => {

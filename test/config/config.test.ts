@@ -92,6 +92,7 @@ describe('The configuration of a single lane', () => {
       numberKinds: 'any',
       prices: undefined,
       secretsKey: undefined,
+      previousSecretsKey: undefined,
       allowInsecure: [],
       callback: undefined,
       metrics: undefined,
@@ -159,6 +160,7 @@ describe('The configuration of a single lane', () => {
       followUpPastMaxAgeMs: 90_000,
       retentionMs: 900_000,
       secretsKey: 'b'.repeat(64),
+      previousSecretsKey: undefined,
       logLevel: 'debug',
     });
     expect(config.lanes).toMatchObject([{ hourlyQuota: 5_000, maxRecipientsPerRequest: 50 }]);

@@ -13,7 +13,8 @@ const HEADER = `# Volley settings. Copy this file to .env and fill in MESSAGING_
 # \`volley doctor\`.
 # A secret can be in a file, as in a container: API_KEY_FILE=/run/secrets/api_key. So can the
 # variables that LANES_FILE names, ${SECRETS.slice(0, 3).join(', ')},
-# ${SECRETS.slice(3, -1).join(', ')}, and ${SECRETS.slice(-1).join(', ')}.`;
+# ${SECRETS.slice(3, 8).join(', ')},
+# ${SECRETS.slice(8, -1).join(', ')}, and ${SECRETS.slice(-1).join(', ')}.`;
 
 /** Settings that are not commented out, because most users fill them in. */
 const FILLED_IN = ['MESSAGING_BASE_URL', 'API_KEY'];

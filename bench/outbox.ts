@@ -12,6 +12,8 @@
  *   claimable  Redis commands from a put to the moment at which a worker may claim the message, those in scripts included
  *   final      bytes of a message whose delivery status is final
  *   wire       from the due time to the request
+ *   now        from a put that is to be sent now to the request, one message at a time, at several rates, with a fast and a slow
+ *              service; the quota is known, or `auto` and not learned yet
  *   races      cancels and updates against the due time
  *
  * Each part has a Redis of its own, with `appendfsync always`.
@@ -42,6 +44,15 @@ const LANE = 'default';
 const OUTBOX = 'bench';
 const NUMBER = 447_700_900_000;
 const LIST = 1_000_000;
+const PUT_SECONDS = 20;
+/** The quota, how long the service takes, ms, and how many messages a second. */
+const PUT_CASES: readonly (readonly [string, number, number])[] = [
+  ['10000000', 0, 20],
+  ['10000000', 50, 20],
+  ['10000000', 50, 200],
+  ['10000000', 2_000, 2],
+  ['auto', 50, 40],
+];
 const grouped = (value: number): string => Math.round(value).toLocaleString('en');
 const say = (what: string, found: string): void => void process.stdout.write(`${what.padEnd(11)} ${found}\n`);
 
@@ -291,14 +302,25 @@ async function claimable(): Promise<void> {
   });
 }
 
+function spread(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const of = (share: number): string =>
+    grouped(sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN);
+  return `median ${of(0.5)} ms, p99 ${of(0.99)} ms, max ${of(1)} ms`;
+}
+
 const often = ({ often: all }: Cost): string => all.map(([name, calls]) => `${name} ${calls}`).join(', ');
 
 /** Runs with a simulator and a worker in this process. */
-async function withWorker(run: (bench: Bench, simulator: SimulatorProcess) => Promise<void>): Promise<void> {
+async function withWorker(
+  run: (bench: Bench, simulator: SimulatorProcess) => Promise<void>,
+  { latency = 0, change = {} }: { latency?: number; change?: Readonly<Record<string, string>> } = {},
+): Promise<void> {
   const simulator = await startSimulatorProcess({
     keys: [{ key: 'k' }],
     magicRecipients: 'off',
     deliveryTime: 200,
+    latency,
   });
   try {
     await withBench(
@@ -306,7 +328,7 @@ async function withWorker(run: (bench: Bench, simulator: SimulatorProcess) => Pr
         await bench.volley.work().ready;
         await run(bench, simulator);
       },
-      { MESSAGING_BASE_URL: simulator.messagingBaseUrl },
+      { MESSAGING_BASE_URL: simulator.messagingBaseUrl, ...change },
     );
   } finally {
     await simulator.stop();
@@ -356,13 +378,45 @@ async function wire(): Promise<void> {
     for await (const _ of outbox.putAll(list)) void _;
     await allFinal(outbox);
     const late = (await simulator.ledger()).map(({ text, at }) => at - (due.get(text) ?? 0));
-    late.sort((a, b) => a - b);
-    const of = (share: number): string => grouped(late[Math.floor((late.length - 1) * share)] ?? Number.NaN);
-    say(
-      'wire',
-      `${late.length} messages in ${SECONDS} s, from the due time to the request: median ${of(0.5)} ms, p99 ${of(0.99)} ms, max ${of(1)} ms`,
-    );
+    say('wire', `${late.length} messages in ${SECONDS} s, from the due time to the request: ${spread(late)}`);
   });
+}
+
+/** Puts messages one at a time, evenly spaced, and reports how long each took to the service. */
+async function putNow(hourlyQuota: string, latency: number, perSecond: number): Promise<void> {
+  const change = { HOURLY_QUOTA: hourlyQuota, FOLLOW_UP_FIRST_MS: '15000' };
+  await withWorker(
+    async ({ volley }, simulator) => {
+      const outbox = volley.outbox(OUTBOX);
+      // The wave has begun, and the scripts are loaded.
+      await outbox.put({ ...messageAt(0), id: 'first' });
+      await delay(3_000);
+      const count = PUT_SECONDS * perSecond;
+      const putAt = new Map<string, number>();
+      const puts: Promise<unknown>[] = [];
+      const began = performance.now();
+      for (let at = 1; at <= count; at += 1) {
+        await delay(began + (1_000 * at) / perSecond - performance.now());
+        const message = messageAt(at);
+        putAt.set(`Hi ${message.name}`, Date.now());
+        puts.push(outbox.put(message));
+      }
+      await Promise.all(puts);
+      const entries = async () => (await simulator.ledger()).filter(({ text }) => putAt.has(text));
+      while ((await entries()).length < count) await delay(250);
+      const waits = (await entries()).map(({ text, at }) => at - (putAt.get(text) ?? 0));
+      const took = `a service that takes ${latency} ms`;
+      say(
+        'now',
+        `${count} messages at ${perSecond}/s, quota ${hourlyQuota}, ${took}: ${spread(waits)}; ${waits.filter((ms) => ms > 250).length} over 250 ms`,
+      );
+    },
+    { latency, change },
+  );
+}
+
+async function now(): Promise<void> {
+  for (const [quota, latency, perSecond] of PUT_CASES) await putNow(quota, latency, perSecond);
 }
 
 async function races(count: number): Promise<void> {
@@ -380,7 +434,7 @@ async function races(count: number): Promise<void> {
 const [
   count = '100000',
   raceCount = '10000',
-  parts = 'waiting,http,claimable,final,wire,races',
+  parts = 'waiting,http,claimable,final,wire,now,races',
   perSendTime = '35,5',
 ] = process.argv.slice(2);
 const perSendTimes = perSendTime.split(',').map(Number);
@@ -391,6 +445,7 @@ const all: Readonly<Record<string, () => Promise<void>>> = {
   claimable,
   final: () => final(some),
   wire,
+  now,
   races: () => races(Number(raceCount)),
 };
 for (const part of parts.split(',')) {

@@ -126,9 +126,13 @@ export function work(options: WorkOptions): Workers {
         events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
       const end = await sendTurn(lane, { ...own, tokens, failed, harvest: options.harvest }, turn);
       // The sent requests need a follow-up. The sweep would wake the lane as well, but later.
-      if (end.requests > 0) await wakeLane(lane, wakers);
+      if (end.requests > 0) await wakeLane(lane, wakers, ['poll']);
       return end;
     };
+  };
+  const lookAgain = async (id: LaneId): Promise<void> => {
+    const own = perLane.get(id);
+    if (own !== undefined) await wakeLane(own.lane, wakers);
   };
 
   const failures = turnFailures({
@@ -150,6 +154,7 @@ export function work(options: WorkOptions): Workers {
       concurrency,
       nameOf,
       turn: turnOf(stage),
+      lookAgain,
     }),
   );
   const sweep = startSweep(options.sweep);

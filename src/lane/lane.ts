@@ -163,17 +163,22 @@ export type Stage = 'send' | 'poll';
 
 /** Wakes lanes. */
 export interface Wakers {
-  /** Schedules a turn of the lane in `inMs` ms, unless one is due sooner. */
+  /** Schedules a turn of the lane in `inMs` ms, unless one is due sooner. If one runs, the lane is looked at again after it. */
   wake(stage: Stage, lane: LaneId, inMs: number): Promise<void>;
 }
 
 /**
- * Schedules the next turns of a lane that has work, for the time when the lane may do it. Returns that time, ms by the clock of
- * Redis; `Infinity` if it has none.
+ * Schedules the next turns of these stages of a lane that has work, for the time when the lane may do it. Returns that time, ms by the
+ * clock of Redis; `Infinity` if it has none.
  */
-export async function wakeLane(lane: Lane, wakers: Wakers): Promise<number> {
+export async function wakeLane(
+  lane: Lane,
+  wakers: Wakers,
+  stages: readonly Stage[] = ['send', 'poll'],
+): Promise<number> {
   const { now, sendAt, pollAt } = await lane.status();
-  if (sendAt >= 0) await wakers.wake('send', lane.id, Math.max(0, sendAt - now));
-  if (pollAt >= 0) await wakers.wake('poll', lane.id, Math.max(0, pollAt - now));
-  return Math.min(...[sendAt, pollAt].map((at) => (at < 0 ? Number.POSITIVE_INFINITY : Math.max(now, at))));
+  const at: Record<Stage, number> = { send: sendAt, poll: pollAt };
+  const due = stages.filter((stage) => at[stage] >= 0);
+  for (const stage of due) await wakers.wake(stage, lane.id, Math.max(0, at[stage] - now));
+  return Math.min(Number.POSITIVE_INFINITY, ...due.map((stage) => Math.max(now, at[stage])));
 }

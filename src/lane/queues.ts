@@ -8,8 +8,14 @@ import type { TurnEnd } from './turn.js';
 import type { TurnFailures } from './turn-failures.js';
 
 /*
- * The lane's state in Redis decides what is done; a job only decides when. If a job is lost, or was being served when the lane was
- * woken, the sweep wakes the lane again.
+ * The lane's state in Redis decides what is done; a job only decides when. If a job is lost, the sweep wakes the lane again.
+ *
+ * A lane that is woken while its turn runs is noted, because the turn may have looked at the lane for the last time. After the turn, the
+ * worker looks at a noted lane again. No order of these steps loses the wake-up:
+ *
+ *   wake:    the job is being served? ──► note the lane ──► the job is still being served? (if not, schedule it)
+ *   worker:  end or delay the job ──► remove the note ──► there was one? look at the lane, and schedule its job
+ *
  * With this lock and stalled interval, another worker takes over the lane of a killed worker within 11 s, however often.
  */
 const LOCK_MS = 6_000;
@@ -43,23 +49,28 @@ export function createWakers(redis: Redis, keys: Keys): Queues {
     // The runtime reports connection errors. Without a listener, BullMQ would print them too.
     return queue.on('error', () => {});
   }
+  /** Adds the job of a lane, or brings it forward. Returns false if it is waiting or being served. */
+  async function schedule(queue: Queue, lane: LaneId, inMs: number): Promise<boolean> {
+    const [delayed, known] = await Promise.all([
+      redis.zscore(queue.toKey('delayed'), lane),
+      redis.exists(queue.toKey(lane)),
+    ]);
+    if (delayed === null && known === 1) return false;
+    if (delayed === null) {
+      const options = { jobId: lane, removeOnComplete: true, removeOnFail: true };
+      await queue.add(queue.name, {}, inMs > 0 ? { ...options, delay: Math.ceil(inMs) } : options);
+    } else if (Number(delayed) / SCORE_OF_A_MS > Date.now() + inMs + 100) {
+      const job: Job | undefined = await queue.getJob(lane);
+      // Fails if a worker has taken the job meanwhile, in which case there is nothing to do.
+      await (inMs > 0 ? job?.changeDelay(Math.ceil(inMs)) : job?.promote())?.catch(() => {});
+    }
+    return true;
+  }
   return {
     async wake(stage, lane, inMs) {
-      const queue = queues[stage];
-      const [delayed, known] = await Promise.all([
-        redis.zscore(queue.toKey('delayed'), lane),
-        redis.exists(queue.toKey(lane)),
-      ]);
-      // The lane's job is waiting or being served.
-      if (delayed === null && known === 1) return;
-      if (delayed === null) {
-        const options = { jobId: lane, removeOnComplete: true, removeOnFail: true };
-        await queue.add(stage, {}, inMs > 0 ? { ...options, delay: Math.ceil(inMs) } : options);
-      } else if (Number(delayed) / SCORE_OF_A_MS > Date.now() + inMs + 100) {
-        const job: Job | undefined = await queue.getJob(lane);
-        // Fails if a worker has taken the job meanwhile, in which case there is nothing to do.
-        await (inMs > 0 ? job?.changeDelay(Math.ceil(inMs)) : job?.promote())?.catch(() => {});
-      }
+      if (await schedule(queues[stage], lane, inMs)) return;
+      await redis.sadd(keys.woken(stage), lane);
+      await schedule(queues[stage], lane, inMs);
     },
     async depth() {
       const [send, poll] = await Promise.all([depthOf(queues.send), depthOf(queues.poll)]);
@@ -96,14 +107,21 @@ interface StageWorkerOptions {
   nameOf(lane: LaneId): string;
   /** Serves a lane for one turn. The signal fires when the process drains or loses the lane's lock. */
   turn(lane: LaneId, signal: AbortSignal): Promise<TurnEnd>;
+  /** Schedules the turns of a lane for which it has work by now. */
+  lookAgain(lane: LaneId): Promise<unknown>;
 }
 
 /** Serves the lanes of a stage in the order in which BullMQ returns them, and reschedules each after its turn. */
 export function startStageWorker(options: StageWorkerOptions): StageWorker {
-  const { stage, redis, keys, events, failures, concurrency, nameOf, turn } = options;
+  const { stage, redis, keys, events, failures, concurrency, nameOf, turn, lookAgain } = options;
   const serving = new Map<string, AbortController>();
   const turns = new Set<Promise<TurnEnd>>();
   let isDraining = false;
+
+  /** After a turn: the lane may have been woken when the turn had looked at it for the last time. */
+  const ended = async (lane: LaneId): Promise<void> => {
+    if (!isDraining && (await redis.srem(keys.woken(stage), lane)) === 1) await lookAgain(lane);
+  };
 
   const process = async (job: Job, token?: string): Promise<void> => {
     const lane = job.id ?? '';
@@ -146,7 +164,11 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
       turns.delete(served);
     }
     if (isDraining) return again(0);
-    if (end.kind === 'later') return again(end.inMs);
+    if (end.kind === 'idle') return;
+    await job.moveToDelayed(Date.now() + end.inMs, token);
+    // Not awaited: BullMQ must first learn that the job is no longer served here. If Redis is away, the sweep wakes the lane.
+    ended(lane).catch(() => {});
+    throw new DelayedError();
   };
 
   const worker = new Worker(stage, process, {
@@ -161,6 +183,7 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
   });
   // The runtime reports connection errors.
   worker.on('error', () => {});
+  worker.on('completed', ({ id = '' }) => void ended(id).catch(() => {}));
   worker.on('lockRenewalFailed', (lanes: string[]) => {
     for (const lane of lanes) serving.get(lane)?.abort();
   });

@@ -40,6 +40,8 @@ export interface TurnOptions {
 
 /** When to claim again if requests of other turns use all permits. */
 const OTHERS_IN_FLIGHT_MS = 250;
+/** How often a turn that found nothing to do, and waits for a response or a time, looks whether there is something by now. */
+const NEWS_MS = 200;
 
 /**
  * Serves a lane for one turn: claims while there is room, makes the requests, and settles them. The settlements share a round trip
@@ -54,7 +56,7 @@ export async function runTurn<Claim, Settlement>(
   const limit = pLimit(inFlight);
   const endAt = monotonic() + turnMs;
   const outcomes: Settlement[] = [];
-  let [call, requests, claimAgainAt] = [0, 0, 0];
+  let [call, requests, claimAgainAt, lookAt] = [0, 0, 0, 0];
   let why: Why = 'more';
   let againAt: number | null = 0;
   let inProgress = 0;
@@ -86,10 +88,12 @@ export async function runTurn<Claim, Settlement>(
 
   try {
     for (;;) {
+      // A response may have opened the lane or made room, so claim again.
+      if (outcomes.length > 0 && why !== 'quota') claimAgainAt = 0;
       const settling = outcomes.length > 0 ? steps.settle(outcomes.splice(0)).catch(fail) : undefined;
       const want = inFlight - inProgress;
       let claimed = 0;
-      if (mayClaim() && want > 0 && monotonic() >= claimAgainAt) {
+      if (mayClaim() && want > 0 && monotonic() >= Math.min(claimAgainAt, lookAt)) {
         call += 1;
         // If the claim fails, the requests in flight still end and are settled.
         const [reply] = await Promise.all([steps.claim({ call, want }).catch(fail), settling]);
@@ -97,6 +101,7 @@ export async function runTurn<Claim, Settlement>(
         ({ why } = reply);
         againAt = reply.againInMs === null ? null : monotonic() + reply.againInMs;
         claimAgainAt = why === 'more' || why === 'again' ? 0 : (againAt ?? Number.POSITIVE_INFINITY);
+        lookAt = why === 'nothing' ? monotonic() + NEWS_MS : Number.POSITIVE_INFINITY;
         claimed = reply.claims.length;
         await begin(reply.claims, reply.permit).catch(fail);
         if (why === 'inFlight') {
@@ -110,9 +115,8 @@ export async function runTurn<Claim, Settlement>(
       if (outcomes.length > 0 || (claimed > 0 && claimAgainAt === 0 && inFlight > inProgress)) continue;
       const waitMs = mayClaim() ? claimAgainAt - monotonic() : Number.POSITIVE_INFINITY;
       if (inProgress === 0 && (!mayClaim() || waitMs > waitHereMs)) break;
-      await bell.wait(inFlight > inProgress ? waitMs : Number.POSITIVE_INFINITY);
-      // A response may have opened the lane or made room, so claim again.
-      if (outcomes.length > 0 && why !== 'quota') claimAgainAt = 0;
+      const newsMs = mayClaim() ? lookAt - monotonic() : Number.POSITIVE_INFINITY;
+      await bell.wait(inFlight > inProgress ? Math.min(waitMs, newsMs) : Number.POSITIVE_INFINITY);
     }
   } finally {
     signal.removeEventListener('abort', ring);

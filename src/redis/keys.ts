@@ -106,6 +106,8 @@ export function keyNames(prefix: string) {
     unfinishedMove: (id: LaneId): string => `${prefix}:unfinishedMove:${id}`,
     /** BullMQ's own prefix; each queue has its own hash tag. */
     queue: (name: string): string => `{${prefix}-${name}}`,
+    /** Set: the lanes that were woken while a turn of this stage served them. */
+    woken: (stage: string): string => `{${prefix}-${stage}}:woken`,
   };
 }
 

@@ -35,7 +35,7 @@ export interface Sending {
 }
 
 /** How often a turn looks for messages of outboxes that are due. */
-const HARVEST_EVERY_MS = 250;
+const HARVEST_EVERY_MS = 100;
 
 /** Why a batch is not repeated. */
 const FIRST_MAY_DIFFER =

@@ -85,6 +85,7 @@ test('A worker notes a turn that throws, and removes the note when a turn has ma
     }),
     concurrency: 1,
     nameOf: (id) => id,
+    lookAgain: async () => {},
     turn: async () => {
       shown.push((await readLaneStatus(store)).failures);
       const requests = (await turns.shift()?.()) ?? 1;

@@ -17,7 +17,10 @@ const reply = (claims: readonly number[], why: Why, againInMs: number | null = n
  * A turn whose clock the test moves. `replies` answers the claims in order, then nothing is left. Each request stays in flight until
  * the test answers it; `log` holds the steps in the order of their calls.
  */
-function startTurn(replies: readonly (ClaimReply<number> | Error)[], change: Partial<TurnOptions> = {}) {
+function startTurn(
+  replies: readonly (ClaimReply<number> | Error | (() => ClaimReply<number>))[],
+  change: Partial<TurnOptions> = {},
+) {
   const left = [...replies];
   const log: string[] = [];
   const flying = new Map<number, { resolve(): void; reject(error: Error): void }>();
@@ -30,7 +33,7 @@ function startTurn(replies: readonly (ClaimReply<number> | Error)[], change: Par
       log.push(`claim ${call}, want ${want}`);
       const next = left.shift() ?? reply([], 'nothing');
       if (next instanceof Error) throw next;
-      return next;
+      return typeof next === 'function' ? next() : next;
     },
     requests: async (claims) =>
       claims.map(
@@ -205,6 +208,55 @@ describe('A turn', () => {
     await turn.respond(1);
     expect(turn.log.slice(2)).toEqual(['settle 1', 'claim 2, want 3', 'request 2']);
     await turn.respond(2);
+    await turn.ended;
+  });
+
+  test('claims again when responses arrive during a claim that finds the room used up', async () => {
+    const turn = startTurn([
+      reply([1, 2], 'inFlight', 0),
+      () => {
+        turn.answer(2);
+        return reply([3], 'inFlight', 0);
+      },
+      reply([4, 5], 'nothing'),
+    ]);
+    await turn.settled();
+    await turn.respond(1);
+    await turn.settled();
+    expect(turn.log.slice(3)).toEqual([
+      'settle 1',
+      'claim 2, want 2',
+      'request 3',
+      'settle 2',
+      'claim 3, want 2',
+      'request 4',
+      'request 5',
+    ]);
+    await turn.respond(3, 4, 5);
+    await turn.ended;
+  });
+
+  test('that waits for a response finds what comes meanwhile within 200 ms, and ends when nothing is left', async () => {
+    const turn = startTurn([reply([1], 'nothing'), reply([], 'nothing'), reply([2], 'nothing')]);
+    await turn.settled();
+    await turn.advance(199);
+    expect(turn.log).toEqual(['claim 1, want 3', 'request 1']);
+    await turn.advance(1);
+    expect(turn.log).toEqual(['claim 1, want 3', 'request 1', 'claim 2, want 2']);
+    await turn.advance(200);
+    expect(turn.log.slice(3)).toEqual(['claim 3, want 2', 'request 2']);
+    await turn.respond(1, 2);
+    expect(await turn.ended).toEqual({ kind: 'idle', why: 'nothing', requests: 2 });
+  });
+
+  test('that waits for a time that comes soon looks every 200 ms whether there is something to send by now', async () => {
+    const turn = startTurn([reply([], 'nothing', 450), reply([1], 'nothing')], { waitHereMs: 500 });
+    await turn.settled();
+    await turn.advance(199);
+    expect(turn.log).toEqual(['claim 1, want 3']);
+    await turn.advance(1);
+    expect(turn.log).toEqual(['claim 1, want 3', 'claim 2, want 3', 'request 1']);
+    await turn.respond(1);
     await turn.ended;
   });
 

@@ -11,6 +11,8 @@ interface Job {
   holder: Process | undefined;
   /** Changes whenever the job changes hands. */
   token: number;
+  /** Whether the lane was woken while the job was being served. */
+  isWoken: boolean;
 }
 
 const ALREADY_SERVED_MS = 1_000;
@@ -48,10 +50,12 @@ export class Jobs implements Wakers {
     const { now } = this.#world.clock;
     const known = this.#jobs.get(name);
     if (known === undefined) {
-      const job = { stage, lane, at: 0, holder: undefined, token: 0 };
+      const job = { stage, lane, at: 0, holder: undefined, token: 0, isWoken: false };
       this.#jobs.set(name, job);
       this.#delay(job, inMs);
-    } else if (known.holder === undefined && known.at > now + inMs + 100) {
+    } else if (known.holder !== undefined) {
+      known.isWoken = true;
+    } else if (known.at > now + inMs + 100) {
       this.#delay(known, inMs);
     }
   }
@@ -132,11 +136,15 @@ export class Jobs implements Wakers {
           process.name,
           `ends the turn of ${name}: ${end.why}, ${end.kind === 'later' ? `again in ${end.inMs} ms` : 'idle'}`,
         );
-        if (end.kind === 'later') return again(end.inMs);
-        if (job.token === token) {
+        if (job.token !== token) return;
+        if (end.kind === 'later') {
+          again(end.inMs);
+        } else {
           job.token = -1;
           this.#jobs.delete(name);
         }
+        if (job.isWoken) process.lookAgain(job.lane);
+        job.isWoken = false;
       },
       (error: unknown) => {
         process.serving.delete(name);

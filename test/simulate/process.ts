@@ -218,8 +218,13 @@ export class Process implements Owner, Transport {
     const hasOutbox = name === this.#world.outbox?.plan.lane;
     const harvest = async (): Promise<void> => lane.emit(await this.#tend(lane));
     const end = await send(lane, { ...served, client, failed, ...(hasOutbox ? { harvest } : {}) }, turn);
-    if (end.requests > 0) await wakeLane(lane, this.#world.jobs);
+    if (end.requests > 0) await wakeLane(lane, this.#world.jobs, ['poll']);
     return end;
+  }
+
+  /** Looks at a lane that was woken during its turn, as worker.ts does. */
+  lookAgain(name: string): void {
+    wakeLane(this.laneNamed(name), this.#world.jobs).catch(() => {});
   }
 
   /** Sweeps all lanes once. */

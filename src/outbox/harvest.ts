@@ -264,7 +264,7 @@ async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
     const forgetAt = forgetTime(seen.now, options.retentionMs);
     const done = await retireScript(
       lane,
-      { name, endedAt: second, forgetAt, buckets: store.buckets },
+      { name, endedAt: second, forgetAt, buckets: store.buckets, lateMs: settings.lateMs, time: options.now },
       retired.map(({ id }) => store.bucketKey(id)),
       {
         ownKeys: { ...store.keys.fixed, list: store.keys.forgetList(forgetAt) },

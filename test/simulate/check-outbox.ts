@@ -205,7 +205,7 @@ export class OutboxChecker {
     const isDone = Array.isArray(reply) && String(reply[0]) === 'done';
     if (name === 'append-wave' && isDone) this.#appended(command);
     if (name === 'append-now' && isDone) this.#appendedNow(command, state?.time ?? 0);
-    if (name === 'retire-messages') this.#retired(command);
+    if (name === 'retire-messages' && Array.isArray(reply)) this.#retired(command, Number(reply[0]));
   }
 
   #appended(command: Command): void {
@@ -238,13 +238,18 @@ export class OutboxChecker {
   }
 
   /** A message lapses only when it is too late. */
-  #retired(command: Command): void {
+  #retired(command: Command, lapsed: number): void {
     const { entries } = retireArguments(command);
+    const early: string[] = [];
+    let waiting = 0;
     for (let at = 0; at + 1 < entries.length; at += 2) {
       const message = unpackMessage(bufferOf(entries[at + 1]));
-      if (message.kind === 'waiting' && !this.#isLate(message.due))
-        throw new Violation(13, `${String(entries[at])} lapses before its time is over`);
+      if (message.kind !== 'waiting') continue;
+      waiting += 1;
+      if (!this.#isLate(message.due)) early.push(String(entries[at]));
     }
+    if (lapsed > waiting - early.length)
+      throw new Violation(13, `one of ${early.join(', ')} lapses before its time is over`);
   }
 
   /** A lane keeps its time when the clock is set back a little. */

@@ -188,7 +188,7 @@ function shownOf(recipients: CampaignStatus['recipients']): RecipientState[] {
  * of it is used.
  */
 export function quotaUse(used: number, limit: number | null): string {
-  if (limit === null) return `${grouped(used)} used; the limit is not known yet`;
+  if (limit === null) return `${grouped(used)} used; the quota is not known yet`;
   return used > limit ? `all ${grouped(limit)} used` : `${grouped(used)} of ${grouped(limit)} used`;
 }
 

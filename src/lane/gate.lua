@@ -49,8 +49,9 @@ end
 local function gate_throttled(windowKey, lane, rules, claim, others, retryAfterMs, message, jitter, now)
   lane.throttled = lane.throttled + 1
   lane.failures, lane.answeredAt = 0, now
-  if claim.epoch < lane.epoch then return end
+  if claim.epoch < lane.epoch then return LEARNING.refused(lane, rules, now) end
   local wait, limit = retryAfterMs, limit_throttled(windowKey, lane, rules, others, now)
+  LEARNING.refused(lane, rules, now)
   if limit then
     local used = lane.sends + lane.polls + others + 1
     local free = ledger_free_at(windowKey, lane, rules, math.max(1, used - limit))

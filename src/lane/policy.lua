@@ -29,8 +29,10 @@ local POLICY = {
   -- 429 a lane waits for its permits; only the second puts them to the test.
   UNPROVEN_IN_FLIGHT = 4,
   WINDOWS_TO_PROVE = 2,
-  -- Nothing is learned from fewer accepted requests.
+  -- From fewer requests, or if the service refused more than half of them, a limit is learned only if two windows agree. While it is
+  -- unknown, the times of 429s are kept, up to so many characters.
   ENOUGH_TO_LEARN_FROM = 20,
+  REFUSALS_LENGTH = 14 * 60,
   -- A learned limit is raised by this part, and by twice as much after each clean window in a row.
   RAISE = 0.01,
   -- This part of the confirmed limit, and everything beyond it, is sent one request at a time. Before that, at most one in so

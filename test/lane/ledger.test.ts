@@ -49,6 +49,18 @@ describe.each(QUOTA_MODELS)('Against a service that counts by %s', (model) => {
     expect(sum(run.accepted.slice(2)) / (10 * 300)).toBeGreaterThanOrEqual(0.9);
   });
 
+  test.each([1, 5, 12])(
+    'a quota of %i is learned within 4 windows, then costs at most 1 refusal a window',
+    async (quota) => {
+      const chance = seeded(11);
+      const lane = laneFixture(redis, prefix, `few-${model}-${quota}`, { quota: 0 });
+      await lane.campaign('c', 10_000);
+      const run = await runVirtually(lane, model, quota, 14, () => Math.floor(chance() * 500));
+      expect(Math.max(...run.throttled.slice(4))).toBeLessThanOrEqual(1);
+      expect(sum(run.accepted.slice(4)) / (10 * quota)).toBeGreaterThanOrEqual(0.95);
+    },
+  );
+
   test('a quota that the service raises tenfold is followed within a day', async () => {
     const chance = seeded(19);
     const lane = laneFixture(redis, prefix, `raised-${model}`, { quota: 0 });
@@ -86,6 +98,37 @@ test.each(['clock', 'sliding', 'bucket'] as const)(
     const run = await runVirtually(lane, model, 25, 27, delay, undefined, { to: 250, atWindow: 3 });
     expect(Math.max(...run.accepted.slice(3))).toBeGreaterThanOrEqual(225);
     expect(sum(run.throttled.slice(3)) / 24).toBeLessThanOrEqual(1);
+  },
+);
+
+test.each([1, 5, 15])(
+  'A stray 429 after %i requests teaches nothing, not even with another one in the next window',
+  async (before) => {
+    const lane = laneFixture(redis, prefix, `stray-${before}`, { quota: 0 });
+    await lane.campaign('c', 1_000);
+    let now = START;
+    let asked = 0;
+    /** Makes one request a minute. The service accepts them all, except maybe the last. */
+    const serve = async (requests: number, last: 'accepted' | 'throttled'): Promise<void> => {
+      for (let made = 1; made <= requests; made += 1) {
+        asked += 1;
+        now += 60_000;
+        const { claims } = await lane.claims.send({ turn: `t${asked}`, call: 1, want: 1, seen: 0, now });
+        const result = made < requests ? 'accepted' : last;
+        for (const claim of claims)
+          await lane.settlements.send(
+            [{ claim, result, letters: 'T', requestId: `r${claim.number}` }],
+            0,
+            now,
+          );
+      }
+      expect((await lane.views.look(now)).learned).toBeNull();
+    };
+    await serve(before + 1, 'throttled');
+    // The rest of the window shows that the service accepts more.
+    await serve(10, 'accepted');
+    now += lane.rules.window;
+    await serve(before + 1, 'throttled');
   },
 );
 

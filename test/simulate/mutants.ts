@@ -160,7 +160,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a claim has the timeout of the process that reads it',
-    from: 60,
+    from: 255,
     invariant: 2,
     why: 'a batch is sent again while the request of a process with a longer timeout may still arrive',
     lua: [
@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a late notification is matched to a batch with an unknown outcome',
-    from: 3900,
+    from: 3945,
     invariant: 4,
     why: 'a batch that was never accepted is recorded as an earlier request to the same recipients',
     parts: {
@@ -359,7 +359,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a turn whose credentials are refused stops the lane directly',
-    from: 125,
+    from: 415,
     invariant: 9,
     why: 'it does not know that an operator has resumed the lane since its request was claimed',
     parts: {
@@ -524,7 +524,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a put with an older version changes a message',
-    from: 150,
+    from: 395,
     invariant: 13,
     why: 'a change that was overtaken undoes the later one',
     lua: [

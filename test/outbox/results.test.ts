@@ -27,6 +27,8 @@ describe('The results', () => {
         status: 'cancelled',
         reason: 'cancelled before it was sent',
         updatedAt: new Date(own.now()).toISOString(),
+        serviceStatus: '',
+        serviceCode: '',
       },
     ]);
     await own.settle(await own.claim(), 'unknown');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { activate } from '../lane/due.js';
 import type { Lane } from '../lane/lane.js';
-import { laneScript } from '../lane/lane-script.js';
+import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { outboxKeys } from './outbox-keys.js';
 import { forgetTime } from './store.js';
 
@@ -23,7 +23,7 @@ export interface CancelledAll {
  * meanwhile may be cancelled or not. Repeating it changes nothing more.
  */
 export async function cancelAllWaiting(
-  lane: Lane,
+  lane: LaneStore & Pick<Lane, 'clock' | 'commands' | 'emit'>,
   name: string,
   retentionMs: number,
   reason: string,

@@ -29,7 +29,6 @@ const LANES = ['a', 'b'] as const;
 /** Puts that a busy machine stores per second, at least. */
 const STORED_PER_SECOND = 2_000;
 const READ_EVERY_MS = 100;
-const KILL_EVERY_MS = 4_000;
 /** Without any progress. */
 const STUCK_AFTER_MS = 90_000;
 
@@ -91,9 +90,10 @@ async function sendAll(
   let isOver = false;
   let killed = 0;
   const killOften = async (): Promise<void> => {
-    while ((await simulator.summary()).recipients === 0 && !isOver) await delay(READ_EVERY_MS);
     while (killed < kills && !isOver) {
-      await delay(KILL_EVERY_MS * random());
+      // From the first messages to the last.
+      const share = (killed + random()) / kills;
+      while ((await simulator.summary()).recipients <= share * total && !isOver) await delay(READ_EVERY_MS);
       const member = members[killed % members.length];
       if (member === undefined || isOver) return;
       await kill(member);

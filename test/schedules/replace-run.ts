@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Random } from '../../src/clock.js';
 import { readMeta } from '../../src/lane/campaign-meta.js';
 import { listCampaigns, readState } from '../../src/lane/campaigns.js';
@@ -11,7 +11,8 @@ import { storedDefinition } from '../../src/schedules/schedule.js';
 import { scheduleStore } from '../../src/schedules/store.js';
 import { nextOccurrence } from '../../src/schedules/timetable.js';
 
-const PROGRAM = fileURLToPath(new URL('sweeper.mjs', import.meta.url));
+/** Plain JavaScript, which is not compiled. */
+const PROGRAM = resolve('test/schedules/sweeper.mjs');
 /** How many times as fast as the machine's clocks those of the processes are: a minute lasts a second. */
 const SPEED = 60;
 const SCHEDULES = 16;

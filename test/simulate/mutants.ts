@@ -465,6 +465,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a campaign stays in the rotation when its window closes',
     invariant: 12,
+    from: 220,
     why: 'claims look at every campaign that is closed',
     lua: [
       {

@@ -21,6 +21,21 @@ export class NoSuchLaneError extends NotFoundError {
   }
 }
 
+/** An API key has stored as much on a lane as it may. Nothing was stored. */
+export class KeyFullError extends Error {
+  override readonly name = 'KeyFullError';
+  /** What the key has stored on the lane, in bytes. */
+  readonly used: number;
+  /** What it may store there, in bytes. */
+  readonly limit: number;
+
+  constructor(message: string, { used, limit }: { readonly used: number; readonly limit: number }) {
+    super(message);
+    this.used = used;
+    this.limit = limit;
+  }
+}
+
 /** The caller's input is invalid; the message says what is wrong and what would be right. */
 export class InputError extends Error {
   override readonly name: string = 'InputError';

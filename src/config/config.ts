@@ -237,6 +237,7 @@ function localConfig(settings: Settings, prices: PriceList | undefined) {
       METRICS_PORT === undefined
         ? undefined
         : { host: METRICS_HOST, port: METRICS_PORT, allowedHosts: METRICS_ALLOWED_HOSTS },
+    keyBytes: settings.KEY_MEMORY_MB * BYTES_PER_MEGABYTE,
     logLevel: settings.LOG_LEVEL,
     http: {
       host: settings.HTTP_HOST,

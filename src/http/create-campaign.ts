@@ -89,6 +89,7 @@ export const campaignCreation: Routes = (app, options, memory) => {
           201: jsonResponse('The new campaign. `Location` is its address.', createdCampaign),
           ...problemResponses(
             'repeated',
+            'keyFull',
             'invalidRows',
             'differentTexts',
             'noPrice',

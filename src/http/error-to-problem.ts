@@ -6,6 +6,7 @@ import {
   GoneError,
   InputError,
   InputErrors,
+  KeyFullError,
   NoSuchLaneError,
   NotAllowedError,
   NotFoundError,
@@ -55,6 +56,7 @@ export function errorToProblem(
   if (error instanceof InputError) {
     return new Problem('badInput', error.message, { errors: inputItems(error) });
   }
+  if (error instanceof KeyFullError) return new Problem('keyFull', error.message);
   if (isFull(error)) {
     const detail =
       error instanceof RedisFullError ? error.message : 'Redis is full: it has reached maxmemory';

@@ -266,7 +266,7 @@ export const outboxes: Routes = (app, { volley, config }, memory) => {
         body: messageInput,
         response: {
           200: jsonResponse('What was done, and when the message will be sent', putResult),
-          ...problemResponses('ambiguous', 'notFound', 'sent', 'ended', 'closed', 'opensTooLate'),
+          ...problemResponses('ambiguous', 'notFound', 'sent', 'ended', 'closed', 'opensTooLate', 'keyFull'),
         },
       },
     },
@@ -406,7 +406,7 @@ export const outboxes: Routes = (app, { volley, config }, memory) => {
               .describe('Of a CSV: the column with the numbers. Default: found by its name and values'),
           }),
           body: z.unknown().describe('The list'),
-          response: { 200: ndjson, ...problemResponses('ambiguous', 'notFound', 'closed') },
+          response: { 200: ndjson, ...problemResponses('ambiguous', 'notFound', 'closed', 'keyFull') },
         },
       },
       async (request, reply) => {

@@ -148,6 +148,11 @@ const KINDS = {
     'Temporarily unavailable',
     'Redis does not respond, the process is shutting down, or it has reached its limit of event streams or of memory for lists. Retry after a few seconds. To create a campaign, use the same `Idempotency-Key`.',
   ],
+  keyFull: [
+    507,
+    'The API key has no room left',
+    'The key has stored as much in Redis as KEY_MEMORY_MB allows on this lane; `detail` says how much. This campaign or message was not stored; of an upload of messages, those before it were. What ended returns its room when it is removed, RETENTION later. An operator can raise KEY_MEMORY_MB. Retrying does not help before that.',
+  ],
 } as const satisfies Record<string, readonly [status: number, title: string, advice: string]>;
 
 /** The stable code of a problem, for programs. */

@@ -16,23 +16,34 @@
         results     hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
         windows     hash: rule of a window -> its openings, JSON (window.lua)
+        keyBytes    hash: what the API keys have stored (key-bytes.lua)
   ARGV  id          the campaign
         state       JSON: its state with all counts, without usual values
         meta        what never changes of it, JSON
         at          number: when to launch it, ms; 0: now
         validForMs  number: ms from the launch until unsent recipients lapse; 0: never
         leftOut     number: rows that are stored as duplicates
+        limit       number: how many bytes its API key may store
         time        ms, or '' for the server's
   ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or duplicates; its number; its blob
-  Returns  1 or 0 (the import was discarded); when the campaign was or will be launched (ms, as a string); in how many ms the lane
+  Returns  1, 0 (the import was discarded), or -1 (its key may not store so much); when the campaign was or will be launched (ms, as a string), or how many bytes the key has stored; in how many ms the lane
            has to be woken for it, -1 if another campaign waits for the lane's turn already; events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/campaign.lua
+-- @include ../recipients/key-bytes.lua
 local stored = campaigns_load(statesKey, { id })[id]
 if not stored then return { 0, '0', -1, '[]' } end
 if stored.state ~= 'importing' then return { 1, string.format('%.0f', stored.launchAt), -1, '[]' } end
 
+local paid, payer = key_bytes.of_campaign(keyBytesKey, id)
+if payer ~= '' then
+  local bytes = #meta - redis.call('STRLEN', metaKey)
+  for i = 1, entry_args(), 3 do bytes = bytes + #entry_arg(i + 2) end
+  if not key_bytes.grow_campaign(keyBytesKey, id, paid, payer, bytes, limit) then
+    return { -1, string.format('%.0f', key_bytes.used(keyBytesKey, payer)), -1, '[]' }
+  end
+end
 local now = clock(time)
 local campaign = campaign_with_defaults(state)
 local events, wakeIn = {}, -1

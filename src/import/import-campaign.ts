@@ -1,4 +1,4 @@
-import { describeActor } from '../campaign/actor.js';
+import { type Actor, describeActor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
 import { parseAmount } from '../campaign/price.js';
 import type { PlannedCost, Preview, Refusal } from '../campaign/views.js';
@@ -9,6 +9,7 @@ import type { CampaignMeta } from '../lane/campaign-meta.js';
 import { scriptRules } from '../lane/rules.js';
 import { CostCollector } from '../recipients/costs.js';
 import { MAX_STORED_DUPLICATES } from '../recipients/duplicates.js';
+import { payerOf } from '../recipients/key-bytes.js';
 import { formerIdempotencyDigest } from '../recipients/reservation.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
@@ -57,6 +58,8 @@ export interface ImportDeps extends DraftDeps {
   readonly keys: Keys;
   readonly events: Events;
   readonly suppression: Suppression;
+  /** Whose memory the campaign takes, if that is not who creates it: a schedule has none of its own. */
+  readonly paidBy?: Actor | undefined;
   /** The lease of an import, ms; tests shorten it. */
   readonly importLeaseMs?: number | undefined;
   /** Whether the contents of an earlier version's campaigns may be reserved. Default: they are not. */
@@ -111,6 +114,7 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
   const draft = draftOf(deps, input);
   await mustHaveRoom(redis);
   const { idempotencyKey, signal } = input;
+  const payer = payerOf(deps.paidBy ?? deps.by.actor, deps.config.keyBytes);
   const former =
     deps.digestOf === undefined && idempotencyKey !== undefined
       ? formerIdempotencyDigest(idempotencyKey)
@@ -120,7 +124,7 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     keys,
     { digest: draft.idempotency, former, lane: draft.lane },
     signal,
-    () => beginImport(redis, keys, draft, deps.importLeaseMs),
+    () => beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer }),
   );
   if (key.kind === 'held') {
     const { opened, preview, fingerprint } = await readWithoutStoring(deps, input);

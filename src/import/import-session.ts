@@ -7,6 +7,7 @@ import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { registerWindow } from '../lane/windows.js';
 import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../recipients/campaign-keys.js';
 import { deleteCampaign } from '../recipients/delete-campaign.js';
+import { keyFull, NOBODY, type Payer } from '../recipients/key-bytes.js';
 import { shortList } from '../recipients/short-list.js';
 import { SliceWriter } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
@@ -26,13 +27,26 @@ import { loadScript } from '../redis/script.js';
 /** How long an import may go without renewing its lease; it renews it three times as often. */
 const IMPORT_LEASE_MS = 15_000;
 
-const beginScript = loadScript(import.meta.url, './begin-import.lua', () => undefined, { sendsText: true });
-const writeScript = loadScript(import.meta.url, './write-import.lua', (reply) => reply === 1);
-const commitReply = z.tuple([z.number(), z.string(), z.number(), z.string()]);
-const commitScript = loadScript(import.meta.url, './commit-import.lua', (reply): ImportCommit | null => {
-  const [exists, launch, wakeInMs, events] = commitReply.parse(reply);
-  return exists === 1 ? { launchedAt: Number(launch), wakeInMs, events: scriptEvents(events) } : null;
-});
+const storeReply = z.tuple([z.literal([1, 0, -1]), z.number()]);
+const parseStored = (reply: unknown) => {
+  const [stored, used] = storeReply.parse(reply);
+  return { stored, used };
+};
+const beginScript = loadScript(import.meta.url, './begin-import.lua', parseStored, { sendsText: true });
+const writeScript = loadScript(import.meta.url, './write-import.lua', parseStored);
+const commitReply = z.tuple([z.literal([1, 0, -1]), z.string(), z.number(), z.string()]);
+/** Parses to null if the import was discarded, and to how many bytes its key has stored if that may not store so much. */
+const commitScript = loadScript(
+  import.meta.url,
+  './commit-import.lua',
+  (reply): ImportCommit | null | number => {
+    const [committed, number, wakeInMs, events] = commitReply.parse(reply);
+    if (committed === 0) return null;
+    return committed === 1
+      ? { launchedAt: Number(number), wakeInMs, events: scriptEvents(events) }
+      : Number(number);
+  },
+);
 
 const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
   z.enum(['dropped', 'alive', 'committed']).parse(reply),
@@ -103,29 +117,48 @@ export interface ImportSession {
   discard(): Promise<void>;
 }
 
-/** Begins an import. `meta`: the campaign before its list is read. */
+/** Options of {@link beginImport}. */
+interface ImportOptions {
+  /** How long the lease runs, ms. */
+  readonly leaseMs?: number | undefined;
+  /** Default: an operator, who is not limited. */
+  readonly payer?: Payer;
+}
+
+/**
+ * Begins an import. `meta`: the campaign before its list is read. Whatever stores something rejects with a KeyFullError if the API key
+ * that pays for the campaign may not store so much.
+ */
 export function beginImport(
   redis: Redis,
   keys: Keys,
   meta: CampaignMeta,
-  leaseMs: number = IMPORT_LEASE_MS,
+  { leaseMs = IMPORT_LEASE_MS, payer = NOBODY }: ImportOptions = {},
 ): ImportSession {
   const { id, lane } = meta;
+  const { limit } = payer;
   const store = { redis, keys, id: lane };
   const laneKeys = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
   const ownKeys = { meta: metaKey(keys, lane, id), ...listKeys(keys, lane, id) };
   // The process that discards the import has to know its idempotency key, and the API key that began it. Without them, an import that
   // ends at once needs no text of its own.
-  const isMetaStored = meta.idempotency !== undefined || meta.createdBy?.kind === 'key';
+  const isMetaStored = meta.idempotency !== undefined || meta.createdBy?.kind === 'key' || payer.key !== '';
   // Awaited before the commit: a campaign that is not in the index could not be found.
   const begun = Promise.all([
     indexing(redis)({ keys, lane, id }).answer,
     beginScript.run(
       redis,
-      [...laneKeys('states', 'importing'), ownKeys.meta],
-      [id, JSON.stringify(beginningOf(meta)), isMetaStored ? storedMeta(meta) : '', leaseMs, ''],
+      [...laneKeys('states', 'importing'), ownKeys.meta, ...laneKeys('keyBytes')],
+      [
+        id,
+        JSON.stringify(beginningOf(meta)),
+        isMetaStored ? storedMeta(meta) : '',
+        ...[leaseMs, payer.key, limit, ''],
+      ],
     ),
-  ]).then(() => undefined);
+  ]).then(([, { stored, used }]) => {
+    if (stored !== 1) throw keyFull(payer, lane, used);
+  });
   // It is awaited late.
   begun.catch(() => {});
 
@@ -135,12 +168,13 @@ export function beginImport(
     // A renewal of the lease stores nothing.
     if (slices.length > 0) await mustHaveRoom(redis);
     const storing = isFirstMetaStored ? '' : storedMeta(meta);
-    const exists = await writeScript.run(
+    const { stored, used } = await writeScript.run(
       redis,
-      [...laneKeys('states', 'importing'), key, ownKeys.meta],
-      [id, leaseMs, storing, '', ...slices],
+      [...laneKeys('states', 'importing'), key, ownKeys.meta, ...laneKeys('keyBytes')],
+      [id, leaseMs, storing, limit, '', ...slices],
     );
-    if (!exists) throw new ImportLostError(id);
+    if (stored === -1) throw keyFull(payer, lane, used);
+    if (stored === 0) throw new ImportLostError(id);
     isFirstMetaStored = true;
   };
   const writerOf = (series: Series) => new SliceWriter((slices) => write(ownKeys[series], slices));
@@ -174,7 +208,7 @@ export function beginImport(
         [
           ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
           ...[ownKeys.meta, ...SERIES.map((series) => ownKeys[series])],
-          ...laneKeys('results', 'latestResults', 'windows'),
+          ...laneKeys('results', 'latestResults', 'windows', 'keyBytes'),
         ],
         [
           id,
@@ -183,11 +217,12 @@ export function beginImport(
             ...countsOf(writers.slices.count, writers.suppressed.count),
           }),
           storedMeta({ ...whole, list }),
-          ...[whole.at ?? 0, whole.validForMs ?? 0, writers.duplicates.count, '', ...rest],
+          ...[whole.at ?? 0, whole.validForMs ?? 0, writers.duplicates.count, limit, '', ...rest],
         ],
       );
       clearInterval(renewal);
       if (committed === null) throw new ImportLostError(id);
+      if (typeof committed === 'number') throw keyFull(payer, lane, committed);
       // Again: a sweep may have looked at the lane before the commit, and this process may die before it wakes the lane. Nothing waits
       // for this hint: without it, the lane is due when the lease would have expired.
       if (committed.wakeInMs >= 0) markDue(store, [lane]).catch(() => {});
@@ -196,7 +231,7 @@ export function beginImport(
     async discard() {
       clearInterval(renewal);
       await Promise.allSettled([begun, ...SERIES.map((series) => writers[series].rest())]);
-      await discardImport(redis, keys, lane, id, 'givenUp');
+      await discardImport(redis, keys, lane, id, 'givenUp', meta.idempotency);
     },
   };
 }
@@ -206,6 +241,7 @@ type DiscardReason = 'givenUp' | 'expired';
 
 /**
  * Discards an import and releases its idempotency key. First the import becomes impossible to commit, then its data is deleted.
+ * `idempotency`: the digest of that key, if the caller knows it: nothing is stored of an import that was refused at once.
  * Returns false, and does nothing, if the import was committed, or if its lease still runs and its process has not given up.
  */
 export async function discardImport(
@@ -214,12 +250,18 @@ export async function discardImport(
   lane: LaneId,
   campaign: string,
   reason: DiscardReason = 'expired',
+  idempotency?: string,
 ): Promise<boolean> {
   const scriptKeys = ['states', 'importing'].map((name) => keys.lane(lane, name));
   const found = await dropScript.run(redis, scriptKeys, [campaign, reason === 'givenUp' ? 1 : 0, '']);
   if (found !== 'dropped') return false;
   const meta = await readMeta(redis, keys, lane, campaign);
-  await deleteCampaign(redis, keys, { lane, campaign, ordinals: 0, idempotency: meta?.idempotency });
+  await deleteCampaign(redis, keys, {
+    lane,
+    campaign,
+    ordinals: 0,
+    idempotency: meta?.idempotency ?? idempotency,
+  });
   return true;
 }
 

@@ -1,5 +1,6 @@
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
 import {
   acceptedKey,
   costsKey,
@@ -16,6 +17,8 @@ import { releaseReservation } from './reservation.js';
 
 /** Keys per command: a campaign of a million recipients has 8,000 hashes of records. */
 const KEYS_PER_COMMAND = 500;
+
+const forgetScript = loadScript(import.meta.url, './forget-campaign.lua', () => undefined);
 
 /** The sorted sets of a lane that a campaign can be in. */
 const CAMPAIGN_SETS = ['running', 'scheduled', 'lapsing', 'importing', 'ended'] as const;
@@ -59,7 +62,11 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
   // Of an import that was refused at once, only its text was stored. Noted first: a process may die in between.
   if (ordinals > 0 || (await redis.exists(...left)) > 1) await noteRemoval(redis, keys);
   await redis.unlink(...left);
-  await redis.hdel(keys.lane(lane, 'states'), campaign);
+  await forgetScript.run(
+    redis,
+    { states: keys.lane(lane, 'states'), keyBytes: keys.lane(lane, 'keyBytes') },
+    { id: campaign },
+  );
   for (const set of CAMPAIGN_SETS) await redis.zrem(keys.lane(lane, set), campaign);
 }
 

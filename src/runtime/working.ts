@@ -101,10 +101,10 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
             retentionMs: config.retentionMs,
             provided,
             laneName: (id) => [...lanes.values()].find((lane) => lane.id === id)?.name,
-            async enqueue(input, actor) {
+            async enqueue(input, actor, paidBy) {
               const [{ importCampaign }] = await importing();
               const by = await importDeps(parts, finder.registered(input.lane), trail.operator(actor));
-              return importCampaign({ ...by, digestOf: occurrenceDigest }, input);
+              return importCampaign({ ...by, digestOf: occurrenceDigest, paidBy }, input);
             },
           },
           harvest: async (lane) => lane.emit((await tendDue(lane, harvest)).events),

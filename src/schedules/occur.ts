@@ -1,3 +1,4 @@
+import type { Actor } from '../campaign/actor.js';
 import { pause, systemAlarm } from '../clock.js';
 import type { Events } from '../events/events.js';
 import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';
@@ -62,8 +63,8 @@ export interface OccurDeps {
   readonly provided: ReadonlyMap<string, ProvidedList>;
   /** The name of a lane that this process serves. */
   laneName(id: LaneId): string | undefined;
-  /** Creates a campaign. Its idempotency key is one of schedules, see `occurrenceDigest`. */
-  enqueue(input: CampaignInput, by: ReturnType<typeof actorOf>): Promise<EnqueueOutcome>;
+  /** Creates a campaign. Its idempotency key is one of schedules, see `occurrenceDigest`. `paidBy`: who created the schedule. */
+  enqueue(input: CampaignInput, by: ReturnType<typeof actorOf>, paidBy: Actor): Promise<EnqueueOutcome>;
 }
 
 /** A schedule that this process has taken. */
@@ -240,6 +241,7 @@ async function create(
         signal,
       },
       actorOf(schedule),
+      schedule.createdBy,
     );
     switch (outcome.kind) {
       case 'created':

@@ -96,6 +96,7 @@ describe('The configuration of a single lane', () => {
       allowInsecure: [],
       callback: undefined,
       metrics: undefined,
+      keyBytes: 256_000_000,
       logLevel: 'info',
       http: {
         host: '127.0.0.1',

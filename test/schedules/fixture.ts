@@ -36,8 +36,8 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
     retentionMs: 30 * DAY,
     provided,
     laneName: (id) => (id === lane ? id : undefined),
-    enqueue: (input, actor) =>
-      importCampaign({ ...deps, by: { ...OPERATOR, actor }, digestOf: occurrenceDigest }, input),
+    enqueue: (input, actor, paidBy) =>
+      importCampaign({ ...deps, by: { ...OPERATOR, actor }, digestOf: occurrenceDigest, paidBy }, input),
   };
   const errors: unknown[] = [];
   return {

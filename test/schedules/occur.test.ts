@@ -127,13 +127,13 @@ describe('A schedule that is due', () => {
       go = resolve;
     });
     const swept = sweep({
-      enqueue: async (input, actor) => {
+      enqueue: async (input, ...who) => {
         const kind = input.name?.startsWith('short') ? 'short' : 'long';
         inProgress[kind] += 1;
         most[kind] = Math.max(most[kind], inProgress[kind]);
         await allowed;
         // Otherwise all have the same content.
-        const outcome = await occurDeps.enqueue({ ...input, again: true }, actor);
+        const outcome = await occurDeps.enqueue({ ...input, again: true }, ...who);
         inProgress[kind] -= 1;
         return outcome;
       },

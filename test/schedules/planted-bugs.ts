@@ -76,7 +76,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     parts: {
       deps: (deps) => ({
         ...deps,
-        enqueue: (input, actor) => deps.enqueue({ ...input, idempotencyKey: 'schedule:daily' }, actor),
+        enqueue: (input, ...who) => deps.enqueue({ ...input, idempotencyKey: 'schedule:daily' }, ...who),
       }),
     },
     history: [due, sweep(), pass(DAY), sweep()],

@@ -1,0 +1,42 @@
+--[[
+  key-bytes: how many bytes the API keys have stored on a lane, in the lane's hash `keyBytes`. What is stored remembers who paid for it,
+  and how much, so that its removal returns exactly that, once. Field of the hash -> value:
+    used:KEY       what the key has stored, in bytes; it has no field if that is nothing
+    campaign:ID    what a campaign takes, in bytes, and the key that pays for it
+  Nobody pays for what operators store: their key is ''.
+]]
+local key_bytes = {}
+
+-- Beside its text and its recipients, a campaign has a state, entries in indexes, and reservations.
+key_bytes.CAMPAIGN = 1024
+
+-- What a key has stored, in bytes.
+function key_bytes.used(hash, key) return tonumber(redis.call('HGET', hash, 'used:' .. key) or '0') end
+
+-- Adds bytes to what a key has stored. Does nothing and returns false if that would be more than `limit`; a negative number always fits.
+function key_bytes.add(hash, key, bytes, limit)
+  if key == '' or bytes == 0 then return true end
+  if bytes > 0 and key_bytes.used(hash, key) + bytes > limit then return false end
+  if redis.call('HINCRBY', hash, 'used:' .. key, bytes) == 0 then redis.call('HDEL', hash, 'used:' .. key) end
+  return true
+end
+
+-- What a campaign takes, in bytes, and who pays for it; '' for that of an operator.
+function key_bytes.of_campaign(hash, id)
+  local bytes, key = string.match(redis.call('HGET', hash, 'campaign:' .. id) or '', '^(%d+) (.+)$')
+  return tonumber(bytes or '0'), key or ''
+end
+
+-- Adds bytes to what a campaign takes, for the key that pays for it. Returns false if that would be more than `limit`.
+function key_bytes.grow_campaign(hash, id, before, key, bytes, limit)
+  if not key_bytes.add(hash, key, bytes, limit) then return false end
+  if key ~= '' then redis.call('HSET', hash, 'campaign:' .. id, string.format('%.0f %s', before + bytes, key)) end
+  return true
+end
+
+-- Returns what a campaign has taken to the key that paid for it.
+function key_bytes.return_campaign(hash, id)
+  local bytes, key = key_bytes.of_campaign(hash, id)
+  key_bytes.add(hash, key, -bytes, 0)
+  redis.call('HDEL', hash, 'campaign:' .. id)
+end

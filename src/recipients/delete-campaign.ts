@@ -10,7 +10,7 @@ import {
   slicesKey,
   statusesKey,
 } from './campaign-keys.js';
-import { parseRecord, readOnlyRecord } from './records.js';
+import { parseRecords, readOnlyRecord } from './records.js';
 import { noteRemoval } from './removals.js';
 import { digestOf, indexKey } from './request-index.js';
 import { releaseReservation } from './reservation.js';
@@ -82,8 +82,8 @@ export async function deleteIndexedRequests(
     await Promise.all(digests.map((digest) => redis.hdel(indexKey(keys, lane, digest), digest.field)));
   };
   for (let first = 0; first < ordinals; first += RECORDS_PER_HASH) {
-    const records = await redis.hvals(recordsKey(keys, lane, campaign, first));
-    await forget(records.map((text) => parseRecord(text).requestId));
+    const { requests } = parseRecords(await redis.hgetall(recordsKey(keys, lane, campaign, first)));
+    await forget([...requests.values()].map(({ requestId }) => requestId));
   }
   const only = await readOnlyRecord(redis, keys, lane, campaign);
   if (only !== null) await forget([only.requestId]);

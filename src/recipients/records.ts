@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import type { StatusWord } from '../campaign/recipient.js';
 import { parseStoredState } from '../campaign/stored-state.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { recordsKey } from './campaign-keys.js';
+import { parseStatusWord } from './status-words.js';
 
 /** The record of the request that a batch was sent with. Times in ms. */
 export interface RequestRecord {
@@ -26,6 +28,25 @@ export function parseRecord(text: string): RequestRecord {
     reason: reason ?? '',
     requestId,
   };
+}
+
+/** What a hash of records holds (records.lua). */
+export interface StoredRecords {
+  /** By the first ordinal of their batch. */
+  readonly requests: ReadonlyMap<number, RequestRecord>;
+  /** The service's own words for delivery statuses, by the ordinal of the recipient. */
+  readonly words: ReadonlyMap<number, StatusWord>;
+}
+
+/** Reads all fields of hashes of records. */
+export function parseRecords(fields: Readonly<Record<string, string>>): StoredRecords {
+  const requests = new Map<number, RequestRecord>();
+  const words = new Map<number, StatusWord>();
+  for (const [field, text] of Object.entries(fields)) {
+    if (field.startsWith('w')) words.set(Number(field.slice(1)), parseStatusWord(text));
+    else requests.set(Number(field), parseRecord(text));
+  }
+  return { requests, words };
 }
 
 /** Reads the record of the batch that begins at `first`; null if it has none. */

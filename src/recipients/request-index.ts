@@ -4,7 +4,7 @@ import { parseStoredState } from '../campaign/stored-state.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { acceptedKey, RECORDS_PER_HASH, recordsKey } from './campaign-keys.js';
-import { parseRecord } from './records.js';
+import { parseRecord, parseRecords } from './records.js';
 
 /** A digest of the service's id of a request, as request-index.lua stores it. */
 interface RequestDigest {
@@ -140,8 +140,9 @@ async function* recordedIds(
   for (let from = 0; from < end; from += READ_AT_ONCE * RECORDS_PER_HASH) {
     const hashes = Math.min(READ_AT_ONCE, Math.ceil((end - from) / RECORDS_PER_HASH));
     const reads = Array.from({ length: hashes }, (_, at) =>
-      redis.hvals(recordsKey(keys, lane, campaign, from + at * RECORDS_PER_HASH)),
+      redis.hgetall(recordsKey(keys, lane, campaign, from + at * RECORDS_PER_HASH)),
     );
-    for (const text of (await Promise.all(reads)).flat()) yield parseRecord(text).requestId;
+    for (const fields of await Promise.all(reads))
+      for (const { requestId } of parseRecords(fields).requests.values()) yield requestId;
   }
 }

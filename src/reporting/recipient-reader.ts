@@ -14,7 +14,7 @@ import {
   statusesKey,
 } from '../recipients/campaign-keys.js';
 import { type DuplicateRow, readDuplicate } from '../recipients/duplicates.js';
-import { parseRecord, type RequestRecord } from '../recipients/records.js';
+import { parseRecord, parseRecords, type RequestRecord, type StoredRecords } from '../recipients/records.js';
 import { readShortList, readSlices } from '../recipients/short-list.js';
 import { SLICE, unpackNumbers, unpackReferences, unpackSlice } from '../recipients/slices.js';
 import { parseStatusWord } from '../recipients/status-words.js';
@@ -171,7 +171,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
   const readRequests = async (
     ordinals: readonly number[],
     { letters, record, word }: StoredState,
-  ): Promise<{ requests: Map<number, RequestRecord>; words: Map<number, StatusWord> }> => {
+  ): Promise<StoredRecords> => {
     if (letters !== undefined)
       return {
         requests: new Map(record === undefined ? [] : [[0, parseRecord(record)]]),
@@ -184,14 +184,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       ),
     );
     const hashes = await Promise.all(names.map((name) => redis.hgetall(name)));
-    const requests = new Map<number, RequestRecord>();
-    const words = new Map<number, StatusWord>();
-    for (const [field, text] of hashes.flatMap((hash) => Object.entries(hash))) {
-      // Beside the records are the words of some recipients (records.lua).
-      if (field.startsWith('w')) words.set(Number(field.slice(1)), parseStatusWord(text));
-      else requests.set(Number(field), parseRecord(text));
-    }
-    return { requests, words };
+    return parseRecords(Object.assign({}, ...hashes));
   };
 
   /** The positions of a number in a series, in order. */

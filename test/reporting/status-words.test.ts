@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
+import { deleteIndexedRequests } from '../../src/recipients/delete-campaign.js';
+import { digestOf, indexKey } from '../../src/recipients/request-index.js';
 import type { PlacedWord } from '../../src/recipients/status-words.js';
 import { findRecipients, recipientPage, reportVersion } from '../../src/reporting/report.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
@@ -29,6 +31,7 @@ async function accepted(recipients: number, words?: readonly PlacedWord[], lette
   let polls = 0;
   return {
     deps,
+    keys,
     id,
     early: (byDigits: Record<string, string>, ownWords: Record<string, string>) =>
       lane.notifications.settle(
@@ -166,4 +169,13 @@ test('recipients whose statuses come in their plain words take no memory for the
   const recordsOf = async () => (await redis.keys(`*${prefix}-${fixtures}*:records:*`)).sort();
   const fields = await Promise.all((await recordsOf()).map((key) => redis.hkeys(key)));
   expect(fields.flat()).toEqual(['0']);
+});
+
+test('a campaign with words is removed together with the index of its requests', async () => {
+  const { keys, id } = await accepted(2, [[1, '12,Queued']]);
+  const digest = digestOf('r1');
+  const isIndexed = () => redis.hexists(indexKey(keys, 'default', digest), digest.field);
+  expect(await isIndexed()).toBe(1);
+  await deleteIndexedRequests(redis, keys, { lane: 'default', campaign: id, ordinals: 2 });
+  expect(await isIndexed()).toBe(0);
 });

@@ -3,7 +3,7 @@ import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
 import { wakeLane } from '../../src/lane/lane.js';
 import { computeWindows, type OpeningsOf } from '../../src/lane/windows.js';
 import { recordsKey } from '../../src/recipients/campaign-keys.js';
-import { parseRecord, type RequestRecord, readOnlyRecord } from '../../src/recipients/records.js';
+import { parseRecords, type RequestRecord, readOnlyRecord } from '../../src/recipients/records.js';
 import { suppression } from '../../src/recipients/suppression.js';
 import { type Keys, keyNames } from '../../src/redis/keys.js';
 import { SUPPRESSING } from '../access/operator.js';
@@ -387,12 +387,9 @@ export class World {
 
   /** The stored records of a campaign's requests, by their first ordinal. */
   async records(lane: string, campaign: string): Promise<Map<number, RequestRecord>> {
-    const texts = await this.#direct.hgetall(recordsKey(this.keys, lane, campaign, 0));
+    const fields = await this.#direct.hgetall(recordsKey(this.keys, lane, campaign, 0));
     const only = await readOnlyRecord(this.#direct, this.keys, lane, campaign);
-    return new Map([
-      ...Object.entries(texts).map(([first, text]) => [Number(first), parseRecord(text)] as const),
-      ...(only === null ? [] : [[0, only] as const]),
-    ]);
+    return new Map([...parseRecords(fields).requests, ...(only === null ? [] : [[0, only] as const])]);
   }
 
   /** Runs an operator's command at once, without latency or faults, and wakes the lane. */

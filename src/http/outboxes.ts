@@ -22,6 +22,7 @@ import {
   type Routes,
   withZod,
 } from './routes.js';
+import { plainMessage } from './validation.js';
 
 const name = z.string().min(1).max(64);
 const text = z.string().trim().min(1).max(200);
@@ -274,6 +275,7 @@ export const outboxes: Routes = (app, { volley, config }, memory) => {
       const { id, name: wanted } = request.params;
       const { validationError: invalid } = request;
       if (invalid !== undefined && invalid.validationContext !== 'body') throw invalid;
+      if (invalid !== undefined) requireQuery(request.query);
       const outbox = await requireOutbox(request, wanted);
       if (invalid !== undefined)
         throw await allProblems(invalid, request.body, (message) => outbox.problems({ ...message, id }));
@@ -429,6 +431,12 @@ export const outboxes: Routes = (app, { volley, config }, memory) => {
     );
   });
 };
+
+/** Validates the query of a request whose body is invalid: the validation of the route stops at the body. */
+function requireQuery(query: unknown): void {
+  const { error } = onLane.safeParse(query, { error: plainMessage });
+  if (error !== undefined) throw Object.assign(error, { validationContext: 'querystring' });
+}
 
 /** The members of a message that do not match the schema, and what is wrong with the others. */
 async function allProblems(

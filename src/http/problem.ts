@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { asSentence } from '../campaign/errors.js';
+import { oneLine } from '../campaign/visible-text.js';
 
 /*
  * Every error response is a problem document (RFC 9457). This file is the catalogue of the kinds and their format.
@@ -274,7 +275,7 @@ const PARTS = {
 /** Names what a pointer points to: `/recipients/3/to` is "`to` in item 4 of `recipients`". */
 function nameOf(pointer: string): string {
   const [part = '', ...path] = pointer.split('/');
-  const steps = path.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const steps = path.map((step) => oneLine(step.replaceAll('~1', '/').replaceAll('~0', '~')));
   const [name = ''] = steps;
   if (name === '') return 'The body';
   if (part in PARTS) return PARTS[part as keyof typeof PARTS](name);

@@ -279,6 +279,11 @@ test('A message with several errors is refused with all of them, also those of t
   expect((await call('GET', path)).json).toMatchObject({ messages: { total: 0 } });
 });
 
+test('An invalid message with an invalid query is refused for the query', async () => {
+  const reply = await call('PUT', '/v1/outboxes/dentist/messages/a?lane=default&lane=another', { body: {} });
+  expect(reply).toMatchObject({ status: 400, json: { errors: [{ pointer: 'query/lane' }] } });
+});
+
 describe('A list of messages', () => {
   const post = async (path: string, type: string, body: string) => {
     const reply = await fetch(`${origin}${path}/messages`, {

@@ -138,3 +138,8 @@ test('A request keeps the id that its client gave it, in the response and in the
     expect(renamed.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
   }
 });
+
+test('A name with control characters is shown on one line', async () => {
+  const { json } = await call('GET', '/v1/lanes?%0Aname%1b=a');
+  expect(json).toMatchObject({ status: 400, detail: 'The parameter `⏎name·` is unknown.' });
+});

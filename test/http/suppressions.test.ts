@@ -108,12 +108,14 @@ test('Each change says who made it, when, and why, and can be undone', async () 
   });
   expect((await post('/v1/suppressions/operations/999999/undo', own)).status).toBe(404);
   const trail = (await call('GET', '/v1/audit?lane=third', { key: own })).json as { entries: AuditEntry[] };
+  // Reading the list is an export.
   expect(trail.entries.map(({ action }) => action)).toEqual([
+    'suppression.export',
     'suppression.undo',
     'suppression.add',
     'suppression.add',
   ]);
-  expect(trail.entries[0]).toMatchObject({ actor, details: { operation: id } });
+  expect(trail.entries[1]).toMatchObject({ actor, details: { operation: id } });
   const lines = log.filter((line) => line.includes('"suppression.') && line.includes(String(actor.id)));
   expect(lines.map((line) => JSON.parse(line).event)).toEqual([
     'suppression.added',

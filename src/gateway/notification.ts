@@ -29,6 +29,8 @@ const MAX_DEPTH = 12;
 const MAX_TEXT = 2_048;
 /** More recipients than any request has. */
 const MAX_REPORTS = 5_000;
+/** Objects and addresses that are read: more than so many reports take, and few enough to be read within some milliseconds. */
+const MAX_READ = 20_000;
 
 const NO_CONTEXT: Context = { requestId: null, sender: null, correlator: null };
 /** The segment after `/outbound/` and before `/requests/`. */
@@ -46,9 +48,11 @@ export function reportsIn(
 ): readonly DeliveryReport[] | null {
   const reports: DeliveryReport[] = [];
   let isDeliveryInformation = false;
+  let left = MAX_READ;
 
   const visit = (value: unknown, outer: Context, depth: number): void => {
-    if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
+    if (typeof value !== 'object' || value === null || depth > MAX_DEPTH || left <= 0) return;
+    left -= 1;
     if (Array.isArray(value)) {
       for (const item of value) visit(item, outer, depth + 1);
       return;
@@ -62,9 +66,11 @@ export function reportsIn(
     const meaning = (status === null ? undefined : statusOf(profile, status)) ?? 'DeliveredToNetwork';
     const word = status === null ? undefined : statusWord(status, fields.get('deliverystatuscode'));
     if (status !== null && addresses.length > 0) isDeliveryInformation = true;
-    for (const address of addresses) {
+    left -= addresses.length;
+    for (const address of addresses.slice(0, MAX_READ)) {
+      if (reports.length >= MAX_REPORTS) break;
       const number = numberOf(address);
-      if (number === null || reports.length >= MAX_REPORTS) continue;
+      if (number === null) continue;
       reports.push({ ...own, number, status: meaning, ...(word === undefined ? {} : { word }) });
     }
     for (const [name, field] of fields) {

@@ -317,15 +317,21 @@ export function laneOf(
 
 type JsonRow = Readonly<Record<string, string | number | null | undefined>>;
 
-/** Rows that are looked at before other work of the process gets a turn. */
-const ROWS_PER_TICK = 5_000;
+/** Members of rows that are read before other work of the process gets a turn. */
+const MEMBERS_PER_TICK = 5_000;
 
 /** The members of all rows, without values. */
 export async function columnsOf(recipients: readonly JsonRow[]): Promise<JsonRow> {
   const names = new Set<string>();
-  for (const [at, row] of recipients.entries()) {
-    if (at % ROWS_PER_TICK === ROWS_PER_TICK - 1) await nextTick();
-    for (const name of Object.keys(row)) names.add(name);
+  let members = 0;
+  for (const row of recipients) {
+    const own = Object.keys(row);
+    for (const name of own) names.add(name);
+    members += 1 + own.length;
+    if (members >= MEMBERS_PER_TICK) {
+      members = 0;
+      await nextTick();
+    }
     // A million rows with members of their own would otherwise result in a million columns.
     if (names.size > MAX_MEMBERS) break;
   }
@@ -343,4 +349,20 @@ export function* rowsOf(
   for (const [at, row] of recipients.entries()) {
     yield { ...(at === 0 ? columns : {}), ...row, to: String(row['to'] ?? '') };
   }
+}
+
+/** The same as a list, for what keeps it. Other work of the process runs in between. */
+export async function listOfRows(
+  recipients: readonly JsonRow[],
+): Promise<(JsonRow & { readonly to: string })[]> {
+  const rows: (JsonRow & { readonly to: string })[] = [];
+  let members = 0;
+  for (const row of rowsOf(recipients, await columnsOf(recipients))) {
+    rows.push(row);
+    members += 1 + Object.keys(row).length;
+    if (members < MEMBERS_PER_TICK) continue;
+    members = 0;
+    await nextTick();
+  }
+  return rows;
 }

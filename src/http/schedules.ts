@@ -4,7 +4,7 @@ import { NotFoundError } from '../campaign/errors.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import { MAX_INLINE_RECIPIENTS, OVERLAPS, schedule, scheduleDetails } from '../schedules/schedule.js';
 import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane, requireAllLanes } from './access.js';
-import { columnsOf, details, laneOf, recipient, rowsOf } from './campaign-request.js';
+import { details, laneOf, listOfRows, recipient } from './campaign-request.js';
 import { invalidMember, Problem } from './problem.js';
 import { redactedFor } from './redact.js';
 import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';
@@ -153,10 +153,7 @@ export const schedules: Routes = (app, { volley, config }) => {
       const { kind, schedule: made } = await actingFor(volley, request).schedules.add({
         ...rest,
         lane: laneOf(request, lane, config),
-        recipients:
-          recipients === undefined
-            ? { provided: provided ?? '' }
-            : [...rowsOf(recipients, await columnsOf(recipients))],
+        recipients: recipients === undefined ? { provided: provided ?? '' } : await listOfRows(recipients),
         catchUpMs: catchUp === undefined ? undefined : parseDuration(catchUp),
         validForMs: validFor === undefined ? undefined : parseDuration(validFor),
       });

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
 import { actor } from '../campaign/actor.js';
 import type { Clock } from '../clock.js';
@@ -102,8 +103,24 @@ export interface Step {
   readonly run?: number;
 }
 
-const storedList = (recipients: readonly RecipientInput[] | null): string =>
-  recipients === null ? '' : JSON.stringify(recipients);
+/** Long enough that slicing costs little, short enough that other work of the process waits for only a few milliseconds. */
+const SLICE_LENGTH = 64 * 1024;
+
+/** A list as JSON; empty for none. Other work of the process runs in between: rows with many members take megabytes. */
+async function storedList(recipients: readonly RecipientInput[] | null): Promise<string> {
+  if (recipients === null) return '';
+  const rows: string[] = [];
+  let length = 0;
+  for (const recipient of recipients) {
+    const row = JSON.stringify(recipient);
+    rows.push(row);
+    length += row.length;
+    if (length < SLICE_LENGTH) continue;
+    length = 0;
+    await nextTick();
+  }
+  return `[${rows.join(',')}]`;
+}
 
 /** The schedules in Redis. Each call may be repeated. `clock` is for tests; default: the clock of Redis. */
 export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
@@ -127,6 +144,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
     },
 
     async add(ref: string, definition: Definition, recipients: readonly RecipientInput[] | null, of: Added) {
+      const list = await storedList(recipients);
       return untilAnswered(
         () =>
           addScript.run(
@@ -135,7 +153,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
             {
               id: ref,
               definition: JSON.stringify(definition),
-              recipients: storedList(recipients),
+              recipients: list,
               actor: JSON.stringify(of.createdBy),
               next: of.next,
               revision: randomInt(FIRST_REVISIONS),
@@ -158,7 +176,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
     ): Promise<'existing' | 'taken' | 'free'> {
       const [stored, list] = await redis.hmget(names.one(ref), 'definition', 'recipients');
       if (stored === null || stored === undefined) return 'free';
-      const isSame = stored === JSON.stringify(definition) && list === storedList(recipients);
+      const isSame = stored === JSON.stringify(definition) && list === (await storedList(recipients));
       return isSame ? 'existing' : 'taken';
     },
 

@@ -229,6 +229,14 @@ test('a deeply nested or very long notification is read within bounds', () => {
   expect(reportsIn({ deliveryInfo: Array.from({ length: 20_000 }, () => ONE) })).toHaveLength(5_000);
 });
 
+test('a notification is read up to a number of objects and addresses, so that none takes long', () => {
+  const others = (count: number) => Array.from({ length: count }, () => ({}));
+  expect(reportsIn({ deliveryInfo: [...others(10_000), ONE] })).toHaveLength(1);
+  expect(reportsIn({ deliveryInfo: [...others(20_000), ONE] })).toBeNull();
+  const address = Array.from({ length: 20_000 }, () => 'nobody');
+  expect(reportsIn({ deliveryInfo: [{ ...ONE, address }, ONE] })).toEqual([]);
+});
+
 test('a forged notification never passes', () => {
   const forged = fc.record({
     headers: fc.dictionary(

@@ -1,12 +1,12 @@
 import {
   type Assumptions,
-  BUCKETS,
   type ForecastRules,
   forecast,
   type LaneState,
   type OrderEvent,
 } from './forecast.js';
-import { type SendOrder, sendOrder } from './send-order.js';
+import { paceOf } from './lane-pace.js';
+import { type QueuedCampaign, type SendOrder, sendOrder } from './send-order.js';
 import type { TimeRange } from './views.js';
 import { nextCommonOpening, nextOpening } from './window.js';
 
@@ -307,7 +307,7 @@ function forecastOf(
     polled: lane.isHeard ? POLLED_DESPITE_NOTIFICATIONS : 1,
     repeated: REPEATED,
   };
-  const order = sendOrder(own.id, lane.virtualTime);
+  const order = sendOrder(own.id, lane.virtualTime, runningOf(lane).queued);
   const events: OrderEvent[] = [];
   const start = putInOrder(lane, own, order, events, isEarly);
   // Without a quota, only the requests in flight limit a lane.
@@ -334,20 +334,22 @@ function putInOrder(
   events: OrderEvent[],
   isEarly: boolean,
 ): number {
-  let start: number | undefined;
-  for (const campaign of lane.campaigns) {
-    const { id, weight, score, notBefore, lapseAt } = campaign;
-    const isOwn = id === own.id;
-    const requests = isOwn ? own.requests : requestsLeft(campaign);
-    const join = (sent: number): void => order.join({ id, weight, requests }, sent, score);
-    if (notBefore > lane.now) events.push({ at: notBefore, apply: join });
-    else join(0);
-    if (isOwn) start = Math.max(lane.now, lane.opensAt, notBefore);
-    else {
-      const closesAt = isEarly && campaign.window !== undefined ? closing(campaign.window, lane.now) : 0;
-      const ends = [lapseAt, closesAt].filter((end) => end > 0);
-      if (ends.length > 0) events.push({ at: Math.min(...ends), apply: (sent) => order.lapse(id, sent) });
-    }
+  const { byId, queued, changing } = runningOf(lane);
+  const listed = byId.get(own.id);
+  const start = listed && Math.max(lane.now, lane.opensAt, listed.notBefore);
+  const joining = ({ id, weight, score, ...campaign }: OutlookCampaign, sent: number): void => {
+    const requests = id === own.id ? own.requests : requestsLeft(campaign);
+    order.join({ id, weight, requests }, sent, score);
+  };
+  if (listed !== undefined && (queued.get(own.id)?.requests ?? own.requests) !== own.requests)
+    joining(listed, 0);
+  for (const campaign of changing) {
+    const { id, notBefore, lapseAt } = campaign;
+    if (notBefore > lane.now) events.push({ at: notBefore, apply: (sent) => joining(campaign, sent) });
+    if (id === own.id) continue;
+    const closesAt = isEarly && campaign.window !== undefined ? closing(campaign.window, lane.now) : 0;
+    const ends = [lapseAt, closesAt].filter((end) => end > 0);
+    if (ends.length > 0) events.push({ at: Math.min(...ends), apply: (sent) => order.lapse(id, sent) });
   }
   for (const campaign of lane.scheduled) {
     const { id, weight, score } = campaign;
@@ -362,38 +364,43 @@ function putInOrder(
   return Math.max(at, lane.opensAt);
 }
 
+/** The listed campaigns of a lane, as far as it does not matter whose end is estimated. */
+interface Running {
+  readonly byId: ReadonlyMap<string, OutlookCampaign>;
+  /** Those that send now. */
+  readonly queued: ReadonlyMap<string, QueuedCampaign>;
+  /** Those that join or leave at a time. */
+  readonly changing: readonly OutlookCampaign[];
+}
+
+/** All campaigns of a page are estimated by the outlook of their lane: without this, each would go through all others to order them. */
+const runningOfLanes = new WeakMap<LaneOutlook, Running>();
+
+function runningOf(lane: LaneOutlook): Running {
+  const known = runningOfLanes.get(lane);
+  if (known !== undefined) return known;
+  const { campaigns, now } = lane;
+  const sending = campaigns.filter(({ notBefore }) => notBefore <= now);
+  const running: Running = {
+    byId: new Map(campaigns.map((campaign) => [campaign.id, campaign])),
+    queued: new Map(
+      sending.map((campaign) => {
+        const { id, weight, score } = campaign;
+        return [id, { id, weight, virtual: score, requests: requestsLeft(campaign) }];
+      }),
+    ),
+    changing: campaigns.filter(
+      ({ notBefore, lapseAt, window }) => notBefore > now || lapseAt > 0 || window !== undefined,
+    ),
+  };
+  runningOfLanes.set(lane, running);
+  return running;
+}
+
 /** When a campaign with this window leaves the order, at the earliest. */
 function closing(window: string, now: number): number {
   const opening = nextOpening(window, now);
   return opening !== null && opening.from <= now ? opening.until : now;
-}
-
-/** Buckets of uninterrupted sending that show how fast a lane sends, and the longest break in them. */
-const [ENOUGH_BUCKETS, MOST_BUCKETS, LONGEST_BREAK] = [16, 96, 3];
-
-/** The ms between two requests of a busy lane, and by what part that may be wrong. Its last uninterrupted sending shows it best. */
-function paceOf(
-  lane: LaneOutlook,
-  { window, inFlight, smooth }: EstimateRules,
-  latency: number,
-): { perRequest: number; spread: number } {
-  const byLatency = { perRequest: latency / inFlight, spread: 0.3 };
-  const width = Math.max(1, Math.ceil(window / BUCKETS));
-  const current = Math.floor(lane.now / width) * width;
-  let [sends, newest, oldest] = [0, 0, 0];
-  for (let at = lane.returning.length - 3; at >= 0; at -= 3) {
-    const bucketEnd = (lane.returning[at] ?? 0) - window;
-    const count = lane.returning[at + 1] ?? 0;
-    if (bucketEnd > current || count === 0) continue;
-    if (newest === 0) [newest, oldest] = [bucketEnd, bucketEnd];
-    if (oldest - bucketEnd > LONGEST_BREAK * width || newest - bucketEnd >= MOST_BUCKETS * width) break;
-    sends += count;
-    oldest = bucketEnd - width;
-  }
-  const observed = (newest - oldest) / Math.max(1, sends);
-  // A lane that its permits slow down shows their pace instead.
-  const isShown = !smooth && newest - oldest >= ENOUGH_BUCKETS * width && observed < 2 * byLatency.perRequest;
-  return isShown ? { perRequest: observed, spread: 0.1 } : byLatency;
 }
 
 /**

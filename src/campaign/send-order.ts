@@ -14,16 +14,30 @@ const TIE = 1e-6;
 
 /**
  * The order in which a lane sends the requests of its campaigns, without listing them: the position of a campaign's last
- * request follows from the virtual times. `virtualTime` is that of the lane. Positions count the requests sent from now on.
+ * request follows from the virtual times. `virtualTime` is that of the lane, and `first` are the campaigns that send now, which may be
+ * shared by several orders. Positions count the requests sent from now on.
  */
-export function sendOrder(own: string, virtualTime: number) {
-  const queued = new Map<string, QueuedCampaign>();
+export function sendOrder(
+  own: string,
+  virtualTime: number,
+  first: ReadonlyMap<string, QueuedCampaign> = new Map(),
+) {
+  let queued = first;
   let reached = virtualTime;
+  let requestsOfAll: number | undefined;
 
   const servedBefore = ({ virtual, weight, requests }: QueuedCampaign, level: number): number =>
     Math.min(requests, Math.max(0, Math.ceil((level - virtual) * weight - TIE)));
 
-  const total = (): number => sumOf(queued, ({ requests }) => requests);
+  const put = (campaign: QueuedCampaign): void => {
+    queued = new Map(queued).set(campaign.id, campaign);
+    requestsOfAll = undefined;
+  };
+
+  const total = (): number => {
+    requestsOfAll ??= sumOf(queued, ({ requests }) => requests);
+    return requestsOfAll;
+  };
 
   /** The virtual time after this many requests. */
   const levelAfter = (sent: number): number => {
@@ -44,16 +58,13 @@ export function sendOrder(own: string, virtualTime: number) {
     total,
     /** Adds a campaign of this many requests after `sent` requests; `virtual` is known if it has been in the order before. */
     join(campaign: Omit<QueuedCampaign, 'virtual'>, sent: number, virtual?: number): void {
-      queued.set(campaign.id, {
-        ...campaign,
-        virtual: virtual ?? Math.max(0, levelAfter(sent) - HEAD_START),
-      });
+      put({ ...campaign, virtual: virtual ?? Math.max(0, levelAfter(sent) - HEAD_START) });
     },
     /** Removes what a campaign has not sent after `sent` requests. */
     lapse(id: string, sent: number): void {
       const campaign = queued.get(id);
       if (campaign === undefined) return;
-      queued.set(id, { ...campaign, requests: servedBefore(campaign, levelAfter(sent)) });
+      put({ ...campaign, requests: servedBefore(campaign, levelAfter(sent)) });
     },
     /** The position of the own campaign's last request, after `sent` requests. Undefined before it has joined. */
     lastPosition(sent: number): number | undefined {

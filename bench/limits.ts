@@ -7,12 +7,13 @@
  * Use a Redis without other data. The bench removes what it writes.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { loadLocalConfig } from '../src/config/index.js';
+import { laneCallback, loadLocalConfig } from '../src/config/index.js';
 import { createEvents } from '../src/events/events.js';
 import { connect } from '../src/redis/connection.js';
+import type { LaneId } from '../src/redis/keys.js';
 import { createVolley } from '../src/runtime.js';
 import { startServer } from './http/server.js';
-import { type Case, LIST_CASES, SMALL_CASES } from './http/worst-bodies.js';
+import { type Case, LIST_CASES, smallCases } from './http/worst-bodies.js';
 
 const MAX_BLOCKED_MS = 100;
 const MAX_SMALL_MB = 50;
@@ -34,20 +35,27 @@ const settings = {
   HTTP_MB_PER_MINUTE: '1000000',
   HTTP_LIST_MEMORY_MB: String(MAX_LIST_MB),
   MAX_SCHEDULE_AHEAD: '365000d',
+  CALLBACK_URL: 'http://127.0.0.1/callbacks',
+  CALLBACK_SECURITY_TOKEN: 'a token of the bench, 32 letters long',
 };
 const redis = connect(REDIS_URL);
-const volley = createVolley({ config: loadLocalConfig(settings), events: createEvents({ level: 'silent' }) });
+const config = loadLocalConfig(settings);
+const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
 const { key } = await volley.keys.create({
   name: 'bench',
   scopes: ['read', 'send', 'operate'],
   maxSuppressions: 10_000_000,
 });
 await volley.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
+if (config.callback === undefined) throw new Error('CALLBACK_URL is not read');
+const [lane] = await volley.lanes();
+const { segment, securityToken } = laneCallback(config.callback, (lane?.id ?? '') as LaneId);
+const SMALL_CASES = smallCases(`/callbacks/${segment}?token=${securityToken}`);
 const server = await startServer(settings, { isProbed: true });
 let worst = { small: 0, list: 0, blocked: 0 };
 try {
   // What is loaded and compiled with the first requests belongs to none of them.
-  for (const one of [...SMALL_CASES.slice(0, 14), ...LIST_CASES.slice(0, 3)]) await send(one);
+  for (const one of [...SMALL_CASES.slice(0, 40), ...LIST_CASES.slice(0, 3)]) await send(one);
   for (const [kind, cases] of [
     ['small', SMALL_CASES],
     ['list', LIST_CASES],
@@ -65,7 +73,7 @@ try {
       const isOver =
         blockedMs > MAX_BLOCKED_MS || megabytes > (kind === 'small' ? MAX_SMALL_MB : MAX_LIST_MB);
       process.stdout.write(
-        `${isOver ? '!' : ' '} ${one.route.padEnd(34)} ${one.what.padEnd(40)} ${status}  ${blockedMs.toFixed(0).padStart(6)} ms  ${megabytes.toFixed(0).padStart(5)} MB\n`,
+        `${isOver ? '!' : ' '} ${one.route.slice(0, 34).padEnd(34)} ${one.what.padEnd(40)} ${status}  ${blockedMs.toFixed(0).padStart(6)} ms  ${megabytes.toFixed(0).padStart(5)} MB\n`,
       );
     }
 } finally {

@@ -111,8 +111,35 @@ const WITH_LIST: readonly (readonly [route: string, list: string, rest: string])
   ['POST /v1/suppressions/remove', 'numbers', ''],
 ];
 
-/** Requests without a list. */
-export const SMALL_CASES: readonly Case[] = [
+/** What a notification may have. */
+const NOTIFICATION = 1_048_000;
+
+function notifications(): Texts {
+  const of = (make: (at: number) => string): string => `{"x":[${repeated(NOTIFICATION - 10, make)}]}`;
+  return [
+    ...objects(NOTIFICATION),
+    ['empty lists', () => of(() => '[]')],
+    ['texts', () => of(() => '""')],
+    ['numbers', () => of(() => '"+447700900123"')],
+    ['reports', () => of(() => '{"address":"+447700900123","deliveryStatus":"x"}')],
+    [
+      'addresses of a report',
+      () => `{"deliveryStatus":"x","address":[${repeated(NOTIFICATION - 50, () => '"a"')}]}`,
+    ],
+    [
+      'a link with many members',
+      () => `{"link":{${repeated(NOTIFICATION - 50, (at) => `"${at.toString(36)}":0`)}}}`,
+    ],
+  ];
+}
+
+/** Requests without a list. `callback`: the address for notifications, with its token. */
+export const smallCases = (callback: string): readonly Case[] => [
+  ...notifications().map(([what, text]) => ({
+    route: `POST ${callback}`,
+    what: `notification: ${what}`,
+    body: () => Buffer.from(text()),
+  })),
   ...SINGLE.flatMap(([route, members]) =>
     objects(SMALL, members).map(([what, text]) => ({ route, what, body: () => Buffer.from(text()) })),
   ),

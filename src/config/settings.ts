@@ -179,9 +179,10 @@ export const SECTIONS = {
         Megabytes per minute that the requests and responses of each API key may transfer with each process. A request
         that has begun is never cut off; uploads and reports after it have to wait.`),
     KEY_MEMORY_MB: z.prefault(formats.count(1, 1_000_000, 'megabytes'), '256').describe(`
-        Megabytes of Redis that each API key may use on a lane for its campaigns, until they are removed: those of 25 million
-        recipients with a name and a city (10 bytes each), or of 200,000 campaigns with one recipient. The default is a
-        quarter of the memory that the Compose file gives to Redis.`),
+        Megabytes of Redis that each API key may use on a lane for its campaigns, outboxes, and messages, until they are
+        removed: those of 25 million recipients with a name and a city (10 bytes each), of 200,000 campaigns with one
+        recipient, or of two million messages of outboxes. The default is a quarter of the memory that the Compose file
+        gives to Redis.`),
     HTTP_TRUSTED_PROXIES: z.optional(formats.networks).describe(`
         Addresses or networks of the proxies in front of the HTTP API, separated by commas, such as 10.0.0.0/8. Their
         X-Forwarded-For names the client, whose invalid API keys are limited. If not set, the client is the one that

@@ -147,7 +147,7 @@ export const outboxes: Routes = (app, { volley, config }, memory) => {
         response: {
           200: jsonResponse('The existing outbox', outboxStatus),
           201: jsonResponse('The new outbox. `Location` is its address.', outboxStatus),
-          ...problemResponses('exists', 'notFound'),
+          ...problemResponses('exists', 'notFound', 'keyFull'),
         },
       },
     },
@@ -341,7 +341,7 @@ export const outboxes: Routes = (app, { volley, config }, memory) => {
         }),
         response: {
           200: jsonResponse('The message is never sent', z.object({ id: z.string(), outcome: z.string() })),
-          ...problemResponses('ambiguous', 'notFound', 'sent', 'stale'),
+          ...problemResponses('ambiguous', 'notFound', 'sent', 'stale', 'keyFull'),
         },
       },
     },

@@ -9,6 +9,7 @@
         outbox    hash: settings, state, and counts of the outbox
         due       sorted set: hour or second -> its first second
         slices    hash: slice number -> packed recipients of the wave
+        keyBytes  hash: what the API keys have stored (key-bytes.lua)
   KEYS+ entries   per message: its bucket
   ARGV  rules     JSON: the lane's rules
         name      the outbox
@@ -20,12 +21,15 @@
         maxAgeMs  number: an older wave gets no more messages
         time      ms, or '' for the server's
         sliceCount  number: slices
-  ARGV+ entries   per slice: its number, its blob; per message: its id, its pointer
-  Returns  done, or why nothing was done: outdated (the caller knows another wave or other ordinals), known (an id is stored), or later;
+        limit     number: how many bytes an API key may store
+  ARGV+ entries   per slice: its number, its blob; per message: its id, its pointer, the API key that pays for it or '', how many bytes
+  Returns  done, or why nothing was done: outdated (the caller knows another wave or other ordinals), known (an id is
+           stored, or a key may not store so much), or later;
            events; done: 1 if the wave had nothing to send before; outdated: the ordinals of the wave; the wave; messages in buckets
 ]]
 -- @include ./room.lua
 -- @include ./message.lua
+-- @include ../recipients/key-bytes.lua
 -- By more than this, the clocks differ: the caller has packed the time.
 local CLOCKS_DIFFER_S = 2
 
@@ -45,7 +49,8 @@ workers_recognise(lane, rules, 0, now, events)
 local campaigns = campaigns_load(statesKey, { current })
 local c = campaigns[current]
 local first = 2 * sliceCount
-local messages = (entry_args() - first) / 2
+local messages = (entry_args() - first) / 4
+local account = key_bytes.account(keyBytesKey)
 
 local function why_not()
   if not c or not c.open or c.state ~= 'running' or c.remainder ~= 'planned' or WAVE.has_lost(c, lane) then return 'later' end
@@ -56,8 +61,14 @@ local function why_not()
   local room = outbox_room(lane, rules, now, 0, 2 * rules.inFlight, c.counts.planned or 0, messages)
   if room < messages then return 'later' end
   for at = 1, messages do
-    if redis.call('HSETNX', entry_key(at), entry_arg(first + 2 * at - 1), entry_arg(first + 2 * at)) == 0 then
-      for stored = 1, at - 1 do redis.call('HDEL', entry_key(stored), entry_arg(first + 2 * stored - 1)) end
+    if not account.add(entry_arg(first + 4 * at - 1), tonumber(entry_arg(first + 4 * at)), limit) then return 'known' end
+  end
+  for at = 1, messages do
+    local entry = first + 4 * at
+    local pointer, key = entry_arg(entry - 2), entry_arg(entry - 1)
+    if key ~= '' then pointer = message_paid(pointer, account.number(key), tonumber(entry_arg(entry))) end
+    if redis.call('HSETNX', entry_key(at), entry_arg(entry - 3), pointer) == 0 then
+      for stored = 1, at - 1 do redis.call('HDEL', entry_key(stored), entry_arg(first + 4 * stored - 3)) end
       return 'known'
     end
   end
@@ -70,6 +81,7 @@ if reason then
   return { reason, #events > 0 and cjson.encode(events) or '[]', c and c.ordinals or 0, current, 0 }
 end
 
+account.save()
 for at = 1, sliceCount do redis.call('HSET', slicesKey, entry_arg(2 * at - 1), entry_arg(2 * at)) end
 WAVE.append(c, { { messages, second * 1000 + lateMs } }, now)
 local stored = tonumber(outbox[7]) + messages

@@ -3,8 +3,8 @@ import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { slicesKey } from '../recipients/campaign-keys.js';
 import { packSlice, SLICE, type StoredRecipient, unpackSlice } from '../recipients/slice-blob.js';
-import type { OutboxStore } from './store.js';
-import { packPointer, type WaitingMessage } from './stored-message.js';
+import { type Entry, type OutboxStore, paymentOf } from './store.js';
+import { packPointer } from './stored-message.js';
 import { asRecipient, WAVE_MS } from './wave.js';
 
 const OUTCOMES = ['done', 'outdated', 'known', 'later'] as const;
@@ -38,7 +38,7 @@ const PATIENCE_MS = 100;
 
 /**
  * Plans messages that are due now at once, with a quarter of the commands that storing and harvesting them takes. It does nothing if the
- * outbox has no wave, something else is due, the lane may not send now, or an id is known: then the caller stores them as waiting.
+ * outbox has no wave, something else is due, the lane may not send now, an id is known, or an API key may not store so much (`limit`, in bytes): then the caller stores them as waiting.
  */
 export function nowAppender(
   lane: LaneStore,
@@ -46,6 +46,7 @@ export function nowAppender(
   store: OutboxStore,
   lateMs: number,
   clock: () => number,
+  limit = 0,
 ) {
   let known: KnownWave = { id: '', ordinals: 0, last: [] };
   let notBefore = Number.NEGATIVE_INFINITY;
@@ -64,10 +65,7 @@ export function nowAppender(
   };
 
   /** `now` is for tests. */
-  return async (
-    messages: readonly { readonly id: string; readonly message: WaitingMessage }[],
-    now?: number,
-  ): Promise<AppendedNow> => {
+  return async (messages: readonly Entry[], now?: number): Promise<AppendedNow> => {
     const nothing = { isDone: false, due: 0, isFirst: false, events: [] };
     const time = now ?? clock();
     if (time < notBefore && time > notBefore - PATIENCE_MS) return nothing;
@@ -85,9 +83,10 @@ export function nowAppender(
           Math.floor(wave.ordinals / SLICE) + at / SLICE,
           packSlice(recipients.slice(at, at + SLICE)),
         );
-      const pointers = messages.flatMap(({ id, message }, at) => [
-        id,
-        packPointer(wave.ordinals + at, message.version, wave.id),
+      const pointers = messages.flatMap((entry, at) => [
+        entry.id,
+        packPointer(wave.ordinals + at, entry.message.version, wave.id),
+        ...paymentOf(entry),
       ]);
       const args = {
         name,
@@ -98,6 +97,7 @@ export function nowAppender(
         lateMs,
         maxAgeMs: WAVE_MS,
         sliceCount: slices.length / 2,
+        limit,
         time: now,
       };
       const reply = await appendScript(

@@ -9,6 +9,7 @@
         list      list: ids to forget in that second
         results   hash: the log of the lane's results (lane/results.lua)
         latestResults  string: its latest entries
+        keyBytes  hash: what the API keys have stored (key-bytes.lua)
   ARGV  name      the outbox
         id        the message
         version   number: -1: none
@@ -16,10 +17,15 @@
         endedAt   number: the time, s
         forgetAt  number: when it is forgotten, s
         buckets   number: how many buckets the caller knows of
-  Returns  cancelled, unknown, stale, lapsed, harvested, missing, or moved; how many buckets there are; `ordinal:version:wave` of a
+        key       the API key that pays for what is stored if the id is not known, or ''
+        bytes     number: how many bytes that is
+        limit     number: how many the key may store
+  Returns  cancelled, unknown, stale, lapsed, harvested, missing, full (the key may not store so much), or moved;
+           how many buckets there are; `ordinal:version:wave` of a
            harvested one, else ''
 ]]
 -- @include ./ended.lua
+-- @include ../recipients/key-bytes.lua
 -- @include ../redis/when-full.lua
 run_when_full(outboxesKey)
 local known = tonumber(redis.call('HGET', outboxKey, 'buckets'))
@@ -31,13 +37,16 @@ local before = redis.call('HGET', bucketKey, id)
 local function versioned(raw)
   if version < 0 then return raw end
   local kind, at, _, kept = message_read(raw)
-  return message_as(stone, kind, at, kept)
+  return message_paid(message_as(stone, kind, at, kept), message_payment(raw))
 end
 
 if not before then
   if stone == '' then return { 'unknown', buckets, '' } end
   -- There is no message that could be in the results.
-  redis.call('HSET', bucketKey, id, stone)
+  local account = key_bytes.account(keyBytesKey)
+  if not account.add(key, bytes, limit) then return { 'full', buckets, '' } end
+  redis.call('HSET', bucketKey, id, message_paid(stone, account.number(key), bytes))
+  account.save()
   message_list(forgetKey, listKey, { id }, forgetAt)
   message_earlier(outboxesKey, name, forgetAt)
   for _, count in ipairs({ 'cancelled', 'total', 'stored' }) do redis.call('HINCRBY', outboxKey, count, 1) end
@@ -47,7 +56,7 @@ local kind, number, versionBefore, rest = message_read(before)
 if version >= 0 and version < versionBefore then return { 'stale', buckets, '' } end
 if kind == 'P' then
   -- Before it is known whether the wave can still cancel it: a put with a version in between comes too late in any case.
-  if version > versionBefore then redis.call('HSET', bucketKey, id, message_as(stone, 'P', number, rest)) end
+  if version > versionBefore then redis.call('HSET', bucketKey, id, versioned(before)) end
   return { 'harvested', buckets, string.format('%.0f:%.0f:%s', number, math.max(version, versionBefore), rest) }
 end
 if kind == 'W' then

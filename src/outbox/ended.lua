@@ -19,7 +19,7 @@ local function ended_message(waiting, kind, forgetAt, endedAt)
     end
     return value
   end
-  local first = 7 + string.byte(waiting, 6)
+  local first = message_parts(waiting)
   local numberEnd = varint_end(first)
   local at, reference = numberEnd + 1, ''
   while at <= #waiting do

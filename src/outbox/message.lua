@@ -2,23 +2,60 @@
   message: how Redis stores a message of an outbox, under its id. The form is described in stored-message.ts.
     W  waiting: when it is due, s; its version; number, reference, and values
     P  harvested: its ordinal; its version; its wave
+  The first bit of the byte with the length of the version says that an API key pays for the message: then its number and what it pays
+  follow the version, until the message is forgotten.
     C  cancelled, and L lapsed: when it is forgotten, s; its version; what the results say of it, if it was waiting (ended.lua)
 ]]
+local PAID = 128
+-- In which what a message takes is counted, so that two bytes suffice.
+local PAID_UNIT = 16
+local PAID_MAX = 65535 * PAID_UNIT
+
+-- Where the rest of a message begins, and where the payment does.
+local function message_parts(raw)
+  local length = string.byte(raw, 6)
+  local paid = 7 + length % PAID
+  return length >= PAID and paid + 5 or paid, paid
+end
+
+-- The number of the key that pays for a message, and how many bytes; 0 and 0 if nobody does.
+local function message_payment(raw)
+  local rest, paid = message_parts(raw)
+  if rest == paid then return 0, 0 end
+  local number, units = struct.unpack('>I3I2', raw, paid)
+  return number, units * PAID_UNIT
+end
+
+-- The message with another payment; `number` 0: with none. `bytes` is a multiple of the unit.
+local function message_paid(raw, number, bytes)
+  local rest, paid = message_parts(raw)
+  local length = string.byte(raw, 6) % PAID
+  if number == 0 then return string.sub(raw, 1, 5) .. string.char(length) .. string.sub(raw, 7, paid - 1) .. string.sub(raw, rest) end
+  local payment = struct.pack('>I3I2', number, bytes / PAID_UNIT)
+  return string.sub(raw, 1, 5) .. string.char(PAID + length) .. string.sub(raw, 7, paid - 1) .. payment .. string.sub(raw, rest)
+end
+
+-- Returns what a message took, which is removed, to the key that paid for it.
+local function message_return(account, raw)
+  local number, bytes = message_payment(raw)
+  account.add(account.key(number), -bytes, 0)
+end
+
 -- The kind of a message, its number of seconds or its ordinal, its version (-1: none), and its rest.
 local function message_read(raw)
   local at, length = struct.unpack('>I4B', raw, 2)
+  length = length % 128
   local version = -1
   if length > 0 then
     version = 0
     for i = 7, 6 + length do version = version * 256 + string.byte(raw, i) end
   end
-  return string.sub(raw, 1, 1), at, version, string.sub(raw, 7 + length)
+  return string.sub(raw, 1, 1), at, version, string.sub(raw, (message_parts(raw)))
 end
 
--- The message in another form, with the same version.
+-- The message in another form, with the same version and payment.
 local function message_as(raw, kind, at, rest)
-  local length = string.byte(raw, 6)
-  return kind .. struct.pack('>I4', at) .. string.sub(raw, 6, 6 + length) .. rest
+  return kind .. struct.pack('>I4', at) .. string.sub(raw, 6, message_parts(raw) - 1) .. rest
 end
 
 -- Notes that something is to be done with messages at this time, s, in the list of that second. Returns the length of the list.

@@ -14,7 +14,7 @@ import { messageChecker } from './check-message.js';
 import { OutboxClosedError } from './errors.js';
 import { lanesWithOutbox } from './outbox-index.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
-import { OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
+import { type Entry, OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
 import type { WaitingMessage } from './stored-message.js';
 import { writerNotes } from './writers.js';
 
@@ -64,12 +64,6 @@ export interface Opened {
   wake(messages: readonly { readonly message: WaitingMessage }[]): Promise<void>;
 }
 
-/** A message under its id. */
-export interface Entry {
-  readonly id: string;
-  readonly message: WaitingMessage;
-}
-
 /** Finds and opens outboxes. */
 export interface OutboxOpener {
   /**
@@ -94,10 +88,10 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const lane = await finder.withId(laneId);
     const settings = await readOutboxSettings(redis, keys, lane.id, name);
     if (settings === null) throw noSuchOutbox(name);
-    const store = outboxStore(lane, name);
+    const store = outboxStore(lane, name, config.keyBytes);
 
     const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
-    const appendNow = nowAppender(lane, name, store, settings.lateMs, clock);
+    const appendNow = nowAppender(lane, name, store, settings.lateMs, clock, config.keyBytes);
     // A message that waits for a window can still be changed.
     const canAppend = windows.length === 0;
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { describeActor } from '../campaign/actor.js';
 import type { Operator } from '../campaign/audit.js';
-import { InputError, inputErrorOf, NotFoundError } from '../campaign/errors.js';
+import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../campaign/errors.js';
 import type {
   BulkResult,
   CancelResult,
@@ -16,6 +16,7 @@ import { markDue } from '../lane/due.js';
 import { type Lane, wakeLane } from '../lane/lane.js';
 import { laneScript } from '../lane/lane-script.js';
 import { scriptEvents } from '../lane/script-events.js';
+import { keyFull, payerOf, usedBytes } from '../recipients/key-bytes.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import { recipientReader } from '../reporting/recipient-reader.js';
 import { type CancelledAll, cancelAllWaiting } from './cancel-all.js';
@@ -28,12 +29,12 @@ import {
   VERSION_REASON,
 } from './check-message.js';
 import { OpensTooLateError, RecoveringError } from './errors.js';
-import { type Entry, noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
+import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import { outboxKeys } from './outbox-keys.js';
 import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
 import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
 import { SeenIds } from './seen-ids.js';
-import { cancelHarvested, type Pointer, type PutReply } from './store.js';
+import { cancelHarvested, type Entry, type Pointer, type PutReply } from './store.js';
 import { packMessage, type WaitingMessage } from './stored-message.js';
 import { sliceOf } from './wave.js';
 
@@ -126,6 +127,12 @@ export function operatedOutbox(
   name: string,
   open: () => Promise<Opened>,
 ): Outbox {
+  const payer = payerOf(by.actor, config.keyBytes);
+  const full = async (): Promise<KeyFullError> => {
+    const { lane } = await open();
+    return keyFull(payer, lane.name, await usedBytes(lane.redis, keys, lane.id, payer.key));
+  };
+
   /** When a message is sent that is due at this second. */
   const sentAt = async (due: number | null): Promise<string | null> => {
     const { lane, settings } = await open();
@@ -153,7 +160,9 @@ export function operatedOutbox(
     const version = message.version ?? -1;
     if (state === 'cancelled' || state === 'lapsed') {
       if (version <= (pointer.version ?? -1)) return { id, outcome: state, sendAt: null };
-      if (!(await store.replace(id, pointer, message))) return 'changed';
+      const replaced = await store.replace({ id, message, key: payer.key }, pointer);
+      if (replaced === 'changed') return 'changed';
+      if (replaced === 'full') throw await full();
       await wake([{ message }]);
       return {
         id,
@@ -175,11 +184,12 @@ export function operatedOutbox(
     let reply = first;
     for (let tries = 0; tries < PUT_TRIES; tries += 1) {
       const { outcome, pointer, due } = reply;
+      if (outcome === 'full') throw await full();
       if (outcome !== 'harvested') return { id, outcome, sendAt: await sentAt(due) };
       if (pointer === null) return { id, outcome: 'sent', sendAt: null };
       const result = await lookInWave(id, message, pointer);
       if (result !== 'changed') return result;
-      reply = await (await open()).storeOne({ id, message });
+      reply = await (await open()).storeOne({ id, message, key: payer.key });
     }
     throw new Error(`message ${id} was changed by others ${PUT_TRIES} times while it was put: put it again`);
   };
@@ -211,7 +221,7 @@ export function operatedOutbox(
         if (reply === undefined) throw new Error('Redis stored a message without a result');
         const { outcome, due } = reply;
         const own = { line, member: null, reason: null };
-        if (outcome !== 'harvested')
+        if (outcome !== 'harvested' && outcome !== 'full')
           return { id, outcome, sendAt: whenSent(settings, lane, iso(due)), ...own };
         return resultOf(id, message, reply).then((result) => ({ ...result, ...own }));
       }),
@@ -253,7 +263,7 @@ export function operatedOutbox(
         return;
       }
       bytes += packed.length;
-      batch.push({ id, message, line });
+      batch.push({ id, message, line, key: payer.key });
     };
     /** Results of messages that are being stored while the next ones are read. */
     let storing: Promise<BulkResult[]> | undefined;
@@ -325,7 +335,7 @@ export function operatedOutbox(
       }
       await by.authorise();
       await noteWriter(by.actor);
-      return resultOf(checked.id, checked.message, await storeOne(checked));
+      return resultOf(checked.id, checked.message, await storeOne({ ...checked, key: payer.key }));
     },
 
     async problems(input) {
@@ -348,7 +358,8 @@ export function operatedOutbox(
       const read = readVersion(version);
       if (read === undefined) throw new InputError(`version ${VERSION_REASON}`, { field: 'version' });
       await by.authorise();
-      const { outcome, pointer } = await store.cancel(id, read, clock(), config.retentionMs);
+      const { outcome, pointer } = await store.cancel(id, read, clock(), config.retentionMs, payer.key);
+      if (outcome === 'full') throw await full();
       switch (outcome) {
         case 'unknown':
           throw new NotFoundError(`outbox ${name} has no message ${id}`);

@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import type { Operator } from '../campaign/audit.js';
 import type { OutboxStatus } from '../campaign/outbox-views.js';
 import { laneNamed } from '../lane/lane.js';
 import { registerWindow } from '../lane/windows.js';
+import { keyFull, payerOf } from '../recipients/key-bytes.js';
 import type { LaneId } from '../redis/keys.js';
 import { mustHaveRoom } from '../redis/memory.js';
 import { loadScript } from '../redis/script.js';
@@ -45,7 +47,13 @@ export interface Outboxes {
   laneOf(name: string, choice?: OutboxChoice): Promise<string>;
 }
 
-const createScript = loadScript(import.meta.url, './create-outbox.lua', (reply) => reply === 1);
+const createScript = loadScript(import.meta.url, './create-outbox.lua', (reply) => {
+  const [created, used] = z.tuple([z.literal([1, 0, -1]), z.number()]).parse(reply);
+  return { created, used };
+});
+/** What an outbox takes beside its settings, in bytes. */
+const OUTBOX_BYTES = 1_024;
+
 /** Opens the outboxes for an operator. It does not access Redis before the first call. */
 export function openOutboxes(
   options: OutboxesOptions,
@@ -81,8 +89,15 @@ export function openOutboxes(
           await redis.sadd(keys.lanes, lane.id);
           await indexOutbox(redis, keys, lane.id, input.name);
           if (wanted.window !== undefined) await registerWindow(lane, wanted.window, clock());
-          if (await createScript.run(redis, { outbox: key }, { settings: JSON.stringify(settings) }))
-            return true;
+          const payer = payerOf(by.actor, config.keyBytes);
+          const text = JSON.stringify(settings);
+          const { created, used } = await createScript.run(
+            redis,
+            { outbox: key, keyBytes: keys.lane(lane.id, 'keyBytes') },
+            { settings: text, ...payer, bytes: OUTBOX_BYTES + Buffer.byteLength(text) },
+          );
+          if (created === -1) throw keyFull(payer, lane.name, used);
+          if (created === 1) return true;
           const stored = await readOutboxSettings(redis, keys, lane.id, input.name);
           const different = stored === null ? undefined : differenceOf(stored, wanted);
           if (different !== undefined)

@@ -4,18 +4,23 @@
   KEYS  outboxes  sorted set: outbox -> when it next has something to do, ms
         outbox    hash: settings, state, and counts of the outbox
         due       sorted set: hour or second -> its first second
+        keyBytes  hash: what the API keys have stored (key-bytes.lua)
   KEYS+ entries   per message: its bucket; per second: its hour, its list
   ARGV  name      the outbox
         buckets   number: how many buckets the caller knows of
         time      ms, or '' for the server's
         count     number: messages
-  ARGV+ entries   per message: its id; the message; the number of its second; per second: when it is, s, or 0 for now
+        limit     number: how many bytes an API key may store
+  ARGV+ entries   per message: its id; the message; the number of its second; the API key that pays for it or ''; how many
+                  bytes it pays; per second: when it is, s, or 0 for now
   Returns  open, missing, closed, or moved (there are more buckets); how many buckets there are, and messages in them; 1 if the outbox
-           is due earlier than before; per message created, updated, unchanged, stale, cancelled, lapsed, or harvested; when it is due,
+           is due earlier than before; per message created, updated, unchanged, stale, cancelled, lapsed, harvested, or full
+           (its key may not store so much, and nothing was changed); when it is due,
            s; and `ordinal:version:wave` of a harvested one, else ''
 ]]
 -- @include ../redis/clock.lua
 -- @include ./message.lua
+-- @include ../recipients/key-bytes.lua
 local COUNTS = { 'stored', 'total', 'waiting', 'cancelled', 'lapsed' }
 local outbox = redis.call('HMGET', outboxKey, 'state', 'buckets', 'closed', unpack(COUNTS))
 local stored = tonumber(outbox[4] or 0)
@@ -27,7 +32,7 @@ local reply = { 'open', buckets, 0, 0 }
 local counts = { total = 0, waiting = 0, cancelled = 0, lapsed = 0, stored = 0 }
 local function add(name, by) counts[name] = counts[name] + by end
 
-local function second_of(number) return tonumber(entry_arg(3 * count + number)) end
+local function second_of(number) return tonumber(entry_arg(5 * count + number)) end
 
 -- Number of a second -> ids to note in it.
 local noted = {}
@@ -38,17 +43,37 @@ end
 
 local seconds = math.floor(clock(time) / 1000)
 
-local function put_message(at, id, raw, number)
+local account = key_bytes.account(keyBytesKey)
+
+-- The message as it is stored when this key pays for it, instead of what is stored now; nil if the key may not store so much. With `id`, it
+-- moves to another second: the lists keep its id in the earlier one as well.
+local function paid_for(raw, key, bytes, before, id)
+  local payer, paid = 0, 0
+  if before then payer, paid = message_payment(before) end
+  if payer == 0 and key == '' then return raw end
+  if id then bytes = math.max(bytes, paid) + math.ceil(2 * #id / PAID_UNIT) * PAID_UNIT end
+  if bytes > PAID_MAX then return nil end
+  if not account.move(account.key(payer), paid, key, bytes, limit) then return nil end
+  return message_paid(raw, account.number(key), bytes)
+end
+
+local function put_message(at, id, raw, number, key, bytes)
   local due = second_of(number)
   if due == 0 then raw = string.sub(raw, 1, 1) .. struct.pack('>I4', seconds) .. string.sub(raw, 6) end
-  if redis.call('HSETNX', entry_key(at), id, raw) == 1 then
+  local before = redis.call('HGET', entry_key(at), id)
+  if not before then
+    local stored = paid_for(raw, key, bytes)
+    if not stored then return 'full', raw end
+    redis.call('HSET', entry_key(at), id, stored)
     note(number, id)
     add('total', 1)
     add('waiting', 1)
     add('stored', 1)
     return 'created', raw
   end
-  local before = redis.call('HGET', entry_key(at), id)
+  -- Who has paid makes no difference to what is stored.
+  local stored = before
+  before = message_paid(before, 0, 0)
   if due == 0 and string.sub(before, 1, 1) == 'W' then
     -- One that is due already stays as it is. The parentheses drop the second value that unpack returns.
     raw = string.sub(raw, 1, 1) .. struct.pack('>I4', math.min(seconds, (struct.unpack('>I4', before, 2)))) .. string.sub(raw, 6)
@@ -63,13 +88,18 @@ local function put_message(at, id, raw, number)
     local kept = raw
     if version < 0 and versionBefore >= 0 then kept = message_as(before, 'W', struct.unpack('>I4', raw, 2), string.sub(raw, 7)) end
     if kept == before then return 'unchanged', before end
-    redis.call('HSET', entry_key(at), id, kept)
-    if struct.unpack('>I4', raw, 2) ~= dueBefore then note(number, id) end
+    local isMoved = struct.unpack('>I4', raw, 2) ~= dueBefore
+    local changed = paid_for(kept, key, bytes, stored, isMoved and id or nil)
+    if not changed then return 'full', before end
+    redis.call('HSET', entry_key(at), id, changed)
+    if isMoved then note(number, id) end
     return 'updated', kept
   end
   local ended = kind == 'C' and 'cancelled' or 'lapsed'
   if version <= versionBefore then return ended, before end
-  redis.call('HSET', entry_key(at), id, raw)
+  local again = paid_for(raw, key, bytes, stored, id)
+  if not again then return 'full', before end
+  redis.call('HSET', entry_key(at), id, again)
   note(number, id)
   add(ended, -1)
   add('waiting', 1)
@@ -77,11 +107,12 @@ local function put_message(at, id, raw, number)
 end
 
 for at = 1, count do
-  local outcome, raw = put_message(at, entry_arg(3 * at - 2), entry_arg(3 * at - 1), tonumber(entry_arg(3 * at)))
+  local outcome, raw = put_message(at, entry_arg(5 * at - 4), entry_arg(5 * at - 3), tonumber(entry_arg(5 * at - 2)), entry_arg(5 * at - 1), tonumber(entry_arg(5 * at)))
   local _, number, version, wave = message_read(raw)
   reply[#reply + 1], reply[#reply + 2] = outcome, number
   reply[#reply + 1] = outcome == 'harvested' and string.format('%.0f:%.0f:%s', number, version, wave) or ''
 end
+account.save()
 local first = math.huge
 for number, ids in pairs(noted) do
   local second = second_of(number)

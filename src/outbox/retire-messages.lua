@@ -9,6 +9,7 @@
         list      list: ids to forget when those that lapse now are forgotten
         results   hash: the log of the lane's results (lane/results.lua)
         latestResults  string: its latest entries
+        keyBytes  hash: what the API keys have stored (key-bytes.lua)
   KEYS+ entries   per message: its bucket
   ARGV  name      the outbox
         endedAt   number: the time, s
@@ -21,11 +22,12 @@
 ]]
 -- @include ../lane/record.lua
 -- @include ./ended.lua
+-- @include ../recipients/key-bytes.lua
 -- @include ../redis/when-full.lua
 run_when_full(outboxesKey)
 local _, now = lane_load(laneKey, time)
 if tonumber(redis.call('HGET', outboxKey, 'buckets')) ~= buckets then return { 0, 0 } end
-local lapsed, forgotten = {}, 0
+local lapsed, forgotten, account = {}, 0, key_bytes.account(keyBytesKey)
 for at = 1, entry_args() / 2 do
   local id, before = entry_arg(2 * at - 1), entry_arg(2 * at)
   if redis.call('HGET', entry_key(at), id) == before then
@@ -35,6 +37,7 @@ for at = 1, entry_args() / 2 do
       lapsed[#lapsed + 1] = id
     elseif not isWaiting then
       redis.call('HDEL', entry_key(at), id)
+      message_return(account, before)
       forgotten = forgotten + 1
     end
   end
@@ -46,5 +49,6 @@ if #lapsed > 0 then
   redis.call('HINCRBY', outboxKey, 'waiting', -#lapsed)
   redis.call('HINCRBY', outboxKey, 'lapsed', #lapsed)
 end
+account.save()
 if forgotten > 0 then redis.call('HINCRBY', outboxKey, 'stored', -forgotten) end
 return { #lapsed, forgotten }

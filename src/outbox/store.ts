@@ -6,12 +6,13 @@ import { bucketOf, bucketToSplit, hourOf, MESSAGES_PER_BUCKET, outboxKeys } from
 import {
   packCancelled,
   packMessage,
+  paidBytes,
   type StoredMessage,
   unpackMessage,
   type WaitingMessage,
 } from './stored-message.js';
 
-/** What a put did, or why it did nothing. */
+/** What a put did, or why it did nothing. `full`: its API key may not store so much. */
 export const PUT_OUTCOMES = [
   'created',
   'updated',
@@ -20,6 +21,7 @@ export const PUT_OUTCOMES = [
   'cancelled',
   'lapsed',
   'harvested',
+  'full',
 ] as const;
 
 /** Where a message is in a wave. */
@@ -37,6 +39,20 @@ export interface PutReply {
   /** Of a harvested message; otherwise null. */
   readonly pointer: Pointer | null;
 }
+
+/** A message to be stored under its id. */
+export interface Entry {
+  readonly id: string;
+  readonly message: WaitingMessage;
+  /** The API key that pays for it; default: none. */
+  readonly key?: string | undefined;
+}
+
+/** The arguments by which scripts learn who pays for a message, and what. */
+export const paymentOf = ({ id, message, key = '' }: Entry): [key: string, bytes: number] => [
+  key,
+  key === '' ? 0 : paidBytes(id, message),
+];
 
 /** The outbox does not exist, or takes no messages. */
 export class OutboxGoneError extends Error {
@@ -78,7 +94,16 @@ const putScript = laneScript(import.meta.url, './put-messages.lua', (reply) => {
   return { state, buckets, stored, isEarlier: isEarlier === 1, replies };
 });
 
-const CANCEL_OUTCOMES = ['cancelled', 'unknown', 'stale', 'lapsed', 'harvested', 'missing', 'moved'] as const;
+const CANCEL_OUTCOMES = [
+  'cancelled',
+  'unknown',
+  'stale',
+  'lapsed',
+  'harvested',
+  'missing',
+  'full',
+  'moved',
+] as const;
 const cancelScript = laneScript(import.meta.url, './cancel-message.lua', (reply) => {
   const [outcome, buckets, pointer] = z.tuple([z.enum(CANCEL_OUTCOMES), z.number(), z.string()]).parse(reply);
   return { outcome, buckets, pointer: pointerOf(pointer) };
@@ -88,11 +113,13 @@ const cancelHarvestedScript = laneScript(import.meta.url, './cancel-harvested.lu
   const [state, events] = z.tuple([z.string(), z.string()]).parse(reply);
   return { state, events: scriptEvents(events) };
 });
-const replaceScript = laneScript(import.meta.url, './replace-pointer.lua', (reply) => reply === 1);
+const replaceScript = laneScript(import.meta.url, './replace-pointer.lua', (reply) =>
+  z.literal([1, 0, -1]).parse(reply),
+);
 const splitScript = laneScript(import.meta.url, './split-bucket.lua', (reply) => reply === 1);
 
-/** The messages of one outbox in Redis. `now` is for tests. */
-export function outboxStore(lane: LaneStore, name: string) {
+/** The messages of one outbox in Redis. `limit`: how many bytes an API key may store on the lane. `now` is for tests. */
+export function outboxStore(lane: LaneStore, name: string, limit = 0) {
   const { redis, keys, id } = lane;
   const own = outboxKeys(keys, id, name);
   let buckets = 1;
@@ -136,19 +163,21 @@ export function outboxStore(lane: LaneStore, name: string) {
   };
 
   const putSome = async (
-    messages: readonly { readonly id: string; readonly message: WaitingMessage }[],
+    messages: readonly Entry[],
     now?: number,
   ): Promise<{ replies: PutReply[]; isEarlier: boolean }> => {
     const seconds = [...new Set(messages.map(({ message: { due } }) => due))];
     const numbers = new Map(seconds.map((second, at) => [second, at + 1]));
     const entryArgs: (string | number | Buffer)[] = [];
-    for (const { id: message, message: content } of messages)
-      entryArgs.push(message, packMessage(content), numbers.get(content.due) ?? 0);
+    for (const entry of messages) {
+      const { id: message, message: content } = entry;
+      entryArgs.push(message, packMessage(content), numbers.get(content.due) ?? 0, ...paymentOf(entry));
+    }
     entryArgs.push(...seconds);
     const secondKeys = seconds.flatMap((second) => [own.dueHour(hourOf(second)), own.dueList(second)]);
     for (;;) {
       const entryKeys = [...messages.map(({ id: message }) => bucketKey(message)), ...secondKeys];
-      const args = { name, buckets, count: messages.length, time: now };
+      const args = { name, buckets, count: messages.length, limit, time: now };
       const reply = await putScript(lane, args, entryKeys, { ownKeys: own.fixed, entryArgs });
       if (reply.state === 'missing' || reply.state === 'closed') throw new OutboxGoneError(reply.state);
       buckets = reply.buckets;
@@ -175,7 +204,7 @@ export function outboxStore(lane: LaneStore, name: string) {
      * changes nothing.
      */
     async put(
-      messages: readonly { readonly id: string; readonly message: WaitingMessage }[],
+      messages: readonly Entry[],
       now?: number,
     ): Promise<{ replies: PutReply[]; isEarlier: boolean }> {
       const replies: PutReply[] = [];
@@ -188,14 +217,18 @@ export function outboxStore(lane: LaneStore, name: string) {
       return { replies, isEarlier };
     },
 
-    /** Puts a message under the id of one that has ended in its wave. False if the id has another message by now. */
-    replace: (
-      message: string,
+    /**
+     * Puts a message under the id of one that has ended in its wave. `changed`: the id has another message by now; `full`: its API key may
+     * not store so much.
+     */
+    async replace(
+      entry: Entry,
       { wave, ordinal }: Pointer,
-      content: WaitingMessage,
       now?: number,
-    ): Promise<boolean> =>
-      replaceScript(
+    ): Promise<'done' | 'changed' | 'full'> {
+      const { id: message, message: content } = entry;
+      const [key, bytes] = paymentOf(entry);
+      const stored = await replaceScript(
         lane,
         {
           name,
@@ -205,6 +238,9 @@ export function outboxStore(lane: LaneStore, name: string) {
           after: packMessage(content),
           dueAt: content.due,
           buckets,
+          key,
+          bytes,
+          limit,
           time: now,
         },
         [],
@@ -216,10 +252,15 @@ export function outboxStore(lane: LaneStore, name: string) {
             list: own.dueList(content.due),
           },
         },
-      ),
+      );
+      return stored === 1 ? 'done' : stored === 0 ? 'changed' : 'full';
+    },
 
-    /** Cancels a message that is waiting. A harvested one is left to {@link cancelHarvested}. */
-    async cancel(message: string, version: number | null, now: number, retentionMs: number) {
+    /**
+     * Cancels a message that is waiting. A harvested one is left to {@link cancelHarvested}. `key`: the API key that pays for what is stored
+     * of an id that is not known.
+     */
+    async cancel(message: string, version: number | null, now: number, retentionMs: number, key = '') {
       const forgetAt = forgetTime(now, retentionMs);
       for (;;) {
         const reply = await cancelScript(
@@ -232,6 +273,9 @@ export function outboxStore(lane: LaneStore, name: string) {
             endedAt: Math.floor(now / 1_000),
             forgetAt,
             buckets,
+            key,
+            bytes: key === '' ? 0 : paidBytes(message, { values: [], reference: '' }),
+            limit,
           },
           [],
           { ownKeys: { ...own.fixed, bucket: bucketKey(message), list: own.forgetList(forgetAt) } },

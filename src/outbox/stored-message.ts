@@ -2,7 +2,8 @@
  * The format of a message in Redis, which message.lua reads as far as scripts need it:
  *   1 byte   W: waiting, P: harvested, C: cancelled, L: lapsed
  *   4 bytes  W: when it is due, in seconds; P: its ordinal in its wave; C, L: when it is forgotten, in seconds
- *   1 byte   length of the version, 0 if there is none; then the version, most significant byte first
+ *   1 byte   length of the version, 0 if there is none, and 128 more if an API key pays; then the version, most significant byte first
+ *   5 bytes  only then: the number of the key (3), and what the message takes, in 16 bytes (2). The scripts add and read them
  *   the rest W: number as a base-128 varint, then each value and the reference, each with its length in bytes before it
  *            P: the id of the wave
  *            C, L: what the results say of it (ended.lua): when it ended, in seconds; its number; its reference. Nothing if it never
@@ -50,6 +51,23 @@ export interface EndedMessage {
 }
 
 const HEAD_BYTES = 6;
+const PAID = 128;
+const PAYMENT_BYTES = 5;
+/** What a message is charged for beside its id, twice, and its content: its number, its time, and its places in hashes and lists. */
+const OWN_BYTES = 64;
+const PAID_UNIT = 16;
+/** No message that is accepted takes so much. */
+const MAX_PAID_UNITS = 0xffff;
+
+/** What an API key pays for a message, in bytes, from its put until it is forgotten: about what it takes while it waits. */
+export function paidBytes(
+  id: string,
+  { values, reference }: Pick<WaitingMessage, 'values' | 'reference'>,
+): number {
+  const texts = [...values, reference].reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
+  const units = Math.ceil((OWN_BYTES + 2 * Buffer.byteLength(id) + texts) / PAID_UNIT);
+  return Math.min(units, MAX_PAID_UNITS) * PAID_UNIT;
+}
 
 /** Packs a waiting message, in one buffer: lists of millions of messages are packed one by one. */
 export function packMessage({ due, version, number, values, reference }: WaitingMessage): Buffer {
@@ -84,9 +102,10 @@ export function packPointer(ordinal: number, version: number | null, wave: strin
 /** Reads what is stored. Throws a RangeError if it is cut short. */
 export function unpackMessage(raw: Buffer): StoredMessage {
   const at = raw.readUInt32BE(1);
-  const length = raw[5] ?? 0;
-  const end = HEAD_BYTES + length;
-  const version = length === 0 ? null : Number(`0x${raw.toString('hex', HEAD_BYTES, end)}`);
+  const length = (raw[5] ?? 0) % PAID;
+  const paid = HEAD_BYTES + length;
+  const end = (raw[5] ?? 0) < PAID ? paid : paid + PAYMENT_BYTES;
+  const version = length === 0 ? null : Number(`0x${raw.toString('hex', HEAD_BYTES, paid)}`);
   switch (raw.toString('latin1', 0, 1)) {
     case 'P':
       return { kind: 'harvested', ordinal: at, version, wave: raw.toString('latin1', end) };

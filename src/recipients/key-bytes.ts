@@ -1,6 +1,7 @@
 import type { Actor } from '../campaign/actor.js';
 import { KeyFullError } from '../campaign/errors.js';
-import type { LaneId } from '../redis/keys.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys, LaneId, LaneName } from '../redis/keys.js';
 
 /*
  * What an API key may store on a lane. The counters, and the rules of who pays for what, are in key-bytes.lua: the scripts that store
@@ -22,8 +23,13 @@ export const payerOf = (actor: Pick<Actor, 'kind' | 'id'> | undefined, limit: nu
   limit,
 });
 
+/** What a key has stored on a lane, in bytes. */
+export async function usedBytes(redis: Redis, keys: Keys, lane: LaneId, key: string): Promise<number> {
+  return Number((await redis.hget(keys.lane(lane, 'keyBytes'), `used:${key}`)) ?? 0);
+}
+
 /** The error for something that a key cannot store. `used`: what it has stored, in bytes. */
-export function keyFull({ key, limit }: Payer, lane: LaneId, used: number): KeyFullError {
+export function keyFull({ key, limit }: Payer, lane: LaneName | LaneId, used: number): KeyFullError {
   const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
   return new KeyFullError(
     `API key ${key} has no room left: it uses ${megabytes(used)} of ${megabytes(limit)} MB (KEY_MEMORY_MB) on lane ${lane}. Campaigns and messages return what they use when they are removed, RETENTION after they end; an operator can raise KEY_MEMORY_MB`,

@@ -21,7 +21,7 @@ import { laneFixture, START } from '../lane/lane-fixture.js';
 export const createScript = loadScript(
   new URL('../../src/outbox/outboxes.ts', import.meta.url).href,
   './create-outbox.lua',
-  (reply) => reply === 1,
+  () => undefined,
 );
 
 /** The hash of a script of an outbox. */
@@ -67,7 +67,11 @@ export async function outboxFixture(
     priority: 'normal',
     created: START,
   };
-  await createScript.run(redis, { outbox: store.keys.fixed.outbox }, { settings: JSON.stringify(settings) });
+  await createScript.run(
+    redis,
+    { outbox: store.keys.fixed.outbox, keyBytes: lane.keys.lane(laneId, 'keyBytes') },
+    { settings: JSON.stringify(settings), key: '', bytes: 0, limit: 0 },
+  );
 
   const appendNow = nowAppender(lane.store, name, store, lateMs, () => now);
   const waves = () => redis.zrange(store.keys.fixed.waves, '0', '-1');

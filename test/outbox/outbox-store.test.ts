@@ -57,8 +57,12 @@ describe('A put', () => {
     const { pointer } = await own.put('a', undefined, { version: 2 });
     if (pointer === null) throw new Error('the message is not in a wave');
     expect(await own.cancel('a', 3)).toBe('cancelled');
-    expect(await own.store.replace('a', pointer, { ...NOW, version: 2 }, own.now())).toBe(false);
-    expect(await own.store.replace('a', pointer, { ...NOW, version: 4 }, own.now())).toBe(true);
+    expect(await own.store.replace({ id: 'a', message: { ...NOW, version: 2 } }, pointer, own.now())).toBe(
+      'changed',
+    );
+    expect(await own.store.replace({ id: 'a', message: { ...NOW, version: 4 } }, pointer, own.now())).toBe(
+      'done',
+    );
   });
 
   test('under a cancelled id needs a higher version', async () => {
@@ -762,7 +766,11 @@ async function operatedFixture(own: string) {
   const { outbox: key, waves } = outboxKeys(keys, id, name).fixed;
   const settings = { message: 'Hi {{name}}', placeholders: ['name'], sender: '12345', sendAt: 'now' };
   const more = { lateMs: LATE_MS, priority: 'normal', created: START };
-  await createScript.run(redis, { outbox: key }, { settings: JSON.stringify({ ...settings, ...more }) });
+  await createScript.run(
+    redis,
+    { outbox: key, keyBytes: keys.lane(id, 'keyBytes') },
+    { settings: JSON.stringify({ ...settings, ...more }), key: '', bytes: 0, limit: 0 },
+  );
   await redis.hset(key, 'capacity', '1');
   await indexOutbox(redis, keys, id, name);
   for (const message of ['a', 'b']) {
@@ -839,7 +847,11 @@ test('A worker that is new to the lane forgets no requests of it while the clock
   const key = outboxKeys(keys, id, 'dentist').fixed.outbox;
   const settings = { message: 'Hi {{name}}', placeholders: ['name'], sender: '12345', sendAt: 'now' };
   const more = { lateMs: LATE_MS, priority: 'normal', created: START };
-  await createScript.run(redis, { outbox: key }, { settings: JSON.stringify({ ...settings, ...more }) });
+  await createScript.run(
+    redis,
+    { outbox: key, keyBytes: keys.lane(id, 'keyBytes') },
+    { settings: JSON.stringify({ ...settings, ...more }), key: '', bytes: 0, limit: 0 },
+  );
   const tend = () => tendOutbox(lane, 'dentist', { random: Math.random, retentionMs: RETENTION_MS });
   const record = keys.lane(id, 'lane');
   const aDayAgo = Date.now() - 86_400_000;

@@ -20,8 +20,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a message that is planned at once replaces one with its id',
-    from: "redis.call('HSETNX', entry_key(at), entry_arg(first + 2 * at - 1), entry_arg(first + 2 * at)) == 0",
-    to: "redis.call('HSET', entry_key(at), entry_arg(first + 2 * at - 1), entry_arg(first + 2 * at)) == -1",
+    from: "redis.call('HSETNX', entry_key(at), entry_arg(entry - 3), pointer) == 0",
+    to: "redis.call('HSET', entry_key(at), entry_arg(entry - 3), pointer) == -1",
   },
   {
     name: 'a claim takes what is cancelled',

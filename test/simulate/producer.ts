@@ -16,7 +16,7 @@ import type { World } from './world.js';
 const createScript = loadScript(
   new URL('../../src/outbox/outboxes.js', import.meta.url).href,
   './create-outbox.lua',
-  (reply) => reply === 1,
+  () => undefined,
 );
 
 /** How long the producer waits for an answer, ms. */
@@ -64,7 +64,11 @@ export class Producer {
     await redis.sadd(keys.lanes, lane);
     await indexOutbox(redis, keys, lane, name);
     const { outbox } = outboxKeys(keys, lane, name).fixed;
-    await createScript.run(redis, { outbox }, { settings: JSON.stringify(settings) });
+    await createScript.run(
+      redis,
+      { outbox, keyBytes: keys.lane(lane, 'keyBytes') },
+      { settings: JSON.stringify(settings), key: '', bytes: 0, limit: 0 },
+    );
     // No loss of data may undo this.
     await server.save();
     const random = this.#random;

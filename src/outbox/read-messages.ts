@@ -50,7 +50,8 @@ export async function* messagesOfCsv(
   let toAt: number | undefined;
   for await (const batch of rows.batches) {
     toAt ??= numberColumn(columns, batch, numberReader(country, 'mobile'), toColumn);
-    for (const { line, fields, fault } of batch) {
+    for (const [at, { line, fields, fault }] of batch.entries()) {
+      if (at % LINES_PER_TURN === 0) await nextTick();
       const id = fields[idAt] ?? '';
       if (fault !== null) {
         yield { line, id, member: null, reason: fault };

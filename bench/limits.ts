@@ -36,7 +36,7 @@ const settings = {
   HTTP_LIST_MEMORY_MB: String(MAX_LIST_MB),
   MAX_SCHEDULE_AHEAD: '365000d',
   CALLBACK_URL: 'http://127.0.0.1/callbacks',
-  CALLBACK_SECURITY_TOKEN: 'a token of the bench, 32 letters long',
+  CALLBACK_SECURITY_TOKEN: 'security-token-of-the-bench',
 };
 const redis = connect(REDIS_URL);
 const config = loadLocalConfig(settings);

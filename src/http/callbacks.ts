@@ -2,8 +2,8 @@ import { callbackPath, type ReceiveOutcome } from '../notifications/receiver.js'
 import { noRoute, Problem } from './problem.js';
 import type { Routes } from './routes.js';
 
-/** More than a notification about the largest request. */
-const MAX_BODY_BYTES = 1024 * 1024;
+/** More than a notification about the largest request, of 1,000 recipients. A longer one could take long to parse. */
+const MAX_BODY_BYTES = 256 * 1024;
 
 /** The method of a notification is not shown (interface page, Events, rule 4). */
 const NOTIFYING = ['POST', 'PUT', 'PATCH'] as const;

@@ -141,6 +141,7 @@ export const schedules: Routes = (app, { volley, config }) => {
         response: {
           200: jsonResponse('The same schedule exists', schedule),
           201: jsonResponse('The new schedule. `Location` is its address.', schedule),
+          ...problemResponses('keyFull'),
         },
       },
     },

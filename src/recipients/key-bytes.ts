@@ -28,11 +28,20 @@ export async function usedBytes(redis: Redis, keys: Keys, lane: LaneId, key: str
   return Number((await redis.hget(keys.lane(lane, 'keyBytes'), `used:${key}`)) ?? 0);
 }
 
-/** The error for something that a key cannot store. `used`: what it has stored, in bytes. */
+const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
+
+/** The error for something that a key cannot store on a lane. `used`: what it has stored, in bytes. */
 export function keyFull({ key, limit }: Payer, lane: LaneName | LaneId, used: number): KeyFullError {
-  const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
   return new KeyFullError(
     `API key ${key} has no room left: it uses ${megabytes(used)} of ${megabytes(limit)} MB (KEY_MEMORY_MB) on lane ${lane}. Campaigns and messages return what they use when they are removed, RETENTION after they end; an operator can raise KEY_MEMORY_MB`,
+    { used, limit },
+  );
+}
+
+/** The same for a schedule: those of all lanes count together. */
+export function schedulesFull({ key, limit }: Payer, used: number): KeyFullError {
+  return new KeyFullError(
+    `API key ${key} has no room left for schedules: they use ${megabytes(used)} of ${megabytes(limit)} MB (KEY_MEMORY_MB). Remove schedules; an operator can raise KEY_MEMORY_MB`,
     { used, limit },
   );
 }

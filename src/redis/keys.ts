@@ -75,6 +75,8 @@ export function keyNames(prefix: string) {
     schedules: {
       /** Sorted set, all scores 0: `id laneId` of each schedule, which is also what identifies it in the other keys. */
       ids: `{${prefix}:schedules:all}:ids`,
+      /** Hash: what each API key has stored, see key-bytes.lua. */
+      keyBytes: `{${prefix}:schedules:all}:keyBytes`,
       /** Sorted set: the schedules by when each is looked at next, ms. A paused one is not in it. */
       due: `{${prefix}:schedules:all}:due`,
       /** Set: the schedules that are paused because of their failures. */

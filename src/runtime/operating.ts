@@ -118,6 +118,7 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
           events,
           by,
           provided,
+          keyBytes: config.keyBytes,
           check: checkInput,
           preview,
           async laneFor(name = config.lanes[0]?.name ?? '') {

@@ -7,6 +7,7 @@
         due          sorted set: schedule -> when it is looked at next, ms
         failing      set: schedules that are paused because of their failures
         occurrences  sorted set: its latest occurrences
+        keyBytes     hash: what the API keys have stored (key-bytes.lua)
   ARGV  id           the schedule
         change       pause, resume, run, or remove
         reason       why it is paused
@@ -17,11 +18,13 @@
 ]]
 -- @include ../redis/clock.lua
 -- @include ../redis/when-full.lua
+-- @include ../recipients/key-bytes.lua
 run_when_full(idsKey)
-local stored = redis.call('HMGET', scheduleKey, 'state', 'run')
+local stored = redis.call('HMGET', scheduleKey, 'state', 'run', 'paidBy', 'paid')
 local state = stored[1]
 if not state then return { 'missing', '0' } end
 if change == 'remove' then
+  key_bytes.add(keyBytesKey, stored[3] or '', -tonumber(stored[4] or '0'), 0)
   redis.call('DEL', scheduleKey, occurrencesKey)
   redis.call('ZREM', idsKey, id)
   redis.call('ZREM', dueKey, id)

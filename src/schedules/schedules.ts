@@ -5,6 +5,7 @@ import type { Preview } from '../campaign/views.js';
 import type { Events } from '../events/events.js';
 import type { CampaignInput } from '../import/campaign-input.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
+import { payerOf, schedulesFull } from '../recipients/key-bytes.js';
 import type { LaneId } from '../redis/keys.js';
 import type { ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
@@ -87,6 +88,8 @@ export interface SchedulesDeps {
   readonly events: Pick<Events, 'emit'>;
   readonly by: Operator;
   readonly provided: Map<string, ProvidedList>;
+  /** How many bytes the schedules of an API key may take, on all lanes together. */
+  readonly keyBytes: number;
   /** Registers the lane of a campaign, and returns its id. */
   laneFor(name: string | undefined): Promise<LaneId>;
   /** Checks what does not need the list. Rejects with an InputError, or a NotFoundError for an unknown lane. */
@@ -101,6 +104,7 @@ export function openSchedules({
   events,
   by,
   provided,
+  keyBytes,
   laneFor,
   check,
   preview,
@@ -167,7 +171,13 @@ export function openSchedules({
       const audited = { action: 'schedule.add', lane: definition.lane, details: { schedule: id } } as const;
       const result = await by.audited(audited, async () => {
         const next = nextOccurrence(definition, now);
-        const done = await store.add(ref, definition, recipients, { createdBy: by.actor, next });
+        const payer = payerOf(by.actor, keyBytes);
+        const { result: done, used } = await store.add(ref, definition, recipients, {
+          createdBy: by.actor,
+          next,
+          payer,
+        });
+        if (done === 'keyFull') throw schedulesFull(payer, used);
         if (done === 'taken') throw taken();
         if (done === 'full') throw new InputError('there are too many schedules: remove some');
         return done;

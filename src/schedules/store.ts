@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { actor } from '../campaign/actor.js';
 import type { Clock } from '../clock.js';
 import type { RecipientInput } from '../import/read-objects.js';
+import { NOBODY, type Payer } from '../recipients/key-bytes.js';
 import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { mustHaveRoom } from '../redis/memory.js';
@@ -21,9 +22,15 @@ import {
   storedOccurrence,
 } from './schedule.js';
 
-const addScript = loadScript(import.meta.url, './add-schedule.lua', (reply) =>
-  z.enum(['added', 'existing', 'taken', 'full']).parse(reply),
-);
+/** What a schedule takes beside its definition and its list, in bytes: about what its latest occurrences take. */
+const SCHEDULE_BYTES = 10_000;
+
+const addScript = loadScript(import.meta.url, './add-schedule.lua', (reply) => {
+  const [result, used] = z
+    .tuple([z.enum(['added', 'existing', 'taken', 'full', 'keyFull']), z.number()])
+    .parse(reply);
+  return { result, used };
+});
 const changeScript = loadScript(import.meta.url, './change-schedule.lua', (reply) => {
   const [result, run] = z
     .tuple([z.enum(['missing', 'unchanged', 'changed']), z.coerce.number()])
@@ -145,19 +152,23 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
 
     async add(ref: string, definition: Definition, recipients: readonly RecipientInput[] | null, of: Added) {
       const list = await storedList(recipients);
+      const text = JSON.stringify(definition);
+      const bytes = SCHEDULE_BYTES + Buffer.byteLength(text) + Buffer.byteLength(list);
       return untilAnswered(
         () =>
           addScript.run(
             redis,
-            { schedule: names.one(ref), ids: names.ids, due: names.due },
+            { schedule: names.one(ref), ids: names.ids, due: names.due, keyBytes: names.keyBytes },
             {
               id: ref,
-              definition: JSON.stringify(definition),
+              definition: text,
               recipients: list,
               actor: JSON.stringify(of.createdBy),
               next: of.next,
               revision: randomInt(FIRST_REVISIONS),
               most: MAX_SCHEDULES,
+              ...(of.payer ?? NOBODY),
+              bytes,
               time: time(),
             },
           ),
@@ -205,6 +216,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
           due: names.due,
           failing: names.failing,
           occurrences: names.occurrences(ref),
+          keyBytes: names.keyBytes,
         },
         { id: ref, change, reason, next, time: time() },
       );
@@ -272,6 +284,8 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
 interface Added {
   readonly createdBy: StoredSchedule['createdBy'];
   readonly next: number;
+  /** Default: an operator, who is not limited. */
+  readonly payer?: Payer;
 }
 
 /** See {@link scheduleStore}. */

@@ -254,8 +254,12 @@ export function cancel(
   id: string | undefined,
   { version, lane, all, yes }: OutboxOptions & { version?: number; all?: boolean; yes?: boolean },
 ): Promise<Answer> {
-  if ((id === undefined) === (all !== true))
+  if (id === undefined && all !== true)
     throw badInput('Name a message, or cancel everything that waits in the outbox with --all.');
+  if (all === true && (id !== undefined || version !== undefined))
+    throw badInput(
+      `The option --all cancels everything that waits in the outbox, so leave out ${id === undefined ? '--version' : 'the id'}.`,
+    );
   if (id === undefined) return cancelAll(context, name, { lane, yes });
   return withOutbox(context, name, { lane }, async (outbox) => {
     const result = await outbox.cancel(id, { version });

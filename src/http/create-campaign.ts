@@ -112,8 +112,6 @@ export const campaignCreation: Routes = (app, options, memory) => {
         actingFor(volley, request).enqueue({
           ...input,
           idempotencyKey,
-          // Keys that are limited to lanes belong to parties that do not know each other and may both use `order-1`.
-          repeatsWithin: key.lanes === null ? undefined : 'lane',
           async confirm() {
             // The list may have taken an hour to arrive.
             await requireActiveKey(volley, request);
@@ -164,8 +162,6 @@ export const campaignCreation: Routes = (app, options, memory) => {
     async (request, reply) =>
       volley.preview({
         ...(await readCampaign(request, reply, { ...options, refusesPast: false }, memory)),
-        // A key that is limited to lanes must not learn of the campaigns of others.
-        repeatsWithin: apiKeyOf(request).lanes === null ? undefined : 'lane',
       }),
   );
 };

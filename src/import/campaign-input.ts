@@ -70,12 +70,8 @@ export interface CampaignInput {
    * or `PRICE_FILE`.
    */
   readonly maxCost?: number | string | undefined;
-  /** Allows the same content as a campaign of the last 24 hours. An idempotency key allows it, too. */
+  /** Allows the same content as a campaign of the last 24 hours on this lane. An idempotency key allows it, too. */
   readonly again?: boolean | undefined;
-  /**
-   * `lane`: only campaigns of the same lane count as repeats, for tenants that must not learn of each other; default: all lanes.
-   */
-  readonly repeatsWithin?: 'lane' | undefined;
   /**
    * Estimates when the campaign is sent, as `eta` and `completion` of the preview; otherwise both are null. It costs a look at all
    * campaigns that are running, so a program that creates many small campaigns does without it, and reads their status instead.

@@ -203,17 +203,15 @@ export async function reserveNewContent(
     again = false,
     idempotencyKey,
     signal,
-    repeatsWithin,
     hasFormerKeys = false,
-  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal' | 'repeatsWithin'> & ContentSearch,
+  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal'> & ContentSearch,
 ): Promise<string | null> {
   const own: Holder = { lane: session.lane, campaign: session.id };
-  const lane = repeatsWithin === 'lane' ? own.lane : undefined;
-  const key = contentKey(keys, content, lane);
+  const key = contentKey(keys, content, own.lane);
   // Read at the same time. If there is one, this import is discarded, and with it what it reserves.
   const reading =
     hasFormerKeys && !again && idempotencyKey === undefined
-      ? committedHolder(redis, keys, formerContentKey(keys, content, lane), signal)
+      ? committedHolder(redis, keys, formerContentKey(keys, content, own.lane), signal)
       : null;
   reading?.catch(() => {});
   for (;;) {
@@ -237,14 +235,12 @@ export async function findRepeated(
   {
     again,
     idempotencyKey,
-    repeatsWithin,
     hasFormerKeys = false,
-  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'repeatsWithin'> & ContentSearch,
+  }: Pick<CampaignInput, 'again' | 'idempotencyKey'> & ContentSearch,
 ): Promise<string | null> {
   if (again === true || idempotencyKey !== undefined) return null;
-  const own = repeatsWithin === 'lane' ? lane : undefined;
-  const former = hasFormerKeys ? [formerContentKey(keys, content, own)] : [];
-  for (const key of [contentKey(keys, content, own), ...former]) {
+  const former = hasFormerKeys ? [formerContentKey(keys, content, lane)] : [];
+  for (const key of [contentKey(keys, content, lane), ...former]) {
     const holder = await readHolder(redis, key);
     if (holder === null) continue;
     if (!(await isOpen(redis, keys, holder))) return holder.campaign;

@@ -25,16 +25,16 @@ function storedValue({ campaign, lane }: Holder): string {
   return `${campaign} ${lane}`;
 }
 
-/** The key that reserves a content, by its digest: for all lanes, or for one lane only. */
-export function contentKey(keys: Keys, digest: string, lane?: string): string {
+/** The key that reserves a content on a lane, by its digest. Tenants of other lanes must not learn of it. */
+export function contentKey(keys: Keys, digest: string, lane: string): string {
   // 132 bits are enough to tell contents apart; each campaign has such a key.
   const short = digest.slice(0, 22);
-  return keys.idempotency(lane === undefined ? `content:${short}` : `content:${short}:${lane}`);
+  return keys.idempotency(`content:${short}:${lane}`);
 }
 
 /** The same key in data of format 1: with the whole digest. */
-export function formerContentKey(keys: Keys, digest: string, lane?: string): string {
-  return keys.idempotency(lane === undefined ? `content:${digest}` : `content:${digest}:${lane}`);
+export function formerContentKey(keys: Keys, digest: string, lane: string): string {
+  return keys.idempotency(`content:${digest}:${lane}`);
 }
 
 /** The earlier holders of a reservation. The key is in the same slot of a cluster. */

@@ -195,7 +195,9 @@ describe('with a worker', () => {
     const report = await cli.volley('report', id);
     expect(report.exit).toBe(0);
     const lines = report.stdout.trimEnd().split('\n');
-    expect(lines[0]).toBe('recipient,status,reason,request id,sent at,updated at,reference');
+    expect(lines[0]).toBe(
+      'recipient,status,reason,request id,sent at,updated at,reference,service status,service code',
+    );
     expect(
       lines
         .slice(1)

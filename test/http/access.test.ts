@@ -232,6 +232,20 @@ test('Keys that are limited to different lanes may use the same idempotency key'
   expect(repeated).toMatchObject({ status: 409, json: { code: 'repeated' } });
 });
 
+test('A list that one key has sent is a repeat for every other key of the lane, with and without limits', async () => {
+  const limited = await key(['send'], ['main']);
+  const all = await key(['send']);
+  for (const [at, order] of [
+    [limited, all],
+    [all, limited],
+  ].entries()) {
+    const body = { ...campaign('main'), message: `moved to another key, ${at}` };
+    const answers = [];
+    for (const one of order) answers.push(await call('POST', '/v1/campaigns', { key: one, body }));
+    expect(answers).toMatchObject([{ status: 201 }, { status: 409, json: { code: 'repeated' } }]);
+  }
+});
+
 test('A cursor reveals no campaign of another lane, and is valid only for its own list', async () => {
   const own = await key(['read', 'send'], ['main']);
   const ids: string[] = [];

@@ -97,7 +97,10 @@ test('For a day after an upgrade, a list that an earlier version has sent is rec
   if (first.kind !== 'created') throw new Error(first.kind);
   const { fingerprint = '' } = (await readMeta(redis, keys, 'default', first.id)) ?? {};
   // As format 1 has stored it.
-  await redis.rename(contentKey(keys, fingerprint), formerContentKey(keys, fingerprint));
+  await redis.rename(
+    contentKey(keys, fingerprint, 'default'),
+    formerContentKey(keys, fingerprint, 'default'),
+  );
   expect(await volley.preview(CAMPAIGN)).toMatchObject({
     refusal: { kind: 'repeated', campaign: first.id },
   });

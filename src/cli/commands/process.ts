@@ -86,7 +86,7 @@ export function addProcessCommands(program: Command, context: Context): void {
   withRequired(
     create,
     '--scope <scopes>',
-    'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, suppress numbers), operate (pause, cancel, resolve)',
+    'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them)',
     someOf(API_SCOPES),
   )
     .option('--lane <lanes>', 'the only lanes it may use, separated by commas (default: all)', someNames)
@@ -113,7 +113,10 @@ export function addProcessCommands(program: Command, context: Context): void {
     .command('revoke')
     .description('Revokes a key. Requests with it are refused from then on.')
     .argument('<id>', 'as `keys list` shows it, the beginning of it, or last for the newest one', filled)
-    .option('--cancel-campaigns', 'also cancel every campaign that it has created and that has not ended')
+    .option(
+      '--cancel-campaigns',
+      'also cancel its campaigns that have not ended, and empty the outboxes that only it wrote to',
+    )
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('keys revoke last'))
     .action(action(context, keysVerbs, 'revoke'));

@@ -89,8 +89,11 @@ export function messageChecker(
   const { template } = compiled;
   const { zone, lateMs } = settings;
 
-  const textOf = (message: OutboxMessage, member: string): string =>
-    Object.hasOwn(message, member) ? String(message[member] ?? '') : '';
+  /** Empty for a value of another type: that of JSON may have a `toString` that is no function, or be nested too deeply to be a text. */
+  const textOf = (message: OutboxMessage, member: string): string => {
+    const value = Object.hasOwn(message, member) ? message[member] : '';
+    return isUsable(value) ? String(value ?? '') : '';
+  };
 
   /** Why a message lapses before its window opens; undefined if it does not. `due`: its time, if that is not `at`. */
   const tooLate = (at: number, what: string, due = at): Refused | undefined => {
@@ -144,7 +147,7 @@ export function messageChecker(
       if (problems.length === MAX_UNUSABLE) break;
       if (!isUsable(message[member])) problems.push({ member, reason: 'is not a text or a number' });
     }
-    const id = isUsable(message.id) ? String(message.id ?? '') : '';
+    const id = textOf(message, 'id');
     refuse('id', idProblem(id));
     const read = readNumber(textOf(message, 'to'));
     // The country of an outbox never changes, so a message cannot set it.

@@ -327,6 +327,30 @@ describe('A list of messages', () => {
     expect((await call('GET', path)).json).toMatchObject({ messages: { total: 2 } });
   });
 
+  test('in NDJSON with objects and nested arrays as members is stored, except for those messages', async () => {
+    const path = await outbox();
+    const line = (id: string, change: object = {}) => JSON.stringify({ id, ...message(), ...change });
+    const members = ['to', 'sendAt', 'version', 'reference', 'name', 'appointment'];
+    const nested = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const lines = [
+      ...members.map((member) => line(member, { [member]: { toString: 1 } })),
+      ...members.map((member) =>
+        line(`nested ${member}`, { [member]: 0 }).replace(`"${member}":0`, `"${member}":${nested}`),
+      ),
+      line('unused', { unused: { toString: 1 } }),
+      line('valid'),
+    ];
+    const { status, results } = await post(path, 'application/x-ndjson', lines.join('\n'));
+    expect(status).toBe(200);
+    const reason = 'is not a text or a number';
+    expect(results).toMatchObject([
+      ...members.map((member) => ({ id: member, outcome: 'invalid', member, reason })),
+      ...members.map((member) => ({ id: `nested ${member}`, outcome: 'invalid', member, reason })),
+      { id: 'unused', outcome: 'invalid', member: 'unused', reason },
+      { id: 'valid', outcome: 'created' },
+    ]);
+  });
+
   test.each(['application/x-ndjson', 'text/csv'])('of the type %s that is empty is refused', async (type) => {
     const { status, results } = await post(await outbox(), type, '\n');
     expect([status, results]).toMatchObject([

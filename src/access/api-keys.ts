@@ -108,7 +108,8 @@ export interface ApiKeys {
   /**
    * Revokes a key immediately. With `cancelCampaigns`, also cancels every campaign that it has created and that has not ended, and
    * everything that waits in the outboxes to which only this key wrote. Returns the ids of the campaigns, and these outboxes; `shared` are
-   * those to which others may have written, too. Rejects with a `NotFoundError` if there is no such key.
+   * those to which others may have written, too. If that failed in the middle, repeat it to finish: with `cancelCampaigns`, the key may be
+   * revoked already. Rejects with a `NotFoundError` if there is no such key.
    */
   revoke(id: string, options?: { readonly cancelCampaigns?: boolean | undefined }): Promise<CancelledOfKey>;
   /** Returns the key with this text; null if it is not a valid key. */
@@ -301,9 +302,12 @@ export function apiKeyService(deps: ApiKeyDeps) {
       },
 
       async revoke(id, { cancelCampaigns: isCancelling = false } = {}) {
-        const { name } = anyKey.parse(JSON.parse((await require(id)).json));
+        // Of a key that is revoked already, only the id is known.
+        const isRepeated = isCancelling && (await read(id)) === null && (await revoked.has(id));
+        const name = isRepeated ? id : anyKey.parse(JSON.parse((await require(id)).json)).name;
         const details = { key: id, name };
         await by.audited({ action: 'key.revoke', details }, async () => {
+          if (isRepeated) return;
           await revoked.add(id, clock());
           await redis.hdel(keys.apiKeys, id);
         });

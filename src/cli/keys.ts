@@ -6,6 +6,8 @@ import { withLocalVolley } from './open.js';
 import { columnsOf } from './terminal.js';
 import { counted, cut, moment, oneLine, table } from './text.js';
 
+const WHOLE_ID = /^[0-9a-f]{12}$/;
+
 interface CreateOptions {
   name: string;
   scope: readonly ApiScope[];
@@ -77,7 +79,9 @@ export function revoke(
   { cancelCampaigns }: { cancelCampaigns?: boolean },
 ): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
-    const id = keyId(await volley.keys.list(), typed);
+    // A whole id may be that of a revoked key, of which not everything is cancelled yet.
+    const isWhole = cancelCampaigns === true && WHOLE_ID.test(typed);
+    const id = isWhole ? typed : keyId(await volley.keys.list(), typed);
     const done = await volley.keys.revoke(id, { cancelCampaigns });
     return {
       json: { id, revoked: true, ...(cancelCampaigns === true ? done : {}) },

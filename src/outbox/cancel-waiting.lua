@@ -14,6 +14,8 @@
   Returns  how many were cancelled; how many buckets there are, 0 if there is no outbox
 ]]
 -- @include ./ended.lua
+-- @include ../redis/when-full.lua
+run_when_full(outboxesKey)
 -- RPUSH takes them as arguments.
 local MOST_AT_ONCE = 1000
 local buckets = tonumber(redis.call('HGET', outboxKey, 'buckets'))

@@ -26,7 +26,15 @@ const by: Operator = {
 };
 
 /** The keys of an installation with this SECRETS_KEY, all in the same Redis. */
-const keysWith = (secretsKey: string | undefined, previousSecretsKey?: string) =>
+const keysWith = (
+  secretsKey: string | undefined,
+  previousSecretsKey?: string,
+  cancel: Parameters<ReturnType<typeof apiKeyService>>[1] = async (key) => ({
+    cancelled: [`a campaign of ${key}`],
+    emptied: [],
+    shared: [],
+  }),
+) =>
   apiKeyService({
     redis,
     keys: keyNames(prefix),
@@ -45,7 +53,7 @@ const keysWith = (secretsKey: string | undefined, previousSecretsKey?: string) =
     refused: { count: () => {}, countRequest: () => {}, close: async () => {} },
     secretsKey,
     previousSecretsKey,
-  })(by, async (key) => ({ cancelled: [`a campaign of ${key}`], emptied: [], shared: [] }));
+  })(by, cancel);
 const apiKeys = keysWith('a'.repeat(64));
 
 test('A key is valid until it is revoked, and states its scopes and lanes', async () => {
@@ -60,6 +68,22 @@ test('A key is valid until it is revoked, and states its scopes and lanes', asyn
   await apiKeys.revoke(created.id);
   expect([await apiKeys.check(key), await apiKeys.isActive(key)]).toEqual([null, false]);
   await expect(apiKeys.revoke(created.id)).rejects.toThrow(`there is no key ${created.id}`);
+});
+
+test('Revoking a key whose campaigns could not all be cancelled can be repeated until they are', async () => {
+  let isFull = true;
+  const failing = keysWith('a'.repeat(64), undefined, async (key) => {
+    if (isFull) throw new Error('Redis is full');
+    return { cancelled: [`the rest of ${key}`], emptied: [], shared: [] };
+  });
+  const { key, id } = await failing.create({ name: 'shop', scopes: ['send'] });
+  await expect(failing.revoke(id, { cancelCampaigns: true })).rejects.toThrow('Redis is full');
+  expect(await failing.check(key)).toBeNull();
+  isFull = false;
+  expect(await failing.revoke(id, { cancelCampaigns: true })).toMatchObject({
+    cancelled: [`the rest of ${id}`],
+  });
+  await expect(failing.revoke('0'.repeat(12), { cancelCampaigns: true })).rejects.toThrow('there is no key');
 });
 
 test('A text that differs from a key in any part is not a valid key', async () => {

@@ -71,4 +71,8 @@ test('Revoking a key with its campaigns names the outboxes that it emptied and t
   const { stdout } = await volley('keys', 'revoke', id, '--cancel-campaigns');
   expect(stdout).toContain('Outbox own on lane default: 1 message cancelled.');
   expect(stdout).toContain('volley outbox cancel shared --all --lane default');
+  // Messages that a request in progress stored in between, or that the first attempt did not reach.
+  await shop.outbox('own').put({ id: 'c', to: '+447700900123', sendAt });
+  const again = await volley('keys', 'revoke', id, '--cancel-campaigns');
+  expect(again.stdout).toContain('Outbox own on lane default: 1 message cancelled.');
 });

@@ -55,6 +55,8 @@ test('On a full Redis, operators hold, pause, cancel, and revoke, and each comma
   await before.as(shop).schedules.add(WEEKLY);
   await before.outboxes.create({ name: 'box', message: 'Hi' });
   await before.outbox('box').put({ id: 'm1', to: '+447700900123', at: LATER.at });
+  await before.as(shop).outboxes.create({ name: 'shop', message: 'Hi' });
+  await before.as(shop).outbox('shop').put({ id: 'm2', to: '+447700900123', at: LATER.at });
 
   await fill();
   const volley = open('commands');
@@ -63,15 +65,19 @@ test('On a full Redis, operators hold, pause, cancel, and revoke, and each comma
   expect(await volley.cancel(cancelled)).toEqual({ inFlight: 0, cancelled: 1 });
   await volley.outbox('box').pause();
   expect(await volley.outbox('box').cancel('m1')).toMatchObject({ outcome: 'cancelled' });
-  expect(await volley.keys.revoke(key, { cancelCampaigns: true })).toMatchObject({ cancelled: [ofKey] });
+  expect(await volley.keys.revoke(key, { cancelCampaigns: true })).toMatchObject({
+    cancelled: [ofKey],
+    emptied: [{ name: 'shop', lane: 'default', cancelled: 1 }],
+  });
   await volley.resume(paused);
   await volley.resumeLane('default');
 
   expect((await volley.schedules.get('weekly')).state).toBe('paused');
   const { entries } = await volley.audit();
-  expect(entries.map(({ action, failed }) => failed ?? action).slice(0, 8)).toEqual([
+  expect(entries.map(({ action, failed }) => failed ?? action).slice(0, 9)).toEqual([
     'lane.resume',
     'campaign.resume',
+    'outbox.cancel',
     'campaign.cancel',
     'key.revoke',
     'outbox.pause',

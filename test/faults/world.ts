@@ -165,7 +165,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
       ...(isNotified ? await callbackSettings() : {}),
       // Nothing bounds what these failovers lose, but these scenarios break the replication for less than that.
-      ...(options.redis === 'replicated' || options.redis === 'sentinel' ? { REDIS_MAY_LOSE: '2s' } : {}),
+      ...(options.redis === 'replicated' || options.redis === 'sentinel' ? { REDIS_MAY_LOSE: '3s' } : {}),
       ...(options.redis === 'unfenced' ? { REDIS_MAY_LOSE: '20s' } : {}),
     },
     simulator: {

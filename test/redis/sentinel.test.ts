@@ -32,7 +32,7 @@ describe.runIf((await findServer()) !== undefined)(
         prefix: 'sentinel',
         workers: ['all'],
         // The master is killed, not cut off, so it loses only what was on its way to the replica.
-        settings: { REDIS_MAY_LOSE: '2s' },
+        settings: { REDIS_MAY_LOSE: '3s' },
         simulator: { keys: [{ key: 'key' }], latency: 50, deliveryTime: 100 },
       });
       const { volley, simulator } = fleet;

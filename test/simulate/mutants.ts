@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a late notification is matched to a batch with an unknown outcome',
-    from: 3945,
+    from: 4470,
     invariant: 4,
     why: 'a batch that was never accepted is recorded as an earlier request to the same recipients',
     parts: {

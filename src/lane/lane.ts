@@ -5,6 +5,7 @@ import type { Config, LaneSettings, LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../redis/keys.js';
+import { isFull } from '../redis/unavailable.js';
 import { untilAnswered } from '../redis/until-answered.js';
 import { announceLoss } from './announced-losses.js';
 import { readLaneOutlook } from './lane-outlook.js';
@@ -181,4 +182,11 @@ export async function wakeLane(
   const due = stages.filter((stage) => at[stage] >= 0);
   for (const stage of due) await wakers.wake(stage, lane.id, Math.max(0, at[stage] - now));
   return Math.min(Number.POSITIVE_INFINITY, ...due.map((stage) => Math.max(now, at[stage])));
+}
+
+/** Wakes a lane that a command made due. On a full Redis, no job can be added: then the sweep wakes the lane once there is room. */
+export async function wakeDueLane(lane: Lane, wakers: Wakers): Promise<void> {
+  await wakeLane(lane, wakers).catch((error: unknown) => {
+    if (!isFull(error)) throw error;
+  });
 }

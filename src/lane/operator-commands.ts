@@ -4,10 +4,9 @@ import { CAMPAIGN_STATE, type CampaignState } from '../campaign/campaign.js';
 import { InputError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
 
 import type { Events } from '../events/events.js';
-import { isFull } from '../redis/unavailable.js';
 import { inFlightOf, readState, type StoredState } from './campaigns.js';
 import { activate } from './due.js';
-import { type Lane, type Wakers, wakeLane } from './lane.js';
+import { type Wakers, wakeDueLane } from './lane.js';
 import type { LaneFinder } from './lane-finder.js';
 
 /**
@@ -64,12 +63,6 @@ export function operatorCommands(
   by: Operator,
 ): OperatorCommands {
   const actor = describeActor(by.actor);
-  /** On a full Redis, no job can be added: the sweep wakes the lane once there is room, because it is due. */
-  const wakeSoon = async (lane: Lane): Promise<void> => {
-    await wakeLane(lane, wakers).catch((error: unknown) => {
-      if (!isFull(error)) throw error;
-    });
-  };
   const command = async (id: string, action: CampaignCommand) => {
     const lane = await finder.of(id);
     const reason = `paused by ${actor}`;
@@ -105,7 +98,7 @@ export function operatorCommands(
     async resume(id) {
       const { lane, isNew } = await command(id, 'resume');
       if (isNew) events.emit({ type: 'campaign.resumed', lane: lane.name, campaign: id, actor });
-      await wakeSoon(lane);
+      await wakeDueLane(lane, wakers);
     },
 
     async cancel(id) {
@@ -132,7 +125,7 @@ export function operatorCommands(
       const lane = await finder.named(name);
       const { held, stopped, paused } = await lane.freshStatus();
       if (held === '' && stopped === '' && paused === '') {
-        await wakeSoon(lane);
+        await wakeDueLane(lane, wakers);
         return;
       }
       const outcome = await by.audited({ action: 'lane.resume', lane: lane.id }, async () => {
@@ -145,7 +138,7 @@ export function operatorCommands(
       });
       const { epoch } = await lane.freshStatus();
       if (outcome === 'changed') events.emit({ type: 'lane.reopened', lane: name, epoch, actor });
-      await wakeSoon(lane);
+      await wakeDueLane(lane, wakers);
     },
 
     async renameLane(name, newName) {

@@ -13,7 +13,7 @@ import type {
 import { BATCH_BYTES } from '../import/rows.js';
 import { inFlightOf } from '../lane/campaigns.js';
 import { markDue } from '../lane/due.js';
-import { type Lane, wakeLane } from '../lane/lane.js';
+import { type Lane, wakeDueLane } from '../lane/lane.js';
 import { laneScript } from '../lane/lane-script.js';
 import { scriptEvents } from '../lane/script-events.js';
 import { keyFull, payerOf, usedBytes } from '../recipients/key-bytes.js';
@@ -317,7 +317,7 @@ export function operatedOutbox(
       if (state === 'missing') throw noSuchOutbox(name);
       lane.emit(events);
       await markDue(lane, [lane.id]);
-      if (action !== 'pause') await wakeLane(lane, wakers);
+      if (action !== 'pause') await wakeDueLane(lane, wakers);
       return { inFlight };
     });
   };

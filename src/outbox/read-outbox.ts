@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { NotFoundError } from '../campaign/errors.js';
 import type { OutboxMessageStatus, OutboxStatus } from '../campaign/outbox-views.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
@@ -5,6 +6,7 @@ import { nextCommonOpening, windowNow } from '../campaign/window.js';
 import { parseState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slice-blob.js';
+import { loadScript } from '../redis/script.js';
 import { type OrdinalRecord, recipientReader } from '../reporting/recipient-reader.js';
 import { readDue } from './due-lists.js';
 import { indexedOutboxes } from './outbox-index.js';
@@ -27,6 +29,13 @@ export const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
   suppressed: 'on the suppression list',
 };
 
+const countScript = loadScript(import.meta.url, './count-messages.lua', (reply) => {
+  const [flat, states] = z.tuple([z.array(z.string()), z.array(z.string())]).parse(reply);
+  const fields = new Map<string, string>();
+  for (let at = 0; at + 1 < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
+  return { fields, states };
+});
+
 /** Reads the status of an outbox; null if there is none with this name on the lane. `unserved`: why nothing is sent on the lane. */
 export async function readOutboxStatus(
   lane: Lane,
@@ -37,17 +46,16 @@ export async function readOutboxStatus(
   const own = outboxKeys(keys, id, name);
   const settings = await readOutboxSettings(redis, keys, id, name);
   if (settings === null) return null;
-  // A message leaves the outbox for its wave in one step, so the counts are read in one step, too.
-  const waves = await redis.zrange(own.fixed.waves, '0', '-1');
-  const reads = redis.multi().hgetall(own.fixed.outbox);
-  if (waves.length > 0) reads.hmget(keys.lane(id, 'states'), ...waves);
-  const [[, outbox] = [], [, states] = []] = (await reads.exec()) ?? [];
-  const fields = outbox as Readonly<Record<string, string>>;
-  const numberIn = (field: string): number => Number(fields[field] ?? 0);
+  const { outbox, waves } = own.fixed;
+  const { fields, states } = await countScript.run(
+    redis,
+    { outbox, waves, states: keys.lane(id, 'states') },
+    {},
+  );
+  const numberIn = (field: string): number => Number(fields.get(field) ?? 0);
   const counts = perName(RECIPIENT_STATES, (state) => numberIn(`removed:${state}`));
   let reason: string | null = null;
-  for (const json of (states ?? []) as (string | null)[]) {
-    if (json === null) continue;
+  for (const json of states) {
     const wave = parseState(json);
     for (const state of RECIPIENT_STATES) counts[state] += wave.counts[state] ?? 0;
     if (wave.state === 'paused' && wave.pauseReason.startsWith('the service refuses'))
@@ -55,10 +63,11 @@ export async function readOutboxStatus(
   }
   const { planned, ...rest } = counts;
   const waiting = numberIn('waiting');
+  const state = fields.get('state');
   return {
     name,
     lane: lane.name,
-    state: fields['state'] === 'paused' || fields['state'] === 'closed' ? fields['state'] : 'open',
+    state: state === 'paused' || state === 'closed' ? state : 'open',
     reason: unserved ?? reason,
     message: settings.message,
     sender: settings.sender,

@@ -6,7 +6,7 @@ import { InputError, NotFoundError } from '../campaign/errors.js';
 import type { Events } from '../events/events.js';
 import { readState } from '../lane/campaigns.js';
 import { activate } from '../lane/due.js';
-import { type Wakers, wakeLane } from '../lane/lane.js';
+import { type Wakers, wakeDueLane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
@@ -165,7 +165,7 @@ export async function resolveUnknown(
     activate(lane, () => resolveBatches(lane, as, REASONS[as], named)),
   );
   lane.emit(result.events);
-  await wakeLane(lane, wakers);
+  await wakeDueLane(lane, wakers);
   const { batches, recipients, tooEarly, safeAt } = result;
   if (batches > 0) {
     const actor = describeActor(by.actor);

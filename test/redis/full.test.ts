@@ -87,6 +87,22 @@ test('On a full Redis, operators hold, pause, cancel, and revoke, and each comma
   ]);
 });
 
+test('On a full Redis, an outbox has a status, also while it is paused and when it is closed', async () => {
+  const before = open('outbox');
+  await before.outboxes.create({ name: 'box', message: 'Hi' });
+  await before.outbox('box').put({ id: 'm1', to: '+447700900123', at: LATER.at });
+  await fill();
+  const { outbox, outboxes } = open('outbox');
+  const box = outbox('box');
+  expect(await box.status()).toMatchObject({ state: 'open', messages: { waiting: 1 } });
+  await box.pause();
+  expect(await outboxes.list()).toMatchObject([{ name: 'box', state: 'paused' }]);
+  await box.resume();
+  expect((await box.status()).state).toBe('open');
+  await box.close();
+  expect((await box.status()).state).toBe('closed');
+});
+
 test('A full Redis takes nothing new, says that it is full, and settles what is in flight', async () => {
   const lane = laneFixture(redis, 'settling', 'main');
   await lane.campaign('c', 3);

@@ -163,6 +163,9 @@ export const refOf = (id: string, lane: string): string => `${id} ${lane}`;
 /** The id of the schedule that {@link refOf} identifies. */
 export const idOfRef = (ref: string): string => ref.split(' ', 1)[0] ?? ref;
 
+/** The id of the lane of the schedule that {@link refOf} identifies. */
+export const laneOfRef = (ref: string): string => ref.slice(idOfRef(ref).length + 1);
+
 /** A schedule as Redis stores it, without an inline list. Times in ms. */
 export interface StoredSchedule {
   /** See {@link refOf}. */

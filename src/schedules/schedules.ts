@@ -192,9 +192,10 @@ export function openSchedules({
       const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
       const found: Schedule[] = [];
       const from = after && refOf(after.id, await finder.idOf(after.lane));
-      for await (const stored of store.list(from)) {
+      if (limit < 1) return found;
+      for await (const stored of store.list({ after: from, lanes: ids, atOnce: limit })) {
+        found.push(await view(stored));
         if (found.length >= limit) break;
-        if (ids === undefined || ids.includes(stored.definition.lane)) found.push(await view(stored));
       }
       return found;
     },

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.js';
 import type { RecipientInput } from '../import/read-objects.js';
 import { NOBODY, type Payer } from '../recipients/key-bytes.js';
 import { type Redis, serverTime } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { mustHaveRoom } from '../redis/memory.js';
 import { loadScript } from '../redis/script.js';
 import { untilAnswered } from '../redis/until-answered.js';
@@ -16,6 +16,7 @@ import {
   FAILURES_BEFORE_PAUSE,
   idOfRef,
   KEPT_OCCURRENCES,
+  laneOfRef,
   type StoredOccurrence,
   type StoredSchedule,
   storedDefinition,
@@ -262,14 +263,18 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
       // The character after the space is the exclamation mark.
       redis.zrangebylex(names.ids, `[${id} `, `(${id}!`),
 
-    /** The schedules by id: all, or those after one. */
-    async *list(after?: string): AsyncGenerator<StoredSchedule> {
+    /** The schedules by id: all, or those after one, of all lanes, or of these. `atOnce`: how many it reads at a time. */
+    async *list({ after, lanes, atOnce = PER_READ }: ListedSchedules = {}): AsyncGenerator<StoredSchedule> {
       for (let start = after === undefined ? '-' : `(${after}`; ; ) {
-        const ids = await redis.zrangebylex(names.ids, start, '+', 'LIMIT', 0, PER_READ);
-        const found = await Promise.all(ids.map(read));
-        yield* found.filter((each) => each !== null);
-        const last = ids.at(-1);
-        if (last === undefined || ids.length < PER_READ) return;
+        const refs = await redis.zrangebylex(names.ids, start, '+', 'LIMIT', 0, PER_READ);
+        const wanted = refs.filter((ref) => lanes?.includes(laneOfRef(ref)) ?? true);
+        const perRead = Math.min(atOnce, PER_READ);
+        for (let from = 0; from < wanted.length; from += perRead) {
+          const found = await Promise.all(wanted.slice(from, from + perRead).map(read));
+          yield* found.filter((each) => each !== null);
+        }
+        const last = refs.at(-1);
+        if (last === undefined || refs.length < PER_READ) return;
         start = `(${last}`;
       }
     },
@@ -278,6 +283,15 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
     now,
     time,
   };
+}
+
+/** Which schedules {@link scheduleStore} lists. */
+interface ListedSchedules {
+  /** The reference after which they begin. */
+  readonly after?: string | undefined;
+  /** The ids of their lanes. */
+  readonly lanes?: readonly LaneId[] | undefined;
+  readonly atOnce?: number | undefined;
 }
 
 /** What is stored with a new schedule. */

@@ -2,10 +2,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { testRedis } from '../redis/test-redis.js';
+import { keysOf, testRedis } from '../redis/test-redis.js';
 import { serveApi } from './api.js';
 
-const { url, prefix } = testRedis('http-schedules');
+const { url, prefix, redis } = testRedis('http-schedules');
 const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
 writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
@@ -130,6 +130,24 @@ test('The list has pages', async () => {
     after = page.next;
   }
   expect(ids).toEqual((await volley.schedules.list()).map(({ id }) => id));
+});
+
+test('A page reads neither the schedules of other lanes nor those of later pages', async () => {
+  const own = await key(['read', 'send'], ['main']);
+  for (const change of [{ id: 'a1', lane: 'other' }, { id: 'a2' }, { id: 'a3' }, { id: 'a4' }])
+    expect((await post('/v1/schedules', undefined, request(change))).status).toBe(201);
+  // Whether a schedule is read shows: one that cannot be parsed fails the request.
+  const damaged = await Promise.all(
+    ['a1', 'a4'].map(async (id) => {
+      const [name = ''] = (await keysOf(redis, prefix)).filter((each) => each.includes(`:schedule:${id} `));
+      const definition = await redis.hget(name, 'definition');
+      await redis.hset(name, 'definition', 'damaged');
+      return { name, definition: definition ?? '' };
+    }),
+  );
+  const page = await call('GET', '/v1/schedules?limit=1', { key: own });
+  for (const { name, definition } of damaged) await redis.hset(name, 'definition', definition);
+  expect(page).toMatchObject({ status: 200, json: { schedules: [{ id: 'a2' }], next: 'a2/main' } });
 });
 
 test('Revoking a key with its campaigns pauses the schedules that it has added', async () => {

@@ -3,7 +3,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 
 /** What a position belongs to. A token of one kind is invalid for the others. */
-export type PositionKind = 'campaigns' | 'events' | 'audit' | 'suppressions' | 'results';
+export type PositionKind = 'campaigns' | 'outboxes' | 'events' | 'audit' | 'suppressions' | 'results';
 
 /** Turns positions in lists and streams into tokens for clients, which reveal nothing about what other clients own. */
 export interface Positions {

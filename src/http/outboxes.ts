@@ -10,6 +10,7 @@ import type { Outbox } from '../volley.js';
 import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane } from './access.js';
 import { sendStream } from './body-stream.js';
 import { country, laneOf } from './campaign-request.js';
+import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import { invalidParts, Problem } from './problem.js';
 import { reservation } from './request-body.js';
@@ -119,18 +120,29 @@ export const outboxes: Routes = (app, { volley, config }, memory) => {
   app.get(
     '/outboxes',
     {
-      config: { cost: { tokens: 5 }, scope: 'read' },
+      config: { cost: { itemsPerToken: 5, defaultLimit: 50 }, scope: 'read' },
       schema: {
         operationId: 'listOutboxes',
         summary: 'List the outboxes',
-        description: 'By name, those of the lanes that the key may use.',
+        description:
+          'By name, those of the lanes that the key may use. A page may be short or empty before the last one: continue until `nextCursor` is null.',
         tags: ['Outboxes'],
-        response: { 200: jsonResponse('The outboxes', z.object({ outboxes: z.array(outboxStatus) })) },
+        querystring: z.strictObject({
+          limit: z.coerce.number().int().min(1).max(200).default(50).describe('The page size'),
+          cursor,
+        }),
+        response: {
+          200: jsonResponse('A page of outboxes', z.object({ outboxes: z.array(outboxStatus), nextCursor })),
+        },
       },
     },
-    async (request) => ({
-      outboxes: await volley.outboxes.list({ lanes: apiKeyOf(request).lanes ?? undefined }),
-    }),
+    async (request) => {
+      const { limit } = request.query;
+      const lanes = apiKeyOf(request).lanes ?? undefined;
+      const after = await positionOf(volley, 'outboxes', request.query.cursor);
+      const page = await volley.outboxes.page({ lanes, limit, after });
+      return { outboxes: page.outboxes, nextCursor: await cursorOf(volley, 'outboxes', page.next) };
+    },
   );
 
   app.post(

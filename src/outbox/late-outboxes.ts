@@ -13,6 +13,7 @@ export function lateOutboxes(load: () => Promise<Opened>): Opened {
   return {
     create: async (input) => (await loaded()).create(input),
     list: async (options) => (await loaded()).list(options),
+    page: async (options) => (await loaded()).page(options),
     laneOf: async (name, choice) => (await loaded()).laneOf(name, choice),
     open(name, choice) {
       let opening: Promise<Outbox> | undefined;

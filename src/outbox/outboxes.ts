@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Operator } from '../campaign/audit.js';
+import { InputError } from '../campaign/errors.js';
 import type { OutboxStatus } from '../campaign/outbox-views.js';
 import { laneNamed } from '../lane/lane.js';
 import { registerWindow } from '../lane/windows.js';
@@ -18,7 +19,7 @@ import {
   whyUnserved,
 } from './open-outbox.js';
 import { type Outbox, operatedOutbox } from './outbox.js';
-import { indexedOutboxes, indexOutbox } from './outbox-index.js';
+import { indexOutbox, pageOfOutboxes } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
 import { readOutboxStatus } from './read-outbox.js';
 import { type OutboxDefinition, type OutboxSettings, readOutboxSettings } from './settings.js';
@@ -27,6 +28,27 @@ import { type OutboxDefinition, type OutboxSettings, readOutboxSettings } from '
 export interface OutboxChoice {
   /** Only that of one of these lanes; default: of any lane. */
   readonly lanes?: readonly string[] | undefined;
+}
+
+/** Which outboxes to list. */
+interface OutboxFilter {
+  /** Those of these lanes; default: of all. */
+  readonly lanes?: readonly string[] | undefined;
+}
+
+/** Which page of the outboxes to list. */
+interface OutboxPageOptions extends OutboxFilter {
+  /** 1 to 200; default 50. */
+  readonly limit?: number | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+}
+
+/** Outboxes of a page. */
+interface OutboxPage {
+  readonly outboxes: OutboxStatus[];
+  /** The `after` of the next page; null on the last one. */
+  readonly next: string | null;
 }
 
 /** All outboxes. */
@@ -39,7 +61,9 @@ export interface Outboxes {
     input: OutboxInput,
   ): Promise<{ readonly outcome: 'created' | 'existing'; readonly outbox: OutboxStatus }>;
   /** By name; of all lanes, or of these. */
-  list(options?: { readonly lanes?: readonly string[] | undefined }): Promise<OutboxStatus[]>;
+  list(options?: OutboxFilter): Promise<OutboxStatus[]>;
+  /** The same in pages. A page may be short or empty before the last one. */
+  page(options?: OutboxPageOptions): Promise<OutboxPage>;
   /**
    * The lane of an outbox. Rejects with a `NotFoundError` if there is no such outbox, and with an `AmbiguousNameError` if several lanes
    * have one.
@@ -53,6 +77,7 @@ const createScript = loadScript(import.meta.url, './create-outbox.lua', (reply) 
 });
 /** What an outbox takes beside its settings, in bytes. */
 const OUTBOX_BYTES = 1_024;
+const [DEFAULT_PAGE, MAX_PAGE] = [50, 200];
 
 /** Opens the outboxes for an operator. It does not access Redis before the first call. */
 export function openOutboxes(
@@ -63,6 +88,19 @@ export function openOutboxes(
   const { redis, keys, config, finder, clock } = options;
   const openedOn = async (name: string, lanes: OutboxChoice['lanes']): Promise<Opened> =>
     opener.open(await opener.laneOf(name, lanes), name);
+  const page: Outboxes['page'] = async ({ lanes, limit = DEFAULT_PAGE, after } = {}) => {
+    if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE))
+      throw new InputError(`ask for 1 to ${MAX_PAGE} outboxes`, { field: 'limit' });
+    const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
+    const { outboxes, next } = await pageOfOutboxes(redis, keys, { lanes: wanted, after, count: limit });
+    const found = await Promise.all(
+      outboxes.map(async ({ name, lane: id }) => {
+        const lane = await finder.withId(id);
+        return readOutboxStatus(lane, name, await whyUnserved(finder, lane));
+      }),
+    );
+    return { outboxes: found.filter((status) => status !== null), next };
+  };
 
   return {
     async create(input) {
@@ -113,18 +151,17 @@ export function openOutboxes(
       return { outcome: isNew ? 'created' : 'existing', outbox };
     },
 
-    async list({ lanes } = {}) {
-      const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
-      const all = await indexedOutboxes(redis, keys);
-      const possible = wanted === undefined ? all : all.filter(({ lane }) => wanted.includes(lane));
-      const found = await Promise.all(
-        possible.map(async ({ name, lane: id }) => {
-          const lane = await finder.withId(id);
-          return readOutboxStatus(lane, name, await whyUnserved(finder, lane));
-        }),
-      );
-      return found.filter((status) => status !== null);
+    async list(options = {}) {
+      const found: OutboxStatus[] = [];
+      for (let after: string | undefined; ; ) {
+        const { outboxes, next } = await page({ ...options, limit: MAX_PAGE, after });
+        found.push(...outboxes);
+        if (next === null) return found;
+        after = next;
+      }
     },
+
+    page,
 
     laneOf: async (name, { lanes } = {}) => finder.nameOf((await openedOn(name, lanes)).lane.id),
 

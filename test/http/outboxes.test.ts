@@ -9,9 +9,9 @@ const { url, prefix } = testRedis('http-outboxes');
 const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-outbox-lanes-')), 'lanes.json');
 writeFileSync(
   lanesFile,
-  JSON.stringify(['default', 'another', 'third'].map((name) => ({ name, apiKey: `key-${name}` }))),
+  JSON.stringify(['default', 'another', 'third', 'paged'].map((name) => ({ name, apiKey: `key-${name}` }))),
 );
-const { call, key, origin } = await serveApi({
+const { call, key, origin, volley } = await serveApi({
   REDIS_URL: url,
   REDIS_PREFIX: prefix,
   API_KEY: '',
@@ -75,6 +75,35 @@ describe('An outbox', () => {
     expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
   });
 
+  test('is listed in pages, and the key of a lane gets full pages of its own', async () => {
+    const own = await key(['read', 'send'], ['paged']);
+    for (const name of ['p1', 'p2', 'p3', 'p4', 'p5'])
+      for (const lane of ['default', 'paged'])
+        expect((await call('POST', '/v1/outboxes', { body: { ...OUTBOX, name, lane } })).status).toBe(201);
+    const pages: unknown[] = [];
+    for (let after = ''; ; ) {
+      const { json } = await call('GET', `/v1/outboxes?limit=2${after}`, { key: own });
+      const { outboxes, nextCursor } = json as { outboxes: object[]; nextCursor: string | null };
+      pages.push(outboxes);
+      if (nextCursor === null) break;
+      after = `&cursor=${nextCursor}`;
+    }
+    expect(pages).toMatchObject([
+      [{ name: 'p1', lane: 'paged' }, { name: 'p2' }],
+      [{ name: 'p3' }, { name: 'p4' }],
+      [{ name: 'p5', lane: 'paged' }],
+    ]);
+    expect((await volley.outboxes.list({ lanes: ['paged'] })).map(({ name }) => name)).toEqual([
+      'p1',
+      'p2',
+      'p3',
+      'p4',
+      'p5',
+    ]);
+    for (const query of ['limit=0', 'limit=201', 'cursor=invalid'])
+      expect((await call('GET', `/v1/outboxes?${query}`)).status).toBe(400);
+  });
+
   test('is hidden from a key of another lane', async () => {
     const path = await outbox();
     const other = await key(['read', 'send', 'operate'], ['another']);
@@ -85,7 +114,10 @@ describe('An outbox', () => {
       ['DELETE', '/messages/a', undefined],
     ] as const)
       expect((await call(method, `${path}${suffix}`, { key: other, body })).status).toBe(404);
-    expect((await call('GET', '/v1/outboxes', { key: other })).json).toEqual({ outboxes: [] });
+    expect((await call('GET', '/v1/outboxes', { key: other })).json).toEqual({
+      outboxes: [],
+      nextCursor: null,
+    });
   });
 
   test('has a name that other lanes may use as well, and each key reaches that of its own lane', async () => {

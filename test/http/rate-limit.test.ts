@@ -46,6 +46,7 @@ test('A page counts by its size, and a search more than a simple request', async
   expect(await left('GET', '/v1/campaigns?limit=200')).toBe(59);
   expect(await left('POST', '/v1/find', { number: '+447700900123' })).toBe(49);
   expect(await left('GET', '/v1/campaigns')).toBe(39);
+  expect(await left('GET', '/v1/outboxes?limit=50')).toBe(29);
   const { status, json } = await call('GET', '/v1/results?limit=10000', { key: own });
   expect([status, json]).toMatchObject([
     429,

@@ -15,6 +15,7 @@ import { loadScript } from '../redis/script.js';
 import { untilAnswered } from '../redis/until-answered.js';
 import type { RefusedKeys } from './refused-keys.js';
 import { revokedKeys } from './revoked-keys.js';
+import { storedJson } from './stored-json.js';
 
 /** `vk_`, the id, and the secret: 32 random bytes in base64url. */
 const KEY_FORMAT = /^vk_(?<id>[0-9a-f]{12})_(?<secret>[A-Za-z0-9_-]{43})$/;
@@ -62,8 +63,10 @@ interface Valid extends Stored {
   readonly at: number;
   readonly secretMaker: DigestMaker;
 }
-/** What is shown of a key that an earlier version stored. */
-const anyKey = unsigned.pick({ name: true, scopes: true, lanes: true, created: true });
+/** What is shown of a key that an earlier version stored, or whose record is damaged. */
+const anyKey = unsigned
+  .pick({ name: true, scopes: true, lanes: true, created: true })
+  .catch({ name: 'damaged', scopes: [], lanes: [], created: 0 });
 
 const replaceScript = loadScript(import.meta.url, './replace-key.lua', (reply) => reply === 1);
 
@@ -148,7 +151,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const revoked = revokedKeys(redis, keys, records);
   /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
   const opened = (id: string, json: string, isRevoked: boolean): Stored => {
-    const found = storedKey.safeParse(JSON.parse(json)).data;
+    const found = storedKey.safeParse(storedJson(json)).data;
     const maker = found === undefined || isRevoked ? null : records.makerOf(signedText(id, found), found.mac);
     return { id, json, key: maker === null || found === undefined ? null : found, maker };
   };
@@ -166,7 +169,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
   };
   const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
   const viewOf = async ({ id, json, key, maker }: Stored, used?: string): Promise<ApiKey> => {
-    const { name, scopes, lanes, created } = key ?? anyKey.parse(JSON.parse(json));
+    const { name, scopes, lanes, created } = key ?? anyKey.parse(storedJson(json));
     const [current, previous] = key?.secrets ?? [];
     return {
       id,
@@ -201,8 +204,12 @@ export function apiKeyService(deps: ApiKeyDeps) {
     const [id, secret] = [groups?.['id'], groups?.['secret']];
     if (id === undefined || secret === undefined) return null;
     // Redis is read every time, so a revoked key stops working immediately.
-    const found = await untilAnswered(() => read(id), CHECK_PATIENCE);
     const own = `${id} ${secret}`;
+    const hasEnded = (digest: string): Promise<boolean> => revoked.hasEnded(id, digest, clock());
+    const [found, isEnded] = await untilAnswered(
+      () => Promise.all([read(id), hasEnded(secretDigests.of(own))]),
+      CHECK_PATIENCE,
+    );
     const secrets = found?.key?.secrets ?? [{ digest: NO_DIGEST, until: null }];
     const made = secrets.map(({ digest, until }) => {
       const maker = secretDigests.makerOf(own, digest);
@@ -210,7 +217,11 @@ export function apiKeyService(deps: ApiKeyDeps) {
     });
     const at = made.findIndex((maker) => maker !== null);
     const secretMaker = made[at];
-    if (found === null || found.key === null || !secretMaker) return null;
+    if (found === null || found.key === null || !secretMaker || isEnded) return null;
+    // The tombstone may be of the digest that is stored, of an earlier version or the previous SECRETS_KEY.
+    const stored = secrets[at]?.digest ?? NO_DIGEST;
+    if (secretMaker !== 'current' && (await untilAnswered(() => hasEnded(stored), CHECK_PATIENCE)))
+      return null;
     return { ...found, key: found.key, at, secretMaker, own };
   };
   /** Makes the digests of a key again that an earlier version or the previous SECRETS_KEY has made. */
@@ -227,9 +238,13 @@ export function apiKeyService(deps: ApiKeyDeps) {
     async list() {
       const [all, used] = await Promise.all([redis.hgetall(keys.apiKeys), redis.hgetall(keys.apiKeysUsed)]);
       const views = await Promise.all(
-        Object.entries(all).map(async ([id, json]) =>
-          viewOf(opened(id, json, await revoked.has(id)), used[id]),
-        ),
+        Object.entries(all).map(async ([id, json]) => {
+          const stored = opened(id, json, await revoked.has(id));
+          const [current] = stored.key?.secrets ?? [];
+          // The record may have been restored after a rotation had replaced its secret.
+          const isReplaced = current !== undefined && (await revoked.hasEnded(id, current.digest, clock()));
+          return viewOf(isReplaced ? { ...stored, key: null } : stored, used[id]);
+        }),
       );
       return views.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
     },
@@ -283,7 +298,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
 
       async rotate(id, { overlapMs = DEFAULT_OVERLAP_MS } = {}) {
         const { json: before, key: found } = await require(id);
-        const [current] = found?.secrets ?? [];
+        const [current, previous] = found?.secrets ?? [];
         if (found === null || current === undefined) {
           throw new InputError(`key ${id} is invalid: revoke it and create another`);
         }
@@ -294,8 +309,11 @@ export function apiKeyService(deps: ApiKeyDeps) {
         const after = signed(id, key);
         const details = { key: id, name: found.name };
         await by.audited({ action: 'key.rotate', details: { ...details, overlap } }, async () => {
-          if (await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after })) return;
-          throw new InputError(`key ${id} was changed at the same time; try again`);
+          if (!(await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after })))
+            throw new InputError(`key ${id} was changed at the same time; try again`);
+          await revoked.endSecret(id, current.digest, until);
+          // The secret before that ends now. This also makes up for a rotation that failed in the step above.
+          if (previous !== undefined) await revoked.endSecret(id, previous.digest, clock());
         });
         events.emit({ type: 'key.rotated', ...details, overlapMs, actor });
         return { ...(await viewOf({ id, json: after, key, maker: 'current' })), key: secret.text };
@@ -304,7 +322,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
       async revoke(id, { cancelCampaigns: isCancelling = false } = {}) {
         // Of a key that is revoked already, only the id is known.
         const isRepeated = isCancelling && (await read(id)) === null && (await revoked.has(id));
-        const name = isRepeated ? id : anyKey.parse(JSON.parse((await require(id)).json)).name;
+        const name = isRepeated ? id : anyKey.parse(storedJson((await require(id)).json)).name;
         const details = { key: id, name };
         await by.audited({ action: 'key.revoke', details }, async () => {
           if (isRepeated) return;

@@ -47,7 +47,7 @@ export function keyNames(prefix: string) {
     audit: `${prefix}:audit`,
     /** Hash: the keys of the HTTP API by id. */
     apiKeys: `${prefix}:apiKeys`,
-    /** Hash: the ids of revoked keys, each with when it was revoked, and what authenticates that, JSON. */
+    /** Hash: the ids of revoked keys, and the digests of replaced secrets; each with when it ends, and what authenticates that, JSON. */
     apiKeysRevoked: `${prefix}:apiKeys:revoked`,
     /** Hash: when each key was last used, ms. */
     apiKeysUsed: `${prefix}:apiKeys:used`,

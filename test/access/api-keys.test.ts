@@ -214,6 +214,66 @@ test('The restored record of a revoked key does not work, and only this installa
   expect((await apiKeys.list()).map((one) => one.id)).not.toContain(id);
 });
 
+test('The restored record of a rotated key does not bring back the secret that was replaced', async () => {
+  const names = keyNames(prefix);
+  const { key: first, id } = await apiKeys.create({ name: 'shop', scopes: ['read'] });
+  const record = (await redis.hget(names.apiKeys, id)) ?? '';
+  const { key: second } = await apiKeys.rotate(id, { overlapMs: 3_600_000 });
+  const rotated = (await redis.hget(names.apiKeys, id)) ?? '';
+  await redis.hset(names.apiKeys, id, record);
+  expect(await apiKeys.check(first)).toMatchObject({ id });
+  now += 3_600_000;
+  expect([await apiKeys.check(first), await apiKeys.isActive(first)]).toEqual([null, false]);
+  expect((await apiKeys.list()).find((one) => one.id === id)?.state).toBe('invalid');
+
+  await redis.hset(names.apiKeys, id, rotated);
+  expect(await apiKeys.check(second)).toMatchObject({ id });
+  await apiKeys.rotate(id, { overlapMs: 3_600_000 });
+  // A second rotation in the overlap ends the secret before at once.
+  const { key: fourth } = await apiKeys.rotate(id, { overlapMs: 0 });
+  await redis.hset(names.apiKeys, id, rotated);
+  expect([await apiKeys.check(second), await apiKeys.check(fourth)]).toEqual([null, null]);
+  await apiKeys.revoke(id);
+});
+
+test('A replaced secret stays replaced when the SECRETS_KEY changes', async () => {
+  const names = keyNames(prefix);
+  const { key, id } = await apiKeys.create({ name: 'shop', scopes: ['read'] });
+  const record = (await redis.hget(names.apiKeys, id)) ?? '';
+  const changing = keysWith('c'.repeat(64), 'a'.repeat(64));
+  // Replaced before the key was used with the new SECRETS_KEY, and after.
+  for (const isUsed of [false, true]) {
+    await redis.hset(names.apiKeys, id, record);
+    await redis.del(names.apiKeysRevoked);
+    if (isUsed) {
+      expect(await changing.check(key)).toMatchObject({ id });
+      await expect.poll(() => redis.hget(names.apiKeys, id)).not.toBe(record);
+    }
+    await changing.rotate(id, { overlapMs: 0 });
+    await redis.hset(names.apiKeys, id, record);
+    expect(await changing.check(key), String(isUsed)).toBeNull();
+  }
+  await changing.revoke(id);
+});
+
+test('A damaged tombstone or record of one key leaves the others alone', async () => {
+  const names = keyNames(prefix);
+  const shop = await apiKeys.create({ name: 'shop', scopes: ['read'] });
+  const damaged = await apiKeys.create({ name: 'damaged', scopes: ['read'] });
+  const listed = async () => (await apiKeys.list()).filter(({ id }) => [shop.id, damaged.id].includes(id));
+  for (const text of ['', '{', '[1', 'null', '[1]', '"x"']) {
+    await redis.hset(names.apiKeysRevoked, shop.id, text);
+    expect((await listed()).length, text).toBe(2);
+    expect(await apiKeys.check(shop.key), text).toMatchObject({ id: shop.id });
+    await redis.hset(names.apiKeys, damaged.id, text);
+    expect((await listed()).find(({ id }) => id === damaged.id)?.state, text).toBe('invalid');
+    expect(await apiKeys.check(damaged.key), text).toBeNull();
+  }
+  await apiKeys.revoke(damaged.id);
+  await apiKeys.revoke(shop.id);
+  expect(await listed()).toEqual([]);
+});
+
 test('After a change of SECRETS_KEY, a key works with the previous one, and without it once it was used', async () => {
   const [used, unused] = [
     await apiKeys.create({ name: 'used', scopes: ['read'] }),

@@ -27,10 +27,12 @@ export interface CsvColumns {
 /** The longest line of NDJSON, in characters: the values of a message have a few hundred. */
 const MAX_LINE_LENGTH = 200_000;
 
-/** Members of a message on a line of NDJSON. */
+/** Members of a message on a line of NDJSON, with those of its members. */
 const MAX_MEMBERS = 200;
-/** Lines that are read before other work of the process gets a turn. */
-const LINES_PER_TURN = 500;
+/** Lines that are read before other work of the process gets a turn, and characters of NDJSON if its lines are long. */
+const [LINES_PER_TURN, LENGTH_PER_TURN] = [500, 64 * 1024];
+
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 
 /** Reads messages from a CSV file with a header. Throws a ListError if it is not a usable list. */
 export async function* messagesOfCsv(
@@ -69,18 +71,19 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
   let [line, rest, isEmpty] = [0, '', true];
   const parsed = (text: string): MessageLine | undefined => {
     line += 1;
-    if (text.trim() === '') return undefined;
+    const json = text.trim();
+    if (json === '') return undefined;
+    const invalid = (reason: string): MessageLine => ({ line, id: '', member: null, reason });
+    if (!json.startsWith('{')) return invalid('is not a JSON object');
+    if (hasTooManyMembers(json)) return invalid(`has more than ${MAX_MEMBERS} members`);
     try {
-      const value: unknown = JSON.parse(text);
-      if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-        if (Object.keys(value).length <= MAX_MEMBERS) return { line, message: value as OutboxMessage };
-        return { line, id: '', member: null, reason: `has more than ${MAX_MEMBERS} members` };
-      }
+      // What begins with a brace and is valid is an object.
+      return { line, message: JSON.parse(json) as OutboxMessage };
     } catch {
-      // Reported below.
+      return invalid('is not a JSON object');
     }
-    return { line, id: '', member: null, reason: 'is not a JSON object' };
   };
+  let sinceTurn = 0;
   for await (const chunk of input) {
     try {
       rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
@@ -92,7 +95,11 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
     if (rest.length > MAX_LINE_LENGTH)
       throw new ListError(`Line ${line + lines.length + 1} is longer than ${MAX_LINE_LENGTH} characters.`);
     for (const text of lines) {
-      if (line % LINES_PER_TURN === 0) await nextTick();
+      sinceTurn += Math.max(text.length, LENGTH_PER_TURN / LINES_PER_TURN);
+      if (sinceTurn >= LENGTH_PER_TURN) {
+        sinceTurn = 0;
+        await nextTick();
+      }
       const one = parsed(text);
       if (one === undefined) continue;
       isEmpty = false;
@@ -105,4 +112,19 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
     yield last;
   }
   if (isEmpty) throw new ListError('The list is empty. It needs at least one line with a message.');
+}
+
+/** Counts the commas outside of texts: parsing thousands of members of a line takes ten times as long as its length says. */
+function hasTooManyMembers(json: string): boolean {
+  // Even the shortest ones, such as items of a list, take two characters each.
+  if (json.length < 2 * MAX_MEMBERS) return false;
+  let [commas, isText] = [0, false];
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json.charCodeAt(at);
+    if (character === QUOTE) isText = !isText;
+    else if (isText) at += character === BACKSLASH ? 1 : 0;
+    else if (character === COMMA) commas += 1;
+    if (commas >= MAX_MEMBERS) return true;
+  }
+  return false;
 }

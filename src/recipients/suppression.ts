@@ -114,6 +114,24 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     }
     return found;
   };
+  /** Whether more than so many of the numbers are not on the list. Reads no further than that takes; other work runs between batches. */
+  const hasMoreNew = async (
+    list: LaneId | null,
+    numbers: readonly string[],
+    most: number,
+  ): Promise<boolean> => {
+    const seen = new Set<string>();
+    let found = 0;
+    for (const batch of batches(numbers)) {
+      found += await countNew(
+        list,
+        batch.filter((number) => seen.size !== seen.add(number).size),
+      );
+      if (found > most) return true;
+      await nextTick();
+    }
+    return false;
+  };
   /** A letter for each number: 1 if it is suppressed; '' if none is. */
   const check = (lane: LaneId, numbers: readonly string[]): Promise<string> =>
     checkScript.run(
@@ -227,7 +245,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       // The script checks each batch again: another request of the key may be faster.
       if (max !== undefined && by.id !== null && numbers.length > NUMBERS_PER_COMMAND) {
         const before = Number(await redis.hget(names.addedBy, by.id)) || 0;
-        if (before + (await countNew(list, await distinct(numbers))) > max) throw tooMany(max);
+        if (await hasMoreNew(list, numbers, max - before)) throw tooMany(max);
       }
       return perform('add', batches(numbers), operation);
     },
@@ -311,17 +329,6 @@ function packed(numbers: readonly string[]): Buffer[] {
     bytes.writeDoubleBE(Number(number), start);
     return bytes.subarray(start, start + PACKED_BYTES);
   });
-}
-
-/** Each number once. Other work of the process runs in between: a million numbers take a second. */
-async function distinct(numbers: readonly string[]): Promise<string[]> {
-  const seen = new Set<string>();
-  const found: string[] = [];
-  for (const batch of batches(numbers)) {
-    for (const number of batch) if (seen.size !== seen.add(number).size) found.push(number);
-    await nextTick();
-  }
-  return found;
 }
 
 function* batches(numbers: readonly string[]): Generator<string[]> {

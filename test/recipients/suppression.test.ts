@@ -130,6 +130,19 @@ test('The numbers of a removal are kept for 30 days, and then deleted', async ()
   expect(left).toBeLessThanOrEqual(30 * 86_400_000);
 });
 
+test('A list that is too long for an API key is read no further than its limit, and repeated numbers count once', async () => {
+  const list = open('long');
+  const numbers = Array.from({ length: 5_000 }, (_, at) => number(at));
+  Object.defineProperty(numbers, 4_000, {
+    get() {
+      throw new Error('the list is read beyond the limit');
+    },
+  });
+  await expect(list.add(numbers, byShop(2_500))).rejects.toThrow('at most 2500 numbers');
+  const repeated = Array.from({ length: 5_000 }, (_, at) => number(at % 2_500));
+  expect(await list.add(repeated, byShop(2_500))).toMatchObject({ numbers: 2_500 });
+});
+
 test('An API key adds at most as many numbers as it may, over all lists and requests', async () => {
   const list = open('limit');
   const own = await list.add([number(1), number(2)], byShop(3));

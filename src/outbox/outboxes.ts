@@ -110,7 +110,6 @@ export function openOutboxes(
         input.lane ?? config.lanes[0]?.name ?? '',
       );
       const lane = await finder.named(input.lane ?? config.lanes[0]?.name ?? '');
-      await mustHaveRoom(redis);
       const settings: OutboxSettings = { ...wanted, created: clock(), createdBy: by.actor };
       // Reports an unknown country before anything is stored.
       messageChecker(settings, config, []);
@@ -121,6 +120,8 @@ export function openOutboxes(
         const outbox = await readOutboxStatus(lane, input.name);
         if (outbox !== null) return { outcome: 'existing', outbox };
       }
+      // An outbox that exists needs no room.
+      await mustHaveRoom(redis);
       const isNew = await by.audited(
         { action: 'outbox.create', lane: lane.id, details: { outbox: input.name } },
         async () => {

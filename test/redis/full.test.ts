@@ -150,6 +150,8 @@ test('Above 85 % of maxmemory, campaigns, messages, and schedules are refused, a
   await expect(create(fresh, 'after')).rejects.toMatchObject(full);
   await expect(fresh.outbox('box').put({ id: 'm', to: '+447700900123' })).rejects.toMatchObject(full);
   await expect(fresh.schedules.add(WEEKLY)).rejects.toMatchObject(full);
+  await expect(fresh.outboxes.create({ name: 'new', message: 'Hi' })).rejects.toMatchObject(full);
+  expect((await fresh.outboxes.create({ name: 'box', message: 'Hi' })).outcome).toBe('existing');
   await expect(fresh.suppression.add(['+447700900123'])).resolves.toMatchObject({ numbers: 1 });
   await redis.config('SET', 'maxmemory', String(Math.round(used / 0.5)));
   await expect

@@ -222,6 +222,9 @@ test('Cancelling everything in an outbox asks first', async () => {
   expect((await volley('outbox', 'show', 'codes')).stdout).toContain('2 waiting');
   expect((await onTerminal('y', {}, ...cancel)).stdout).toContain('2 messages will never be sent');
   expect((await volley(...cancel, '--yes')).stdout).toContain('Nothing was waiting');
-  for (const args of [['codes'], ['codes', 'a', '--all']])
-    expect((await volley('outbox', 'cancel', ...args, '--yes')).stderr).toContain('Name a message, or');
+  const refused = async (...args: readonly string[]) =>
+    (await volley('outbox', 'cancel', 'codes', ...args, '--yes')).stderr;
+  expect(await refused()).toContain('Name a message, or');
+  expect(await refused('a', '--all')).toContain('leave out the id');
+  expect(await refused('--all', '--version', '3')).toContain('leave out --version');
 });

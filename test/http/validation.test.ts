@@ -38,7 +38,7 @@ test.each([
     'The parameter `state` must be one of importing, scheduled, running, paused, cancelled, completed.',
   ],
   ['GET', '/v1/campaigns?stat=x', undefined, 'query/stat', 'The parameter `stat` is unknown.'],
-  ['GET', '/v1/outboxes?limit=1', undefined, 'query/limit', 'The parameter `limit` is unknown.'],
+  ['GET', '/v1/outboxes?limits=1', undefined, 'query/limits', 'The parameter `limits` is unknown.'],
   [
     'GET',
     `/v1/campaigns/${'x'.repeat(41)}`,

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/redis/provide.ts'],
+    globalSetup: ['test/base/redis/provide.ts'],
     // Generous limits, so that only hanging tests time out, even on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startPrivateRedis } from '../src/redis/private-server.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import { costBetween, meter, sum } from './scale/cost.js';
 
 const LANES = [300, 10_000];

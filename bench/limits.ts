@@ -7,11 +7,11 @@
  * Use a Redis without other data. The bench removes what it writes.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { laneCallback, loadLocalConfig } from '../src/config/index.js';
-import { createEvents } from '../src/events/events.js';
-import { connect } from '../src/redis/connection.js';
-import type { LaneId } from '../src/redis/keys.js';
-import { createVolley } from '../src/runtime.js';
+import { createVolley } from '../src/app/runtime.js';
+import { laneCallback, loadLocalConfig } from '../src/base/config/index.js';
+import { createEvents } from '../src/base/events/events.js';
+import { connect } from '../src/base/redis/connection.js';
+import type { LaneId } from '../src/base/redis/keys.js';
 import { startServer } from './http/server.js';
 import { type Case, LIST_CASES, smallCases } from './http/worst-bodies.js';
 

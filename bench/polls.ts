@@ -7,9 +7,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from '../src/redis/connection.js';
-import { startPrivateRedis } from '../src/redis/private-server.js';
-import { laneFixture, RULES, START } from '../test/lane/lane-fixture.js';
+import { connect } from '../src/base/redis/connection.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
+import { laneFixture, RULES, START } from '../test/engine/lane/lane-fixture.js';
 
 const EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;

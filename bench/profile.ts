@@ -10,10 +10,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../src/config/index.js';
-import { createEvents } from '../src/events/events.js';
-import { startPrivateRedis } from '../src/redis/private-server.js';
-import { createVolley } from '../src/runtime.js';
+import { createVolley } from '../src/app/runtime.js';
+import { loadConfig } from '../src/base/config/index.js';
+import { createEvents } from '../src/base/events/events.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import { between } from './peers/document.js';
 import { flameGraph } from './profile/flame.js';
 import { byOwner, type Frame, readProfile } from './profile/read.js';
@@ -34,7 +34,9 @@ if (!Number.isInteger(requests) || requests < 1_000) {
 }
 const folder = await mkdtemp(join(tmpdir(), 'volley-profile-'));
 const server = await startPrivateRedis({ dir: folder, appendfsync: 'always' });
-const simulator = await startSimulator(resolve('dist/src/simulator/main.js'), { deliveryTime: 3_600_000 });
+const simulator = await startSimulator(resolve('dist/src/tools/simulator/main.js'), {
+  deliveryTime: 3_600_000,
+});
 const METER = ['--import', fileURLToPath(new URL('./send/meter.js', import.meta.url))];
 const environment = {
   REDIS_URL: server.url,

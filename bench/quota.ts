@@ -7,8 +7,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPrivateRedis } from '../src/redis/private-server.js';
-import { QUOTA_MODELS } from '../src/simulator/quota-models.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
+import { QUOTA_MODELS } from '../src/tools/simulator/quota-models.js';
 import { startFleet } from '../test/end-to-end/fleet.js';
 import { recipients } from '../test/end-to-end/recipients.js';
 

@@ -7,9 +7,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { findServer } from '../src/redis/find-server.js';
-import { startPrivateRedis } from '../src/redis/private-server.js';
-import { recordsKillRun } from '../test/records/kill-run.js';
+import { findServer } from '../src/base/redis/find-server.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
+import { recordsKillRun } from '../test/call-records/kill-run.js';
 
 const [requests = 1_000, kills = 3] = process.argv.slice(2).map(Number);
 const program = await findServer();
@@ -22,7 +22,7 @@ try {
     requests,
     kills,
     // This file runs compiled, in another folder.
-    program: resolve('test/records/fetch-many.mjs'),
+    program: resolve('test/call-records/fetch-many.mjs'),
     onProgress: (line) => console.log(line),
   });
   console.log(JSON.stringify(outcome, null, 2));

@@ -9,14 +9,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importCampaign } from '../src/import/import-campaign.js';
-import { openLanes } from '../src/lane/lane-finder.js';
-import { outboxResults } from '../src/outbox/outbox-results.js';
-import { connect, type Redis } from '../src/redis/connection.js';
-import { startPrivateRedis } from '../src/redis/private-server.js';
+import { connect, type Redis } from '../src/base/redis/connection.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
+import { openLanes } from '../src/engine/lane/lane-finder.js';
+import { importCampaign } from '../src/intake/import/import-campaign.js';
+import { outboxResults } from '../src/intake/outbox/outbox-results.js';
 import { createResultsFeed } from '../src/reporting/results-feed.js';
-import { importFixture, mobile } from '../test/import/import-fixture.js';
-import { laneFixture } from '../test/lane/lane-fixture.js';
+import { laneFixture } from '../test/engine/lane/lane-fixture.js';
+import { importFixture, mobile } from '../test/intake/import/import-fixture.js';
 
 const grouped = (value: number): string => value.toLocaleString('en');
 const PER_REQUEST = 100;

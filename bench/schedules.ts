@@ -5,7 +5,7 @@
  *   npm run -s bench:schedules -- cost [schedules]     what many schedules cost Redis and a worker
  *   npm run -s bench:schedules -- profile [schedules]  what an occurrence costs, by command of Redis and by code of the worker
  *
- * The kills are those of test/schedules/kill.test.ts, only more of them (default: 1,000). The cost is measured three times for two
+ * The kills are those of test/intake/schedules/kill.test.ts, only more of them (default: 1,000). The cost is measured three times for two
  * minutes: without schedules, with daily ones that are spread over the day, and with hourly ones that are spread over the hour. It begins
  * when all that became due before has run. Each campaign has one recipient. The service cannot be reached, so that the cost of sending is
  * left out. The profile is of schedules (default: 600) that are due every minute, for two minutes.
@@ -18,13 +18,13 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { connect, type Redis } from '../src/redis/connection.js';
-import { keyNames } from '../src/redis/keys.js';
-import { startPrivateRedis } from '../src/redis/private-server.js';
-import type { Definition } from '../src/schedules/schedule.js';
-import { scheduleStore } from '../src/schedules/store.js';
-import { nextOccurrence } from '../src/schedules/timetable.js';
-import { scheduleKillRun } from '../test/schedules/kill-run.js';
+import { connect, type Redis } from '../src/base/redis/connection.js';
+import { keyNames } from '../src/base/redis/keys.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
+import type { Definition } from '../src/intake/schedules/schedule.js';
+import { scheduleStore } from '../src/intake/schedules/store.js';
+import { nextOccurrence } from '../src/intake/schedules/timetable.js';
+import { scheduleKillRun } from '../test/intake/schedules/kill-run.js';
 import { byOwner, type Frame, readProfile } from './profile/read.js';
 import { costBetween, meter, residentBytes, sum } from './scale/cost.js';
 
@@ -60,7 +60,7 @@ async function measureKills(kills: number): Promise<boolean> {
       url,
       prefix: PREFIX,
       kills,
-      program: resolve('test/schedules/sweeper.mjs'),
+      program: resolve('test/intake/schedules/sweeper.mjs'),
       onProgress: (line) => console.error(line),
     }),
   );

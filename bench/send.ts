@@ -16,11 +16,11 @@ import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
-import { loadConfig } from '../src/config/index.js';
-import { createEvents } from '../src/events/events.js';
-import { connect } from '../src/redis/connection.js';
-import { startPrivateRedis } from '../src/redis/private-server.js';
-import { createVolley } from '../src/runtime.js';
+import { createVolley } from '../src/app/runtime.js';
+import { loadConfig } from '../src/base/config/index.js';
+import { createEvents } from '../src/base/events/events.js';
+import { connect } from '../src/base/redis/connection.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import { personAt } from './list.js';
 import { API_KEY, numbers, QUEUE, SENDER, TEXT } from './send/contender.js';
 import { type Meter, startContender, startSimulator } from './send/processes.js';
@@ -36,7 +36,9 @@ const LAUNCH_NEVER = Date.now() + 30 * 24 * 3_600_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'volley-bench-'));
 const server = await startPrivateRedis({ dir: folder, appendfsync: fsync });
-const simulator = await startSimulator(resolve('dist/src/simulator/main.js'), { deliveryTime: 3_600_000 });
+const simulator = await startSimulator(resolve('dist/src/tools/simulator/main.js'), {
+  deliveryTime: 3_600_000,
+});
 const environment = {
   REDIS_URL: server.url,
   MESSAGING_BASE_URL: simulator.baseUrl,

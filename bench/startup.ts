@@ -1,7 +1,7 @@
 /*
  * How long commands take to start, as ratios to `node -e 0`:
  *
- *   npm run -s bench:startup -- [path of another build's dist/src/cli/main.js]
+ *   npm run -s bench:startup -- [path of another build's dist/src/surfaces/cli/main.js]
  *
  * The runs of all commands alternate, so that a ratio compares runs of the same moment. With another build, its commands run
  * between those of this one. `volley list` reads an empty Redis on this machine.
@@ -10,7 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { startPrivateRedis } from '../src/redis/private-server.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
 
 const RUNS = 15;
 const COMMANDS = [['--version'], ['send', '--help'], ['list']];
@@ -28,7 +28,7 @@ function run(args: readonly string[]): number {
   return performance.now() - began;
 }
 
-const builds = ['dist/src/cli/main.js', ...process.argv.slice(2, 3)].map((path) => resolve(path));
+const builds = ['dist/src/surfaces/cli/main.js', ...process.argv.slice(2, 3)].map((path) => resolve(path));
 const cases = COMMANDS.flatMap((command) =>
   builds.map((main) => ({ command, main, ratios: [] as number[] })),
 );

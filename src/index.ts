@@ -1,5 +1,32 @@
-export type { ApiKeys, NewApiKey, ShownApiKey } from './access/api-keys.js';
-export type { AuditOptions } from './access/audit-trail.js';
+export type { ApiKeys, NewApiKey, ShownApiKey } from './app/access/api-keys.js';
+export type { AuditOptions } from './app/access/audit-trail.js';
+export * from './app/runtime.js';
+export type { Resolution, ResolveOutcome, TokenCache, TokenState } from './app/volley.js';
+export {
+  type Config,
+  ConfigError,
+  type LocalConfig,
+  loadConfig,
+  loadDotEnv,
+  loadLocalConfig,
+} from './base/config/index.js';
+export {
+  createEvents,
+  type EventOf,
+  type Events,
+  type EventsOptions,
+  type EventType,
+  type VolleyEvent,
+} from './base/events/events.js';
+export type { NoRecords } from './call-records/fetch.js';
+export type { RecordsInput } from './call-records/input.js';
+export type { RecordsDownload } from './call-records/open-file.js';
+export type { Records } from './call-records/open-records.js';
+export type { RecordsFilter } from './call-records/requests.js';
+export type { RecordsResolution } from './call-records/resolve.js';
+export type { RecordsOptions } from './call-records/slots.js';
+export type { RecordsState } from './call-records/states.js';
+export type { RecordsRequest } from './call-records/view.js';
 export { type ActingFor, type Actor, describeActor } from './campaign/actor.js';
 export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/api-key.js';
 export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/audit.js';
@@ -17,59 +44,24 @@ export {
   STATUS_LETTER,
 } from './campaign/recipient.js';
 export * from './campaign/views.js';
-export {
-  type Config,
-  ConfigError,
-  type LocalConfig,
-  loadConfig,
-  loadDotEnv,
-  loadLocalConfig,
-} from './config/index.js';
-export type {
-  ConformanceCheck,
-  ConformanceOptions,
-  ConformanceResult,
-  ConformanceSend,
-  ConformanceWay,
-} from './conformance/report.js';
-export {
-  createEvents,
-  type EventOf,
-  type Events,
-  type EventsOptions,
-  type EventType,
-  type VolleyEvent,
-} from './events/events.js';
-export type { CampaignInput, CsvStream, EnqueueOutcome } from './import/campaign-input.js';
-export type { RecipientInput } from './import/read-objects.js';
-export type { NumberOptions, SuppressionImport, SuppressionList } from './import/suppression-list.js';
-export type { NotificationService } from './notifications/notification-service.js';
+export type { NotificationService } from './engine/notifications/notification-service.js';
 export type {
   SubscribeOutcome,
   Subscription,
   SubscriptionService,
   UnsubscribeOutcome,
-} from './notifications/subscription-service.js';
-export type { SubscriptionStatus } from './notifications/subscription-status.js';
-export type { OutboxMessage } from './outbox/check-message.js';
-export type { OutboxInput } from './outbox/define-outbox.js';
-export { OutboxClosedError, OutboxExistsError, RecoveringError } from './outbox/errors.js';
-export type { Outbox } from './outbox/outbox.js';
-export type { OutboxChoice, Outboxes } from './outbox/outboxes.js';
-export type { CsvColumns } from './outbox/read-messages.js';
-export type { NoRecords } from './records/fetch.js';
-export type { RecordsInput } from './records/input.js';
-export type { RecordsDownload } from './records/open-file.js';
-export type { Records } from './records/open-records.js';
-export type { RecordsFilter } from './records/requests.js';
-export type { RecordsResolution } from './records/resolve.js';
-export type { RecordsOptions } from './records/slots.js';
-export type { RecordsState } from './records/states.js';
-export type { RecordsRequest } from './records/view.js';
-export type { Role, WorkerProcess } from './recovery/heartbeats.js';
-export type { BroadcastEvent, FeedItem } from './reporting/event-feed.js';
-export type { FleetSnapshot, LaneSnapshot, UnconfiguredLane } from './reporting/fleet-snapshot.js';
-export * from './runtime.js';
+} from './engine/notifications/subscription-service.js';
+export type { SubscriptionStatus } from './engine/notifications/subscription-status.js';
+export type { Role, WorkerProcess } from './engine/recovery/heartbeats.js';
+export type { CampaignInput, CsvStream, EnqueueOutcome } from './intake/import/campaign-input.js';
+export type { RecipientInput } from './intake/import/read-objects.js';
+export type { NumberOptions, SuppressionImport, SuppressionList } from './intake/import/suppression-list.js';
+export type { OutboxMessage } from './intake/outbox/check-message.js';
+export type { OutboxInput } from './intake/outbox/define-outbox.js';
+export { OutboxClosedError, OutboxExistsError, RecoveringError } from './intake/outbox/errors.js';
+export type { Outbox } from './intake/outbox/outbox.js';
+export type { OutboxChoice, Outboxes } from './intake/outbox/outboxes.js';
+export type { CsvColumns } from './intake/outbox/read-messages.js';
 export type {
   Occurrence,
   ProvidedList,
@@ -78,5 +70,13 @@ export type {
   ScheduleDetails,
   ScheduleInput,
   Schedules,
-} from './schedules/schedules.js';
-export type { Resolution, ResolveOutcome, TokenCache, TokenState } from './volley.js';
+} from './intake/schedules/schedules.js';
+export type { BroadcastEvent, FeedItem } from './reporting/event-feed.js';
+export type { FleetSnapshot, LaneSnapshot, UnconfiguredLane } from './reporting/fleet-snapshot.js';
+export type {
+  ConformanceCheck,
+  ConformanceOptions,
+  ConformanceResult,
+  ConformanceSend,
+  ConformanceWay,
+} from './tools/conformance/report.js';

@@ -4,10 +4,10 @@ import {
   type Environment,
   type LocalConfig,
   loadDotEnv,
-} from '../src/config/index.js';
-import { EXIT } from '../src/exit-codes.js';
+} from '../src/base/config/index.js';
+import { EXIT } from '../src/base/exit-codes.js';
 import { InputError } from '../src/index.js';
-import { listenForStop, type Part, runProcess } from '../src/lifecycle.js';
+import { listenForStop, type Part, runProcess } from '../src/surfaces/lifecycle.js';
 
 /**
  * Runs one part as a process of its own. Exit codes: 0 after a drain, 2 for an invalid configuration, 1 for any other

@@ -5,9 +5,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
-import { createVolley } from '../../src/runtime.js';
+import { createVolley } from '../../src/app/runtime.js';
+import { loadLocalConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
 
 const SELF = fileURLToPath(import.meta.url);
 

@@ -8,7 +8,7 @@
  */
 import Bottleneck from 'bottleneck';
 import { Redis } from 'ioredis';
-import { connect } from '../../src/redis/connection.js';
+import { connect } from '../../src/base/redis/connection.js';
 import { type Limited, workThrough } from './limited-loop.js';
 import { listInRedis } from './list-in-redis.js';
 import { readOrder } from './order.js';

@@ -10,7 +10,7 @@
  * expired (30 s by default) and run again.
  */
 import { DelayedError, type Job, Queue, Worker } from 'bullmq';
-import { connect, type Redis } from '../../src/redis/connection.js';
+import { connect, type Redis } from '../../src/base/redis/connection.js';
 import type { Order } from './order.js';
 import { openService, type Throttled } from './service.js';
 

@@ -2,10 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
-import type { Redis } from '../../src/redis/connection.js';
-import { createVolley } from '../../src/runtime.js';
+import { createVolley } from '../../src/app/runtime.js';
+import { loadConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import type { Redis } from '../../src/base/redis/connection.js';
 import { addJobs } from './bullmq.js';
 import { fillList } from './list-in-redis.js';
 import { type Order, orderEnvironment, SENDER, TEXT } from './order.js';

@@ -3,7 +3,7 @@
  * https://redis.io/docs/latest/commands/lmove/ (a number is in the waiting list or in the list of the worker that has it), and
  * a hash per worker with the accepted requests that are not final.
  */
-import type { Redis } from '../../src/redis/connection.js';
+import type { Redis } from '../../src/base/redis/connection.js';
 
 const TODO = 'todo';
 

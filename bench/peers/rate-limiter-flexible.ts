@@ -7,7 +7,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RateLimiterQueue, RateLimiterRedis } from 'rate-limiter-flexible';
-import { connect } from '../../src/redis/connection.js';
+import { connect } from '../../src/base/redis/connection.js';
 import { type Limited, workThrough } from './limited-loop.js';
 import { listInRedis } from './list-in-redis.js';
 import { readOrder } from './order.js';

@@ -2,8 +2,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect, type Redis } from '../../src/redis/connection.js';
-import { startPrivateRedis } from '../../src/redis/private-server.js';
+import { connect, type Redis } from '../../src/base/redis/connection.js';
+import { startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { bytesOfKeys, commandsRun, difference } from '../send/redis-figures.js';
 import type { Contestant } from './contestants.js';
 import type { Order } from './order.js';

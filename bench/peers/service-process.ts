@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Arrival } from '../../src/simulator/arrivals.js';
-import type { LedgerEntry } from '../../src/simulator/ledger.js';
-import type { SimulatorOptions } from '../../src/simulator/options.js';
+import type { Arrival } from '../../src/tools/simulator/arrivals.js';
+import type { LedgerEntry } from '../../src/tools/simulator/ledger.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
 import type { ServiceLogs } from './record.js';
 import type { Scenario } from './scenario.js';
 import type { Sighting } from './witness.js';
@@ -36,7 +36,7 @@ export async function startService(
     magicRecipients: 'off',
     wholeArrivals: true,
   };
-  const program = resolve('dist/src/simulator/main.js');
+  const program = resolve('dist/src/tools/simulator/main.js');
   const child = spawn(
     process.execPath,
     ['--import', WITNESS, program, '--options', JSON.stringify(options)],

@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { findServer } from '../../src/redis/find-server.js';
+import { findServer } from '../../src/base/redis/find-server.js';
 import { CONTESTANTS } from './contestants.js';
 import { between } from './document.js';
 import { barsPicture, middleRound, windowsPicture } from './pictures.js';

@@ -8,11 +8,11 @@ export interface Place {
 }
 
 const FOLDERS: readonly (readonly [part: string, owner: string])[] = [
-  ['/src/gateway/', 'volley: gateway'],
-  ['/src/sending/', 'volley: sending'],
-  ['/src/lane/', 'volley: lane'],
-  ['/src/recipients/', 'volley: recipients and redis'],
-  ['/src/redis/', 'volley: recipients and redis'],
+  ['/src/service/client/', 'volley: gateway'],
+  ['/src/engine/sending/', 'volley: sending'],
+  ['/src/engine/lane/', 'volley: lane'],
+  ['/src/engine/recipients/', 'volley: recipients and redis'],
+  ['/src/base/redis/', 'volley: recipients and redis'],
   ['/src/', 'volley: the rest'],
   ['/workers/', 'volley: the rest'],
 ];

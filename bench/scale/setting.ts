@@ -1,10 +1,10 @@
 /** The environment of bench/scale.ts: a cluster of three nodes, the simulator, worker processes, and a client. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect, type Redis } from '../../src/redis/connection.js';
-import { keyNames } from '../../src/redis/keys.js';
+import { connect, type Redis } from '../../src/base/redis/connection.js';
+import { keyNames } from '../../src/base/redis/keys.js';
+import { type PrivateCluster, startCluster } from '../../test/base/redis/cluster.js';
 import { type Fleet, startFleet } from '../../test/end-to-end/fleet.js';
 import type { Program } from '../../test/end-to-end/program.js';
-import { type PrivateCluster, startCluster } from '../../test/redis/cluster.js';
 import { type Meter, meter, type Reading } from './cost.js';
 
 const PREFIX = 'scale';

@@ -5,7 +5,7 @@
 import { Agent } from 'node:http';
 import { Worker } from 'bullmq';
 import { got } from 'got';
-import { connect } from '../../src/redis/connection.js';
+import { connect } from '../../src/base/redis/connection.js';
 import { IN_FLIGHT, type Order, QUEUE, request, serve } from './contender.js';
 
 const agent = { http: new Agent({ keepAlive: true, maxSockets: IN_FLIGHT }) };

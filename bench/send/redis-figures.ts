@@ -1,5 +1,5 @@
 /** Statistics of Redis about its work and memory. */
-import type { Redis } from '../../src/redis/connection.js';
+import type { Redis } from '../../src/base/redis/connection.js';
 
 /** Commands run since the server started, including those within scripts. */
 export async function commandsRun(redis: Redis): Promise<Map<string, number>> {

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import { unlessAborted, within } from '../base/clock.js';
+import type { EventOf, EventType, VolleyEvent } from '../base/events/events.js';
+import type { Redis } from '../base/redis/connection.js';
+import type { LaneId } from '../base/redis/keys.js';
+import { type RetryOptions, untilAnswered } from '../base/redis/until-answered.js';
 import { InputError } from '../campaign/errors.js';
-import { unlessAborted, within } from '../clock.js';
-import type { EventOf, EventType, VolleyEvent } from '../events/events.js';
-import type { LaneFinder } from '../lane/lane-finder.js';
-import type { Redis } from '../redis/connection.js';
-import type { LaneId } from '../redis/keys.js';
-import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
+import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from './event-log.js';
 import { Follower, startTail, type Tail } from './feed-tail.js';
 

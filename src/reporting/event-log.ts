@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Redis } from '../redis/connection.js';
-import { joinCalls } from '../redis/join-calls.js';
-import type { Keys } from '../redis/keys.js';
-import { loadScript } from '../redis/script.js';
+import type { Redis } from '../base/redis/connection.js';
+import { joinCalls } from '../base/redis/join-calls.js';
+import type { Keys } from '../base/redis/keys.js';
+import { loadScript } from '../base/redis/script.js';
 
 /** Events that Redis keeps at least: days of a quiet installation, hours of a busy one; about 150 bytes each. */
 const MIN_KEPT = 10_000;

@@ -1,6 +1,6 @@
-import { unlessAborted } from '../clock.js';
-import type { Redis } from '../redis/connection.js';
-import { untilAnswered } from '../redis/until-answered.js';
+import { unlessAborted } from '../base/clock.js';
+import type { Redis } from '../base/redis/connection.js';
+import { untilAnswered } from '../base/redis/until-answered.js';
 import { type EventLog, type LoggedEvent, MAX_NEXT } from './event-log.js';
 
 /** If Redis is silent for this much longer than it was asked to wait, the connection is dead. */

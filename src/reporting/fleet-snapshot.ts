@@ -1,24 +1,24 @@
 import { z } from 'zod';
+import type { Clock } from '../base/clock.js';
+import type { Redis } from '../base/redis/connection.js';
+import type { Keys, LaneId } from '../base/redis/keys.js';
 import { CAMPAIGN_STATES, type CampaignState } from '../campaign/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import { parseStoredState } from '../campaign/stored-state.js';
 import type { LaneStatus } from '../campaign/views.js';
-import type { Clock } from '../clock.js';
-import { STATE_DEFAULTS } from '../lane/campaigns.js';
-import type { Lane, Stage } from '../lane/lane.js';
-import type { LaneFinder } from '../lane/lane-finder.js';
-import type { LaneStatusRecord } from '../lane/lane-status.js';
-import type { Depth, Queues } from '../lane/queues.js';
-import { singleFlight } from '../lane/single-flight.js';
+import { STATE_DEFAULTS } from '../engine/lane/campaigns.js';
+import type { Lane, Stage } from '../engine/lane/lane.js';
+import type { LaneFinder } from '../engine/lane/lane-finder.js';
+import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
+import type { Depth, Queues } from '../engine/lane/queues.js';
+import { singleFlight } from '../engine/lane/single-flight.js';
 import {
   SUBSCRIPTION_STATES,
   type SubscriptionState,
   subscriptionStatusStore,
-} from '../notifications/subscription-status.js';
-import { type Heartbeats, ROLES, type Role } from '../recovery/heartbeats.js';
-import { sweptAgoMs } from '../recovery/sweep.js';
-import type { Redis } from '../redis/connection.js';
-import type { Keys, LaneId } from '../redis/keys.js';
+} from '../engine/notifications/subscription-status.js';
+import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats.js';
+import { sweptAgoMs } from '../engine/recovery/sweep.js';
 import { laneStatus } from './status.js';
 
 /**

@@ -11,7 +11,7 @@
            each of them the number of the campaign, the list, the first position, and the number of positions; or lost (Redis has lost the chunk of the position, or it belongs to another log), removed (the entries after the
            position were removed with their campaigns), or empty (there is no log)
 ]]
--- @include ../lane/results.lua
+-- @include ../engine/lane/results.lua
 local stored = redis.call('HMGET', resultsKey, 'run', 'chunk', 'epochs', 'oldest')
 if not stored[1] then return { run == '' and 'empty' or 'lost' } end
 local latest, epochs = tonumber(stored[2]), cjson.decode(stored[3])

@@ -1,26 +1,31 @@
 import { z } from 'zod';
+import type { Redis } from '../base/redis/connection.js';
+import type { Keys, LaneId } from '../base/redis/keys.js';
+import { loadScript } from '../base/redis/script.js';
 import {
   RECIPIENT_STATE,
   RECIPIENT_STATES,
   type RecipientState,
   type StatusWord,
 } from '../campaign/recipient.js';
-import { parseState, type StoredState } from '../lane/campaigns.js';
+import { parseState, type StoredState } from '../engine/lane/campaigns.js';
 import {
   RECORDS_PER_HASH,
   recordsKey,
   type Series,
   slicesKey,
   statusesKey,
-} from '../recipients/campaign-keys.js';
-import { type DuplicateRow, readDuplicate } from '../recipients/duplicates.js';
-import { parseRecord, parseRecords, type RequestRecord, type StoredRecords } from '../recipients/records.js';
-import { readShortList, readSlices } from '../recipients/short-list.js';
-import { SLICE, unpackNumbers, unpackReferences, unpackSlice } from '../recipients/slices.js';
-import { parseStatusWord } from '../recipients/status-words.js';
-import type { Redis } from '../redis/connection.js';
-import type { Keys, LaneId } from '../redis/keys.js';
-import { loadScript } from '../redis/script.js';
+} from '../engine/recipients/campaign-keys.js';
+import { type DuplicateRow, readDuplicate } from '../engine/recipients/duplicates.js';
+import {
+  parseRecord,
+  parseRecords,
+  type RequestRecord,
+  type StoredRecords,
+} from '../engine/recipients/records.js';
+import { readShortList, readSlices } from '../engine/recipients/short-list.js';
+import { SLICE, unpackNumbers, unpackReferences, unpackSlice } from '../engine/recipients/slices.js';
+import { parseStatusWord } from '../engine/recipients/status-words.js';
 
 /** A recipient with its state and its last request. */
 export interface OrdinalRecord {

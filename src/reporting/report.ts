@@ -1,3 +1,6 @@
+import type { LocalConfig } from '../base/config/index.js';
+import type { Redis } from '../base/redis/connection.js';
+import type { Keys, LaneId } from '../base/redis/keys.js';
 import { requestReference } from '../campaign/campaign.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import {
@@ -7,12 +10,9 @@ import {
   type ReportedStatus,
 } from '../campaign/recipient.js';
 import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/views.js';
-import type { LocalConfig } from '../config/index.js';
-import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
-import { findLane, listCampaigns, readState } from '../lane/campaigns.js';
-import { type DuplicateRow, MAX_STORED_DUPLICATES } from '../recipients/duplicates.js';
-import type { Redis } from '../redis/connection.js';
-import type { Keys, LaneId } from '../redis/keys.js';
+import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
+import { findLane, listCampaigns, readState } from '../engine/lane/campaigns.js';
+import { type DuplicateRow, MAX_STORED_DUPLICATES } from '../engine/recipients/duplicates.js';
 import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
 import { type NamedRecipient, type OrdinalRecord, recipientReader } from './recipient-reader.js';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import type { Redis } from '../base/redis/connection.js';
+import type { Keys, LaneId } from '../base/redis/keys.js';
+import { loadScript } from '../base/redis/script.js';
 import { GoneError, InputError } from '../campaign/errors.js';
 import { RESULT_STATES } from '../campaign/recipient.js';
 import type { RecipientResult, ReportRow, ResultPage } from '../campaign/views.js';
-import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
-import type { LaneFinder } from '../lane/lane-finder.js';
-import type { Redis } from '../redis/connection.js';
-import type { Keys, LaneId } from '../redis/keys.js';
-import { loadScript } from '../redis/script.js';
+import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
+import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { inBatches } from './in-batches.js';
 import { type RecipientReader, recipientReader } from './recipient-reader.js';
 import { duplicateRow, reportRow, suppressedRow } from './report.js';

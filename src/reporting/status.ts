@@ -5,12 +5,12 @@ import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignCost, CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views.js';
 import { describeWindow, nextCommonOpening, nextOpening, windowNow } from '../campaign/window.js';
-import type { CampaignMeta } from '../lane/campaign-meta.js';
-import type { StoredState } from '../lane/campaigns.js';
-import type { Lane } from '../lane/lane.js';
-import type { LaneStatusRecord } from '../lane/lane-status.js';
-import { type GateState, gateState } from '../lane/lane-status.js';
-import type { UnknownBatch } from '../sending/unknown.js';
+import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
+import type { StoredState } from '../engine/lane/campaigns.js';
+import type { Lane } from '../engine/lane/lane.js';
+import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
+import { type GateState, gateState } from '../engine/lane/lane-status.js';
+import type { UnknownBatch } from '../engine/sending/unknown.js';
 
 const MAX_UNKNOWN_OUTCOMES = 100;
 const iso = (ms: number): string => new Date(ms).toISOString();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkSender } from '../../src/campaign/sender.js';
-import { senderSegment } from '../../src/gateway/address.js';
+import { senderSegment } from '../../src/service/client/address.js';
 
 // The cases of the rule: test/interface/senders.ts.
 describe('checkSender', () => {

@@ -8,11 +8,11 @@ import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
-import { findServer } from '../../src/redis/find-server.js';
-import { endWithThisProcess, freePort } from '../../src/redis/private-server.js';
-import { createVolley } from '../../src/runtime.js';
+import { createVolley } from '../../src/app/runtime.js';
+import { loadConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import { findServer } from '../../src/base/redis/find-server.js';
+import { endWithThisProcess, freePort } from '../../src/base/redis/private-server.js';
 import { startProgram } from './program.js';
 import { startSimulatorProcess } from './simulator-process.js';
 

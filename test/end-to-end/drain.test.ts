@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { privateRedis } from '../redis/private-redis.js';
-import { testRedis } from '../redis/test-redis.js';
+import { privateRedis } from '../base/redis/private-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';
 

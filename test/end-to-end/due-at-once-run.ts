@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from '../../src/base/clock.js';
 import type { OutboxStatus } from '../../src/campaign/outbox-views.js';
-import type { Random } from '../../src/clock.js';
 import { type Fleet, startFleet } from './fleet.js';
 
 export interface DueAtOnceRun {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { seededRandom } from '../../src/simulator/random.js';
-import { privateRedis } from '../redis/private-redis.js';
+import { seededRandom } from '../../src/tools/simulator/random.js';
+import { privateRedis } from '../base/redis/private-redis.js';
 import { dueAtOnceRun } from './due-at-once-run.js';
 
 test('Messages of two lanes that are due in the same second are each sent once, although workers are killed, and every status adds up', {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { startProgram } from './program.js';
 import { startSimulatorProcess } from './simulator-process.js';
 
@@ -93,7 +93,12 @@ test('examples/library/newsletter.js provides the list of each occurrence, and a
   ] as const) {
     const program = startExample(['examples/library/newsletter.js'], settings);
     await program.says(new RegExp(`^${kind}, next on \\d{4}-`));
-    const command = startProgram('src/cli/main.js', settings, ['schedule', 'run', 'newsletter', '--json']);
+    const command = startProgram('src/surfaces/cli/main.js', settings, [
+      'schedule',
+      'run',
+      'newsletter',
+      '--json',
+    ]);
     expect(await command.ended).toBe(0);
     await program.says(/^campaign \w+ created$/);
     // Barbara subscribes in the year 2999.
@@ -117,7 +122,7 @@ test('examples/platform moves and cancels reminders over HTTP, follows its resul
   onTestFinished(async () => {
     await Promise.all([worker.end('SIGKILL'), api.end('SIGKILL')]);
   });
-  const made = startProgram('src/cli/main.js', settings, [
+  const made = startProgram('src/surfaces/cli/main.js', settings, [
     ...['keys', 'create', '--name', 'bookings', '--scope', 'send,read', '--json'],
   ]);
   const { key }: { key: string } = JSON.parse(await made.firstLine);

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
-import { createVolley, type Volley } from '../../src/runtime.js';
-import type { SimulatorOptions } from '../../src/simulator/options.js';
+import { createVolley, type Volley } from '../../src/app/runtime.js';
+import { loadConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
 import { type Program, startProgram } from './program.js';
 import { type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
 

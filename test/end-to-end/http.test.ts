@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
 import type { CampaignStatus } from '../../src/campaign/views.js';
-import { magicNumber } from '../../src/simulator/index.js';
-import { commandLine } from '../cli/command-line.js';
-import { type ApiResponse, serveApi } from '../http/api.js';
-import { testRedis } from '../redis/test-redis.js';
+import { magicNumber } from '../../src/tools/simulator/index.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { commandLine } from '../surfaces/cli/command-line.js';
+import { type ApiResponse, serveApi } from '../surfaces/http/api.js';
 import { startFleet } from './fleet.js';
 
 const { url, prefix } = testRedis('end-to-end-http');

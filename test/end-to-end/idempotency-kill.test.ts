@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
-import { createVolley } from '../../src/runtime.js';
-import { testRedis } from '../redis/test-redis.js';
+import { createVolley } from '../../src/app/runtime.js';
+import { loadLocalConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { type Program, startProgram } from './program.js';
 
 const { url, prefix } = testRedis('idempotency-kill');

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from '../../src/base/clock.js';
 import type { CampaignStatus } from '../../src/campaign/views.js';
-import type { Random } from '../../src/clock.js';
-import { IN_FLIGHT } from '../../src/lane/rules.js';
-import { seededRandom } from '../../src/simulator/random.js';
+import { IN_FLIGHT } from '../../src/engine/lane/rules.js';
+import { seededRandom } from '../../src/tools/simulator/random.js';
 import { type Violation, violationsOf } from '../faults/checker.js';
 import { type Figures, figuresOf, recoveryTimes } from '../faults/figures.js';
 import { createHistory, type HistoryEvent } from '../faults/history.js';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { createEvents, createVolley, loadConfig, type Volley } from '../../src/index.js';
-import { startSimulator } from '../../src/simulator/index.js';
-import { commandLine } from '../cli/command-line.js';
-import { testRedis } from '../redis/test-redis.js';
+import { startSimulator } from '../../src/tools/simulator/index.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { commandLine } from '../surfaces/cli/command-line.js';
 import { recipients } from './recipients.js';
 
 const { url, prefix } = testRedis('lane-rename');

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { campaignSentence } from '../../src/cli/sentence.js';
-import { createMetrics } from '../../src/metrics/index.js';
+import { campaignSentence } from '../../src/surfaces/cli/sentence.js';
+import { createMetrics } from '../../src/surfaces/metrics/index.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { closedPort, rawServer, reply } from '../interface/raw-server.js';
-import { type Exposed, readExposition } from '../metrics/exposition.js';
-import { testRedis } from '../redis/test-redis.js';
+import { type Exposed, readExposition } from '../surfaces/metrics/exposition.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';
 

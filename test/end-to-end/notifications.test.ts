@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { parseReportedStatus } from '../../src/campaign/recipient.js';
-import type { SimulatorOptions } from '../../src/simulator/options.js';
-import { testRedis } from '../redis/test-redis.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import type { Fleet } from './fleet.js';
 import type { Program } from './program.js';
 import { callbackSettings, startReceiver } from './receiver.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Random } from '../../src/clock.js';
+import type { Random } from '../../src/base/clock.js';
 import { type Fleet, startFleet } from './fleet.js';
 
 export interface OutboxKillOptions {

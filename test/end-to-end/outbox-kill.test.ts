@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { seededRandom } from '../../src/simulator/random.js';
-import { privateRedis } from '../redis/private-redis.js';
+import { seededRandom } from '../../src/tools/simulator/random.js';
+import { privateRedis } from '../base/redis/private-redis.js';
 import { outboxKillRun } from './outbox-kill-run.js';
 
 test('Workers that are killed at any moment send each message of an outbox at most once, as it was changed last, and none that was cancelled', {

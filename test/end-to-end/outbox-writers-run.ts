@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Random } from '../../src/clock.js';
-import { loadConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
-import { createVolley } from '../../src/runtime.js';
+import { createVolley } from '../../src/app/runtime.js';
+import type { Random } from '../../src/base/clock.js';
+import { loadConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
 import { type Fleet, startFleet } from './fleet.js';
 
 export interface OutboxWritersRun {

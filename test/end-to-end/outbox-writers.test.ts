@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { seededRandom } from '../../src/simulator/random.js';
-import { privateRedis } from '../redis/private-redis.js';
+import { seededRandom } from '../../src/tools/simulator/random.js';
+import { privateRedis } from '../base/redis/private-redis.js';
 import { cancelledRace, outboxWritersRun, versionsRace } from './outbox-writers-run.js';
 
 const redis = await privateRedis();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { recipients } from './recipients.js';
 import { startSimulatorProcess } from './simulator-process.js';
 import { launch, startedFleet } from './started.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import type { Kind } from './fleet.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';

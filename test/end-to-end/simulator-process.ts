@@ -1,7 +1,7 @@
-import type { Arrival } from '../../src/simulator/arrivals.js';
-import type { LedgerEntry } from '../../src/simulator/ledger.js';
-import type { SimulatorOptions } from '../../src/simulator/options.js';
-import type { Summary } from '../../src/simulator/summary.js';
+import type { Arrival } from '../../src/tools/simulator/arrivals.js';
+import type { LedgerEntry } from '../../src/tools/simulator/ledger.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
+import type { Summary } from '../../src/tools/simulator/summary.js';
 import { startProgram } from './program.js';
 
 /** The simulator in a process of its own, queried over HTTP. */
@@ -21,7 +21,7 @@ export interface SimulatorProcess {
 }
 
 export async function startSimulatorProcess(options: SimulatorOptions): Promise<SimulatorProcess> {
-  const program = startProgram('src/simulator/main.js', {}, ['--options', JSON.stringify(options)]);
+  const program = startProgram('src/tools/simulator/main.js', {}, ['--options', JSON.stringify(options)]);
   const { messagingBaseUrl, accountBaseUrl, v3 } = JSON.parse(await program.firstLine) as Pick<
     SimulatorProcess,
     'messagingBaseUrl' | 'accountBaseUrl' | 'v3'

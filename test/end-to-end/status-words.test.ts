@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { magicNumber } from '../../src/simulator/index.js';
-import { testRedis } from '../redis/test-redis.js';
+import { magicNumber } from '../../src/tools/simulator/index.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import type { Fleet } from './fleet.js';
 import { finished, launch, startedFleet } from './started.js';
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { callbackSettings } from './receiver.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';

@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from '../../src/redis/connection.js';
-import { startPrivateRedis } from '../../src/redis/private-server.js';
-import { seededRandom } from '../../src/simulator/random.js';
+import { connect } from '../../src/base/redis/connection.js';
+import { startPrivateRedis } from '../../src/base/redis/private-server.js';
+import { seededRandom } from '../../src/tools/simulator/random.js';
 import { dueAtOnceRun } from '../end-to-end/due-at-once-run.js';
 import { cancelledRace, outboxWritersRun, versionsRace } from '../end-to-end/outbox-writers-run.js';
-import { scheduleReplaceRun } from '../schedules/replace-run.js';
+import { scheduleReplaceRun } from '../intake/schedules/replace-run.js';
 import { lateWritesRun } from './late-writes.js';
 
 /** What an attack has shown. */

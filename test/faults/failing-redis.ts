@@ -1,9 +1,9 @@
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connect } from '../../src/redis/connection.js';
-import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
-import { type PrivateCluster, startCluster } from '../redis/cluster.js';
-import { startSentinel } from '../redis/sentinel.js';
+import { connect } from '../../src/base/redis/connection.js';
+import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/base/redis/private-server.js';
+import { type PrivateCluster, startCluster } from '../base/redis/cluster.js';
+import { startSentinel } from '../base/redis/sentinel.js';
 import { type SeparateNetwork, separateNetwork } from './separate-network.js';
 import { mountSmallDisk, type SmallDisk } from './small-disk.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { startPrivateRedis } from '../../src/redis/private-server.js';
-import { seededRandom } from '../../src/simulator/random.js';
+import { startPrivateRedis } from '../../src/base/redis/private-server.js';
+import { seededRandom } from '../../src/tools/simulator/random.js';
 import { type KillOutcome, killRun } from '../end-to-end/kill-run.js';
 import { outboxKillRun } from '../end-to-end/outbox-kill-run.js';
 import { writeHistory } from './history.js';

@@ -9,7 +9,7 @@ import { Socket } from 'node:net';
 const file = process.env.WRITES_FILE ?? '';
 const now = Date.now;
 
-/** A body begins so; `sendBody` in src/gateway/messaging.ts writes it. */
+/** A body begins so; `sendBody` in src/service/client/messaging.ts writes it. */
 const BODY = '{"outboundSMSMessageRequest":';
 
 /** The text and the recipients of a request that these bytes end; undefined if they end none. */

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { z } from 'zod';
+import type { Volley } from '../../src/app/runtime.js';
 import type { CampaignStatus } from '../../src/campaign/views.js';
-import type { Volley } from '../../src/runtime.js';
 import type { SimulatorProcess } from '../end-to-end/simulator-process.js';
 import type { EventOf, History } from './history.js';
 

@@ -14,7 +14,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { findServer } from '../../src/redis/find-server.js';
+import { findServer } from '../../src/base/redis/find-server.js';
 import { type AttackName, runAttack } from './attacks.js';
 import { violationsOf } from './checker.js';
 import { figuresOf } from './figures.js';

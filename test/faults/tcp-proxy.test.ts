@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/redis/connection.js';
-import { testRedis } from '../redis/test-redis.js';
+import { connect } from '../../src/base/redis/connection.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 const { url, prefix, redis } = testRedis('proxy');

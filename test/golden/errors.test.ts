@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import stringify from 'json-stringify-pretty-compact';
 import { expect, test } from 'vitest';
-import { commandLine } from '../cli/command-line.js';
-import { campaignForm, serveApi } from '../http/api.js';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { commandLine } from '../surfaces/cli/command-line.js';
+import { campaignForm, serveApi } from '../surfaces/http/api.js';
 import { transcriptOf } from './transcript.js';
 
 const { url, prefix } = testRedis('golden-errors');

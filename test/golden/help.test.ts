@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { createContext } from '../../src/cli/context.js';
-import { createProgram, run } from '../../src/cli/program.js';
+import { createContext } from '../../src/surfaces/cli/context.js';
+import { createProgram, run } from '../../src/surfaces/cli/program.js';
 
 function terminal() {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
-import { createMetrics } from '../../src/metrics/index.js';
-import { createVolley } from '../../src/runtime.js';
-import { testRedis } from '../redis/test-redis.js';
+import { createVolley } from '../../src/app/runtime.js';
+import { loadLocalConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import { createMetrics } from '../../src/surfaces/metrics/index.js';
+import { testRedis } from '../base/redis/test-redis.js';
 
 const { url, prefix } = testRedis('golden-metrics');
 

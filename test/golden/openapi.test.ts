@@ -1,8 +1,8 @@
 import stringify from 'json-stringify-pretty-compact';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, test } from 'vitest';
-import { serveApi } from '../http/api.js';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { serveApi } from '../surfaces/http/api.js';
 
 const { url, prefix } = testRedis('golden-openapi');
 

@@ -2,8 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { commandLine } from '../cli/command-line.js';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { commandLine } from '../surfaces/cli/command-line.js';
 import { transcriptOf } from './transcript.js';
 
 const { url, prefix } = testRedis('golden');

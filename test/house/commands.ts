@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { createContext } from '../../src/cli/context.js';
-import { createProgram } from '../../src/cli/program.js';
+import { createContext } from '../../src/surfaces/cli/context.js';
+import { createProgram } from '../../src/surfaces/cli/program.js';
 
 /** The fenced blocks of a language. */
 export function blocks(text: string, language: string): string[] {

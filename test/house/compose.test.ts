@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { SECRET_SETTINGS } from '../../src/config/secret-files.js';
-import { SETTING_NAMES } from '../../src/config/settings.js';
+import { SECRET_SETTINGS } from '../../src/base/config/secret-files.js';
+import { SETTING_NAMES } from '../../src/base/config/settings.js';
 
 interface Service {
   readonly environment?: Readonly<Record<string, string | null>>;

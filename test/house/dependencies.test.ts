@@ -1,240 +1,94 @@
 import { expect, test } from 'vitest';
 import { importsOf, type SourceFile, sourceFiles } from './sources.js';
 
-/** Each folder and the folders it may import from. Every other import fails the test. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  // Foundations: time, the pure rules of a campaign, Redis connections and keys, configuration, events.
-  clock: [],
-  duration: [],
-  'wrapped-text': [],
-  version: [],
-  'exit-codes': [],
-  'host-header': [],
-  campaign: [],
-  redis: ['clock'],
-  // What each version of the service documents, as data.
-  profiles: ['campaign'],
-  config: ['clock', 'duration', 'version', 'campaign', 'redis', 'profiles'],
-  events: ['clock', 'duration', 'wrapped-text', 'campaign', 'config'],
-  // `gateway` and `auth` do not know each other: the token cache receives the login function as a parameter.
-  gateway: ['clock', 'campaign', 'config', 'events', 'profiles'],
-  auth: ['clock', 'campaign', 'config', 'events', 'redis'],
-  recipients: ['campaign', 'redis'],
+/**
+ * The rooms, in order. A room imports only from itself and from rooms above it. Within a room, each folder or file at its root lists
+ * those of the same room that it may import, so that a few large rooms do not hide new dependencies.
+ */
+const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  campaign: {},
+  base: {
+    clock: [],
+    duration: [],
+    'wrapped-text': [],
+    version: [],
+    'exit-codes': [],
+    'host-header': [],
+    redis: ['clock'],
+    // What each version of the service documents, as data.
+    profiles: [],
+    config: ['clock', 'duration', 'version', 'redis', 'profiles'],
+    events: ['clock', 'duration', 'wrapped-text', 'config'],
+  },
+  // `client` and `auth` do not know each other: the token cache receives the login function as a parameter.
+  service: { client: [], auth: [] },
   // The current state of a lane, then the stages of a campaign, in their order.
-  lane: ['clock', 'campaign', 'profiles', 'config', 'events', 'redis', 'gateway', 'auth', 'recipients'],
-  import: ['clock', 'duration', 'campaign', 'config', 'events', 'redis', 'recipients', 'lane'],
-  sending: ['clock', 'campaign', 'events', 'redis', 'profiles', 'gateway', 'recipients', 'lane'],
-  notifications: [
-    'clock',
-    'profiles',
-    'campaign',
-    'config',
-    'events',
-    'redis',
-    'gateway',
-    'recipients',
-    'lane',
-    'sending',
-  ],
-  'follow-up': ['campaign', 'events', 'redis', 'gateway', 'recipients', 'lane', 'sending', 'notifications'],
-  recovery: ['clock', 'campaign', 'events', 'redis', 'recipients', 'lane', 'sending', 'follow-up'],
-  reporting: [
-    'clock',
-    'campaign',
-    'config',
-    'events',
-    'redis',
-    'recipients',
-    'lane',
-    'sending',
-    'notifications',
-    'recovery',
-  ],
-  outbox: ['clock', 'duration', 'campaign', 'config', 'redis', 'recipients', 'lane', 'import', 'reporting'],
-  // Recurring campaigns: they create campaigns, as a client does.
-  schedules: [
-    'clock',
-    'duration',
-    'campaign',
-    'events',
-    'redis',
-    'recipients',
-    'lane',
-    'import',
-    'reporting',
-  ],
-  // Call records, a part of the service of their own.
-  records: ['clock', 'duration', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
-  // Tests a service against the interface page.
-  conformance: [
-    'clock',
-    'duration',
-    'campaign',
-    'profiles',
-    'config',
-    'events',
-    'redis',
-    'gateway',
-    'auth',
-    'lane',
-  ],
-  access: ['clock', 'duration', 'campaign', 'events', 'redis', 'auth', 'lane'],
-  volley: [
-    'access',
-    'auth',
-    'campaign',
-    'conformance',
-    'events',
-    'import',
-    'lane',
-    'sending',
-    'notifications',
-    'outbox',
-    'recovery',
-    'outbox',
-    'records',
-    'schedules',
-    'reporting',
-  ],
-  worker: [
-    'clock',
-    'profiles',
-    'config',
-    'events',
-    'redis',
-    'gateway',
-    'lane',
-    'sending',
-    'notifications',
-    'follow-up',
-    'recovery',
-    'schedules',
-    'volley',
-  ],
-  // The composition root, then the entry points.
-  runtime: [
-    'clock',
-    'profiles',
-    'campaign',
-    'config',
-    'events',
-    'redis',
-    'gateway',
-    'recipients',
-    'lane',
-    'import',
-    'sending',
-    'notifications',
-    'recovery',
-    'outbox',
-    'records',
-    'schedules',
-    'reporting',
-    'conformance',
-    'access',
-    'volley',
-    'worker',
-  ],
-  index: [
-    'access',
-    'campaign',
-    'config',
-    'conformance',
-    'events',
-    'import',
-    'notifications',
-    'outbox',
-    'records',
-    'schedules',
-    'recovery',
-    'reporting',
-    'volley',
-    'runtime',
-  ],
-  // Runs a process: `volley up`, `work`, and `serve`, and the shells in workers/.
-  lifecycle: [
-    'version',
-    'exit-codes',
-    'config',
-    'events',
-    'recovery',
-    'volley',
-    'runtime',
-    'http',
-    'metrics',
-  ],
-  metrics: ['clock', 'version', 'host-header', 'config', 'events', 'reporting'],
-  http: [
-    'clock',
-    'duration',
-    'version',
-    'campaign',
-    'config',
-    'events',
-    'redis',
-    'import',
-    'notifications',
-    'outbox',
-    'records',
-    'schedules',
-    'reporting',
-    'volley',
-    'metrics',
-  ],
-  // `volley up` starts a Redis server, and `--simulator` starts the simulator.
-  cli: [
-    'clock',
-    'profiles',
-    'duration',
-    'wrapped-text',
-    'version',
-    'exit-codes',
-    'campaign',
-    'config',
-    'conformance',
-    'profiles',
-    'events',
-    'redis',
-    'gateway',
-    'import',
-    'notifications',
-    'outbox',
-    'records',
-    'schedules',
-    'recovery',
-    'reporting',
-    'access',
-    'volley',
-    'runtime',
-    'lifecycle',
-    'simulator',
-  ],
-  workers: ['exit-codes', 'config', 'lifecycle', 'index'],
+  engine: {
+    recipients: [],
+    lane: ['recipients'],
+    sending: ['recipients', 'lane'],
+    notifications: ['recipients', 'lane', 'sending'],
+    'follow-up': ['recipients', 'lane', 'sending', 'notifications'],
+    recovery: ['recipients', 'lane', 'sending', 'follow-up'],
+  },
+  reporting: {},
+  'call-records': {},
+  // Schedules create campaigns, as a client does.
+  intake: { import: [], outbox: ['import'], schedules: ['import'] },
+  tools: { simulator: [], conformance: [] },
+  app: {
+    access: [],
+    volley: ['access'],
+    worker: ['volley'],
+    // The composition root.
+    runtime: ['access', 'volley', 'worker'],
+  },
+  // What a program imports.
+  index: {},
+  surfaces: {
+    metrics: [],
+    http: ['metrics'],
+    // Runs a process: `volley up`, `work`, and `serve`, and the shells in workers/.
+    lifecycle: ['http', 'metrics'],
+    cli: ['lifecycle'],
+  },
+  workers: {},
+};
+
+/** Folders that may import less than the rooms above theirs: the folders of other rooms that they may import. */
+const ISOLATED: Readonly<Record<string, readonly string[]>> = {
   // The simulator implements the interface on its own, so that it cannot share a misreading with the client.
-  simulator: ['clock', 'host-header'],
+  'tools/simulator': ['base/clock', 'base/host-header'],
 };
 
 /** Libraries that only some folders may import. */
 const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
-  got: ['gateway'],
-  'request-filtering-agent': ['gateway'],
-  ioredis: ['redis'],
-  bullmq: ['lane'],
-  pino: ['events'],
-  dotenv: ['config'],
-  commander: ['cli'],
-  fastify: ['http'],
-  'fastify-type-provider-zod': ['http'],
-  '@fastify': ['http'],
-  'prom-client': ['metrics'],
-  testcontainers: ['redis'],
+  got: ['service/client'],
+  'request-filtering-agent': ['service/client'],
+  ioredis: ['base/redis'],
+  bullmq: ['engine/lane'],
+  pino: ['base/events'],
+  dotenv: ['base/config'],
+  commander: ['surfaces/cli'],
+  fastify: ['surfaces/http'],
+  'fastify-type-provider-zod': ['surfaces/http'],
+  '@fastify': ['surfaces/http'],
+  'prom-client': ['surfaces/metrics'],
+  testcontainers: ['base/redis'],
 };
 
 const files = sourceFiles(['src', 'workers'], ['.ts', '.lua']);
 
-/** `src/lane/ledger.lua` → `lane`, `src/volley.ts` → `volley`, `workers/send.ts` → `workers`. */
-function folderOf(path: string): string {
+/** `src/engine/lane/ledger.lua` → `engine`, `src/index.ts` → `index`, `workers/send.ts` → `workers`. */
+function roomOf(path: string): string {
   return /^src\/([^/.]+)/.exec(path)?.[1] ?? path.replace(/\/.*/, '');
+}
+
+/** `src/engine/lane/ledger.lua` → `engine/lane`, `src/app/volley.ts` → `app/volley`; of a room without folders, the room. */
+function folderOf(path: string): string {
+  const room = roomOf(path);
+  if (Object.keys(ROOMS[room] ?? {}).length === 0) return room;
+  return `${room}/${/^src\/[^/]+\/([^/.]+)/.exec(path)?.[1]}`;
 }
 
 const isOurs = (name: string): boolean => /^(src|workers|test)\//.test(name);
@@ -253,11 +107,41 @@ function forbiddenImports(
 
 const filesIn = (folder: string): SourceFile[] => files.filter(({ path }) => folderOf(path) === folder);
 
-test('every source file is in a folder that the table of allowed imports lists', () => {
-  expect(files.map(({ path }) => path).filter((path) => !(folderOf(path) in MAY_IMPORT))).toEqual([]);
+const ORDER = Object.keys(ROOMS);
+const FOLDERS = Object.entries(ROOMS).flatMap(([room, folders]) => {
+  const names = Object.keys(folders);
+  return names.length === 0 ? [room] : names.map((name) => `${room}/${name}`);
 });
 
-for (const [folder, imported] of Object.entries(MAY_IMPORT)) {
+test('every source file is in a folder of the table of rooms', () => {
+  expect(files.map(({ path }) => path).filter((path) => !FOLDERS.includes(folderOf(path)))).toEqual([]);
+});
+
+for (const room of ORDER) {
+  const above = ORDER.slice(0, ORDER.indexOf(room));
+  test(`${room} imports from no room below it`, () => {
+    const inRoom = files.filter(({ path }) => roomOf(path) === room);
+    expect(
+      forbiddenImports(inRoom, (path) => isOurs(path) && ![room, ...above].includes(roomOf(path))),
+    ).toEqual([]);
+  });
+}
+
+for (const [room, folders] of Object.entries(ROOMS)) {
+  for (const [name, imported] of Object.entries(folders)) {
+    test(`In ${room}, ${name} imports only from ${['itself', ...imported].join(', ')}`, () => {
+      const allowed = [name, ...imported].map((one) => `${room}/${one}`);
+      expect(
+        forbiddenImports(
+          filesIn(`${room}/${name}`),
+          (path) => isOurs(path) && roomOf(path) === room && !allowed.includes(folderOf(path)),
+        ),
+      ).toEqual([]);
+    });
+  }
+}
+
+for (const [folder, imported] of Object.entries(ISOLATED)) {
   test(`${folder} imports only from ${['itself', ...imported].join(', ')}`, () => {
     const allowed = [folder, ...imported];
     expect(
@@ -279,8 +163,8 @@ test('campaign/ imports no Node module, because its rules are pure', () => {
   expect(forbiddenImports(filesIn('campaign'), (name) => name.startsWith('node:'))).toEqual([]);
 });
 
-test('the folders import each other in one direction, without a cycle', () => {
-  expect(cycles(Object.keys(MAY_IMPORT), (folder) => MAY_IMPORT[folder] ?? [])).toEqual([]);
+test.each(Object.entries(ROOMS))('The folders of %s import each other in one direction', (_, folders) => {
+  expect(cycles(Object.keys(folders), (folder) => folders[folder] ?? [])).toEqual([]);
 });
 
 test('no file imports itself through other files, not even for a type', () => {

@@ -1,9 +1,9 @@
 import { parse } from 'dotenv';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { loadConfig } from '../../src/config/index.js';
-import { SECRET_SETTINGS } from '../../src/config/secret-files.js';
-import { SECTIONS, SETTING_NAMES, SETTINGS } from '../../src/config/settings.js';
+import { loadConfig } from '../../src/base/config/index.js';
+import { SECRET_SETTINGS } from '../../src/base/config/secret-files.js';
+import { SECTIONS, SETTING_NAMES, SETTINGS } from '../../src/base/config/settings.js';
 
 const SECRETS = SECRET_SETTINGS.filter((name) => name !== 'API_KEY');
 

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES, RESULT_STATES } from '../../src/campaign/recipient.js';
 import { STORED_COUNT, STORED_MEMBER, STORED_STATE } from '../../src/campaign/stored-state.js';
-import { POLL_EFFECTS } from '../../src/follow-up/effects.js';
-import { STATE_DEFAULTS } from '../../src/lane/campaigns.js';
-import { SEND_EFFECTS } from '../../src/sending/effects.js';
+import { POLL_EFFECTS } from '../../src/engine/follow-up/effects.js';
+import { STATE_DEFAULTS } from '../../src/engine/lane/campaigns.js';
+import { SEND_EFFECTS } from '../../src/engine/sending/effects.js';
 
 /*
  * The tables that TypeScript and Lua share are written in TypeScript. After a change, write their Lua side with
@@ -55,7 +55,7 @@ test('The recipient states of the scripts are those of campaign/recipient.ts', a
       mapped(RECIPIENT_STATE, ({ next }) => set(next)),
     ),
   );
-  await expect(text).toMatchFileSnapshot('../../src/lane/recipient-states.lua');
+  await expect(text).toMatchFileSnapshot('../../src/engine/lane/recipient-states.lua');
 });
 
 test('The campaign states of the scripts are those of campaign/campaign.ts', async () => {
@@ -73,7 +73,7 @@ test('The campaign states of the scripts are those of campaign/campaign.ts', asy
       table('CAMPAIGN_STORED', { member: STORED_MEMBER, state: STORED_STATE, count: STORED_COUNT }) +
       `local CAMPAIGN_DEFAULTS = ${row(STATE_DEFAULTS)}\n`,
   );
-  await expect(text).toMatchFileSnapshot('../../src/lane/campaign-states.lua');
+  await expect(text).toMatchFileSnapshot('../../src/engine/lane/campaign-states.lua');
 });
 
 test('The scripts settle a send as sending/effects.ts says', async () => {
@@ -82,7 +82,7 @@ test('The scripts settle a send as sending/effects.ts says', async () => {
     'what each result of a send does, from sending/effects.ts.',
     table('SEND_EFFECTS', SEND_EFFECTS),
   );
-  await expect(text).toMatchFileSnapshot('../../src/sending/effects.lua');
+  await expect(text).toMatchFileSnapshot('../../src/engine/sending/effects.lua');
 });
 
 test('The scripts settle a poll as follow-up/effects.ts says', async () => {
@@ -91,5 +91,5 @@ test('The scripts settle a poll as follow-up/effects.ts says', async () => {
     'what each result of a poll does, from follow-up/effects.ts.',
     table('POLL_EFFECTS', POLL_EFFECTS),
   );
-  await expect(text).toMatchFileSnapshot('../../src/follow-up/effects.lua');
+  await expect(text).toMatchFileSnapshot('../../src/engine/follow-up/effects.lua');
 });

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readHeader as readScriptHeader } from '../../src/redis/script.js';
+import { readHeader as readScriptHeader } from '../../src/base/redis/script.js';
 import { importsOf, type SourceFile, sourceFiles } from './sources.js';
 
 interface Header {
@@ -137,7 +137,7 @@ test('The header of a script is parsed into its name, purpose, keys, arguments, 
     'local now = tonumber(ARGV[1])',
     '',
   ].join('\n');
-  const header = readHeader({ path: 'src/sending/send.lua', text });
+  const header = readHeader({ path: 'src/engine/sending/send.lua', text });
   expect(header).toMatchObject({ name: 'send', purpose: 'what it is for.', returns: '1' });
   expect(header.lines).toEqual([
     ['KEYS[1]', 'laneKey'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { readHeader } from '../../src/base/redis/script.js';
 import { RESULT_STATES } from '../../src/campaign/recipient.js';
-import { readHeader } from '../../src/redis/script.js';
 import { importsOf, sourceFiles } from './sources.js';
 
 const files = sourceFiles(['src'], ['.lua']);
@@ -51,8 +51,11 @@ test.each([...yielding, ...scripts.filter(({ path }) => /commit-import/.test(pat
 test('Only one file writes the states of campaigns, one their statuses, and one the log', () => {
   const writing = (call: RegExp): string[] =>
     files.filter(({ text }) => call.test(codeOf(text))).map(({ path }) => path);
-  expect(writing(/'SETRANGE', statusesKey/)).toEqual(['src/lane/statuses.lua']);
-  expect(writing(/'(APPEND|SET|DEL)', latestResultsKey/)).toEqual(['src/lane/results.lua']);
+  expect(writing(/'SETRANGE', statusesKey/)).toEqual(['src/engine/lane/statuses.lua']);
+  expect(writing(/'(APPEND|SET|DEL)', latestResultsKey/)).toEqual(['src/engine/lane/results.lua']);
   // The beginning of an import has no recipients yet.
-  expect(writing(/'HSET', statesKey/)).toEqual(['src/import/begin-import.lua', 'src/lane/campaign.lua']);
+  expect(writing(/'HSET', statesKey/)).toEqual([
+    'src/engine/lane/campaign.lua',
+    'src/intake/import/begin-import.lua',
+  ]);
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { readLua } from '../../src/redis/script.js';
-import { testRedis } from '../redis/test-redis.js';
+import { readLua } from '../../src/base/redis/script.js';
+import { testRedis } from '../base/redis/test-redis.js';
 
 const { redis } = testRedis('lua-scripts');
 const SRC = new URL('../../src/', import.meta.url);

@@ -18,7 +18,7 @@ function isBuilt(npmCommand: string, folder: string): boolean {
 test('npx, which prepares the checkout again before its first run, does not build it a second time', () => {
   const folder = mkdtempSync(join(tmpdir(), 'volley-prepare-'));
   expect(['ci', 'exec'].map((command) => isBuilt(command, folder))).toEqual([true, true]);
-  mkdirSync(join(folder, 'dist', 'src', 'cli'), { recursive: true });
-  writeFileSync(join(folder, 'dist', 'src', 'cli', 'main.js'), '');
+  mkdirSync(join(folder, 'dist', 'src', 'surfaces', 'cli'), { recursive: true });
+  writeFileSync(join(folder, 'dist', 'src', 'surfaces', 'cli', 'main.js'), '');
   expect(['ci', 'pack', 'exec'].map((command) => isBuilt(command, folder))).toEqual([true, true, false]);
 });

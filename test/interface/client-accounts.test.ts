@@ -3,7 +3,7 @@ import {
   type AccountClient,
   type AccountCredentials,
   createAccountClient,
-} from '../../src/gateway/accounts.js';
+} from '../../src/service/client/accounts.js';
 import { type Answer, closedPort, partsOf, rawServer, reply } from './raw-server.js';
 
 /** Written by hand from the interface page: Token pair. */

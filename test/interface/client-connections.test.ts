@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { monotonicClock, systemMachine } from '../../src/clock.js';
-import { createMessagingClient } from '../../src/gateway/messaging.js';
+import { monotonicClock, systemMachine } from '../../src/base/clock.js';
+import { createMessagingClient } from '../../src/service/client/messaging.js';
 import { startTcpProxy } from '../faults/tcp-proxy.js';
 import { type Answer, PERMIT, type RawServer, rawServer, reply } from './raw-server.js';
 

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createAccountClient } from '../../src/gateway/accounts.js';
-import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
+import { createAccountClient } from '../../src/service/client/accounts.js';
+import { createMessagingClient } from '../../src/service/client/messaging.js';
+import { createSubscriptionClient } from '../../src/service/client/subscriptions.js';
 import { PERMIT, rawServer, reply } from './raw-server.js';
 
 const MB = 1_000_000;

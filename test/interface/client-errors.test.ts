@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createAccountClient } from '../../src/gateway/accounts.js';
-import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
+import { createAccountClient } from '../../src/service/client/accounts.js';
+import { createMessagingClient } from '../../src/service/client/messaging.js';
+import { createSubscriptionClient } from '../../src/service/client/subscriptions.js';
 import { PERMIT, type RawServer, rawServer, reply } from './raw-server.js';
 
 /** Written by hand in the form of the OneAPI family, of which the interface is a variant. */

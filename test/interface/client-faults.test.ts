@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import tls, { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type Clocks, type Machine, startStopwatch, uptimeClock } from '../../src/clock.js';
-import { createMessagingClient, type MessagingClient } from '../../src/gateway/messaging.js';
+import { type Clocks, type Machine, startStopwatch, uptimeClock } from '../../src/base/clock.js';
+import { createMessagingClient, type MessagingClient } from '../../src/service/client/messaging.js';
 import { EXPIRED, SELF_SIGNED } from './certificate.js';
 import { closedPort, PERMIT, rawServer, reply } from './raw-server.js';
 

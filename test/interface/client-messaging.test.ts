@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createMessagingClient, type MessagingClient } from '../../src/gateway/messaging.js';
+import { createMessagingClient, type MessagingClient } from '../../src/service/client/messaging.js';
 import { type Answer, PERMIT, partsOf, type RawServer, rawServer, reply } from './raw-server.js';
 
 /** Written by hand from the interface page: area A, send message; OutboundRequest. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { createMessagingClient } from '../../src/gateway/messaging.js';
+import { createMessagingClient } from '../../src/service/client/messaging.js';
 import { SELF_SIGNED } from './certificate.js';
 import { closedPort, PERMIT, reply } from './raw-server.js';
 

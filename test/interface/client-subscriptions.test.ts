@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createSubscriptionClient, type SubscriptionClient } from '../../src/gateway/subscriptions.js';
+import { createSubscriptionClient, type SubscriptionClient } from '../../src/service/client/subscriptions.js';
 import { closedPort, partsOf, rawServer, reply } from './raw-server.js';
 
 /** Written by hand from the interface page: area A, subscription; Callback. */

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createClientTokens } from '../../src/gateway/client-tokens.js';
-import { createMessagingClient, type SendRequest } from '../../src/gateway/messaging.js';
-import { reportsIn } from '../../src/gateway/notification.js';
-import { listCarriesToken } from '../../src/gateway/notification-token.js';
-import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
-import { PROFILES } from '../../src/profiles/index.js';
+import { PROFILES } from '../../src/base/profiles/index.js';
+import { createClientTokens } from '../../src/service/client/client-tokens.js';
+import { createMessagingClient, type SendRequest } from '../../src/service/client/messaging.js';
+import { reportsIn } from '../../src/service/client/notification.js';
+import { listCarriesToken } from '../../src/service/client/notification-token.js';
+import { createSubscriptionClient } from '../../src/service/client/subscriptions.js';
 import { type Answer, PERMIT, partsOf, rawServer, reply } from './raw-server.js';
 
 const { v1, v3 } = PROFILES;

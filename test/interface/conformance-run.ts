@@ -1,9 +1,13 @@
 import { afterAll } from 'vitest';
-import { loadConfig } from '../../src/config/index.js';
-import type { ConformanceCheck, ConformanceOptions, ConformanceWay } from '../../src/conformance/report.js';
-import { createEvents } from '../../src/events/events.js';
-import { createVolley, type Volley } from '../../src/runtime.js';
-import { testRedis } from '../redis/test-redis.js';
+import { createVolley, type Volley } from '../../src/app/runtime.js';
+import { loadConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import type {
+  ConformanceCheck,
+  ConformanceOptions,
+  ConformanceWay,
+} from '../../src/tools/conformance/report.js';
+import { testRedis } from '../base/redis/test-redis.js';
 
 /** What a test of a service found. */
 export interface Found {

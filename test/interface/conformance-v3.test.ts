@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ConformanceOptions } from '../../src/conformance/report.js';
-import { startSimulator } from '../../src/simulator/index.js';
+import type { ConformanceOptions } from '../../src/tools/conformance/report.js';
+import { startSimulator } from '../../src/tools/simulator/index.js';
 import { conformanceTests, type Found } from './conformance-run.js';
 import { closedPort, rawServer, reply } from './raw-server.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ConformanceOptions } from '../../src/conformance/report.js';
-import { type SimulatorOptions, startSimulator } from '../../src/simulator/index.js';
+import type { ConformanceOptions } from '../../src/tools/conformance/report.js';
+import { type SimulatorOptions, startSimulator } from '../../src/tools/simulator/index.js';
 import { conformanceTests, type Found } from './conformance-run.js';
 import { closedPort, rawServer, reply } from './raw-server.js';
 

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { numberReader } from '../../src/campaign/number.js';
-import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { startSimulator } from '../../src/simulator/index.js';
-import { reply as replyOf } from '../simulator/raw-http.js';
+import { createMessagingClient } from '../../src/service/client/messaging.js';
+import { startSimulator } from '../../src/tools/simulator/index.js';
+import { reply as replyOf } from '../tools/simulator/raw-http.js';
 import { PERMIT, partsOf, rawServer, reply } from './raw-server.js';
 
 /** The interface page restricts no destination: an international number with a leading plus sign. */

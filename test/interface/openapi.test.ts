@@ -2,9 +2,13 @@ import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { OPERATIONS, type Operation, readInterfaceDescription } from '../../src/conformance/description.js';
-import { startSimulator } from '../../src/simulator/index.js';
-import { type RawReply, reply } from '../simulator/raw-http.js';
+import {
+  OPERATIONS,
+  type Operation,
+  readInterfaceDescription,
+} from '../../src/tools/conformance/description.js';
+import { startSimulator } from '../../src/tools/simulator/index.js';
+import { type RawReply, reply } from '../tools/simulator/raw-http.js';
 
 const text = readFileSync('docs/interface.openapi.yaml', 'utf8');
 const description = readInterfaceDescription();

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkSender, senderWarnings } from '../../src/campaign/sender.js';
-import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { type Simulator, startSimulator } from '../../src/simulator/index.js';
-import { exchange, jsonOf, type RawReply, reply as rawReply } from '../simulator/raw-http.js';
+import { createMessagingClient } from '../../src/service/client/messaging.js';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
+import { exchange, jsonOf, type RawReply, reply as rawReply } from '../tools/simulator/raw-http.js';
 import { PERMIT, partsOf, rawServer, reply } from './raw-server.js';
 import { SENDERS } from './senders.js';
 

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.js';
-import { jsonOf, type RawReply, reply } from '../simulator/raw-http.js';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
+import { jsonOf, type RawReply, reply } from '../tools/simulator/raw-http.js';
 
 let now = Date.UTC(2026, 2, 2, 9, 30);
 let simulator: Simulator;

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.js';
-import { jsonOf, reply } from '../simulator/raw-http.js';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
+import { jsonOf, reply } from '../tools/simulator/raw-http.js';
 
 const TO = { address: 'tel:+4791000001', deliveryStatus: 'DeliveredToTerminal' };
 

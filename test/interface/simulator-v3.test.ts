@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { startSimulator } from '../../src/simulator/index.js';
-import { magicNumber } from '../../src/simulator/magic-recipients.js';
-import type { SimulatorOptions } from '../../src/simulator/options.js';
-import { jsonOf, type RawReply, reply } from '../simulator/raw-http.js';
+import { startSimulator } from '../../src/tools/simulator/index.js';
+import { magicNumber } from '../../src/tools/simulator/magic-recipients.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
+import { jsonOf, type RawReply, reply } from '../tools/simulator/raw-http.js';
 
 /** A simulator with one client, whose time the test sets. */
 async function simulated(options: SimulatorOptions = {}) {

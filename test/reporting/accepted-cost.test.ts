@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RECIPIENT_STATE, type RecipientState } from '../../src/campaign/recipient.js';
-import { importCampaign } from '../../src/import/import-campaign.js';
-import { readMeta } from '../../src/lane/campaign-meta.js';
-import { readState } from '../../src/lane/campaigns.js';
-import { statusesKey } from '../../src/recipients/campaign-keys.js';
-import { CostCollector } from '../../src/recipients/costs.js';
+import { readMeta } from '../../src/engine/lane/campaign-meta.js';
+import { readState } from '../../src/engine/lane/campaigns.js';
+import { statusesKey } from '../../src/engine/recipients/campaign-keys.js';
+import { CostCollector } from '../../src/engine/recipients/costs.js';
+import { importCampaign } from '../../src/intake/import/import-campaign.js';
 import { costSoFar } from '../../src/reporting/accepted-cost.js';
-import { importFixture, mobile } from '../import/import-fixture.js';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { importFixture, mobile } from '../intake/import/import-fixture.js';
 
 const { prefix, redis } = testRedis('accepted-cost');
 const { deps, keys, lane } = importFixture(redis, prefix, { PRICE_PER_SEGMENT: '0.042 EUR' });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
-import { readState } from '../../src/lane/campaigns.js';
-import { readLaneOutlook } from '../../src/lane/lane-outlook.js';
-import type { ScriptRules } from '../../src/lane/rules.js';
+import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
+import { readState } from '../../src/engine/lane/campaigns.js';
+import { readLaneOutlook } from '../../src/engine/lane/lane-outlook.js';
+import type { ScriptRules } from '../../src/engine/lane/rules.js';
 import { campaignStatus } from '../../src/reporting/status.js';
-import { laneFixture, START } from '../lane/lane-fixture.js';
-import { serveVirtually, type VirtualCampaign, type VirtualService } from '../lane/virtual-lane.js';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { laneFixture, START } from '../engine/lane/lane-fixture.js';
+import { serveVirtually, type VirtualCampaign, type VirtualService } from '../engine/lane/virtual-lane.js';
 
 const { redis, prefix } = testRedis('estimate');
 

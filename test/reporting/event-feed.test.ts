@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { VolleyEvent } from '../../src/events/events.js';
-import { connect, serverTime } from '../../src/redis/connection.js';
-import { keyNames } from '../../src/redis/keys.js';
+import type { VolleyEvent } from '../../src/base/events/events.js';
+import { connect, serverTime } from '../../src/base/redis/connection.js';
+import { keyNames } from '../../src/base/redis/keys.js';
 import { createEventFeed, type FeedItem } from '../../src/reporting/event-feed.js';
 import { eventLog } from '../../src/reporting/event-log.js';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
 
 const { url, redis, prefix } = testRedis('event-feed');
 

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
-import { keyNames } from '../../src/redis/keys.js';
+import { createVolley } from '../../src/app/runtime.js';
+import { loadConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import { keyNames } from '../../src/base/redis/keys.js';
 import { countCampaigns } from '../../src/reporting/fleet-snapshot.js';
-import { createVolley } from '../../src/runtime.js';
-import { laneFixture } from '../lane/lane-fixture.js';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { laneFixture } from '../engine/lane/lane-fixture.js';
 
 const { url, prefix, redis } = testRedis('fleet-snapshot');
 

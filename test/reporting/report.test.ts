@@ -1,15 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { InputError, NotFoundError } from '../../src/campaign/errors.js';
 import type { FoundRecipient, ReportRow } from '../../src/campaign/views.js';
-import { importCampaign } from '../../src/import/import-campaign.js';
-import { openSuppressionList } from '../../src/import/suppression-list.js';
-import { openLanes } from '../../src/lane/lane-finder.js';
-import { recordsKey, statusesKey } from '../../src/recipients/campaign-keys.js';
-import { removeCampaign } from '../../src/recovery/retention.js';
+import { openLanes } from '../../src/engine/lane/lane-finder.js';
+import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
+import { removeCampaign } from '../../src/engine/recovery/retention.js';
+import { importCampaign } from '../../src/intake/import/import-campaign.js';
+import { openSuppressionList } from '../../src/intake/import/suppression-list.js';
 import { findRecipients, reportRows } from '../../src/reporting/report.js';
-import { SUPPRESSING } from '../access/operator.js';
-import { importFixture, mobile } from '../import/import-fixture.js';
-import { testRedis } from '../redis/test-redis.js';
+import { SUPPRESSING } from '../app/access/operator.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { importFixture, mobile } from '../intake/import/import-fixture.js';
 
 const { prefix, redis } = testRedis('report');
 const { deps, keys, lane } = importFixture(redis, prefix);

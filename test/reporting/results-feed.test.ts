@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
+import { findServer } from '../../src/base/redis/find-server.js';
 import { GoneError, InputError } from '../../src/campaign/errors.js';
 import type { RecipientResult } from '../../src/campaign/views.js';
-import type { CampaignInput } from '../../src/import/campaign-input.js';
-import { importCampaign } from '../../src/import/import-campaign.js';
-import { readState } from '../../src/lane/campaigns.js';
-import { openLanes } from '../../src/lane/lane-finder.js';
-import { outboxResults } from '../../src/outbox/outbox-results.js';
-import { removeCampaign } from '../../src/recovery/retention.js';
-import { findServer } from '../../src/redis/find-server.js';
+import { readState } from '../../src/engine/lane/campaigns.js';
+import { openLanes } from '../../src/engine/lane/lane-finder.js';
+import { removeCampaign } from '../../src/engine/recovery/retention.js';
+import type { SendSettlement } from '../../src/engine/sending/settlements.js';
+import type { CampaignInput } from '../../src/intake/import/campaign-input.js';
+import { importCampaign } from '../../src/intake/import/import-campaign.js';
+import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
 import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
-import type { SendSettlement } from '../../src/sending/settlements.js';
-import { SUPPRESSING } from '../access/operator.js';
-import { importFixture, mobile } from '../import/import-fixture.js';
-import { laneFixture } from '../lane/lane-fixture.js';
-import { failoverPair } from '../redis/failover-pair.js';
-import { testRedis } from '../redis/test-redis.js';
+import { SUPPRESSING } from '../app/access/operator.js';
+import { failoverPair } from '../base/redis/failover-pair.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { laneFixture } from '../engine/lane/lane-fixture.js';
+import { importFixture, mobile } from '../intake/import/import-fixture.js';
 
 const { prefix, redis } = testRedis('results');
 

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { createVolley, type Volley } from '../../src/app/runtime.js';
+import { loadLocalConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import { type PrivateRedis, startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { GoneError } from '../../src/campaign/errors.js';
-import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
-import { type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
-import { createVolley, type Volley } from '../../src/runtime.js';
 
 /** The log of results remembers which of the last 50 servers wrote which part of it. */
 const RESTARTS = 56;

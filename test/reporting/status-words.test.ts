@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { importCampaign } from '../../src/import/import-campaign.js';
-import { deleteIndexedRequests } from '../../src/recipients/delete-campaign.js';
-import { digestOf, indexKey } from '../../src/recipients/request-index.js';
-import type { PlacedWord } from '../../src/recipients/status-words.js';
+import { deleteIndexedRequests } from '../../src/engine/recipients/delete-campaign.js';
+import { digestOf, indexKey } from '../../src/engine/recipients/request-index.js';
+import type { PlacedWord } from '../../src/engine/recipients/status-words.js';
+import { importCampaign } from '../../src/intake/import/import-campaign.js';
 import { findRecipients, recipientPage, reportVersion } from '../../src/reporting/report.js';
-import { importFixture, mobile } from '../import/import-fixture.js';
-import { laneFixture } from '../lane/lane-fixture.js';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { laneFixture } from '../engine/lane/lane-fixture.js';
+import { importFixture, mobile } from '../intake/import/import-fixture.js';
 
 const { prefix, redis } = testRedis('status-words');
 const NOTIFIED = { notify: true, early: 120_000, heard: 600_000, patience: 150_000 } as const;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/index.js';
-import { beginImport } from '../../src/import/import-session.js';
-import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
-import type { StoredState } from '../../src/lane/campaigns.js';
-import type { LaneStatusRecord } from '../../src/lane/lane-status.js';
-import { keyNames } from '../../src/redis/keys.js';
+import { loadConfig } from '../../src/base/config/index.js';
+import { keyNames } from '../../src/base/redis/keys.js';
+import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
+import type { StoredState } from '../../src/engine/lane/campaigns.js';
+import type { LaneStatusRecord } from '../../src/engine/lane/lane-status.js';
+import { beginImport } from '../../src/intake/import/import-session.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
-import { laneFixture, RULES, runningState, START } from '../lane/lane-fixture.js';
-import { testRedis } from '../redis/test-redis.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { laneFixture, RULES, runningState, START } from '../engine/lane/lane-fixture.js';
 
 const { redis, prefix } = testRedis('campaign-status');
 const LATER = START + 60_000;

@@ -1,4 +1,4 @@
-import type { LoginOutcome } from '../../src/auth/outcome.js';
+import type { LoginOutcome } from '../../src/service/auth/outcome.js';
 import type { Process } from './process.js';
 import type { LanePlan } from './scenario.js';
 import { START } from './server.js';

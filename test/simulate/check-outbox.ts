@@ -1,8 +1,8 @@
 import type { Command } from 'ioredis';
-import { unpackMessage } from '../../src/outbox/stored-message.js';
-import { asMessage } from '../../src/outbox/wave.js';
-import { SLICE, unpackSlice } from '../../src/recipients/slice-blob.js';
-import { loadScript } from '../../src/redis/script.js';
+import { loadScript } from '../../src/base/redis/script.js';
+import { SLICE, unpackSlice } from '../../src/engine/recipients/slice-blob.js';
+import { unpackMessage } from '../../src/intake/outbox/stored-message.js';
+import { asMessage } from '../../src/intake/outbox/wave.js';
 import type { ClaimState, LaneState } from './lane-state.js';
 import type { CampaignPlan, OutboxPlan } from './scenario.js';
 import { Violation } from './violation.js';
@@ -33,7 +33,7 @@ interface Promised {
 
 /** The arguments of a script of the outbox, by their names, and the entries that follow them. */
 function argumentsOf(file: string) {
-  const url = new URL('../../src/outbox/harvest.js', import.meta.url).href;
+  const url = new URL('../../src/intake/outbox/harvest.js', import.meta.url).href;
   const names = loadScript(url, file, () => undefined)
     .header.args.map(({ name }) => name)
     .filter((name) => name !== 'entries');

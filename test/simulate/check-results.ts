@@ -1,7 +1,7 @@
+import type { Redis } from '../../src/base/redis/connection.js';
 import { GoneError } from '../../src/campaign/errors.js';
 import { RECIPIENT_STATE, type RecipientState, SETTLED_STATES } from '../../src/campaign/recipient.js';
-import { outboxResults } from '../../src/outbox/outbox-results.js';
-import type { Redis } from '../../src/redis/connection.js';
+import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
 import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
 import type { LaneState } from './lane-state.js';
 import { Violation } from './violation.js';

@@ -1,4 +1,4 @@
-import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
+import { listUnknown, resolveBatches } from '../../src/engine/sending/unknown.js';
 import type { LaneState } from './lane-state.js';
 import type { Process } from './process.js';
 import type { CampaignPlan } from './scenario.js';

@@ -1,10 +1,10 @@
 import { Queue } from 'bullmq';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Stage } from '../../src/lane/lane.js';
-import { createWakers } from '../../src/lane/queues.js';
-import { keyNames } from '../../src/redis/keys.js';
-import { testRedis } from '../redis/test-redis.js';
+import { keyNames } from '../../src/base/redis/keys.js';
+import type { Stage } from '../../src/engine/lane/lane.js';
+import { createWakers } from '../../src/engine/lane/queues.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { Jobs } from './jobs.js';
 import { randomFrom } from './random.js';
 import { Trace } from './trace.js';

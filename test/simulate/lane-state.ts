@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseStoredState } from '../../src/campaign/stored-state.js';
-import { STATE_DEFAULTS } from '../../src/lane/campaigns.js';
+import { STATE_DEFAULTS } from '../../src/engine/lane/campaigns.js';
 
 /** The name of the outbox, in worlds that have one. */
 export const OUTBOX = 'box';

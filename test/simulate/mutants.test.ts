@@ -19,9 +19,9 @@ describe('every planted bug is caught as a violation of its invariant', () => {
   });
 
   it('a planted bug whose text is no longer in its script is an error', async () => {
-    const lua = [{ file: 'lane/gate.lua', from: 'no such text', to: '' }];
+    const lua = [{ file: 'engine/lane/gate.lua', from: 'no such text', to: '' }];
     await expect(runMutant(redisUrl, { name: 'stale', invariant: 1, why: '', lua })).rejects.toThrow(
-      'src/lane/gate.lua does not contain the text that the mutant replaces: no such text',
+      'src/engine/lane/gate.lua does not contain the text that the mutant replaces: no such text',
     );
   });
 });

@@ -1,10 +1,10 @@
-import { followUpTurn } from '../../src/follow-up/follow-up.js';
-import { createInbox } from '../../src/notifications/inbox.js';
-import { openReceiver } from '../../src/notifications/receiver.js';
-import { sweepLane } from '../../src/recovery/sweep.js';
-import { REPEAT, sendClaims } from '../../src/sending/claims.js';
-import { sendTurn } from '../../src/sending/send.js';
-import { settleSends } from '../../src/sending/settlements.js';
+import { followUpTurn } from '../../src/engine/follow-up/follow-up.js';
+import { createInbox } from '../../src/engine/notifications/inbox.js';
+import { openReceiver } from '../../src/engine/notifications/receiver.js';
+import { sweepLane } from '../../src/engine/recovery/sweep.js';
+import { REPEAT, sendClaims } from '../../src/engine/sending/claims.js';
+import { sendTurn } from '../../src/engine/sending/send.js';
+import { settleSends } from '../../src/engine/sending/settlements.js';
 import type { Parts } from './process.js';
 import type { LuaChange } from './scripts.js';
 
@@ -33,7 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'sends use up the quota, and polls exceed it',
     lua: [
       {
-        file: 'lane/permits.lua',
+        file: 'engine/lane/permits.lua',
         from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
         to: 'local used = lane.sends + inFlight.send',
       },
@@ -45,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the quota can be claimed twice before the first response arrives',
     lua: [
       {
-        file: 'lane/permits.lua',
+        file: 'engine/lane/permits.lua',
         from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
         to: 'local used = lane.sends + lane.polls',
       },
@@ -57,7 +57,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the service may have accepted a request that got no response',
     lua: [
       {
-        file: 'sending/settle-send.lua',
+        file: 'engine/sending/settle-send.lua',
         from: "if isRepeatable and c.remainder == 'planned' then",
         to: 'if true then return release_range(c, claim, statusesKey, claim.first, claim.count) elseif false then',
       },
@@ -87,7 +87,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the service has forgotten the correlator and sends the messages again',
     lua: [
       {
-        file: 'lane/campaign.lua',
+        file: 'engine/lane/campaign.lua',
         from: 'return firstAt <= now and now < firstAt + rules.repeatFor',
         to: 'return rules.repeatFor > 0',
       },
@@ -110,7 +110,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'campaigns without a window of their own send at any time',
     lua: [
       {
-        file: 'lane/window.lua',
+        file: 'engine/lane/window.lua',
         from: 'if not rule then return nil end',
         to: "if not rule or string.find(rule, 'lane', 1, true) then return nil end",
       },
@@ -134,12 +134,12 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'permits return early when the clock is set forward',
     lua: [
       {
-        file: 'lane/record.lua',
+        file: 'engine/lane/record.lua',
         from: 'if unseen > POLICY.CLOCK_STEP_MS or ahead',
         to: 'if ahead',
       },
       {
-        file: 'lane/correct-clock.lua',
+        file: 'engine/lane/correct-clock.lua',
         from: 'if unseen > POLICY.CLOCK_STEP_MS then return unseen + 2 * POLICY.CLOCK_STEP_MS end',
         to: '',
       },
@@ -152,7 +152,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a process that claimed a number before Redis lost data releases the claim that has the number now',
     lua: [
       {
-        file: 'lane/settle.lua',
+        file: 'engine/lane/settle.lua',
         from: 'return claim.turn == settlement.turn and claim.campaign',
         to: 'return claim.campaign',
       },
@@ -165,12 +165,12 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a batch is sent again while the request of a process with a longer timeout may still arrive',
     lua: [
       {
-        file: 'lane/record.lua',
+        file: 'engine/lane/record.lua',
         from: 'if claim.timeout then return claim.timeout, claim.margin end',
         to: 'if claim.timeout then return rules.timeout, rules.margin end',
       },
       {
-        file: 'lane/record.lua',
+        file: 'engine/lane/record.lua',
         from: 'claim.at + (claim.timeout or rules.timeout) + (claim.margin or rules.margin)',
         to: 'claim.at + rules.timeout + rules.margin',
       },
@@ -199,7 +199,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the statuses show more delivered recipients than the counts',
     lua: [
       {
-        file: 'lane/statuses.lua',
+        file: 'engine/lane/statuses.lua',
         from: 'campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1, first + at - 1)',
         to: 'results.note(c, results.LIST.recipients, first + at - 1, 1)',
       },
@@ -231,7 +231,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a completed campaign has only final recipients',
     lua: [
       {
-        file: 'lane/recipient-states.lua',
+        file: 'engine/lane/recipient-states.lua',
         from: "local OPEN_STATES = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }",
         to: "local OPEN_STATES = { 'planned', 'sending', 'unknown' }",
       },
@@ -251,12 +251,16 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a delivery status that contradicts a final one is applied',
     lua: [
       {
-        file: 'lane/statuses.lua',
+        file: 'engine/lane/statuses.lua',
         from: 'if old == RECIPIENT_LETTER.deliveredToNetwork or (',
         to: 'if (FINAL[old] and FINAL[new]) or old == RECIPIENT_LETTER.deliveredToNetwork or (',
       },
       // The state machine would refuse the move.
-      { file: 'lane/campaign.lua', from: 'if not RECIPIENT_MOVES[from][to] then', to: 'if false then' },
+      {
+        file: 'engine/lane/campaign.lua',
+        from: 'if not RECIPIENT_MOVES[from][to] then',
+        to: 'if false then',
+      },
     ],
   },
   {
@@ -266,7 +270,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a wrong password is tried a third time',
     lua: [
       {
-        file: 'auth/login-attempt.lua',
+        file: 'service/auth/login-attempt.lua',
         from: '(mine or late) and counted() >= rules.limit',
         to: '(mine or late) and counted() > rules.limit',
       },
@@ -279,7 +283,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'all waiting requests leave at once when a pause ends',
     lua: [
       {
-        file: 'lane/gate.lua',
+        file: 'engine/lane/gate.lua',
         from: "if now < lane.probeUntil then return 'probing', lane.probeUntil end",
         to: '',
       },
@@ -292,7 +296,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'requests continue after a 429',
     lua: [
       {
-        file: 'lane/gate.lua',
+        file: 'engine/lane/gate.lua',
         from: 'if now < lane.pausedUntil then return lane.paused, lane.pausedUntil end',
         to: '',
       },
@@ -305,7 +309,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a process that was suspended sends after pause has returned',
     lua: [
       {
-        file: 'lane/confirm-claim.lua',
+        file: 'engine/lane/confirm-claim.lua',
         from: "return state and campaign_read(state).state == 'running' and 1 or 0",
         to: 'return state and 1 or 0',
       },
@@ -318,7 +322,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a response that arrives after the pause puts the campaign back into the rotation',
     lua: [
       {
-        file: 'lane/campaign.lua',
+        file: 'engine/lane/campaign.lua',
         from: "return c.state == 'running' and c.remainder == 'planned'",
         to: "return c.remainder == 'planned'",
       },
@@ -331,7 +335,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a small campaign waits for a huge one to finish',
     lua: [
       {
-        file: 'sending/claim-send.lua',
+        file: 'engine/sending/claim-send.lua',
         from: 'virtual[candidate] < virtual[id]',
         to: 'virtual[candidate] > virtual[id]',
       },
@@ -342,7 +346,9 @@ export const MUTANTS: readonly Mutant[] = [
     from: 60,
     invariant: 9,
     why: 'responses that were still on their way undo the fix',
-    lua: [{ file: 'lane/gate.lua', from: 'if epoch < lane.openedEpoch then return false end', to: '' }],
+    lua: [
+      { file: 'engine/lane/gate.lua', from: 'if epoch < lane.openedEpoch then return false end', to: '' },
+    ],
   },
   {
     name: 'a command to stop the lane ignores the epoch',
@@ -351,7 +357,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a late command undoes the fix of an operator',
     lua: [
       {
-        file: 'lane/command-lane.lua',
+        file: 'engine/lane/command-lane.lua',
         from: 'if not gate_stopped(lane, epoch, reason) then return 0 end',
         to: 'lane.stopped = reason',
       },
@@ -382,7 +388,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the lane keeps sending one request at a time',
     lua: [
       {
-        file: 'lane/gate.lua',
+        file: 'engine/lane/gate.lua',
         from: 'if claim.epoch >= lane.openedEpoch then lane.onTrial = 0 end',
         to: '',
       },
@@ -395,7 +401,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'many requests are refused if nothing was fixed',
     lua: [
       {
-        file: 'lane/permits.lua',
+        file: 'engine/lane/permits.lua',
         from: 'if lane.onTrial == 0 then return',
         to: 'if true then return',
       },
@@ -407,7 +413,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a platform never learns it',
     lua: [
       {
-        file: 'lane/results.lua',
+        file: 'engine/lane/results.lua',
         from: "local length = redis.call('APPEND', latestResultsKey, table.concat(entries))",
         to: 'local length = 0',
       },
@@ -419,12 +425,12 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a platform that reads between the two sees a recipient in flight, and never its result',
     lua: [
       {
-        file: 'lane/campaign.lua',
+        file: 'engine/lane/campaign.lua',
         from: 'if not RESULT_STATES[to] then return end',
         to: "if to == 'sending' and first then results.note(c, results.LIST.recipients, first, count) end do return end",
       },
       {
-        file: 'sending/claim-send.lua',
+        file: 'engine/sending/claim-send.lua',
         from: "campaign_move(c, 'planned', 'sending', count)",
         to: "campaign_move(c, 'planned', 'sending', count, first)",
       },
@@ -436,7 +442,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the first recipient of each batch is missing from the feed',
     lua: [
       {
-        file: 'lane/results.lua',
+        file: 'engine/lane/results.lua',
         from: 'c.number, range[2], range[1]',
         to: 'c.number, range[2] + 1, range[1]',
       },
@@ -469,7 +475,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'claims look at every campaign that is closed',
     lua: [
       {
-        file: 'sending/claim-send.lua',
+        file: 'engine/sending/claim-send.lua',
         from: 'touched[id], exhausted[#exhausted + 1] = c, id\n    elseif readyAt',
         to: 'touched[id] = c\n    elseif readyAt',
       },
@@ -481,7 +487,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the message is sent all the same',
     lua: [
       {
-        file: 'outbox/cancel-message.lua',
+        file: 'intake/outbox/cancel-message.lua',
         from: "if version >= 0 and version < versionBefore then return { 'stale', buckets, '' } end",
         to: "if kind == 'W' then return { 'cancelled', buckets, '' } end",
       },
@@ -493,7 +499,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the platform never learns what became of it',
     lua: [
       {
-        file: 'outbox/ended.lua',
+        file: 'intake/outbox/ended.lua',
         from: 'results.note(list, results.LIST.recipients, length - #ids, #ids)',
         to: 'list.number = list.number or 0',
       },
@@ -505,7 +511,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'it can still be changed and cancelled, and is sent all the same',
     lua: [
       {
-        file: 'outbox/append-wave.lua',
+        file: 'intake/outbox/append-wave.lua',
         from: "redis.call('HSET', entry_key(at), entry_arg(first + 2 * at - 1), message_as(before, 'P', ordinals + at - 1, wave))",
         to: '',
       },
@@ -517,7 +523,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'it is in no count of its outbox',
     lua: [
       {
-        file: 'outbox/retire-messages.lua',
+        file: 'intake/outbox/retire-messages.lua',
         from: "redis.call('HINCRBY', outboxKey, 'lapsed', #lapsed)",
         to: '',
       },
@@ -530,7 +536,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a change that was overtaken undoes the later one',
     lua: [
       {
-        file: 'outbox/put-messages.lua',
+        file: 'intake/outbox/put-messages.lua',
         from: "if version >= 0 and version < versionBefore then return 'stale', before end",
         to: '',
       },
@@ -543,12 +549,12 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'they are sent after pause has returned',
     lua: [
       {
-        file: 'outbox/append-wave.lua',
+        file: 'intake/outbox/append-wave.lua',
         from: "if outbox[1] == 'paused' then return { 'closed', '[]' } end",
         to: '',
       },
       {
-        file: 'outbox/look-outbox.lua',
+        file: 'intake/outbox/look-outbox.lua',
         from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' then",
         to: 'if plans == 1 and opensAt == 0 then',
       },

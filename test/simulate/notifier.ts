@@ -1,4 +1,4 @@
-import { laneCallback } from '../../src/config/index.js';
+import { laneCallback } from '../../src/base/config/index.js';
 import type { Notification } from './process.js';
 import type { LanePlan, NotificationPlan } from './scenario.js';
 import type { AcceptedRequest } from './service.js';

@@ -1,11 +1,11 @@
+import { loadScript } from '../../src/base/redis/script.js';
 import { InputError, NotFoundError } from '../../src/campaign/errors.js';
-import { computeWindows } from '../../src/lane/windows.js';
-import { RecoveringError } from '../../src/outbox/errors.js';
-import type { Outbox } from '../../src/outbox/outbox.js';
-import { indexOutbox } from '../../src/outbox/outbox-index.js';
-import { outboxKeys } from '../../src/outbox/outbox-keys.js';
-import type { OutboxSettings } from '../../src/outbox/settings.js';
-import { loadScript } from '../../src/redis/script.js';
+import { computeWindows } from '../../src/engine/lane/windows.js';
+import { RecoveringError } from '../../src/intake/outbox/errors.js';
+import type { Outbox } from '../../src/intake/outbox/outbox.js';
+import { indexOutbox } from '../../src/intake/outbox/outbox-index.js';
+import { outboxKeys } from '../../src/intake/outbox/outbox-keys.js';
+import type { OutboxSettings } from '../../src/intake/outbox/settings.js';
 import type { OutboxChecker, Put } from './check-outbox.js';
 import type { SimulatedConnection } from './connection.js';
 import type { Process } from './process.js';
@@ -14,7 +14,7 @@ import { START } from './server.js';
 import type { World } from './world.js';
 
 const createScript = loadScript(
-  new URL('../../src/outbox/outboxes.js', import.meta.url).href,
+  new URL('../../src/intake/outbox/outboxes.js', import.meta.url).href,
   './create-outbox.lua',
   () => undefined,
 );

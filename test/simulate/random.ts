@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/simulator/random.js';
+import { seededRandom } from '../../src/tools/simulator/random.js';
 
 /** The random choices of one world. The seed fixes them, so every draw must stay in the same order. */
 export interface SeededRandom {

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findServer } from '../../src/redis/find-server.js';
-import { startPrivateRedis } from '../../src/redis/private-server.js';
-import { type ProvidedRedis, provideRedis } from '../../src/redis/provide.js';
+import { findServer } from '../../src/base/redis/find-server.js';
+import { startPrivateRedis } from '../../src/base/redis/private-server.js';
+import { type ProvidedRedis, provideRedis } from '../../src/base/redis/provide.js';
 
 /**
  * The Redis for a simulation: the one at `REDIS_URL`; otherwise a private server that writes nothing to disk; otherwise

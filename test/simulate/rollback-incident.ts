@@ -1,4 +1,4 @@
-import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
+import { listUnknown, resolveBatches } from '../../src/engine/sending/unknown.js';
 import type { Director } from './director.js';
 import type { Process } from './process.js';
 import type { RollbackPlan } from './scenario.js';

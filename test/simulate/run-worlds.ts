@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { credentialId } from '../../src/auth/login-budget.js';
+import { credentialId } from '../../src/service/auth/login-budget.js';
 import { ACCOUNTS } from './scenario.js';
 import type { LuaChange } from './scripts.js';
 import { loadScripts } from './scripts.js';

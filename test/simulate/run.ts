@@ -8,7 +8,7 @@
  *   npm run -s test:simulate -- --traces                       run all seeds and print one hash of their traces
  *   npm run -s test:simulate -- --mutants                      check that every planted bug is caught
  */
-import type { ProvidedRedis } from '../../src/redis/provide.js';
+import type { ProvidedRedis } from '../../src/base/redis/provide.js';
 import { MUTANTS } from './mutants.js';
 import { type Options, readOptions } from './options.js';
 import { provideSimulationRedis } from './redis.js';

@@ -1,7 +1,7 @@
+import type { Clocks } from '../../src/base/clock.js';
+import { type Config, type LaneSettings, loadConfig } from '../../src/base/config/index.js';
 import type { Opening } from '../../src/campaign/window.js';
-import type { Clocks } from '../../src/clock.js';
-import { type Config, type LaneSettings, loadConfig } from '../../src/config/index.js';
-import { QUOTA_MODELS, type QuotaModelName } from '../../src/simulator/quota-models.js';
+import { QUOTA_MODELS, type QuotaModelName } from '../../src/tools/simulator/quota-models.js';
 import { OUTBOX } from './lane-state.js';
 import type { SeededRandom } from './random.js';
 import { START } from './server.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Redis } from '../../src/redis/connection.js';
-import { readLua } from '../../src/redis/script.js';
+import type { Redis } from '../../src/base/redis/connection.js';
+import { readLua } from '../../src/base/redis/script.js';
 import { OBSERVE } from './lane-state.js';
 
 /** A replacement of some text in a Lua script. */

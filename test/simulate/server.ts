@@ -1,5 +1,5 @@
 import type { Command } from 'ioredis';
-import type { Keys } from '../../src/redis/keys.js';
+import type { Keys } from '../../src/base/redis/keys.js';
 import { type LaneState, laneStateReader } from './lane-state.js';
 import type { Scripts } from './scripts.js';
 import type { Wire } from './wire.js';

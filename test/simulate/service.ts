@@ -1,8 +1,13 @@
-import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
-import type { MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
-import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
-import { PROFILES } from '../../src/profiles/index.js';
-import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
+import { PROFILES } from '../../src/base/profiles/index.js';
+import type { Exchange, Failure, Reply } from '../../src/service/client/exchange.js';
+import type { MessagingClient, SendRequest } from '../../src/service/client/messaging.js';
+import {
+  type PollOutcome,
+  pollOutcome,
+  type SendOutcome,
+  sendOutcome,
+} from '../../src/service/client/outcome.js';
+import { createQuotaModel, type QuotaModel } from '../../src/tools/simulator/quota-models.js';
 import { Notifier } from './notifier.js';
 import type { Process } from './process.js';
 import { type LanePlan, ordinalOf } from './scenario.js';

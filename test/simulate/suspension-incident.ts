@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
+import { listUnknown, resolveBatches } from '../../src/engine/sending/unknown.js';
 import type { Process } from './process.js';
 import type { SuspensionPlan } from './scenario.js';
 import type { Reply } from './server.js';

@@ -1,5 +1,5 @@
 import { Command, Pipeline } from 'ioredis';
-import { connect, type Redis } from '../../src/redis/connection.js';
+import { connect, type Redis } from '../../src/base/redis/connection.js';
 
 /** The arguments of a command as they are sent to Redis. */
 export type CommandArguments = readonly (string | number | Buffer)[];

@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import type { Clock } from '../../base/clock.js';
+import { createMask } from '../../base/events/mask.js';
+import type { Redis } from '../../base/redis/connection.js';
+import { joinCalls } from '../../base/redis/join-calls.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { loadScript } from '../../base/redis/script.js';
+import { type ActingFor, packActor, packedActor } from '../../campaign/actor.js';
+import {
+  AUDIT_ACTIONS,
+  type AuditEntry,
+  type AuditedOperation,
+  type Operator,
+} from '../../campaign/audit.js';
+import { InputError } from '../../campaign/errors.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+
+/** An entry. `lane`: the lane's id, because a lane keeps its entries when it is renamed. */
+const storedEntry = z.object({
+  actor: packedActor.nullable(),
+  // Entries of earlier versions call a hold a pause.
+  action: z.preprocess((name) => (name === 'lane.pause' ? 'lane.hold' : name), z.enum(AUDIT_ACTIONS)),
+  lane: z.string().optional(),
+  campaign: z.string().optional(),
+  details: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+  failed: z.string().optional(),
+});
+type StoredEntry = z.output<typeof storedEntry>;
+
+/** The members of an entry in the order in which Redis stores their values, as a list without names: each campaign has an entry. */
+const MEMBERS = [
+  'action',
+  'actor',
+  'lane',
+  'campaign',
+  'details',
+  'failed',
+] as const satisfies (keyof StoredEntry)[];
+
+function packEntry(entry: StoredEntry): string {
+  const whole = { ...entry, actor: entry.actor && packActor(entry.actor) };
+  const values = MEMBERS.map((member) => whole[member] ?? null);
+  return JSON.stringify(values.slice(0, values.findLastIndex((value) => value !== null) + 1));
+}
+
+/** Reads what {@link packEntry} packed, and what an earlier version stored: all members with their names. */
+function unpackEntry(json: string): StoredEntry {
+  const stored: unknown = JSON.parse(json);
+  if (!Array.isArray(stored)) return storedEntry.parse(stored);
+  const members = MEMBERS.map((member, at) => [
+    member,
+    stored[at] ?? (member === 'actor' ? null : undefined),
+  ]);
+  return storedEntry.parse(Object.fromEntries(members));
+}
+
+const entries = z.array(z.tuple([z.string(), z.tuple([z.literal('e'), z.string()])]));
+
+/** Which entries {@link AuditReader.audit} returns. */
+export interface AuditOptions {
+  /** Only entries of these lanes; default: all entries, also those that belong to no lane. */
+  readonly lanes?: readonly string[] | undefined;
+  readonly campaign?: string | undefined;
+  /** Default 50. */
+  readonly limit?: number | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+}
+
+/** Some entries, newest first; `next` is the `after` of the next page, null on the last one. */
+interface AuditPage {
+  readonly entries: AuditEntry[];
+  readonly next: string | null;
+}
+
+/** Reads the audit trail. */
+export interface AuditReader {
+  /**
+   * Lists the operations of all processes, newest first, one page at a time, as far back as `AUDIT_RETENTION`. A page may be
+   * short before the end, because at most 5,000 entries are read for it.
+   */
+  audit(options?: AuditOptions): Promise<AuditPage>;
+}
+
+interface AuditTrailDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly finder: Pick<LaneFinder, 'idOf' | 'nameOf'>;
+  readonly clock: Clock;
+  /** How long an entry is kept, ms. */
+  readonly retentionMs: number;
+}
+
+const appendScript = loadScript(import.meta.url, './append-audit.lua', (reply) => reply === 1);
+
+const DEFAULT_LIMIT = 50;
+const READ_AT_ONCE = 500;
+const MAX_READ_PER_PAGE = 5_000;
+const MAX_TEXT = 200;
+
+const ENTRY_ID = /^\d{1,15}-\d{1,10}$/;
+
+const mask = createMask();
+
+/** Masks the phone numbers in the texts of an entry: names that users gave, and errors, which may quote anything. */
+function withoutNumbers({ actor, details, failed, ...entry }: StoredEntry): StoredEntry {
+  const shown = Object.entries(details ?? {}).map(
+    ([name, value]) => [name, typeof value === 'string' ? mask.id(value) : value] as const,
+  );
+  return {
+    ...entry,
+    actor: actor && { ...actor, name: mask.id(actor.name) },
+    ...(details === undefined ? {} : { details: Object.fromEntries(shown) }),
+    ...(failed === undefined ? {} : { failed: mask.prose(failed) }),
+  };
+}
+
+/** Opens the audit trail: a stream that is only appended to, and that loses entries only by their age. */
+export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTrailDeps) {
+  const key = keys.audit;
+  const append = (entries: readonly string[]): Promise<unknown> =>
+    appendScript.run(redis, [key], [retentionMs, '', ...entries]);
+  const appendJoined = joinCalls(append);
+  const record = async (entry: StoredEntry): Promise<void> => {
+    await appendJoined(packEntry(withoutNumbers(entry))).answer;
+  };
+  const viewOf = async (id: string, stored: StoredEntry): Promise<AuditEntry> => ({
+    id,
+    at: new Date(Number(id.split('-')[0])).toISOString(),
+    actor: stored.actor,
+    action: stored.action,
+    lane: stored.lane === undefined ? null : await finder.nameOf(stored.lane),
+    campaign: stored.campaign ?? null,
+    details: stored.details ?? {},
+    failed: stored.failed ?? null,
+  });
+
+  return {
+    record,
+    /** The operator that acts for `by`, as long as `authorise` does not reject. */
+    operator: ({ lanes, ...by }: ActingFor, authorise: Operator['authorise'] = async () => {}): Operator => ({
+      actor: by,
+      isLimited: (lanes ?? null) !== null,
+      authorise,
+      async audited<Result>(operation: AuditedOperation, run: () => Promise<Result>): Promise<Result> {
+        await authorise();
+        await record({ actor: by, ...operation });
+        try {
+          return await run();
+        } catch (error) {
+          const failed = (error instanceof Error ? error.message : String(error)).slice(0, MAX_TEXT);
+          await record({ actor: by, ...operation, failed }).catch(() => {});
+          throw error;
+        }
+      },
+    }),
+    /** Deletes what is older than the retention. Appending does the same. */
+    async trim(): Promise<void> {
+      await append([]);
+    },
+    async audit({ lanes, campaign, limit = DEFAULT_LIMIT, after }: AuditOptions = {}): Promise<AuditPage> {
+      if (after !== undefined && !ENTRY_ID.test(after))
+        throw new InputError('not the `next` of a page', { field: 'cursor' });
+      const ids: readonly LaneId[] | undefined = lanes && (await Promise.all(lanes.map(finder.idOf)));
+      const found: AuditEntry[] = [];
+      const from = Math.max(0, clock() - retentionMs);
+      let before = after === undefined ? '+' : `(${after}`;
+      for (let read = 0; read < MAX_READ_PER_PAGE; ) {
+        const batch = entries.parse(await redis.xrevrange(key, before, from, 'COUNT', READ_AT_ONCE));
+        for (const [id, [, json]] of batch) {
+          const stored = unpackEntry(json);
+          const isWanted =
+            (ids === undefined || (stored.lane !== undefined && ids.includes(stored.lane))) &&
+            (campaign === undefined || stored.campaign === campaign);
+          if (isWanted) found.push(await viewOf(id, stored));
+          if (found.length >= limit) return { entries: found, next: id };
+        }
+        const last = batch.at(-1);
+        if (last === undefined || batch.length < READ_AT_ONCE) return { entries: found, next: null };
+        read += batch.length;
+        before = `(${last[0]}`;
+      }
+      return { entries: found, next: before.slice(1) };
+    },
+  } satisfies AuditReader & Record<string, unknown>;
+}
+
+/** See {@link auditTrail}. */
+export type AuditTrail = ReturnType<typeof auditTrail>;

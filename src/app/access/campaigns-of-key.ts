@@ -1,0 +1,44 @@
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { InputError, NotFoundError } from '../../campaign/errors.js';
+import { readMeta } from '../../engine/lane/campaign-meta.js';
+import { listCampaigns, readState } from '../../engine/lane/campaigns.js';
+
+interface CampaignsOfKey {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  cancel(id: string): Promise<unknown>;
+  /** Pauses the schedules that an API key has added. The result says whether the one with an id on a lane is among them. */
+  pauseSchedules(key: string): Promise<(id: string, lane: LaneId) => boolean>;
+  /** Discards an import, so that it cannot be committed any more. False: it was committed meanwhile. */
+  discardImport(lane: LaneId, id: string): Promise<boolean>;
+}
+
+/**
+ * Pauses the schedules of a revoked API key, and cancels every campaign that the key or one of them has created and that has not ended,
+ * also those whose list still arrives. Returns the ids of the campaigns.
+ */
+export async function cancelCampaignsOf(
+  { redis, keys, cancel, pauseSchedules, discardImport }: CampaignsOfKey,
+  key: string,
+): Promise<readonly string[]> {
+  const isPaused = await pauseSchedules(key);
+  const cancelled: string[] = [];
+  for await (const { id, lane } of listCampaigns(redis, keys)) {
+    const state = await readState(redis, keys, lane, id);
+    // The waves of outboxes belong to all who write to them.
+    if (state?.outbox !== undefined) continue;
+    if (state === null || state.state === 'completed' || state.state === 'cancelled') continue;
+    const creator = (await readMeta(redis, keys, lane, id))?.createdBy;
+    const isOfKey = creator?.kind === 'key' && creator.id === key;
+    if (!isOfKey && !(creator?.kind === 'schedule' && isPaused(creator.id ?? '', lane))) continue;
+    try {
+      if (state.state !== 'importing' || !(await discardImport(lane, id))) await cancel(id);
+      cancelled.push(id);
+    } catch (error) {
+      // It has ended by itself meanwhile.
+      if (!(error instanceof InputError || error instanceof NotFoundError)) throw error;
+    }
+  }
+  return cancelled;
+}

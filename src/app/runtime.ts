@@ -1,0 +1,51 @@
+import type { Random } from '../base/clock.js';
+import { type Config, type LocalConfig, secretsOf } from '../base/config/index.js';
+import { createEvents, type Events } from '../base/events/events.js';
+import type { Actor } from '../campaign/actor.js';
+import { InputError } from '../campaign/errors.js';
+import { localActor } from './access/local-actor.js';
+import { operating } from './runtime/operating.js';
+import { openParts } from './runtime/parts.js';
+import { readOperations } from './runtime/reading.js';
+import { workStarter } from './runtime/working.js';
+import type { Volley } from './volley.js';
+
+export { RedisUnavailableError } from '../base/redis/unavailable.js';
+export type { Volley, Workers } from './volley.js';
+
+/** Options of {@link createVolley}. */
+export interface VolleyOptions {
+  /** From `loadConfig`; from `loadLocalConfig` if you need no calls to the messaging service. */
+  readonly config: Config | LocalConfig;
+  /** Default: logs to standard error at the configured level. */
+  readonly events?: Events | undefined;
+  /** Who uses it, for the audit trail, events, and logs. Default: a program of this user on this host. */
+  readonly actor?: Actor | undefined;
+  /** Default: `Math.random`. Tests pass their own. */
+  readonly random?: Random | undefined;
+}
+
+/**
+ * Creates a Volley instance. It connects to Redis on the first call, and to the messaging service only if it works or manages
+ * subscriptions and tokens. Call `close` when you no longer need it. Throws an InputError if `REDIS_URL` is not set.
+ */
+export function createVolley({ config, random = Math.random, ...options }: VolleyOptions): Volley {
+  const { redisUrl } = config;
+  if (redisUrl === undefined) {
+    throw new InputError(
+      'REDIS_URL is not set; set it, for example to redis://127.0.0.1:6379, or start `volley up`',
+    );
+  }
+  const events = options.events ?? createEvents({ level: config.logLevel, secrets: secretsOf(config) });
+  const parts = openParts({ config, redisUrl, events, random });
+  const { work, drain } = workStarter(parts);
+  const volleyFor = operating(parts, {
+    ...readOperations(parts),
+    work,
+    async close() {
+      await Promise.all([parts.notifications.close(), parts.refused.close(), drain()]);
+      for (const close of parts.closers.reverse()) await close();
+    },
+  });
+  return volleyFor(options.actor ?? localActor('library'));
+}

@@ -1,0 +1,173 @@
+import { systemClock } from '../../base/clock.js';
+import type { LaneRules } from '../../base/config/index.js';
+import type { EventOf } from '../../base/events/events.js';
+import type { LaneId } from '../../base/redis/keys.js';
+import { withUnavailableErrors } from '../../base/redis/unavailable.js';
+import { auditedRecords } from '../../call-records/audited-records.js';
+import { type ActingFor, describeActor } from '../../campaign/actor.js';
+import { operatorCommands } from '../../engine/lane/operator-commands.js';
+import { resolveUnknown } from '../../engine/sending/unknown.js';
+import type { CampaignInput } from '../../intake/import/campaign-input.js';
+import { openSuppressionList } from '../../intake/import/suppression-list.js';
+import { lateOutboxes } from '../../intake/outbox/late-outboxes.js';
+import type { Outbox } from '../../intake/outbox/outbox.js';
+import type { Outboxes } from '../../intake/outbox/outboxes.js';
+import { openSchedules, pauseSchedulesOf } from '../../intake/schedules/schedules.js';
+import type { CancelledOfKey } from '../access/api-keys.js';
+import { cancelCampaignsOf } from '../access/campaigns-of-key.js';
+import type { Volley } from '../volley.js';
+import { importDeps, importing } from './importing.js';
+import { fullConfig, lazily, type Parts } from './parts.js';
+import type { ReadOperations } from './reading.js';
+
+/** The operations that are the same for every actor. */
+type Shared = ReadOperations & Pick<Volley, 'work' | 'close'>;
+
+/** Returns the Volley of an actor: the audit trail, events, and logs name the actor for every operation. */
+export function operating(parts: Parts, shared: Shared): Volley['as'] {
+  const { config, events, redis, keys, finder, wakers, format, suppression } = parts;
+  const { tokenSources, notifications, records, trail, positions, apiKeysFor, scheduled, provided } = parts;
+  const outboxesOpened = lazily(async () => {
+    const [{ openOutboxes }, { outboxOpener }] = await Promise.all([
+      import('../../intake/outbox/outboxes.js'),
+      import('../../intake/outbox/open-outbox.js'),
+    ]);
+    const options = { redis, keys, config, finder, wakers, clock: systemClock };
+    return { openOutboxes, options, open: outboxOpener(options) };
+  });
+
+  const volleyFor = (actor: ActingFor, authorise?: () => Promise<void>): Volley => {
+    const by = trail.operator(actor, authorise);
+    const commands = operatorCommands(finder, wakers, events, by);
+    const outboxes = lateOutboxes(async () => {
+      const { openOutboxes, options, open } = await outboxesOpened();
+      return openOutboxes(options, open, by);
+    });
+    const cancelling = {
+      redis,
+      keys,
+      cancel: (id: string) => commands.cancel(id),
+      pauseSchedules: (key: string) => pauseSchedulesOf(scheduled, key),
+      discardImport: async (lane: LaneId, id: string) =>
+        (await import('../../intake/import/import-session.js')).discardImport(
+          redis,
+          keys,
+          lane,
+          id,
+          'givenUp',
+        ),
+    };
+    const cancelAllOf = async (key: string): Promise<CancelledOfKey> => {
+      const cancelled = await cancelCampaignsOf(cancelling, key);
+      const { emptyOutboxesOf } = await import('../../intake/outbox/outboxes-of-key.js');
+      const cancelAll = (name: string, lane: string) => outboxes.open(name, { lanes: [lane] }).cancelAll();
+      return { cancelled, ...(await emptyOutboxesOf({ redis, keys, finder, cancelAll }, key)) };
+    };
+    /** Records what an operator requests from the account or messaging service. */
+    const requested = async <Result>(
+      name: string,
+      action: EventOf<'operation.requested'>['action'],
+      run: () => Promise<Result>,
+    ): Promise<Result> => {
+      const lane = await finder.idOf(name);
+      return by.audited({ action, lane }, () => {
+        events.emit({ type: 'operation.requested', lane: name, action, actor: describeActor(actor) });
+        return run();
+      });
+    };
+    /** Reports invalid input even while Redis is away, and before a lane is registered for it. Returns the settings of the lane. */
+    const checkInput = async (input: CampaignInput): Promise<LaneRules> => {
+      const [, { resolveInput }] = await importing();
+      const settings = new Map(config.lanes.map((own) => [own.name, own]));
+      return resolveInput({ config, lanes: settings, clock: systemClock }, input).lane;
+    };
+    const preview: Volley['preview'] = async (input) => {
+      const [{ previewCampaign }] = await importing();
+      return previewCampaign(await importDeps(parts, finder.configured(), by), input);
+    };
+    return withUnavailableErrors<Volley>({
+      ...shared,
+      as: volleyFor,
+      records: auditedRecords(withUnavailableErrors(records), by, (lane) => finder.idOf(lane)),
+      async enqueue(input) {
+        const [{ importCampaign }] = await importing();
+        const lane = await checkInput(input);
+        await format.check();
+        return importCampaign(await importDeps(parts, finder.registered(lane.name), by), input);
+      },
+      async *conformance(options = {}) {
+        const { testConformance } = await import('../../tools/conformance/conformance.js');
+        yield* testConformance(
+          {
+            redis,
+            keys,
+            events,
+            config: fullConfig(config),
+            finder,
+            areSuppressed: (lane, numbers) => suppression.areSuppressed(lane, numbers),
+            by,
+          },
+          options,
+        );
+      },
+      preview,
+      async *report(id, options) {
+        const { id: lane } = await finder.of(id);
+        const details = options?.status === undefined ? {} : { details: { status: options.status } };
+        await by.audited({ action: 'campaign.export', lane, campaign: id, ...details }, async () => {});
+        yield* shared.report(id, options);
+      },
+      schedules: withUnavailableErrors(
+        openSchedules({
+          store: scheduled,
+          finder,
+          events,
+          by,
+          provided,
+          keyBytes: config.keyBytes,
+          check: checkInput,
+          preview,
+          async laneFor(name = config.lanes[0]?.name ?? '') {
+            await format.check();
+            return (await finder.named(name)).id;
+          },
+        }),
+      ),
+      pause: (id) => commands.pause(id),
+      resume: (id) => commands.resume(id),
+      cancel: (id) => commands.cancel(id),
+      resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution, events, by),
+      outboxes: withUnavailableErrors<Outboxes>(outboxes),
+      outbox: (name, choice) => withUnavailableErrors<Outbox>(outboxes.open(name, choice)),
+      renameLane: (name, newName) => commands.renameLane(name, newName),
+      pauseLane: (name) => commands.pauseLane(name),
+      resumeLane: (name) => commands.resumeLane(name),
+      suppression: withUnavailableErrors(
+        openSuppressionList({ config, finder, events, suppression, clock: systemClock, by }),
+      ),
+      keys: withUnavailableErrors(apiKeysFor(by, cancelAllOf)),
+      positions: withUnavailableErrors(positions),
+      notifications: withUnavailableErrors({
+        ...notifications,
+        subscription(lane: string) {
+          const own = notifications.subscription(lane);
+          return withUnavailableErrors({
+            get: () => own.get(),
+            create: (options) => requested(lane, 'subscription.create', () => own.create(options)),
+            remove: (options) => requested(lane, 'subscription.delete', () => own.remove(options)),
+          });
+        },
+      }),
+      token(lane) {
+        const cache = tokenSources.cacheOf(lane);
+        if (cache === null) return null;
+        return withUnavailableErrors({
+          ...cache,
+          login: (options) => requested(lane, 'token.login', () => cache.login(options)),
+          refreshNow: () => requested(lane, 'token.refresh', () => cache.refreshNow()),
+        });
+      },
+    });
+  };
+  return volleyFor;
+}

@@ -1,0 +1,241 @@
+import { monotonicClock, type Random, systemClock, systemMachine } from '../../base/clock.js';
+import {
+  type Config,
+  type LaneRules,
+  type LocalConfig,
+  messagingConnection,
+} from '../../base/config/index.js';
+import type { Events } from '../../base/events/events.js';
+import { PROFILES } from '../../base/profiles/index.js';
+import { connect, type Redis } from '../../base/redis/connection.js';
+import { type Keys, keyNames, type LaneId } from '../../base/redis/keys.js';
+import { asOne, watchConnection } from '../../base/redis/watch.js';
+import { clientAccount, recordsLanes } from '../../call-records/lanes.js';
+import { openRecords } from '../../call-records/open-records.js';
+import { readMeta } from '../../engine/lane/campaign-meta.js';
+import { openTokenSources } from '../../engine/lane/credentials.js';
+import { openLanes } from '../../engine/lane/lane-finder.js';
+import type { Queues } from '../../engine/lane/queues.js';
+import { singleFlight } from '../../engine/lane/single-flight.js';
+import { notificationService } from '../../engine/notifications/notification-service.js';
+import { suppression as openSuppression } from '../../engine/recipients/suppression.js';
+import { dataFormat } from '../../engine/recovery/data-format.js';
+import { heartbeats as openHeartbeats } from '../../engine/recovery/heartbeats.js';
+import { outboxResults } from '../../intake/outbox/outbox-results.js';
+import type { ProvidedList } from '../../intake/schedules/schedules.js';
+import { scheduleStore, scheduleTotals } from '../../intake/schedules/store.js';
+import { createCampaignReader } from '../../reporting/campaign-reader.js';
+import { createEventFeed } from '../../reporting/event-feed.js';
+import { eventLog } from '../../reporting/event-log.js';
+import { createFleetReader } from '../../reporting/fleet-snapshot.js';
+import { createResultsFeed } from '../../reporting/results-feed.js';
+import { createSubscriptionClient, type SubscriptionClient } from '../../service/client/subscriptions.js';
+import { apiKeyService } from '../access/api-keys.js';
+import { auditTrail } from '../access/audit-trail.js';
+import { openPositions } from '../access/positions.js';
+import { refusedKeys } from '../access/refused-keys.js';
+
+/** What {@link openParts} needs. */
+interface PartsOptions {
+  readonly config: Config | LocalConfig;
+  readonly redisUrl: string;
+  readonly events: Events;
+  readonly random: Random;
+}
+
+/** Everything that the operations of a Volley instance share: one connection to Redis, and what is built on it. */
+export interface Parts extends Pick<PartsOptions, 'config' | 'events' | 'random'> {
+  readonly redis: Redis;
+  /** Opens a second connection, for commands that wait. */
+  readonly blocking: () => Redis;
+  readonly keys: Keys;
+  readonly finder: ReturnType<typeof openLanes>;
+  readonly heartbeats: ReturnType<typeof openHeartbeats>;
+  readonly format: ReturnType<typeof dataFormat>;
+  readonly suppression: ReturnType<typeof openSuppression>;
+  readonly wakers: Pick<Queues, 'wake' | 'depth'>;
+  /** Wakes the lane of a campaign that was launched. */
+  readonly launched: (id: LaneId, inMs: number) => Promise<void>;
+  readonly tokenSources: ReturnType<typeof openTokenSources>;
+  readonly notifications: ReturnType<typeof notificationService>;
+  readonly records: ReturnType<typeof openRecords>;
+  readonly trail: ReturnType<typeof auditTrail>;
+  readonly refused: ReturnType<typeof refusedKeys>;
+  readonly apiKeysFor: ReturnType<typeof apiKeyService>;
+  readonly positions: ReturnType<typeof openPositions>;
+  readonly feed: ReturnType<typeof createEventFeed>;
+  readonly resultsFeed: ReturnType<typeof createResultsFeed>;
+  readonly statuses: ReturnType<typeof createCampaignReader>;
+  readonly fleet: () => ReturnType<typeof createFleetReader>;
+  readonly scheduled: ReturnType<typeof scheduleStore>;
+  /** Lists that this process provides for schedules, by name. */
+  readonly provided: Map<string, ProvidedList>;
+  /** End the parts, in reverse order. Parts that are opened later add theirs. */
+  readonly closers: (() => unknown)[];
+}
+
+/**
+ * Opens the shared parts. Connects to Redis on the first call; blocking connections, clients of the service, and modules that most
+ * processes do not need are opened on first use.
+ */
+export function openParts({ config, redisUrl, events, random }: PartsOptions): Parts {
+  const keys = keyNames(config.redisPrefix);
+  const redis = connect(redisUrl);
+  const watcher = asOne({
+    onLost: (error) => events.emit({ type: 'redis.lost', error }),
+    onRestored: (downMs) => events.emit({ type: 'redis.restored', downMs }),
+  });
+  const unwatch = watchConnection(redis, watcher);
+  const finder = openLanes({ redis, keys, config, events, random });
+  const heartbeats = openHeartbeats(redis, keys, systemClock);
+  const format = dataFormat({ redis, keys, heartbeats, clock: systemClock, machine: systemMachine });
+  const suppression = openSuppression(redis, keys, format.check);
+  // Blocking connections and clients of the service are created on first use and closed in reverse order.
+  const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
+  const feed = createEventFeed({
+    log: eventLog(redis, keys),
+    connect: () => connect(redisUrl, 'blocking'),
+    lanes: finder,
+    async campaignOf(lane, campaign) {
+      const meta = await readMeta(redis, keys, lane, campaign);
+      return meta && { name: meta.name, idempotencyKey: meta.idempotencyKey ?? null };
+    },
+  });
+  const unpublish = events.onAny((event) => feed.publish(event));
+  closers.push(() => feed.close(), unpublish);
+  const blocking = lazily(() => {
+    const connection = connect(redisUrl, 'blocking');
+    closers.push(() => connection.disconnect());
+    // A cluster's connection that sends nothing to a node does not learn that it is back.
+    if (!('nodes' in connection)) closers.push(watchConnection(connection, watcher));
+    return connection;
+  });
+  // BullMQ takes longer to load than most commands take to run, so it is loaded when a lane is first woken.
+  const queues = lazily(() => {
+    const connection = blocking();
+    const opening = import('../../engine/lane/queues.js').then(({ createWakers }) =>
+      createWakers(connection, keys),
+    );
+    closers.push(async () => (await opening).close());
+    return opening;
+  });
+  const wakers: Pick<Queues, 'wake' | 'depth'> = {
+    wake: async (stage, lane, inMs) => (await queues()).wake(stage, lane, inMs),
+    depth: async () => (await queues()).depth(),
+  };
+  const tokenSources = openTokenSources({ redis, keys, events, config: () => fullConfig(config) });
+  closers.push(() => tokenSources.close());
+  const subscriptions = new Map<string, SubscriptionClient>();
+  const subscriptionsOf = (settings: LaneRules): SubscriptionClient => {
+    const connection = messagingConnection(fullConfig(config), settings);
+    const service = `${settings.profile} ${connection.baseUrl}`;
+    const known = subscriptions.get(service);
+    if (known !== undefined) return known;
+    const made = createSubscriptionClient({ ...connection, profile: PROFILES[settings.profile] });
+    subscriptions.set(service, made);
+    closers.push(() => made.close());
+    return made;
+  };
+  const notifications = notificationService({
+    redis,
+    keys,
+    config,
+    finder,
+    events,
+    clientOf: subscriptionsOf,
+    tokenSourceOf: tokenSources.tokenSourceOf,
+  });
+
+  const records = openRecords({
+    redis,
+    keys,
+    events,
+    config,
+    lanes: recordsLanes(config, finder, tokenSources.cacheOf),
+    accountOf: (client) => clientAccount(client, tokenSources.cacheOfClient('call records', client)),
+  });
+  closers.push(() => records.close());
+
+  // Thousands of campaigns may be launched at the same time. Wake the lane once for all of them.
+  const launchers = new Map<LaneId, () => Promise<unknown>>();
+  const launched = async (id: LaneId, inMs: number): Promise<void> => {
+    if (inMs > 0) return wakers.wake('send', id, inMs);
+    const launcher = launchers.get(id) ?? singleFlight(() => wakers.wake('send', id, 0));
+    launchers.set(id, launcher);
+    await launcher();
+  };
+  const trail = auditTrail({ redis, keys, finder, clock: systemClock, retentionMs: config.auditRetentionMs });
+  const positions = openPositions(redis, keys);
+  const refused = refusedKeys(trail, events, systemClock);
+  const apiKeysFor = apiKeyService({
+    redis,
+    keys,
+    finder,
+    events,
+    clock: systemClock,
+    refused,
+    secretsKey: config.secretsKey,
+    previousSecretsKey: config.previousSecretsKey,
+  });
+  const resultsFeed = createResultsFeed({ redis, keys, finder, outboxes: outboxResults(redis, keys) });
+  const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
+  const fleet = lazily(() =>
+    createFleetReader({
+      redis,
+      keys,
+      finder,
+      wakers,
+      heartbeats,
+      monotonic: monotonicClock,
+      outboxTotals: async (lanes) =>
+        (await import('../../intake/outbox/read-outbox.js')).outboxTotals({ redis, keys }, lanes),
+      scheduleTotals: () => scheduleTotals(redis, keys),
+    }),
+  );
+  const scheduled = scheduleStore(redis, keys);
+  const provided = new Map<string, ProvidedList>();
+
+  return {
+    config,
+    events,
+    random,
+    redis,
+    keys,
+    finder,
+    heartbeats,
+    format,
+    suppression,
+    feed,
+    blocking,
+    wakers,
+    tokenSources,
+    notifications,
+    records,
+    launched,
+    trail,
+    positions,
+    refused,
+    apiKeysFor,
+    resultsFeed,
+    statuses,
+    fleet,
+    scheduled,
+    provided,
+    closers,
+  };
+}
+
+/** The full configuration. Throws a TypeError if the instance was created from a local one. */
+export function fullConfig(config: Config | LocalConfig): Config {
+  if ('messagingBaseUrl' in config) return config;
+  throw new TypeError('this needs the full configuration; load it with loadConfig, not loadLocalConfig');
+}
+
+/** Makes something on first use, and then returns the same. */
+export function lazily<Made>(make: () => Made): () => Made {
+  let made: { value: Made } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

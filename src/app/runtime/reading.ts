@@ -1,0 +1,76 @@
+import { untilAnswered } from '../../base/redis/until-answered.js';
+import { unconfiguredLanes } from '../../reporting/fleet-snapshot.js';
+import { findRecipients, recipientPage, reportRows, reportVersion } from '../../reporting/report.js';
+import { laneStatus } from '../../reporting/status.js';
+import type { Volley } from '../volley.js';
+import type { Parts } from './parts.js';
+
+/** The operations that change nothing. */
+export type ReadOperations = Pick<
+  Volley,
+  | 'events'
+  | 'status'
+  | 'list'
+  | 'page'
+  | 'idsWith'
+  | 'laneOf'
+  | 'finished'
+  | 'lanes'
+  | 'unconfiguredLanes'
+  | 'laneProblems'
+  | 'report'
+  | 'recipients'
+  | 'results'
+  | 'reportVersion'
+  | 'find'
+  | 'follow'
+  | 'audit'
+  | 'workers'
+  | 'fleetSnapshot'
+  | 'ping'
+>;
+
+/** Returns the operations that change nothing: they are the same for every actor. */
+export function readOperations({
+  redis,
+  keys,
+  config,
+  events,
+  finder,
+  heartbeats,
+  feed,
+  trail,
+  resultsFeed,
+  statuses,
+  fleet,
+}: Parts): ReadOperations {
+  return {
+    events,
+    status: (id) => statuses.status(id),
+    list: (listed) => statuses.list(listed),
+    page: (wanted) => statuses.page(wanted),
+    idsWith: (prefix, limit) => statuses.idsWith(prefix, limit),
+    laneOf: async (id) => (await finder.of(id)).name,
+    finished: (id, finished) => statuses.finished(id, finished),
+    lanes: async () => {
+      const lanes = [...(await finder.configured()).values()];
+      return Promise.all(lanes.map(async (lane) => laneStatus(lane, await lane.status())));
+    },
+    unconfiguredLanes: () => unconfiguredLanes({ redis, keys, finder }),
+    laneProblems: () => finder.problems(),
+    report: (id, options) => reportRows(redis, keys, id, options),
+    recipients: (id, options) => recipientPage(redis, keys, id, options),
+    results: (options) => resultsFeed.results(options),
+    reportVersion: (id) => reportVersion(redis, keys, id),
+    async *find(number, options = {}) {
+      const lanes = options.lanes && (await Promise.all(options.lanes.map(finder.idOf)));
+      yield* findRecipients({ redis, keys, config }, number, { ...options, lanes });
+    },
+    follow: (options) => feed.follow(options),
+    audit: (options) => trail.audit(options),
+    workers: () => heartbeats.alive(),
+    fleetSnapshot: () => fleet().fleetSnapshot(),
+    ping: async (withinMs) =>
+      void (await untilAnswered(() => redis.ping(), { answerWithinMs: withinMs, tries: 1 })),
+  };
+}

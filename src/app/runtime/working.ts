@@ -1,0 +1,146 @@
+import { monotonicClock, systemAlarm } from '../../base/clock.js';
+import { BOUND_THE_LOSS, statedDurability, watchDurability } from '../../base/redis/durability.js';
+import type { LaneId } from '../../base/redis/keys.js';
+import { untilAnswered } from '../../base/redis/until-answered.js';
+import { InputError } from '../../campaign/errors.js';
+import type { Lane } from '../../engine/lane/lane.js';
+import { occurrenceDigest } from '../../engine/recipients/reservation.js';
+import { removeCampaign } from '../../engine/recovery/retention.js';
+import { lapseDue, tendDue } from '../../intake/outbox/tend-lane.js';
+import { forgetWave } from '../../intake/outbox/wave.js';
+import type { Volley, Workers } from '../volley.js';
+import { importDeps, importing } from './importing.js';
+import { fullConfig, lazily, type Parts } from './parts.js';
+
+/** How often workers delete what is too old from the audit trail. */
+const TRIM_AUDIT_EVERY_MS = 3_600_000;
+
+/** Starts the worker stages of this process. `drain` stops all that were started. */
+export function workStarter(parts: Parts): { readonly work: Volley['work']; drain(): Promise<void> } {
+  const { config, events, random, redis, keys, finder, heartbeats, format, suppression } = parts;
+  const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = parts;
+  const working = new Set<Workers>();
+  const harvest = { random, retentionMs: config.retentionMs };
+  const sweep = {
+    redis,
+    keys,
+    events,
+    retentionMs: config.retentionMs,
+    alive: () => heartbeats.alive(),
+    discardImport: async (laneId: LaneId, id: string) => {
+      const { discardImport } = await import('../../intake/import/import-session.js');
+      if (!(await discardImport(redis, keys, laneId, id))) return;
+      const lane = await finder.nameOf(laneId);
+      const reason = 'its process died before the import was committed';
+      events.emit({ type: 'import.discarded', lane, campaign: id, reason });
+    },
+    tendOutboxes: async (lane: Lane) => (await tendDue(lane, harvest)).events,
+    async lapseOutboxes(laneId: LaneId) {
+      const lane = await finder.withId(laneId);
+      const { next, events: found } = await lapseDue(lane, harvest);
+      lane.emit(found);
+      return next;
+    },
+    removeCampaign: async (laneId: LaneId, id: string) => {
+      await forgetWave(await finder.withId(laneId), id);
+      const recipients = await removeCampaign(redis, keys, laneId, id);
+      const lane = await finder.nameOf(laneId);
+      if (recipients !== null) events.emit({ type: 'retention.removed', lane, campaign: id, recipients });
+    },
+  };
+  const durability = lazily(() => {
+    const { redisMayLoseMs } = config;
+    const made = redisMayLoseMs === 'auto' ? watchDurability(redis) : statedDurability(redis, redisMayLoseMs);
+    closers.push(() => made.stop());
+    return made;
+  });
+
+  return {
+    work({ roles, concurrency } = {}) {
+      const full = fullConfig(config);
+      const control = new AbortController();
+      const starting = (async () => {
+        await format.waitForOthers(control.signal);
+        const lanes = await untilAnswered(() => finder.registered(), { signal: control.signal });
+        const why = await durability().unbounded;
+        if (why !== undefined)
+          throw new InputError(
+            `Redis may lose records of sent messages in a failover, so they could be sent twice: ${why}. ${BOUND_THE_LOSS}`,
+          );
+        await untilAnswered(() => suppression.ready(), { signal: control.signal });
+        // Loads the modules that only a working process needs.
+        const { work } = await import('../worker.js');
+        const reconciler = notifications.reconcile(lanes, heartbeats.name());
+        const workers = work({
+          config: full,
+          redis,
+          blocking: blocking(),
+          keys,
+          lanes,
+          tokenSourceOf: (name) =>
+            full.lanes.some((lane) => lane.name === name) ? tokenSources.tokenSourceOf(name) : undefined,
+          wakers,
+          heartbeats,
+          events,
+          monotonic: monotonicClock,
+          durability: durability(),
+          sweep: { ...sweep, lanes: [...lanes.values()], wakers },
+          dataRemoval: {
+            ...sweep,
+            finder,
+            maxCampaignAgeMs: config.maxCampaignAgeMs,
+            followUpPastMaxAgeMs: config.followUpPastMaxAgeMs,
+            alarm: systemAlarm,
+          },
+          onReconnected: () => void finder.restore().catch(() => {}),
+          schedules: {
+            redis,
+            keys,
+            events,
+            store: scheduled,
+            retentionMs: config.retentionMs,
+            provided,
+            laneName: (id) => [...lanes.values()].find((lane) => lane.id === id)?.name,
+            async enqueue(input, actor, paidBy) {
+              const [{ importCampaign }] = await importing();
+              const by = await importDeps(parts, finder.registered(input.lane), trail.operator(actor));
+              return importCampaign({ ...by, digestOf: occurrenceDigest, paidBy }, input);
+            },
+          },
+          harvest: async (lane) => lane.emit((await tendDue(lane, harvest)).events),
+          suppressionOf: (lane) => ({
+            areSuppressed: (numbers) => suppression.areSuppressed(lane, numbers),
+            lastRemoval: () => suppression.lastRemoval(lane),
+          }),
+          mayShareWith: (lane) => notifications.mayShareWith(lane),
+          roles,
+          concurrency,
+        });
+        // Appending trims the audit trail, too, but nothing may be appended for a long time.
+        const trim = (): void => void trail.trim().catch(() => {});
+        trim();
+        const trimming = setInterval(trim, TRIM_AUDIT_EVERY_MS);
+        return { reconciler, workers, trimming };
+      })();
+      const ready = starting.then(({ workers }) => workers.ready);
+      const drained = {
+        ready,
+        async drain() {
+          working.delete(drained);
+          ready.catch(() => {});
+          control.abort();
+          // If it could not start, `ready` says why.
+          const started = await starting.catch(() => null);
+          clearInterval(started?.trimming);
+          await Promise.all([started?.reconciler.stop(), started?.workers.drain()]);
+        },
+      };
+      working.add(drained);
+      return drained;
+    },
+
+    async drain() {
+      await Promise.all([...working].map((workers) => workers.drain()));
+    },
+  };
+}

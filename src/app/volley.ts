@@ -1,0 +1,150 @@
+import type { Events } from '../base/events/events.js';
+import type { Records } from '../call-records/open-records.js';
+import type { ActingFor } from '../campaign/actor.js';
+import type { LaneStatus, Preview } from '../campaign/views.js';
+import type { NotificationService } from '../engine/notifications/notification-service.js';
+import type { Role, WorkerProcess } from '../engine/recovery/heartbeats.js';
+import type { Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
+import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
+import type { SuppressionList } from '../intake/import/suppression-list.js';
+import type { Outbox } from '../intake/outbox/outbox.js';
+import type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
+import type { Schedules } from '../intake/schedules/schedules.js';
+import type { CampaignReader } from '../reporting/campaign-reader.js';
+import type { EventFollower } from '../reporting/event-feed.js';
+import type { FleetReader, UnconfiguredLane } from '../reporting/fleet-snapshot.js';
+import type { RecipientFinder, Reports } from '../reporting/report.js';
+import type { ResultsFeed } from '../reporting/results-feed.js';
+import type { TokenCache } from '../service/auth/token-cache.js';
+import type { ConformanceOptions, ConformanceResult } from '../tools/conformance/report.js';
+import type { ApiKeys } from './access/api-keys.js';
+import type { AuditReader } from './access/audit-trail.js';
+import type { Positions } from './access/positions.js';
+
+export type { Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
+export type { Outbox } from '../intake/outbox/outbox.js';
+export type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
+export type { TokenCache } from '../service/auth/token-cache.js';
+export type { TokenState } from '../service/auth/token-state.js';
+export type { PositionKind } from './access/positions.js';
+
+/** The worker stages that run in this process. */
+export interface Workers {
+  /** Resolves when all stages take jobs. Rejects with a `ConfigError` if a lane has the credentials of a lane with another name. */
+  readonly ready: Promise<void>;
+  /** Claims nothing more, settles the requests in flight, and releases the lanes to other workers. */
+  drain(): Promise<void>;
+}
+
+/**
+ * The public API of the library; the command line uses nothing else.
+ *
+ * Errors: a method rejects with a `NotFoundError` if the campaign or lane does not exist, with an `InputError` whose message
+ * names the invalid value and what is valid, and with a `RedisUnavailableError` while Redis is not available. Methods that send or
+ * store something reject with a `ConfigError` if a configured lane has the credentials of a lane with another name.
+ */
+export interface Volley
+  extends CampaignReader,
+    Reports,
+    RecipientFinder,
+    ResultsFeed,
+    EventFollower,
+    FleetReader,
+    AuditReader {
+  readonly events: Events;
+  /**
+   * Returns this Volley for another actor: the audit trail, events, and logs name it for every operation. It shares all
+   * connections; close only the Volley that {@link createVolley} returned. `authorise` is called before each write, which does not
+   * happen if it rejects: the right to act may end while a list arrives. With `lanes`, the actor cannot lift a hold of one without.
+   */
+  as(actor: ActingFor, authorise?: () => Promise<void>): Volley;
+  /**
+   * Creates a campaign: imports its recipients and launches it, or schedules it for `at`. Resolves when the campaign is stored;
+   * workers send it afterwards.
+   */
+  enqueue(input: CampaignInput): Promise<EnqueueOutcome>;
+  /** Checks a campaign as {@link Volley.enqueue} does, but stores and sends nothing. */
+  preview(input: CampaignInput): Promise<Preview>;
+  /** Returns the name of a campaign's lane. */
+  laneOf(id: string): Promise<string>;
+  /**
+   * Pauses a campaign. When it resolves, the campaign starts no more requests. `inFlight`: requests that are still running.
+   * Rejects with an `InputError` if the campaign is importing, completed, or cancelled.
+   */
+  pause(id: string): Promise<{ inFlight: number }>;
+  /** Resumes a paused campaign. Rejects with an `InputError` if the campaign is importing, completed, or cancelled. */
+  resume(id: string): Promise<void>;
+  /**
+   * Cancels a campaign for good. When it resolves, the campaign starts no more requests. `inFlight`: requests that are still
+   * running; `cancelled`: recipients that are not sent to. Rejects with an `InputError` if the campaign is importing or completed.
+   */
+  cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
+  /**
+   * Settles a campaign's requests with an unknown outcome. Rejects with a `NotFoundError` if it has no such request, and with an
+   * `InputError` if you resend requests of a campaign that is cancelled or has lapsed.
+   */
+  resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
+  /** Creates and lists outboxes: messages that are sent over time, each under an id of yours. */
+  readonly outboxes: Outboxes;
+  /**
+   * The outbox of this name. Its methods reject with a `NotFoundError` if there is none, and with an `AmbiguousNameError` if several lanes
+   * have one: then name its lane.
+   */
+  outbox(name: string, choice?: OutboxChoice): Outbox;
+  /** Returns the status of every configured lane. */
+  lanes(): Promise<LaneStatus[]>;
+  /** Returns the lanes that have campaigns, but are not configured here. */
+  unconfiguredLanes(): Promise<UnconfiguredLane[]>;
+  /** Returns why {@link Volley.work} and {@link Volley.enqueue} refuse configured lanes, and what to do; one text per lane. */
+  laneProblems(): Promise<string[]>;
+  /**
+   * Gives a lane a new name; it keeps its id, quota, and campaigns. Processes use the names of their configuration until you restart
+   * them with the new one. Rejects with a `NotFoundError` if no lane has this name, and with an `InputError` if the new name is invalid
+   * or taken.
+   */
+  renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
+  /** Holds a lane until {@link Volley.resumeLane}: it starts no requests. */
+  pauseLane(name: string): Promise<void>;
+  /**
+   * Reopens a lane that is held, paused, or stopped. Rejects with a `NotAllowedError` if an actor for all lanes holds it, and this one is
+   * limited to some.
+   */
+  resumeLane(name: string): Promise<void>;
+  /** The numbers that no campaign sends to. */
+  readonly suppression: SuppressionList;
+  /** The keys of the HTTP API. Volley stores only a digest of each key. */
+  readonly keys: ApiKeys;
+  /** Tokens for positions in lists and streams, which reveal nothing to the clients of the HTTP API. */
+  readonly positions: Positions;
+  /** Receives delivery notifications and manages the subscriptions to them. */
+  readonly notifications: NotificationService;
+  /**
+   * Returns the token cache of a lane with an account; null for a lane with an API key. Throws a `NotFoundError` for an unknown
+   * lane. Needs the full configuration (`loadConfig`).
+   */
+  token(lane: string): TokenCache | null;
+  /**
+   * Requests call records and downloads them, as the contract at `RECORDS_CONTRACT` says. What calls the service needs the full
+   * configuration (`loadConfig`).
+   */
+  readonly records: Records;
+  /**
+   * Tests whether the messaging service keeps to its documentation, and yields each result as it is known. It only reads, unless the
+   * options say otherwise, and its requests take permits of the lane. Rejects with an `InputError` if an option is invalid. Needs the
+   * full configuration (`loadConfig`).
+   */
+  conformance(options?: ConformanceOptions): AsyncIterable<ConformanceResult>;
+  /** Recurring campaigns. */
+  readonly schedules: Schedules;
+  /** Lists the worker processes with a heartbeat in the last 10 s. */
+  workers(): Promise<WorkerProcess[]>;
+  /** Rejects if Redis does not reply within `withinMs` ms. */
+  ping(withinMs: number): Promise<void>;
+  /**
+   * Starts to serve the lanes in this process. Needs the full configuration (`loadConfig`). `roles`: default all.
+   * `concurrency`: how many lanes to serve at a time, default 50.
+   */
+  work(options?: { roles?: readonly Role[] | undefined; concurrency?: number | undefined }): Workers;
+  /** Drains the workers of this process and closes all connections. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,190 @@
+import { type Clock, systemAlarm, systemClock } from '../base/clock.js';
+import { type Config, messagingConnection, secretsOf, sharedSettings } from '../base/config/index.js';
+import type { Events } from '../base/events/events.js';
+import { createMask } from '../base/events/mask.js';
+import { PROFILES } from '../base/profiles/index.js';
+import type { Redis } from '../base/redis/connection.js';
+import type { Durability } from '../base/redis/durability.js';
+import type { Keys, LaneId } from '../base/redis/keys.js';
+import { onConnected } from '../base/redis/watch.js';
+import { followUpTurn } from '../engine/follow-up/follow-up.js';
+import { openRequests } from '../engine/follow-up/requests.js';
+import { campaignContent } from '../engine/lane/campaign-content.js';
+import { type Lane, type Stage, type Wakers, wakeLane } from '../engine/lane/lane.js';
+import { startStageWorker } from '../engine/lane/queues.js';
+import type { TokenSource } from '../engine/lane/token-source.js';
+import type { TurnEnd, TurnOptions } from '../engine/lane/turn.js';
+import { turnFailures } from '../engine/lane/turn-failures.js';
+import { matchStore } from '../engine/notifications/match-store.js';
+import { type DataRemovalOptions, startDataRemoval } from '../engine/recovery/data-removal.js';
+import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats.js';
+import { type BarrierReport, replayClaims, reportToBarrier } from '../engine/recovery/replay-claims.js';
+import { type SweepOptions, startSweep } from '../engine/recovery/sweep.js';
+import { watchLosses } from '../engine/recovery/watch-losses.js';
+import { type LaneSuppression, openMessages } from '../engine/sending/messages.js';
+import { recentClaims } from '../engine/sending/recent-claims.js';
+import { sendTurn } from '../engine/sending/send.js';
+import type { OccurDeps } from '../intake/schedules/occur.js';
+import { startScheduleSweep } from '../intake/schedules/sweep.js';
+import { createMessagingClient, type MessagingClient, measuredClient } from '../service/client/messaging.js';
+import type { Workers } from './volley.js';
+
+/** Options of {@link work}. */
+interface WorkOptions {
+  readonly config: Config;
+  readonly redis: Redis;
+  /** For BullMQ, whose workers block on it. */
+  readonly blocking: Redis;
+  readonly keys: Keys;
+  readonly lanes: ReadonlyMap<string, Lane>;
+  /** Makes a token source of that lane. Undefined if this process does not know the lane. */
+  readonly tokenSourceOf: (lane: string) => TokenSource | undefined;
+  readonly wakers: Wakers;
+  readonly heartbeats: Heartbeats;
+  readonly events: Events;
+  readonly monotonic: Clock;
+  readonly durability: Durability;
+  readonly sweep: SweepOptions;
+  readonly dataRemoval: DataRemovalOptions;
+  readonly schedules: OccurDeps;
+  /** Called when a connection is restored, maybe to a server that has lost its last writes. */
+  onReconnected(): void;
+  suppressionOf(lane: LaneId): LaneSuppression;
+  /** The other lanes whose requests may be reported at the same address. */
+  mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
+  /** Plans the messages of a lane's outboxes that are due. */
+  harvest(lane: Lane): Promise<void>;
+  readonly roles?: readonly Role[] | undefined;
+  readonly concurrency?: number | undefined;
+}
+
+const DEFAULT_CONCURRENCY = 50;
+const TURN_MS = 20_000;
+const WAIT_HERE_MS = 500;
+
+/** Serves lanes in this process: the stages of its roles, and the sweep. */
+export function work(options: WorkOptions): Workers {
+  const { redis, blocking, keys, lanes, wakers, events, monotonic } = options;
+  const { roles = ROLES, concurrency = DEFAULT_CONCURRENCY } = options;
+  const { config, durability } = options;
+  const self = { process: options.heartbeats.name(), mayLose: () => durability.mayLose };
+  // Lanes of one service share its connections.
+  const messaging = new Map<string, MessagingClient>();
+  const messagingOf = ({ settings }: Lane): MessagingClient => {
+    const connection = messagingConnection(config, settings);
+    const service = `${settings.profile} ${connection.baseUrl}`;
+    const made =
+      messaging.get(service) ?? createMessagingClient({ ...connection, profile: PROFILES[settings.profile] });
+    messaging.set(service, made);
+    return made;
+  };
+  const perLane = new Map(
+    [...lanes.values()].map((lane) => {
+      const content = campaignContent(lane);
+      return [
+        lane.id,
+        {
+          lane,
+          client: measuredClient(messagingOf(lane), lane.name, events, monotonic),
+          recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
+          messages: openMessages(lane, content, options.suppressionOf(lane.id)),
+          requests: openRequests(lane, content),
+          matches: matchStore(lane, () => options.mayShareWith(lane.id)),
+        },
+      ];
+    }),
+  );
+  const reportToBarriers = (action: BarrierReport) =>
+    Promise.allSettled(
+      [...perLane.values()].map(async ({ lane, recent }) =>
+        lane.emit(await reportToBarrier(lane, action, recent.self)),
+      ),
+    );
+  const entry = roles.includes('send') ? 'join' : 'attend';
+  // Join early, so that the first claims need not wait for it. If this fails, the first claim joins.
+  const joined = durability.unbounded.then(() => reportToBarriers(entry)).then(() => undefined);
+
+  const turnOf = (stage: Stage) => {
+    // A source of its own: a service that answers polls may still refuse sends.
+    const sources = new Map<LaneId, TokenSource | undefined>();
+    const tokensOf = (id: LaneId, name: string): TokenSource | undefined => {
+      const source = sources.get(id) ?? options.tokenSourceOf(name);
+      sources.set(id, source);
+      return source;
+    };
+    return async (id: LaneId, signal: AbortSignal): Promise<TurnEnd> => {
+      const own = perLane.get(id);
+      const tokens = own === undefined ? undefined : tokensOf(id, own.lane.name);
+      // Other processes may serve lanes that this one does not know. Leave the job to them.
+      if (own === undefined || tokens === undefined)
+        return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
+      const { lane } = own;
+      const turn: TurnOptions = { turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, signal };
+      if (stage === 'poll') return followUpTurn(lane, { ...own, tokens, events }, turn);
+      await joined;
+      const failed = (of: string, error: Error): void =>
+        events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
+      const end = await sendTurn(lane, { ...own, tokens, failed, harvest: options.harvest }, turn);
+      // The sent requests need a follow-up. The sweep would wake the lane as well, but later.
+      if (end.requests > 0) await wakeLane(lane, wakers, ['poll']);
+      return end;
+    };
+  };
+  const lookAgain = async (id: LaneId): Promise<void> => {
+    const own = perLane.get(id);
+    if (own !== undefined) await wakeLane(own.lane, wakers);
+  };
+
+  const failures = turnFailures({
+    redis,
+    keys,
+    clock: systemClock,
+    monotonic,
+    mask: createMask(secretsOf(config)).prose,
+  });
+  const nameOf = (id: LaneId): string => perLane.get(id)?.lane.name ?? id;
+  const stages = roles.map((role) => (role === 'send' ? 'send' : 'poll') satisfies Stage);
+  const workers = stages.map((stage) =>
+    startStageWorker({
+      stage,
+      redis: blocking,
+      keys,
+      events,
+      failures,
+      concurrency,
+      nameOf,
+      turn: turnOf(stage),
+      lookAgain,
+    }),
+  );
+  const sweep = startSweep(options.sweep);
+  const dataRemoval = startDataRemoval(options.dataRemoval);
+  const schedules = startScheduleSweep(options.schedules);
+  const stopHeartbeat = options.heartbeats.start(self.process, roles, sharedSettings(config));
+  // A restored connection may be to a server that has lost its last writes.
+  const onReady = (): void => {
+    sweep.checkAll();
+    for (const { recent } of perLane.values()) recent.replay();
+    options.onReconnected();
+  };
+  const unwatch = onConnected(redis, onReady);
+  const recents = new Map([...perLane].map(([id, { recent }]) => [id, recent]));
+  const losses = watchLosses(redis, keys, recents, systemAlarm);
+
+  return {
+    ready: Promise.all(workers.map(({ ready }) => ready)).then(() => undefined),
+    async drain() {
+      await Promise.all([
+        sweep.stop(),
+        dataRemoval.stop(),
+        schedules.stop(),
+        ...workers.map((worker) => worker.drain()),
+      ]);
+      unwatch();
+      await losses.stop();
+      // Everything is settled, so no recovery barrier needs to wait for this process.
+      await Promise.allSettled([stopHeartbeat(), reportToBarriers('leave')]);
+      for (const client of messaging.values()) client.close();
+    },
+  };
+}

@@ -1,0 +1,339 @@
+import { createHash, createHmac, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { PriceList } from '../../campaign/price.js';
+import { formatDuration } from '../duration.js';
+import type { LaneId } from '../redis/keys.js';
+import { version } from '../version.js';
+import { cleartextProblems } from './cleartext.js';
+import { accountOf } from './credentials.js';
+import { ConfigError, type ConfigOptions, type Environment } from './environment.js';
+import { isLoopback } from './formats.js';
+import type { LaneRules, LaneSettings } from './lane.js';
+import { readLanes } from './lanes.js';
+import { readPrices } from './price-file.js';
+import { configHints, type Reading, readSettings } from './read-settings.js';
+import { readSecretFiles } from './secret-files.js';
+import type { Settings } from './settings.js';
+
+const BYTES_PER_MEGABYTE = 1_000_000;
+
+/** Where the service sends notifications, and how they prove that the service sent them. */
+export interface CallbackSettings {
+  /** The public address of the receiver, without a trailing slash. */
+  readonly url: string;
+  readonly securityToken: string;
+  /**
+   * `token`: a notification must carry the lane's security token; `path`: its secret address is enough. The interface
+   * page does not show whether and how the service sends the token.
+   */
+  readonly proof: 'token' | 'path';
+}
+
+/** What commands need that only use Redis. Each value is the setting of the same name in `.env.example`. */
+export interface LocalConfig extends ReturnType<typeof localConfig> {
+  /** At least one. */
+  lanes: readonly LaneRules[];
+}
+
+/** The whole configuration, for workers and commands that call the service. */
+export interface Config extends LocalConfig {
+  /** The part before `/outbound`, without a trailing slash. */
+  messagingBaseUrl: string;
+  /** The part before `/api/login`, without a trailing slash. */
+  accountBaseUrl: string;
+  /** Where OAuth 2 clients get their tokens; undefined if no lane has one. */
+  tokenUrl: string | undefined;
+  /** The address of a proxy for https services. */
+  httpsProxy: string | undefined;
+  /** Hosts that are reached without the proxy. */
+  noProxy: string;
+  /** Certificates in PEM that the services may use beside the public ones. */
+  serviceCa: string | undefined;
+  lanes: readonly LaneSettings[];
+}
+
+/**
+ * Loads and checks the whole configuration. An empty setting counts as not set. Throws a {@link ConfigError} that
+ * contains every problem and no secret.
+ */
+export function loadConfig(environment: Environment, options: ConfigOptions = {}): Config {
+  const { simulator } = options;
+  if (simulator !== undefined) {
+    assertLoopback(simulator.messagingBaseUrl);
+    assertLoopback(simulator.accountBaseUrl);
+    if (simulator.v3 !== undefined) Object.values(simulator.v3).forEach(assertLoopback);
+  }
+  const secrets = readSecretFiles(environment, options);
+  const reading = readSettings(secrets);
+  const { settings, problems } = reading;
+  const serviceCa = readServiceCa(reading, options);
+  const prices = readPrices(reading, options);
+  const lanes = readLanes(reading, options, secrets.environment).flatMap(({ credentials, ...rules }) =>
+    credentials === undefined ? [] : [{ ...rules, ...simulatedUrl(rules, simulator), credentials }],
+  );
+  const hasClients = lanes.some(({ credentials }) => accountOf(credentials)?.scope !== undefined);
+  const tokenUrl = hasClients ? (simulator?.v3?.tokenUrl ?? settings.TOKEN_URL) : undefined;
+  if (hasClients && tokenUrl === undefined && !reading.isSet.has('TOKEN_URL')) {
+    problems.push('TOKEN_URL must be set: the address at which the clients of LANES_FILE get their tokens');
+  }
+  const messagingBaseUrl = simulator?.messagingBaseUrl ?? settings.MESSAGING_BASE_URL;
+  if (messagingBaseUrl === undefined && !reading.isSet.has('MESSAGING_BASE_URL')) {
+    problems.push(
+      'MESSAGING_BASE_URL must be set: the address of the messaging service, the part before /outbound',
+    );
+  }
+  problems.push(
+    ...cleartextProblems({
+      ...exposureOf(settings),
+      services: {
+        MESSAGING_BASE_URL: messagingBaseUrl,
+        ACCOUNT_BASE_URL: settings.ACCOUNT_BASE_URL,
+        TOKEN_URL: tokenUrl,
+        ...Object.fromEntries(
+          lanes.map(({ name, baseUrl }) => [`LANES_FILE, lane "${name}": baseUrl`, baseUrl]),
+        ),
+      },
+      hasAccounts:
+        settings.RECORDS_CLIENT_ID !== undefined ||
+        lanes.some(({ credentials }) => accountOf(credentials) !== undefined),
+    }),
+  );
+  if (problems.length > 0 || messagingBaseUrl === undefined) {
+    throw new ConfigError([...problems, ...configHints(environment)]);
+  }
+  const accountBaseUrl =
+    simulator?.accountBaseUrl ?? settings.ACCOUNT_BASE_URL ?? new URL(messagingBaseUrl).origin;
+  const { HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy = '' } = settings;
+  const local = localConfig(settings, prices);
+  return {
+    ...local,
+    records: { ...local.records, simulatorOrigin: simulator?.accountBaseUrl },
+    messagingBaseUrl,
+    accountBaseUrl,
+    tokenUrl,
+    httpsProxy,
+    noProxy,
+    serviceCa,
+    lanes,
+  };
+}
+
+/**
+ * Loads what commands need that only use Redis, such as `list`, `status` or `preview`. The addresses of the service and
+ * the credentials may be missing, and the variables that a lanes file names are not looked up. Settings that are set
+ * are checked as in {@link loadConfig}.
+ */
+export function loadLocalConfig(
+  environment: Environment,
+  options: Pick<ConfigOptions, 'readFile'> = {},
+): LocalConfig {
+  const reading = readSettings(readSecretFiles(environment, { ...options, local: true }));
+  const lanes = readLanes(reading, options).map(({ credentials: _credentials, ...rules }) => rules);
+  const prices = readPrices(reading, options);
+  const { settings, problems } = reading;
+  // Commands that only use Redis neither call the services nor store tokens.
+  problems.push(...cleartextProblems({ ...exposureOf(settings), services: {}, hasAccounts: false }));
+  if (problems.length > 0) throw new ConfigError([...problems, ...configHints(environment)]);
+  return { ...localConfig(settings, prices), lanes };
+}
+
+/** The address that a lane has with a simulator. */
+function simulatedUrl({ profile }: LaneRules, simulator: ConfigOptions['simulator']): { baseUrl?: string } {
+  if (simulator === undefined) return {};
+  return {
+    baseUrl: (profile === 'v3' ? simulator.v3?.messagingBaseUrl : undefined) ?? simulator.messagingBaseUrl,
+  };
+}
+
+function exposureOf(settings: Settings) {
+  return {
+    allowed: settings.ALLOW_INSECURE ?? [],
+    redisUrl: withPassword(settings.REDIS_URL, settings.REDIS_PASSWORD),
+    secretsKey: settings.SECRETS_KEY,
+    previousSecretsKey: settings.SECRETS_KEY_PREVIOUS,
+  };
+}
+
+/** The certificates of `SERVICE_CA_FILE`. Problems are added to `reading`. */
+function readServiceCa(
+  { settings, problems }: Reading,
+  { readFile = (path) => readFileSync(path, 'utf8') }: ConfigOptions,
+): string | undefined {
+  const file = settings.SERVICE_CA_FILE;
+  if (file === undefined) return undefined;
+  try {
+    const pem = readFile(file);
+    const certificates = pem.match(/-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs) ?? [];
+    // Throws unless it can be parsed. TLS would ignore it.
+    for (const certificate of certificates) new X509Certificate(certificate);
+    if (certificates.length > 0) return pem;
+    problems.push(`SERVICE_CA_FILE must contain certificates in PEM; ${file} contains none`);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'error';
+    problems.push(
+      `SERVICE_CA_FILE must be a file with certificates in PEM that you can read; ${file}: ${code}`,
+    );
+  }
+  return undefined;
+}
+
+/**
+ * Throws a {@link ConfigError} unless the URL's host is this machine. Demos, tests, and the simulator call it, so that
+ * trying out Volley never sends a real message.
+ */
+export function assertLoopback(url: string): void {
+  if (isLoopback(url)) return;
+  throw new ConfigError([
+    'only a base URL on this machine (127.0.0.0/8, [::1] or localhost) is allowed here, so that no real message is sent',
+  ]);
+}
+
+function localConfig(settings: Settings, prices: PriceList | undefined) {
+  const { CALLBACK_URL: url, CALLBACK_SECURITY_TOKEN: securityToken, CALLBACK_PROOF: proof } = settings;
+  const callback: CallbackSettings | undefined =
+    url && securityToken ? { url, securityToken, proof } : undefined;
+  const { METRICS_HOST, METRICS_PORT, METRICS_ALLOWED_HOSTS } = settings;
+  return {
+    /** Undefined: the embedded server of `volley up`. */
+    redisUrl: withPassword(settings.REDIS_URL, settings.REDIS_PASSWORD),
+    redisPrefix: settings.REDIS_PREFIX,
+    /** `auto`: ask Redis. */
+    redisMayLoseMs: settings.REDIS_MAY_LOSE,
+    senderAddress: settings.SENDER_ADDRESS,
+    senderName: settings.SENDER_NAME,
+    defaultCountry: settings.DEFAULT_COUNTRY,
+    numberKinds: settings.NUMBER_KINDS,
+    /** Undefined: what messages cost is not known. */
+    prices,
+    quotaWindowMs: settings.QUOTA_WINDOW_MS,
+    requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
+    followUpFirstMs: settings.FOLLOW_UP_FIRST_MS,
+    /** With `never`, no request is followed up for longer than its campaign may last. */
+    followUpDeadlineMs:
+      settings.FOLLOW_UP_DEADLINE === 'never' ? settings.MAX_CAMPAIGN_AGE : settings.FOLLOW_UP_DEADLINE,
+    /** How long the requests of a campaign are followed up after it has reached its maximum age. */
+    followUpPastMaxAgeMs: settings.FOLLOW_UP_DEADLINE === 'never' ? 0 : settings.FOLLOW_UP_DEADLINE,
+    retentionMs: settings.RETENTION,
+    auditRetentionMs: settings.AUDIT_RETENTION,
+    maxCampaignAgeMs: settings.MAX_CAMPAIGN_AGE,
+    maxScheduleAheadMs: settings.MAX_SCHEDULE_AHEAD,
+    secretsKey: settings.SECRETS_KEY,
+    previousSecretsKey: settings.SECRETS_KEY_PREVIOUS,
+    /** What may be unprotected off this machine. */
+    allowInsecure: settings.ALLOW_INSECURE ?? [],
+    callback,
+    records: {
+      /** The path of the contract; undefined: there are no call records. */
+      contractFile: settings.RECORDS_CONTRACT,
+      /** The OAuth 2 client of a contract that has one. */
+      client: { id: settings.RECORDS_CLIENT_ID, secret: settings.RECORDS_CLIENT_SECRET },
+      /** Requests on the wire per credential. */
+      inFlight: settings.RECORDS_IN_FLIGHT,
+      /** Replaces the origin of the contract. */
+      simulatorOrigin: undefined as string | undefined,
+    },
+    /** Where the process serves its metrics; undefined: nowhere. */
+    metrics:
+      METRICS_PORT === undefined
+        ? undefined
+        : { host: METRICS_HOST, port: METRICS_PORT, allowedHosts: METRICS_ALLOWED_HOSTS },
+    keyBytes: settings.KEY_MEMORY_MB * BYTES_PER_MEGABYTE,
+    logLevel: settings.LOG_LEVEL,
+    http: {
+      host: settings.HTTP_HOST,
+      port: settings.HTTP_PORT,
+      requestsPerMinute: settings.HTTP_REQUESTS_PER_MINUTE,
+      bytesPerMinute: settings.HTTP_MB_PER_MINUTE * BYTES_PER_MEGABYTE,
+      trustedProxies: settings.HTTP_TRUSTED_PROXIES,
+      maxJsonBytes: settings.HTTP_MAX_JSON_MB * BYTES_PER_MEGABYTE,
+      maxUploadBytes: settings.HTTP_MAX_UPLOAD_MB * BYTES_PER_MEGABYTE,
+      listMemoryBytes: settings.HTTP_LIST_MEMORY_MB * BYTES_PER_MEGABYTE,
+    },
+  };
+}
+
+/** A Redis URL with this password. */
+function withPassword(url: string | undefined, password: string | undefined): string | undefined {
+  if (url === undefined || password === undefined) return url;
+  return url.replace(
+    /^([^/]*\/\/)(?:([^:@/]*):?@)?/,
+    (_, scheme: string, user = '') => `${scheme}${user}:${encodeURIComponent(password)}@`,
+  );
+}
+
+/** The address and security token of one lane's subscription. */
+export interface LaneCallback {
+  /** The secret last part of the address. */
+  readonly segment: string;
+  readonly url: string;
+  readonly securityToken: string;
+}
+
+/**
+ * The callback of one lane. Address and token are derived from the security token and the lane's id, so every process
+ * knows them and nothing is stored. The service never receives the security token itself: anyone with the API key of
+ * one lane can read that lane's subscription there, and must not learn those of other lanes from it.
+ */
+export function laneCallback({ url, securityToken }: CallbackSettings, lane: LaneId): LaneCallback {
+  const derive = (purpose: string): string =>
+    createHmac('sha256', securityToken).update(`volley ${purpose}\0${lane}`).digest('base64url');
+  const segment = derive('callback address');
+  return { segment, url: `${url}/${segment}`, securityToken: derive('callback token') };
+}
+
+/** Every secret of the configuration, for the log to mask. */
+export function secretsOf(config: Config | LocalConfig): string[] {
+  const { lanes, callback, secretsKey, previousSecretsKey, redisUrl } = config;
+  const proxyUrl = 'httpsProxy' in config ? config.httpsProxy : undefined;
+  const proxyPassword = proxyUrl === undefined ? undefined : new URL(proxyUrl).password || undefined;
+  const redisPassword = /^[^/]*\/\/[^:@/]*:([^@/]+)@/.exec(redisUrl ?? '')?.[1];
+  const perLane = lanes.flatMap((lane) => {
+    const { segment, securityToken } = callback ? laneCallback(callback, lane.name) : {};
+    if (!('credentials' in lane)) return [segment, securityToken];
+    const { credentials } = lane;
+    const apiKey = credentials.kind === 'apiKey' ? credentials.apiKey : undefined;
+    return [segment, securityToken, apiKey, accountOf(credentials)?.password];
+  });
+  const redis = [redisPassword, decoded(redisPassword)];
+  const all = [...perLane, callback?.securityToken, secretsKey, previousSecretsKey, ...redis, proxyPassword];
+  return [...new Set(all)].filter((secret) => secret !== undefined);
+}
+
+/** A part of a URL without its escapes; unchanged if they are not valid. */
+function decoded(part: string | undefined): string | undefined {
+  try {
+    return part === undefined ? undefined : decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/**
+ * The settings that must be the same for all workers, because any worker may serve any lane: name and value, without
+ * secrets. Lanes are represented by their number and a digest of their rules.
+ */
+export function sharedSettings(config: Config): Readonly<Record<string, string>> {
+  const { callback, redisMayLoseMs } = config;
+  const rules = config.lanes.map(({ credentials: _secret, ...lane }) => lane);
+  return {
+    version,
+    'lanes and their rules': `${rules.length} ${rules.length === 1 ? 'lane' : 'lanes'} (${digest(rules)})`,
+    MESSAGING_BASE_URL: config.messagingBaseUrl,
+    QUOTA_WINDOW_MS: String(config.quotaWindowMs),
+    REQUEST_TIMEOUT_MS: String(config.requestTimeoutMs),
+    FOLLOW_UP_DEADLINE:
+      config.followUpPastMaxAgeMs === 0 ? 'never' : formatDuration(config.followUpDeadlineMs),
+    RETENTION: formatDuration(config.retentionMs),
+    MAX_CAMPAIGN_AGE: formatDuration(config.maxCampaignAgeMs),
+    REDIS_MAY_LOSE: redisMayLoseMs === 'auto' ? 'auto' : formatDuration(redisMayLoseMs),
+    SECRETS_KEY: config.secretsKey === undefined ? 'not set' : 'set',
+    CALLBACK_URL: callback?.url ?? 'not set',
+    ...(callback === undefined ? {} : { CALLBACK_PROOF: callback.proof }),
+  };
+}
+
+/** Does not depend on the order of the lanes or of their fields. */
+function digest(rules: readonly { readonly name: string }[]): string {
+  const sorted = rules.map((lane) => JSON.stringify(Object.entries(lane).sort())).sort();
+  return createHash('sha256').update(sorted.join('\n')).digest('hex').slice(0, 6);
+}

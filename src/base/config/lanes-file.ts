@@ -1,0 +1,208 @@
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
+import type { z } from 'zod';
+import { nearest } from '../../campaign/nearest.js';
+import { PROFILES, type ProfileName } from '../profiles/index.js';
+import { ACCOUNT, CLIENT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
+import type { Environment } from './environment.js';
+import { correlatorOf, type LaneRules, type laneSchema, laneWindow } from './lane.js';
+import { readSecret } from './secret-files.js';
+
+/** A lane of the file. Its credentials are undefined if they are invalid, or were not read. */
+export type LaneInFile = LaneRules & { credentials: Credentials | undefined };
+
+interface LanesFile {
+  readonly lanes: LaneInFile[];
+  /** One sentence per problem, with the file, line, lane, and field. */
+  readonly problems: string[];
+  /** The environment variables that contain the lanes' credentials. */
+  readonly variables: Set<string>;
+}
+
+type Path = (string | number)[];
+
+/** Reports a problem with one field of a lane. The message completes a sentence that starts with the field. */
+type Report = (path: Path, message: string) => void;
+
+/**
+ * Reads a lanes file: a JSON array of lanes, or an object `{ "lanes": [...] }`. `environment` contains the variables
+ * that credentials name; without it, credentials are checked but not read.
+ */
+export function readLanesFile(
+  file: string,
+  contents: string,
+  schema: ReturnType<typeof laneSchema>,
+  environment?: Environment,
+  readFile?: (path: string) => string,
+): LanesFile {
+  const result: LanesFile = { lanes: [], problems: [], variables: new Set() };
+  const json = contents.replace(/^\uFEFF/, '');
+  const errors: ParseError[] = [];
+  const root = parseTree(json, errors, { disallowComments: true, allowTrailingComma: false });
+  const lineOf = (offset: number): number => json.slice(0, offset).split('\n').length;
+
+  const [error] = errors;
+  if (root === undefined || error !== undefined) {
+    const code = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
+    const reason = code.replace(/(?!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+    result.problems.push(`${file}, line ${lineOf(error?.offset ?? 0)}: not valid JSON (${reason})`);
+    return result;
+  }
+  const list = root.type === 'object' ? findNodeAtLocation(root, ['lanes']) : root;
+  if (list?.type !== 'array' || list.children === undefined || list.children.length === 0) {
+    result.problems.push(`${file}: must be a list of at least one lane: [{ "name": …, "apiKeyEnv": … }]`);
+    return result;
+  }
+  for (const [index, node] of list.children.entries()) {
+    const name: unknown = findNodeAtLocation(node, ['name'])?.value;
+    const label = typeof name === 'string' && name.length <= 40 ? JSON.stringify(name) : index + 1;
+    const report: Report = (path, message) => {
+      const at = findNodeAtLocation(node, path) ?? findNodeAtLocation(node, path.slice(0, -1)) ?? node;
+      const field = path.length === 0 ? '' : `${path.join('.')} `;
+      result.problems.push(`${file}, line ${lineOf(at.offset)}, lane ${label}: ${field}${message}`);
+    };
+    const value: unknown = getNodeValue(node);
+    const lane = schema.safeParse(value);
+    for (const issue of lane.error?.issues ?? []) reportIssue(issue, schema.keyof().options, report);
+    // Credentials are read even if other fields are invalid, so that all problems are reported together.
+    const sources = CREDENTIAL_SOURCES.safeParse(value);
+    if (!sources.success) continue;
+    const { apiKeyEnv, account, client } = sources.data;
+    const named = [apiKeyEnv, account?.usernameEnv, account?.passwordEnv, client?.idEnv, client?.secretEnv];
+    for (const variable of named) {
+      if (variable !== undefined) result.variables.add(variable);
+    }
+    const profile = lane.data?.profile ?? 'v1';
+    const credentials =
+      environment &&
+      readCredentials(sources.data, PROFILES[profile].credentials, environment, report, readFile);
+    if (!lane.success) continue;
+    if (PROFILES[profile].correlatorLifetimeMs !== null && lane.data.clientCorrelator !== undefined)
+      report(['clientCorrelator'], `is determined by profile ${profile}: remove it`);
+    const rules = {
+      ...rulesOf(lane.data),
+      ...laneWindow(lane.data, (field, reason) => report([field], reason)),
+    };
+    if (result.lanes.some((other) => other.name === rules.name)) {
+      report(['name'], 'is already used by a lane above: each lane needs its own name');
+    }
+    result.lanes.push({ ...rules, credentials });
+  }
+  return result;
+}
+
+function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], report: Report): void {
+  const path = issue.path.filter((step) => typeof step !== 'symbol');
+  if (issue.code !== 'unrecognized_keys') {
+    report(path, issue.message);
+    return;
+  }
+  const fields =
+    path[0] === 'account'
+      ? ACCOUNT.keyof().options
+      : path[0] === 'client'
+        ? CLIENT.keyof().options
+        : laneFields;
+  for (const key of issue.keys) {
+    const meant = nearest(key, fields);
+    const hint = meant === null ? `the fields are ${fields.join(', ')}` : `did you mean ${meant}?`;
+    report([...path, key], `is not a field; ${hint}`);
+  }
+}
+
+/** The credentials of a lane; undefined after a problem. Problems name the field and never contain a value. */
+function readCredentials(
+  { apiKey, apiKeyEnv, account, client, authorization, xAuthorization }: z.output<typeof CREDENTIAL_SOURCES>,
+  wanted: (typeof PROFILES)[ProfileName]['credentials'],
+  environment: Environment,
+  report: Report,
+  readFile: ((path: string) => string) | undefined,
+): Credentials | undefined {
+  const hasKey = apiKey !== undefined || apiKeyEnv !== undefined;
+  if (wanted.kind === 'client' && (hasKey || account !== undefined)) {
+    report([hasKey ? 'apiKey' : 'account'], 'is not used by this profile: set client instead');
+    return undefined;
+  }
+  if (wanted.kind === 'keyOrAccount' && client !== undefined) {
+    report(['client'], 'is only used by profile "v3": set profile, or use apiKeyEnv, apiKey, or account');
+    return undefined;
+  }
+  if (!hasKey && account === undefined && client === undefined) {
+    const set =
+      wanted.kind === 'client' ? 'client' : 'apiKeyEnv (the name of a variable), apiKey, or account';
+    report([], `has no credentials: set ${set}`);
+    return undefined;
+  }
+  /** The value of a field, or of the variable that its `…Env` field names. Exactly one of the two must be set. */
+  const resolve = (
+    path: Path,
+    value: string | undefined,
+    variable: string | undefined,
+  ): string | undefined => {
+    const field = path.at(-1);
+    if ((value === undefined) === (variable === undefined)) {
+      report(path, `must be given as either ${field} or ${field}Env`);
+      return undefined;
+    }
+    if (variable === undefined) return value;
+    const found = readSecret(environment, variable, readFile);
+    if (found !== undefined && 'value' in found) return found.value.trim();
+    if (found !== undefined) {
+      report([...path.slice(0, -1), `${field}Env`], `names ${variable}, but ${found.problem}`);
+      return undefined;
+    }
+    const message = `names ${variable}, which is not set (needed as ${path.join('.')})`;
+    report([...path.slice(0, -1), `${field}Env`], message);
+    return undefined;
+  };
+  if (wanted.kind === 'client' && client !== undefined) {
+    for (const [field, value] of Object.entries({ authorization, xAuthorization }))
+      if (value !== undefined) report([field], 'is not used by this profile: remove it');
+    const id = resolve(['client', 'id'], client.id, client.idEnv);
+    const secret = resolve(['client', 'secret'], client.secret, client.secretEnv);
+    if (id === undefined || secret === undefined) return undefined;
+    return { kind: 'account', username: id, password: secret, scope: `${wanted.scope} ${client.product}` };
+  }
+  const key = hasKey ? resolve(['apiKey'], apiKey, apiKeyEnv) : undefined;
+  const username = account && resolve(['account', 'username'], account.username, account.usernameEnv);
+  const password = account && resolve(['account', 'password'], account.password, account.passwordEnv);
+  if (hasKey && key === undefined) return undefined;
+  if (account !== undefined && (username === undefined || password === undefined)) return undefined;
+  const combined = combineCredentials(
+    {
+      apiKey: key,
+      account:
+        username === undefined || password === undefined
+          ? undefined
+          : { username, password, targetAccountId: account?.targetAccountId },
+      authorization,
+      xAuthorization,
+    },
+    FIELD_NAMES,
+  );
+  if ('kind' in combined) return combined;
+  report([], combined.problem);
+  return undefined;
+}
+
+const FIELD_NAMES = {
+  apiKey: 'apiKey',
+  account: 'account',
+  authorization: 'authorization',
+  xAuthorization: 'xAuthorization',
+};
+
+/** A lane without its credentials, except for the account that it acts for. */
+function rulesOf(lane: z.output<ReturnType<typeof laneSchema>>): LaneRules {
+  const { apiKey: _key, apiKeyEnv: _env, account, client: _client, ...rest } = lane;
+  const { authorization: _authorization, xAuthorization: _xAuthorization, ...others } = rest;
+  const { window: _window, zone: _zone, except: _except, ...settings } = others;
+  const rules = { ...settings, clientCorrelator: correlatorOf(lane.profile, lane.clientCorrelator) };
+  const targetAccountId = account?.targetAccountId;
+  return targetAccountId === undefined ? rules : { ...rules, targetAccountId };
+}

@@ -1,0 +1,32 @@
+import type { LaneId } from '../base/redis/keys.js';
+import type { Operator } from '../campaign/audit.js';
+import type { RecordsInput } from './input.js';
+import type { Records } from './open-records.js';
+
+/** The call records of an actor: what it requests, resolves, and downloads is recorded in the audit trail. `idOf`: the id of a lane. */
+export function auditedRecords(
+  records: Records,
+  by: Operator,
+  idOf: (lane: string) => Promise<LaneId>,
+): Records {
+  const requested = async <Result>(input: RecordsInput, run: () => Promise<Result>): Promise<Result> => {
+    const { from, to, lane: name } = input;
+    const lane = name === undefined ? undefined : await idOf(name);
+    return by.audited({ action: 'records.request', lane, details: { from, to } }, run);
+  };
+  const exported = <Result>(id: string, run: () => Promise<Result>): Promise<Result> =>
+    by.audited({ action: 'records.export', details: { request: id } }, run);
+  return {
+    ...records,
+    download: (id, options) => exported(id, () => records.download(id, options)),
+    request: (input, options) => requested(input, () => records.request(input, options)),
+    fetch: (wanted, options) =>
+      'id' in wanted
+        ? exported(wanted.id, () => records.fetch(wanted, options))
+        : requested(wanted, () => records.fetch(wanted, options)),
+    resolve: (id, resolution, options) =>
+      by.audited({ action: 'records.resolve', details: { request: id, as: resolution.as } }, () =>
+        records.resolve(id, resolution, options),
+      ),
+  };
+}

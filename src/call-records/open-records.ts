@@ -1,0 +1,139 @@
+import { systemMachine } from '../base/clock.js';
+import {
+  type Config,
+  ConfigError,
+  cleartextProblems,
+  type LocalConfig,
+  serviceConnection,
+} from '../base/config/index.js';
+import type { Events } from '../base/events/events.js';
+import type { Redis } from '../base/redis/connection.js';
+import type { Keys } from '../base/redis/keys.js';
+import { InputError } from '../campaign/errors.js';
+import type { Contract, ContractClient } from './contract.js';
+import type { RecordsService } from './records.js';
+import type { RecordsAccount, RecordsLanes, RequestReader } from './requests.js';
+
+/** Requests call records and downloads them. */
+export interface Records extends Omit<RecordsService, 'close'>, RequestReader {
+  /** Reads and checks the contract. Rejects with a ConfigError that names every invalid member; null if none is set. */
+  contract(): Promise<Contract | null>;
+}
+
+interface RecordsOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly events: Events;
+  readonly config: Config | LocalConfig;
+  readonly lanes: RecordsLanes;
+  /** The tokens of an OAuth 2 client, which gets them at `tokenUrl`. */
+  accountOf(client: RecordsClientCredentials): RecordsAccount;
+}
+
+/** An OAuth 2 client with its secret. */
+export interface RecordsClientCredentials extends ContractClient {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** The client of a contract at a simulator. */
+export const SIMULATED_CLIENT = { id: 'simulator-records', secret: 'simulator' };
+const SIMULATED_TOKEN_PATH = '/oauth2/token';
+
+/** Reads the contract and loads the code on first use, because most processes never use call records. */
+export function openRecords({
+  redis,
+  keys,
+  events,
+  config,
+  lanes,
+  accountOf,
+}: RecordsOptions): Records & { close(): Promise<void> } {
+  const { contractFile, inFlight, simulatorOrigin } = config.records;
+  let opening: Promise<RecordsService> | undefined;
+  const direct = { proxy: undefined, ca: undefined, timeoutMs: config.requestTimeoutMs };
+  const route = (url: string) => ('messagingBaseUrl' in config ? serviceConnection(config, url) : direct);
+
+  async function contract(): Promise<Contract | null> {
+    if (contractFile === undefined) return null;
+    const { readContract } = await import('./contract.js');
+    return readContract(contractFile);
+  }
+
+  /** Throws a ConfigError if the client has no secret, or would send it over the network in clear. */
+  function clientCredentials({ tokenUrl, scope }: ContractClient): RecordsClientCredentials {
+    const { id, secret } = config.records.client;
+    // A simulator knows no real secrets, and no real service gets its requests.
+    if (simulatorOrigin !== undefined)
+      return { ...SIMULATED_CLIENT, scope, tokenUrl: `${simulatorOrigin}${SIMULATED_TOKEN_PATH}` };
+    if (id === undefined || secret === undefined) {
+      const problem = 'RECORDS_CLIENT_ID and RECORDS_CLIENT_SECRET must be set: the contract has a client';
+      throw new ConfigError([problem]);
+    }
+    const problems = cleartextProblems({
+      allowed: config.allowInsecure,
+      redisUrl: undefined,
+      secretsKey: undefined,
+      services: { [`${contractFile}: client.tokenUrl`]: tokenUrl },
+      hasAccounts: false,
+    });
+    if (problems.length > 0) throw new ConfigError(problems);
+    return { id, secret, tokenUrl, scope };
+  }
+
+  async function open(): Promise<RecordsService> {
+    const found = await contract();
+    if (found === null) {
+      throw new InputError(
+        'call records need a contract: set RECORDS_CONTRACT (docs/call-records.md describes it)',
+      );
+    }
+    const [{ createRecords }, { createRecordsClient }, { recordsStore }] = await Promise.all([
+      import('./records.js'),
+      import('./client.js'),
+      import('./store.js'),
+    ]);
+    const { client } = found;
+    return createRecords({
+      account: client ? accountOf(clientCredentials(client)) : undefined,
+      store: recordsStore(redis, keys, config.retentionMs),
+      contract: found,
+      client: createRecordsClient(found, { origin: simulatorOrigin, machine: systemMachine, route }),
+      lanes,
+      events,
+      machine: systemMachine,
+      inFlight,
+    });
+  }
+
+  const service = (): Promise<RecordsService> => {
+    // An operator may correct the contract and try again.
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+
+  const reader = async (): Promise<RequestReader> => {
+    const [{ requestReader }, { recordsStore }] = await Promise.all([
+      import('./requests.js'),
+      import('./store.js'),
+    ]);
+    return requestReader(recordsStore(redis, keys, config.retentionMs), lanes);
+  };
+
+  return {
+    contract,
+    request: async (input, options) => (await service()).request(input, options),
+    status: async (id, options) => (await service()).status(id, options),
+    download: async (id, options) => (await service()).download(id, options),
+    fetch: async (wanted, options) => (await service()).fetch(wanted, options),
+    resolve: async (id, resolution, options) => (await service()).resolve(id, resolution, options),
+    show: async (id) => (await reader()).show(id),
+    list: async (filter) => (await reader()).list(filter),
+    async close() {
+      (await opening?.catch(() => undefined))?.close();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import type { Machine } from '../base/clock.js';
+import { InputError } from '../campaign/errors.js';
+import { statusAsker } from './ask-status.js';
+import type { Contract } from './contract.js';
+import { contractCredentials } from './credentials.js';
+import { type FetchOptions, fetcher, type NoRecords, reasonFor } from './fetch.js';
+import { checkInput, checkParameters, type RecordsInput } from './input.js';
+import { fileOpener, type RecordsDownload } from './open-file.js';
+import type { RecordsAccount, RecordsLane, RecordsLanes } from './requests.js';
+import { type RecordsResolution, resolveRequest } from './resolve.js';
+import { type RecordsContext, requestSender } from './send-request.js';
+import { type RecordsOptions, slotTaker } from './slots.js';
+import { type StoredRequest, viewOf } from './store.js';
+import { placeholdersIn } from './template.js';
+import type { RecordsRequest } from './view.js';
+
+/** What {@link createRecords} works with. */
+interface RecordsDeps extends Omit<RecordsContext, 'credentials'> {
+  readonly lanes: RecordsLanes;
+  /** The client of the contract; undefined: it has none. */
+  readonly account: RecordsAccount | undefined;
+}
+
+/** Requests call records and downloads them, as the contract says. */
+export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
+  const { store, contract, client, machine, inFlight } = deps;
+  const context: RecordsContext = { ...deps, credentials: contractCredentials(contract, account) };
+  const takeSlot = slotTaker(store, machine, inFlight);
+  const send = requestSender(context);
+  const asker = statusAsker(context, takeSlot);
+  const open = fileOpener(context, takeSlot, asker);
+  const fetched = fetcher(context, { send, asker, open });
+  const downloadParameters = parametersOfDownload(contract);
+
+  const laneOf = (stored: StoredRequest): Promise<RecordsLane> => lanes.withId(stored.lane);
+  const view = async (stored: StoredRequest): Promise<RecordsRequest> =>
+    viewOf(stored, (await laneOf(stored)).name);
+
+  async function requested(input: RecordsInput, options: RecordsOptions & { again?: boolean | undefined }) {
+    const lane = await lanes.named(input.lane);
+    const checked = checkInput(input, contract, machine.clock());
+    const id = newRecordsId(machine);
+    const details = { ...checked, lane: lane.id };
+    // A key belongs to its lane: several lanes may share an account.
+    return send(lane, { id, key: `${checked.key}:${lane.id}`, details }, checked, options);
+  }
+
+  return {
+    /**
+     * Requests records, at most once: if the process dies before the response, the outcome is unknown until an operator resolves it.
+     * A request with the same key that has not ended without a file is returned instead. Rejects with an InputError before anything is sent.
+     */
+    async request(
+      input: RecordsInput,
+      options: RecordsOptions & { readonly again?: boolean | undefined } = {},
+    ): Promise<RecordsRequest> {
+      return view(await requested(input, options));
+    },
+
+    /** Asks the service how far an open request is, at most once per interval of the contract. */
+    async status(id: string, options: RecordsOptions = {}): Promise<RecordsRequest> {
+      const stored = await store.read(id);
+      const isOpen = stored.state === 'pending' || stored.state === 'ready';
+      if (isOpen && stored.waitMs === 0) await asker.ask(stored, await laneOf(stored), options);
+      return view(await store.read(id));
+    },
+
+    /** Opens the download of a file that is ready. `parameters`: those that only the download uses. */
+    async download(
+      id: string,
+      options: RecordsOptions & { readonly parameters?: Readonly<Record<string, string>> | undefined } = {},
+    ): Promise<RecordsDownload | NoRecords> {
+      const stored = await store.read(id);
+      const lane = await laneOf(stored);
+      const parameters = downloadParameters(options.parameters ?? {});
+      const isReady = stored.state === 'ready' || stored.state === 'downloaded';
+      const opened = isReady ? await open(stored, lane, parameters, options) : null;
+      if (opened?.kind === 'file') return opened;
+      const request = viewOf(await store.read(id), lane.name);
+      const mayRepeat = opened !== null || ['planned', 'requesting', 'pending'].includes(stored.state);
+      return { kind: 'none', request, reason: opened?.reason ?? reasonFor(stored), mayRepeat };
+    },
+
+    /** Requests records or takes up a request, waits until its file is ready, and opens the download. */
+    async fetch(
+      wanted: RecordsInput | { readonly id: string },
+      options: FetchOptions = {},
+    ): Promise<RecordsDownload | NoRecords> {
+      const parameters = downloadParameters(options.parameters ?? {});
+      const stored = 'id' in wanted ? await store.read(wanted.id) : await requested(wanted, options);
+      return fetched(stored, await laneOf(stored), parameters, options);
+    },
+
+    /** Settles a request with an unknown outcome, or abandons one that is planned. */
+    async resolve(
+      id: string,
+      resolution: RecordsResolution,
+      options: RecordsOptions = {},
+    ): Promise<RecordsRequest> {
+      const stored = await store.read(id);
+      return view(await resolveRequest({ store, send }, stored, await laneOf(stored), resolution, options));
+    },
+
+    close: () => client.close(),
+  };
+}
+
+/** See {@link createRecords}. */
+export type RecordsService = ReturnType<typeof createRecords>;
+
+/** Checks parameters that only the download uses, such as its format. */
+function parametersOfDownload(contract: Contract) {
+  const { request, status } = contract;
+  const elsewhere = new Set(
+    [request, status].flatMap(({ path, headers, body }) =>
+      placeholdersIn([path, JSON.stringify(headers), JSON.stringify(body)].join('\n')),
+    ),
+  );
+  return (given: Readonly<Record<string, string>>): Record<string, string> => {
+    const own = checkParameters(given, contract, true);
+    const wrong = Object.keys(own).find((name) => elsewhere.has(name));
+    if (wrong === undefined) return own;
+    throw new InputError(
+      `the parameter ${wrong} belongs to the request and cannot be changed for its download`,
+      {
+        field: `parameters/${wrong}`,
+      },
+    );
+  };
+}
+
+/** An id that begins with the time, so that ids sort in the order of their creation. */
+function newRecordsId({ clock, random }: Machine): string {
+  const time = clock().toString(36).padStart(8, '0');
+  return `${time}${Math.floor(random() * 36 ** 5)
+    .toString(36)
+    .padStart(5, '0')}`;
+}

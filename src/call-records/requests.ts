@@ -1,0 +1,75 @@
+import type { TokenOutcome } from '../service/auth/outcome.js';
+import type { RecordsState } from './states.js';
+import { type RecordsStore, type StoredRequest, viewOf } from './store.js';
+import type { RecordsRequest } from './view.js';
+
+/** A lane as call records use it. */
+export interface RecordsLane {
+  readonly id: string;
+  readonly name: string;
+  /** Its credentials. Throws an InputError if they are not known here. */
+  access(): RecordsAccess;
+}
+
+/** The tokens of an account or of a client. */
+export interface RecordsAccount {
+  /** A digest that names the account. */
+  readonly id: string;
+  get(): Promise<TokenOutcome>;
+  newerThan(generation: number): Promise<TokenOutcome>;
+}
+
+/** The credentials of a lane. */
+export interface RecordsAccess {
+  readonly apiKey: string | undefined;
+  readonly account: RecordsAccount | undefined;
+}
+
+/** Finds lanes. Their credentials are read when they are needed. */
+export interface RecordsLanes {
+  /** By name; default: the only lane. Rejects with a NotFoundError. */
+  named(name: string | undefined): Promise<RecordsLane>;
+  withId(id: string): Promise<RecordsLane>;
+  /** The id of a lane, configured or not. */
+  idOf(name: string): Promise<string>;
+}
+
+/** Which requests to list. */
+export interface RecordsFilter {
+  /** By name. */
+  readonly lanes?: readonly string[] | undefined;
+  readonly state?: RecordsState | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Reads the requests that Redis has. The service is not asked, and no contract is needed. */
+export function requestReader(store: RecordsStore, lanes: RecordsLanes) {
+  const view = async (stored: StoredRequest): Promise<RecordsRequest> =>
+    viewOf(stored, (await lanes.withId(stored.lane)).name);
+  return {
+    /** Rejects with a NotFoundError if there is no such request. */
+    show: async (id: string): Promise<RecordsRequest> => view(await store.read(id)),
+
+    /** The requests of all credentials, newest first. */
+    async list({ lanes: only, state, limit }: RecordsFilter = {}): Promise<RecordsRequest[]> {
+      const found: StoredRequest[] = [];
+      const ids = only && (await Promise.all(only.map(lanes.idOf)));
+      const isWanted = (stored: StoredRequest): boolean =>
+        (ids === undefined || ids.includes(stored.lane)) && (state === undefined || stored.state === state);
+      for (const credential of await store.credentials()) {
+        let count = 0;
+        for await (const stored of store.list(credential)) {
+          if (!isWanted(stored)) continue;
+          found.push(stored);
+          count += 1;
+          if (count === limit) break;
+        }
+      }
+      found.sort((a, b) => b.createdAt - a.createdAt);
+      return Promise.all(found.slice(0, limit).map(view));
+    },
+  };
+}
+
+/** See {@link requestReader}. */
+export type RequestReader = ReturnType<typeof requestReader>;

@@ -1,0 +1,291 @@
+import { z } from 'zod';
+import { type Redis, serverTime } from '../base/redis/connection.js';
+import type { Keys } from '../base/redis/keys.js';
+import { loadScript } from '../base/redis/script.js';
+import { untilAnswered } from '../base/redis/until-answered.js';
+import { NotFoundError } from '../campaign/errors.js';
+import { type CheckedInput, isOver } from './input.js';
+import { RECORDS_OVER, RECORDS_STATES, type RecordsState } from './states.js';
+import type { RecordsRequest } from './view.js';
+
+const ms = z.number().transform(Math.ceil);
+const claimReply = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('claimed') }),
+  /** Another request with this key is open. */
+  z.object({ kind: z.literal('open'), id: z.string() }),
+  z.object({ kind: z.literal('wait'), ms }),
+  /** The request is not planned: another process has claimed it, or it is over. */
+  z.object({ kind: z.literal('taken') }),
+]);
+
+const claimScript = loadScript(import.meta.url, './claim-records.lua', (reply) =>
+  claimReply.parse(JSON.parse(String(reply))),
+);
+const settleScript = loadScript(import.meta.url, './settle-records.lua', (reply) => reply === 1);
+const slotScript = loadScript(import.meta.url, './take-slot.lua', Number);
+
+const whole = z.coerce.number().int();
+const storedRequest = z.object({
+  id: z.string(),
+  /** The id of the lane. */
+  lane: z.string(),
+  state: z.enum(RECORDS_STATES),
+  from: z.string(),
+  to: z.string(),
+  parameters: z.string().transform((json) => z.record(z.string(), z.string()).parse(JSON.parse(json))),
+  key: z.string(),
+  claim: z.string().optional(),
+  claimedUntil: whole.optional(),
+  notBefore: whole.optional(),
+  serviceId: z.string().optional(),
+  word: z.string().optional(),
+  reason: z.string().optional(),
+  bytes: whole.optional(),
+  sha256: z.string().optional(),
+  /** When it was sent last; not stored by earlier versions. */
+  sentAt: whole.optional(),
+  createdAt: whole,
+  updatedAt: whole,
+});
+
+/** A request as Redis has it. A claim whose process has died counts as `unknown`. */
+export interface StoredRequest extends z.output<typeof storedRequest> {
+  readonly credential: string;
+  /** ms until it may be claimed. */
+  readonly waitMs: number;
+}
+
+/** The right to send a request, from Redis. */
+export interface RecordsClaim {
+  readonly id: string;
+  /** Random id. */
+  readonly claim: string;
+  /** How long the claim and its slot last. */
+  readonly leaseMs: number;
+  /** How many requests of the credential may be in flight. */
+  readonly limit: number;
+  /** Of a new request. */
+  readonly details?: CheckedInput & { readonly lane: string };
+  /** Create another request although one with the same key is open. */
+  readonly again?: boolean;
+  /** The request with the same key that the new one replaces. */
+  readonly replaces?: string;
+}
+
+/** A change of a request's state. */
+interface RecordsChange {
+  readonly state: RecordsState;
+  readonly serviceId?: string;
+  readonly word?: string;
+  readonly reason?: string;
+  readonly bytes?: number;
+  readonly sha256?: string;
+}
+
+/** A slot of a credential, for requests other than the one for records. */
+interface Slot {
+  readonly holder: string;
+  readonly leaseMs: number;
+  readonly limit: number;
+}
+
+/** Long enough for a failover, short enough for a caller that waits. */
+const RETRY = { tries: 6 };
+/** An outcome that Redis never receives becomes unknown, so it is offered for about a minute. */
+const SETTLE_TRIES = 60;
+/** Requests listed at a time. */
+const PER_READ = 200;
+
+/** The requests for call records in Redis. Each call retries until Redis answers, as it may safely run twice. */
+export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
+  const keysOf = (credential: string, id: string, key: string) => ({
+    request: keys.records(credential, `request:${id}`),
+    named: keys.records(credential, `key:${key}`),
+    slots: keys.records(credential, 'slots'),
+  });
+  const all = (credential: string): string => keys.records(credential, 'all');
+
+  const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, RETRY);
+
+  /** The requests with these ids, null for those that do not exist. */
+  async function readAll(
+    wanted: readonly { readonly credential: string; readonly id: string }[],
+  ): Promise<(StoredRequest | null)[]> {
+    const [now, rows] = await answered(() =>
+      Promise.all([
+        serverTime(redis),
+        Promise.all(
+          wanted.map(({ credential, id }) => redis.hgetall(keys.records(credential, `request:${id}`))),
+        ),
+      ]),
+    );
+    return rows.map((row, at) => {
+      if (row['id'] === undefined) return null;
+      const stored = storedRequest.parse(row);
+      const isLost = stored.state === 'requesting' && now >= (stored.claimedUntil ?? 0);
+      return {
+        ...stored,
+        ...(isLost && { state: 'unknown' as const, reason: LOST }),
+        credential: wanted[at]?.credential ?? '',
+        waitMs: Math.max(0, (stored.notBefore ?? 0) - now),
+      };
+    });
+  }
+  const credentials = (): Promise<string[]> => answered(() => redis.smembers(keys.recordsCredentials));
+
+  return {
+    /** Claims a request, and creates it if it is new: afterwards it may be sent once. */
+    async claim(
+      credential: string,
+      { id, claim, leaseMs, limit, details, again, replaces = '' }: RecordsClaim,
+      key: string,
+    ) {
+      if (details !== undefined) await answered(() => redis.sadd(keys.recordsCredentials, credential));
+      const { lane, from, to, parameters } = details ?? {};
+      return answered(() =>
+        claimScript.run(
+          redis,
+          { ...keysOf(credential, id, key), all: all(credential) },
+          {
+            id,
+            claim,
+            leaseMs,
+            limit,
+            again: again === true ? '1' : '',
+            replaces,
+            details: JSON.stringify(
+              details === undefined ? false : { lane, from, to, parameters: JSON.stringify(parameters), key },
+            ),
+          },
+        ),
+      );
+    },
+
+    /**
+     * Changes a request that is in one of the states `from`, or whose latest claim is `claim`. Returns whether it did.
+     * `waitMs`: before it may be claimed again.
+     */
+    settle(
+      { credential, id, key }: Pick<StoredRequest, 'credential' | 'id' | 'key'>,
+      from: readonly RecordsState[],
+      changes: RecordsChange,
+      { claim = '', waitMs = 0 }: { claim?: string; waitMs?: number } = {},
+    ): Promise<boolean> {
+      const isOver = RECORDS_OVER.includes(changes.state);
+      return untilAnswered(
+        () =>
+          settleScript.run(redis, keysOf(credential, id, key), {
+            id,
+            from: JSON.stringify(from),
+            claim,
+            changes: JSON.stringify({ reason: '', ...changes }),
+            waitMs,
+            retentionMs: isOver ? retentionMs : 0,
+          }),
+        { tries: SETTLE_TRIES },
+      );
+    },
+
+    /** Takes a slot. Returns 0, or the ms after which to try again. */
+    takeSlot: (credential: string, { holder, leaseMs, limit }: Slot): Promise<number> =>
+      answered(() =>
+        slotScript.run(
+          redis,
+          { slots: keys.records(credential, 'slots') },
+          { holder, leaseMs, limit, renew: '' },
+        ),
+      ),
+
+    /** Prolongs a slot. Returns whether it was still held. */
+    async renewSlot(credential: string, { holder, leaseMs, limit }: Slot): Promise<boolean> {
+      const args = { holder, leaseMs, limit, renew: '1' };
+      const left = await slotScript.run(redis, { slots: keys.records(credential, 'slots') }, args);
+      return left === 0;
+    },
+
+    async releaseSlot(credential: string, holder: string): Promise<void> {
+      await answered(() => redis.zrem(keys.records(credential, 'slots'), holder));
+    },
+
+    /** Rejects with a NotFoundError if there is no such request. */
+    async read(id: string): Promise<StoredRequest> {
+      const wanted = (await credentials()).map((credential) => ({ credential, id }));
+      const found = (await readAll(wanted)).find((each) => each !== null);
+      if (found) return found;
+      throw new NotFoundError(
+        `there is no request for call records ${id}; \`volley records list\` shows all`,
+      );
+    },
+
+    credentials,
+
+    /** The requests of a credential, newest first. */
+    async *list(credential: string): AsyncGenerator<StoredRequest> {
+      const ids = await answered(() => redis.zrange(all(credential), '0', '-1', 'REV'));
+      for (let at = 0; at < ids.length; at += PER_READ) {
+        const some = ids.slice(at, at + PER_READ);
+        const found = await readAll(some.map((id) => ({ credential, id })));
+        const gone = some.filter((_, each) => found[each] === null);
+        if (gone.length > 0) await answered(() => redis.zrem(all(credential), ...gone));
+        yield* found.filter((each) => each !== null);
+      }
+    },
+  };
+}
+
+/** See {@link recordsStore}. */
+export type RecordsStore = ReturnType<typeof recordsStore>;
+
+/** Whether the last day of a request was over when it was sent. */
+function isLastDayOver({ to, sentAt, createdAt }: StoredRequest): boolean {
+  return isOver(to, sentAt ?? createdAt);
+}
+
+/**
+ * Whether a file may lack calls that a new request would bring: the request was sent before its last day was over, and the file was
+ * downloaded already, or the day is over now. An outcome that is not known is never repeated by itself.
+ */
+export function mayLackCalls(stored: StoredRequest, now: number): boolean {
+  if (isLastDayOver(stored)) return false;
+  switch (stored.state) {
+    case 'downloaded':
+      return true;
+    case 'pending':
+    case 'ready':
+      return isOver(stored.to, now);
+    case 'planned':
+    case 'requesting':
+    case 'unknown':
+    case 'empty':
+    case 'failed':
+    case 'expired':
+    case 'refused':
+    case 'abandoned':
+      return false;
+    default:
+      return stored.state satisfies never;
+  }
+}
+
+const LOST = 'the process ended between the request and its response';
+
+/** A request for people and programs. */
+export function viewOf(stored: StoredRequest, lane: string): RecordsRequest {
+  const iso = (at: number): string => new Date(at).toISOString();
+  return {
+    id: stored.id,
+    lane,
+    state: stored.state,
+    from: stored.from,
+    to: stored.to,
+    parameters: stored.parameters,
+    serviceId: stored.serviceId ?? null,
+    word: stored.word ?? null,
+    lastDayOver: isLastDayOver(stored),
+    reason: stored.reason || null,
+    bytes: stored.bytes ?? null,
+    sha256: stored.sha256 ?? null,
+    createdAt: iso(stored.createdAt),
+    updatedAt: iso(stored.updatedAt),
+  };
+}

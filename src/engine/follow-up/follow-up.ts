@@ -1,0 +1,142 @@
+import type { Events } from '../../base/events/events.js';
+import type { MessagingClient } from '../../service/client/messaging.js';
+import type { PollOutcome } from '../../service/client/outcome.js';
+import { withMessage } from '../../service/client/reason.js';
+import type { Lane } from '../lane/lane.js';
+import { confirmPermit, type GrantedPermit } from '../lane/permit.js';
+import { type TokenSource, turnCredentials } from '../lane/token-source.js';
+import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
+import type { MatchStore } from '../notifications/match-store.js';
+import type { RecentClaims } from '../sending/recent-claims.js';
+import { type PollClaim, type PollClaims, pollClaims } from './claims.js';
+import { settleMatch } from './match.js';
+import { type FollowedRequest, type FollowedRequests, lettersOf, wordsOf } from './requests.js';
+import { type PollSettlement, settlePolls } from './settlements.js';
+
+/*
+ *   claim (pushes the request's due time forward) ──► GET ──► outcome ──► settle: final ones end, others are due again later
+ *
+ * A poll changes nothing at the service. After a crash, it is repeated when its request is due again. A request gets its first due
+ * time when its send is settled (sending/settle-send.lua). The lane's job starts this turn (worker.ts).
+ */
+
+/** What following up a lane's requests needs. */
+interface FollowUp {
+  readonly client: MessagingClient;
+  readonly tokens: TokenSource;
+  readonly requests: FollowedRequests;
+  readonly recent: RecentClaims;
+  readonly events: Events;
+  /** Unknown outcomes of the lane that a notification has matched to a request. */
+  readonly matches: Pick<MatchStore, 'everAccepted' | 'clear'>;
+  /** Default: the claims of the lane in Redis. */
+  readonly claims?: PollClaims;
+}
+
+/** One turn of a lane's polls. */
+export async function followUpTurn(lane: Lane, followUp: FollowUp, options: TurnOptions): Promise<TurnEnd> {
+  const { client, tokens, requests, recent, events, matches, claims = pollClaims(lane) } = followUp;
+  const { signal } = options;
+  const turn = lane.nonce();
+  const credentials = await turnCredentials(lane, tokens);
+
+  const poll = async (
+    claim: PollClaim,
+    request: FollowedRequest,
+    granted: GrantedPermit,
+  ): Promise<PollSettlement> => {
+    if (signal.aborted || (await credentials.forRequest()) === undefined)
+      return { claim, result: 'released' };
+    // If the claim was settled meanwhile, its permit may have been used: this poll would exceed the quota.
+    const permit = await confirmPermit(lane, granted, () => claims.confirm(claim));
+    const token = credentials.current();
+    if (permit === undefined || token === undefined) return { claim, result: 'released' };
+    const answer = await client.deliveryInfos(request.sender, request.requestId, token.bearer, permit);
+    // A request that only a notification names may belong to another key, so a response such as 403 does not stop the lane.
+    const isForeign = answer.kind === 'stopped' && request.unknown !== undefined;
+    const outcome: PollOutcome = isForeign ? { kind: 'missing' } : answer;
+    if (outcome.kind === 'infos' && outcome.unlisted.length > 0) {
+      const statuses = outcome.unlisted.join(', ');
+      events.emit({
+        type: 'request.unlistedStatus',
+        lane: lane.name,
+        requestId: request.requestId,
+        statuses,
+      });
+    }
+    if (request.unknown !== undefined) {
+      await settleMatch({ lane, events, matches }, claim, request, request.unknown, outcome);
+    }
+    const settlement = settlementOf(claim, request, outcome);
+    if (outcome.kind !== 'unauthorised') {
+      if (outcome.kind !== 'unanswered' && outcome.kind !== 'notSent') credentials.worked();
+      return settlement;
+    }
+    const stopped = await credentials.replaceRefused(token);
+    if (stopped === undefined) return settlement;
+    return { ...settlement, result: 'stopped', reason: withMessage(stopped, outcome.message) };
+  };
+
+  return runTurn<PollClaim, PollSettlement>(
+    lane,
+    {
+      async claim({ call, want }) {
+        const closed = await credentials.closed();
+        if (closed !== undefined) return closed;
+        const age = lane.startStopwatch();
+        const reply = await lane.retry(() => claims.take({ turn, call, want, age, ...recent.self }), signal);
+        recent.polled(reply.claims);
+        recent.replayAfterLoss(reply.events);
+        lane.emit(reply.events);
+        return reply;
+      },
+      async requests(claimed, permit) {
+        const found = await lane.retry(() => requests.find(claimed));
+        return claimed.map((claim, at) => async () => {
+          const request = found[at];
+          // Settling a removed request removes it from the due requests.
+          return request === undefined ? { claim, result: 'gone' } : poll(claim, request, permit);
+        });
+      },
+      async settle(settlements) {
+        const { events: settled } = await lane.retry(() => settlePolls(lane, settlements, lane.random()));
+        lane.emit(settled);
+      },
+    },
+    options,
+  );
+}
+
+/** What an outcome means for the request. */
+function settlementOf(claim: PollClaim, request: FollowedRequest, outcome: PollOutcome): PollSettlement {
+  const { requestId } = request;
+  switch (outcome.kind) {
+    case 'infos':
+      return {
+        claim,
+        result: 'infos',
+        letters: lettersOf(request, outcome),
+        words: wordsOf(request, outcome),
+        requestId,
+      };
+    case 'missing':
+      return { claim, result: 'missing', requestId, reason: outcome.message ?? '' };
+    case 'throttled':
+      return {
+        claim,
+        result: 'throttled',
+        retryAfterMs: outcome.retryAfterMs ?? 0,
+        reason: outcome.message ?? '',
+      };
+    case 'unauthorised':
+      return { claim, result: 'unauthorised', reason: outcome.reason };
+    case 'stopped':
+      return { claim, result: 'stopped', reason: outcome.reason };
+    case 'notSent':
+      return { claim, result: 'notSent', reason: outcome.reason };
+    case 'unanswered':
+      return { claim, result: 'unanswered', requestId, reason: outcome.reason };
+    default:
+      return outcome satisfies never;
+  }
+}

@@ -1,0 +1,72 @@
+import type { Events } from '../../base/events/events.js';
+import { requestReference } from '../../campaign/campaign.js';
+import type { PollOutcome } from '../../service/client/outcome.js';
+import type { Lane } from '../lane/lane.js';
+import type { MatchStore } from '../notifications/match-store.js';
+import { settleSends } from '../sending/settlements.js';
+import type { PollClaim } from './claims.js';
+import {
+  type DeliveryInfos,
+  type FollowedRequest,
+  lettersOf,
+  type MatchedBatch,
+  wordsOf,
+} from './requests.js';
+
+/** What deciding on a match needs. */
+interface MatchContext {
+  readonly lane: Lane;
+  readonly events: Events;
+  readonly matches: Pick<MatchStore, 'everAccepted' | 'clear'>;
+}
+
+/**
+ * Decides on a match. A notification names a request that may be that of a batch with an unknown outcome. The batch counts as
+ * accepted only if the response to this poll lists exactly its recipients, and the request is not known to be another batch's.
+ */
+export async function settleMatch(
+  { lane, events, matches }: MatchContext,
+  { campaign, first }: PollClaim,
+  request: FollowedRequest,
+  { number, turn, sent }: MatchedBatch,
+  outcome: PollOutcome,
+): Promise<void> {
+  const { requestId } = request;
+  const isOthers = async () => (await lane.retry(() => matches.everAccepted([requestId]))).has(requestId);
+  if (outcome.kind === 'infos' && covers(request.recipients, sent, outcome) && !(await isOthers())) {
+    const letters = lettersOf(request, outcome).replaceAll('-', 'S');
+    const claim = { number, turn, campaign, first, count: sent.length };
+    const reason = 'found by a notification';
+    const settlement = {
+      claim,
+      result: 'accepted',
+      letters,
+      words: wordsOf(request, outcome),
+      requestId,
+      reason,
+      byNotification: true,
+    } as const;
+    const { settled, events: scriptEvents } = await lane.retry(() => settleSends(lane, [settlement], 0));
+    lane.emit(scriptEvents);
+    if (settled === 0) return;
+    const reference = requestReference(campaign, number);
+    const recipients = sent.length;
+    events.emit({ type: 'request.confirmed', lane: lane.name, campaign, request: reference, recipients });
+    return;
+  }
+  if (outcome.kind === 'infos' || outcome.kind === 'missing') {
+    await lane.retry(() => matches.clear({ number, campaign, first, requestId }));
+  }
+}
+
+/** Whether the response lists all recipients that the batch was sent to, and no others. */
+function covers(
+  recipients: readonly string[],
+  sent: readonly boolean[],
+  { statuses, unlisted, unread }: DeliveryInfos,
+): boolean {
+  // An unlisted status may belong to a number that is not ours.
+  if (unlisted.length > 0 || unread === true) return false;
+  const own = recipients.filter((_, at) => sent[at] === true);
+  return own.length > 0 && statuses.size === own.length && own.every((number) => statuses.has(number));
+}

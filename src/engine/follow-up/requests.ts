@@ -1,0 +1,103 @@
+import { STATUS_LETTER } from '../../campaign/recipient.js';
+import type { PollOutcome } from '../../service/client/outcome.js';
+import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
+import { readState } from '../lane/campaigns.js';
+import type { Lane } from '../lane/lane.js';
+import { statusesKey } from '../recipients/campaign-keys.js';
+import { readRecord } from '../recipients/records.js';
+import { DamagedError } from '../recipients/slices.js';
+import { placedWords, storedWord } from '../recipients/status-words.js';
+import { listUnknown } from '../sending/unknown.js';
+import type { PollClaim } from './claims.js';
+
+/** A request that is polled. */
+export interface FollowedRequest {
+  readonly sender: string;
+  readonly requestId: string;
+  /** E.164, in the order of the batch. */
+  readonly recipients: readonly string[];
+  /** Set if a notification has matched this request to a batch with an unknown outcome. */
+  readonly unknown?: MatchedBatch;
+}
+
+/** A batch with an unknown outcome that may be the polled request. */
+export interface MatchedBatch {
+  /** The number and the turn of its claim. */
+  readonly number: number;
+  readonly turn: string;
+  /** For each recipient, whether the request included it. */
+  readonly sent: readonly boolean[];
+}
+
+/** Finds the requests of claims. */
+export interface FollowedRequests {
+  /** Undefined for a request that no longer exists, because its campaign is being removed. */
+  find(claims: readonly PollClaim[]): Promise<(FollowedRequest | undefined)[]>;
+}
+
+/** Finds a lane's requests by the records of their batches. */
+export function openRequests(
+  lane: Pick<Lane, 'redis' | 'keys' | 'id' | 'rules'>,
+  content: CampaignContent,
+): FollowedRequests {
+  const { redis, keys, id: laneId, rules } = lane;
+
+  /** The request that a notification has matched to the batch with an unknown outcome that begins at `first`. */
+  const matched = async (id: string, first: number) => {
+    if (rules.notify !== true) return undefined;
+    const found = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);
+    if (found === undefined || found.matchedRequestId === null) return undefined;
+    const state = await readState(redis, keys, laneId, id);
+    const bytes =
+      state?.letters ?? (await redis.getrange(statusesKey(keys, laneId, id), first, first + found.count - 1));
+    const sent = Array.from({ length: found.count }, (_, at) => bytes[at] === 'U');
+    return { requestId: found.matchedRequestId, unknown: { number: found.number, turn: found.turn, sent } };
+  };
+
+  const find = async ({ campaign: id, first }: PollClaim): Promise<FollowedRequest | undefined> => {
+    const record = await readRecord(redis, keys, laneId, id, first);
+    if (record === null) return undefined;
+    const match = record.requestId === '' ? await matched(id, first) : undefined;
+    const requestId = match?.requestId ?? record.requestId;
+    if (requestId === '') return undefined;
+    const { meta } = await content.text(id);
+    const recipients = await content.recipients(id, first, record.count);
+    return {
+      sender: meta.sender,
+      requestId,
+      recipients: recipients.map(({ number }) => number),
+      ...(match === undefined ? {} : { unknown: match.unknown }),
+    };
+  };
+
+  return {
+    find: (claims) =>
+      Promise.all(
+        claims.map(async (claim) => {
+          const found = await orDamaged(() => find(claim));
+          return found instanceof DamagedError ? undefined : found;
+        }),
+      ),
+  };
+}
+
+/** The delivery infos of a poll. */
+export type DeliveryInfos = Extract<PollOutcome, { kind: 'infos' }>;
+
+/** The service's own words for the statuses of the recipients; undefined if they say no more than the letters. */
+export function wordsOf({ recipients }: FollowedRequest, { words }: DeliveryInfos) {
+  if (words === undefined) return undefined;
+  return placedWords(recipients.length, (place) => {
+    const word = words.get(recipients[place] ?? '');
+    return word === undefined ? undefined : storedWord(word);
+  });
+}
+
+/** One letter per recipient; `-` if the response does not list the recipient. */
+export function lettersOf({ recipients }: FollowedRequest, { statuses }: DeliveryInfos): string {
+  const letters = recipients.map((number) => {
+    const status = statuses.get(number);
+    return status === undefined ? '-' : STATUS_LETTER[status];
+  });
+  return letters.join('');
+}

@@ -1,0 +1,168 @@
+--[[
+  settle-poll: settles polls, many together. A final status beats a non-final one, whatever the order. After the deadline, an
+  answered poll ends the follow-up: the recipients without a final status become `unconfirmed`.
+
+  KEYS  lane      hash: the lane's record
+        window    string: ring of the ledger
+        claims    hash: claim number -> send in flight
+        polls     hash: claim number -> poll in flight
+        states    hash: campaign -> its state, JSON
+        unpolled  sorted set: request never polled -> when it is due, ms
+        polled    sorted set: request polled before -> when it is due, ms
+        ended     sorted set: campaign -> when it ended, ms
+        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
+        callback  hash: state of the notifications
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
+  KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
+                  request id
+  ARGV  rules     JSON: the lane's rules
+        settlements  JSON: [{ number, turn, campaign, first, result, letters, words, requestId, reason, retryAfterMs, overdue, digest },
+                  …]; a letter `-` means no news; words: the service's own, pairs of place from 0 and word; requestId: of the polled request; digest: of it, with notifications
+        jitter    number: random, 0 to 1
+        time      ms, or '' for the server's
+  Returns  how many settlements took effect, events
+]]
+-- @include ../lane/settle.lua
+-- @include ../lane/words.lua
+-- @include ./effects.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(laneKey)
+local lane, now = lane_load(laneKey, time)
+local events = {}
+local context = { lane = lane, rules = rules, now = now, jitter = jitter, windowKey = windowKey, events = events }
+local claims, fields = settle_claims(pollsKey, settlements)
+local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
+ledger_expire(windowKey, lane, rules, now)
+
+local settled = {}
+for i, settlement in ipairs(settlements) do
+  local claim = claims[i]
+  if claim and not settlement_is_of(settlement, claim) then claims[i] = false end
+  if claims[i] then
+    claim.number = settlement.number
+    settled[#settled + 1] = fields[i]
+  end
+end
+local campaigns = settle_campaigns(statesKey, claims)
+local count, keysPerEntry = 0, rules.notify and 3 or 2
+local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now)
+
+local function due_again(member, at)
+  redis.call('ZADD', unpolledKey, 'XX', at, member)
+  redis.call('ZADD', polledKey, 'XX', at, member)
+end
+
+-- Moves the first poll to where four in five requests are final when they are polled. Only a request that was polled at about that
+-- age shows whether it is right: the rest of a burst was scheduled by an older wait, or was polled late for want of permits.
+local function learn_first_poll(age, isOpen)
+  local wait = math.max(lane.firstPoll, rules.firstPoll)
+  if isOpen and age >= wait then
+    wait = wait * POLICY.FIRST_POLL_LATER
+  elseif not isOpen and age <= wait * POLICY.FIRST_POLL_LATER then
+    wait = wait * POLICY.FIRST_POLL_EARLIER
+  end
+  local latest = POLICY.FIRST_POLL_LATEST * math.min(rules.deadline, POLICY.LONGEST_DEADLINE_MS)
+  lane.firstPoll = math.min(math.max(wait, rules.firstPoll), math.max(rules.firstPoll, latest))
+end
+
+-- What each result does to the polled request.
+local REQUESTS = {}
+
+function REQUESTS.report(poll, settlement)
+  local claim, age = poll.claim, poll.age
+  local isLast = age >= rules.deadline
+  local isOpen, changed, isAwaited = false, false, false
+  -- The polled request may no longer be this batch's: the batch may have been resolved or sent again meanwhile.
+  local isOfBatch = not settlement.digest or settlement.requestId == poll.requestId
+  if poll.count then
+    local letters = settlement.result == 'infos' and isOfBatch and settlement.letters or ''
+    local hasWords = letters ~= ''
+      and words_report(poll.c, claim.first, poll.count, letters, settlement.words, poll.statusesKey, poll.recordsKey)
+    isOpen, changed, isAwaited =
+      statuses_report(poll.c, claim.campaign, claim.first, poll.count, letters, poll.statusesKey, isLast, events)
+    if changed or hasWords then
+      local missing = 'not known to the service' .. (settlement.reason ~= '' and ': ' .. settlement.reason or '')
+      local ended = settlement.result == 'missing' and missing or 'no final report by the deadline'
+      local reason = isLast and ended or poll.reason
+      record_write(poll.c, poll.recordsKey, claim.first, poll.count, poll.sentAt, now, reason, poll.requestId)
+    end
+  end
+  if rules.notify and settlement.digest and isOfBatch and not isAwaited then redis.call('HDEL', poll.indexKey, settlement.digest) end
+  local wasFirst = redis.call('ZREM', unpolledKey, poll.member) == 1
+  if wasFirst then learn_first_poll(age, isOpen) end
+  if isOpen then
+    local at = age < rules.deadline and math.min(poll.dueAgainAt, poll.sentAt + rules.deadline) or poll.dueAgainAt
+    redis.call('ZADD', polledKey, at, poll.member)
+  elseif not wasFirst then
+    redis.call('ZREM', polledKey, poll.member)
+  end
+end
+
+function REQUESTS.dueNow(poll) due_again(poll.member, now) end
+
+function REQUESTS.dueLater(poll) due_again(poll.member, poll.dueAgainAt) end
+
+function REQUESTS.forget(poll)
+  redis.call('ZREM', unpolledKey, poll.member)
+  redis.call('ZREM', polledKey, poll.member)
+end
+
+local function poll_of(claim, c, place)
+  local poll = {
+    claim = claim, c = c, member = request_member(claim.campaign, claim.first),
+    statusesKey = entry_key(place + 1), recordsKey = entry_key(place + 2), indexKey = rules.notify and entry_key(place + 3),
+  }
+  poll.count, poll.sentAt, poll.reason, poll.requestId = record_read(c, poll.recordsKey, claim.first)
+  poll.age = poll.sentAt and now - poll.sentAt or 0
+  local wait = isHeard and math.max(rules.patience, poll.age) or math.max(rules.pollAgain, poll.age / 2)
+  poll.dueAgainAt = now + math.ceil(wait)
+  return poll
+end
+
+-- The polled request; a matched batch has no record of it yet.
+local function request_id(poll, settlement)
+  return settlement.requestId ~= '' and settlement.requestId or poll.requestId or ''
+end
+
+for i, settlement in ipairs(settlements) do
+  local claim = claims[i]
+  local c = claim and campaigns[claim.campaign]
+  if c then
+    local effect, poll = POLL_EFFECTS[settlement.result], poll_of(claim, c, keysPerEntry * (i - 1))
+    local before = gate_before(lane)
+    inFlight, count = inFlight - 1, count + 1
+    settle_gate(context, effect, claim, settlement, inFlight)
+    REQUESTS[effect.request](poll, settlement)
+    if settlement.result == 'throttled' then
+      c.throttled = c.throttled + 1
+      events[#events + 1] = {
+        type = 'throttled', kind = 'poll', retryAfterMs = settlement.retryAfterMs, reason = settlement.reason,
+      }
+    elseif effect.event == 'missing' then
+      events[#events + 1] = { type = 'missing', requestId = request_id(poll, settlement), reason = settlement.reason }
+    elseif effect.event == 'unanswered' then
+      events[#events + 1] = { type = 'unanswered', requestId = request_id(poll, settlement), reason = settlement.reason }
+    elseif effect.event then
+      events[#events + 1] = { type = effect.event, kind = 'poll', reason = settlement.reason }
+    end
+    if effect.ledger ~= 'none' then
+      c.polls = c.polls + 1
+      settle_ledger(context, effect, claim, 'poll')
+    end
+    gate_events(lane, before, events)
+  elseif claim then
+    -- Its campaign was removed, but the request was made.
+    if settlement.result ~= 'gone' and settlement.result ~= 'released' then
+      ledger_spend(windowKey, lane, rules, 'poll', 1, now)
+    end
+    gate_unused(lane, claim)
+    REQUESTS.forget({ member = request_member(claim.campaign, claim.first) })
+  end
+end
+
+for id, c in pairs(campaigns) do campaign_end(endedKey, lapsingKey, id, c, now, events) end
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
+if #settled > 0 then redis.call('HDEL', pollsKey, unpack(settled)) end
+lane_save(laneKey, lane)
+return { count, #events > 0 and cjson.encode(events) or '[]' }

@@ -1,0 +1,185 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { type Actor, packActor, packedActor } from '../../campaign/actor.js';
+import { CAMPAIGN_ID, timeOfCampaignId, usualCampaignName } from '../../campaign/campaign.js';
+import { type Metadata, metadata } from '../../campaign/metadata.js';
+import type { Preview } from '../../campaign/views.js';
+import { metaKey } from '../recipients/campaign-keys.js';
+
+/** What a campaign costs, by the prices at its creation. */
+const storedCost = z.object({
+  currency: z.string(),
+  /** An exact amount. */
+  total: z.string(),
+  /** Recipients whose number has no price. */
+  unpriced: z.number().optional(),
+  /** The different costs of a message, in micros: `campaign:ID:costs` refers to them if there are several. Undefined: too many. */
+  costs: z.array(z.number()).optional(),
+});
+type StoredCost = z.output<typeof storedCost>;
+
+/** The part of a campaign that never changes after its commit. During the import it is incomplete. */
+export interface CampaignMeta {
+  readonly id: string;
+  readonly name: string;
+  /** The lane's id, which is its first name. */
+  readonly lane: LaneId;
+  /** As it is sent to the service. */
+  readonly sender: string;
+  readonly senderName?: string | undefined;
+  readonly text: string;
+  readonly columns: readonly string[];
+  readonly numberColumn: string;
+  /** Columns that the text uses, in its order. Only their values are stored. */
+  readonly placeholders: readonly string[];
+  readonly priority: 'high' | 'normal';
+  readonly validForMs?: number | undefined;
+  /** The rule of its window (window.ts); undefined if it has none. */
+  readonly window?: string | undefined;
+  /** The producer's own data; undefined if it has none. */
+  readonly metadata?: Metadata | undefined;
+  /** Times in ms since the epoch. */
+  readonly created: number;
+  /** Undefined for a campaign of an older version. */
+  readonly createdBy?: Actor | undefined;
+  readonly at?: number | undefined;
+  /** Digest of the idempotency key and its scope. */
+  readonly idempotency?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** Digest of recipients, text, and sender, with which a repeated request is compared. Without an idempotency key there is none. */
+  readonly fingerprint?: string | undefined;
+  readonly duplicates: number;
+  readonly invalid: number;
+  readonly suppressed: number;
+  /** What the campaign costs; undefined if no prices were configured. */
+  readonly cost?: StoredCost | undefined;
+  /** The answer to a repeated request; null before the commit, and without an idempotency key. Does not count invalid rows. */
+  readonly preview: Preview | null;
+  /** Its recipients, if they are few: see `shortList` in recipients/short-list.ts. */
+  readonly list?: string | undefined;
+}
+
+const count = z.number();
+const meta = z.object({
+  id: z.string(),
+  name: z.string(),
+  lane: z.string(),
+  sender: z.string(),
+  senderName: z.string().optional(),
+  text: z.string(),
+  columns: z.array(z.string()),
+  numberColumn: z.string(),
+  placeholders: z.array(z.string()),
+  priority: z.enum(['high', 'normal']),
+  validForMs: count.optional(),
+  window: z.string().optional(),
+  metadata: metadata.optional(),
+  created: count,
+  createdBy: packedActor.optional(),
+  at: count.optional(),
+  idempotency: z.string().optional(),
+  idempotencyKey: z.string().optional(),
+  fingerprint: z.string().optional(),
+  duplicates: count,
+  invalid: count,
+  suppressed: count,
+  cost: storedCost.optional(),
+  list: z.string().optional(),
+  // Volley writes it and only displays it, so checking every field at each read is not worth the time.
+  preview: z.custom<Preview | null>((value) => typeof value === 'object'),
+});
+
+/*
+ * Members with their usual values are not stored: with one recipient, they would take ten times as much memory as the message. What
+ * is usual must never change, or stored campaigns would be read differently.
+ */
+
+function usualMeta(id: string, lane: LaneId) {
+  const created = CAMPAIGN_ID.test(id) ? timeOfCampaignId(id) : 0;
+  return {
+    id,
+    lane,
+    created,
+    name: usualCampaignName(created),
+    columns: ['to'],
+    numberColumn: 'to',
+    placeholders: [],
+    priority: 'normal' as const,
+    duplicates: 0,
+    invalid: 0,
+    suppressed: 0,
+    preview: null,
+  } satisfies Partial<CampaignMeta>;
+}
+
+type Counts = Pick<
+  CampaignMeta,
+  'sender' | 'columns' | 'numberColumn' | 'duplicates' | 'invalid' | 'suppressed'
+>;
+
+function usualPreview({ sender, columns, numberColumn, duplicates, invalid, suppressed }: Counts) {
+  return {
+    message: '',
+    lane: '',
+    sender,
+    senderName: null,
+    startsAt: null,
+    window: null,
+    validForMs: null,
+    refusal: null,
+    columns,
+    numberColumn,
+    rows: 1,
+    recipients: 1,
+    duplicates,
+    differentTexts: 0,
+    repeats: [],
+    suppressed,
+    invalid,
+    invalidGroups: [],
+    problems: [],
+    notMobile: 0,
+    isSuppressionChecked: true,
+    encodings: { gsm7: 1, ucs2: 0 },
+    ucs2Characters: [],
+    segments: { min: 1, max: 1, total: 1 },
+    cost: null,
+    requests: { send: 1, poll: 2, total: 3 },
+    warnings: [],
+    samples: [],
+  } satisfies Partial<Preview>;
+}
+
+/** The members of `value` that are not as usual. */
+function unusual<Value extends object>(value: Value, usual: Partial<Value>): Partial<Value> {
+  const isUsual = (name: string): boolean => {
+    const [own, other]: unknown[] = [Reflect.get(value, name), Reflect.get(usual, name)];
+    return name in usual && (own === other || (typeof own === 'object' && isDeepStrictEqual(own, other)));
+  };
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !isUsual(name))) as Partial<Value>;
+}
+
+/** The form in which a campaign is stored under its id and lane. */
+export function storedMeta(whole: CampaignMeta): string {
+  const { preview, createdBy, ...own } = whole;
+  return JSON.stringify({
+    ...unusual(own, usualMeta(whole.id, whole.lane)),
+    ...(createdBy === undefined ? {} : { createdBy: packActor(createdBy) }),
+    ...(preview === null ? {} : { preview: unusual(preview, usualPreview(whole)) }),
+  });
+}
+
+/** Reads the part of a campaign that never changes; null if there is no such campaign. */
+export async function readMeta(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  campaign: string,
+): Promise<CampaignMeta | null> {
+  const json = await redis.get(metaKey(keys, lane, campaign));
+  if (json === null) return null;
+  const read = meta.parse({ ...usualMeta(campaign, lane), ...JSON.parse(json) });
+  return read.preview === null ? read : { ...read, preview: { ...usualPreview(read), ...read.preview } };
+}

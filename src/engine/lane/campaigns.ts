@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { luaList } from '../../base/redis/script.js';
+import { CAMPAIGN_STATES, PRIORITY_WEIGHT } from '../../campaign/campaign.js';
+import { RECIPIENT_STATES } from '../../campaign/recipient.js';
+import { parseStoredState, USUAL_STATE } from '../../campaign/stored-state.js';
+import { SLICE } from '../recipients/slice-blob.js';
+
+/** What the stored state of a campaign leaves out: most campaigns of a platform have one recipient, and few of these members. */
+export const STATE_DEFAULTS = {
+  ...USUAL_STATE,
+  cursor: 0,
+  batch: SLICE,
+  slice: SLICE,
+  remainder: 'planned',
+  lapseAt: 0,
+  weight: PRIORITY_WEIGHT.normal,
+  sends: 0,
+  polls: 0,
+  throttled: 0,
+  contradictions: 0,
+  refusals: 0,
+  accepted: 0,
+  launchAt: 0,
+  endedAt: 0,
+  pauseReason: '',
+  idleMs: 0,
+  activeMs: 0,
+} as const;
+
+const count = z.number();
+const state = z.object({
+  state: z.enum(CAMPAIGN_STATES),
+  /** Recipients, including those suppressed at the import. */
+  total: count,
+  /** Recipients that were not suppressed at the import; their ordinals are 0 to `ordinals - 1`. */
+  ordinals: count,
+  /** Ordinals from here on have never been claimed. */
+  cursor: count.default(STATE_DEFAULTS.cursor),
+  /** Maximum recipients per request; 1 if each recipient has a text of its own. */
+  batch: count.default(STATE_DEFAULTS.batch),
+  slice: count.default(STATE_DEFAULTS.slice),
+  /** Ranges below the cursor that are still to be sent: first, count, parent, maybeAccepted, firstAt, size, notAfter (campaign.lua). */
+  released: luaList(z.array(z.union([count, z.string(), z.boolean()]))).default([]),
+  /** The state of an ordinal that was never accepted. */
+  remainder: z.enum(['planned', 'cancelled', 'lapsed']).default(STATE_DEFAULTS.remainder),
+  /** When unsent recipients lapse; 0: never. */
+  lapseAt: count.default(STATE_DEFAULTS.lapseAt),
+  weight: count.default(STATE_DEFAULTS.weight),
+  /** Recipients in each state; they add up to `total`. */
+  counts: z.partialRecord(z.enum(RECIPIENT_STATES), count),
+  sends: count.default(STATE_DEFAULTS.sends),
+  polls: count.default(STATE_DEFAULTS.polls),
+  throttled: count.default(STATE_DEFAULTS.throttled),
+  contradictions: count.default(STATE_DEFAULTS.contradictions),
+  refusals: count.default(STATE_DEFAULTS.refusals),
+  accepted: count.default(STATE_DEFAULTS.accepted),
+  launchAt: count.default(STATE_DEFAULTS.launchAt),
+  endedAt: count.default(STATE_DEFAULTS.endedAt),
+  pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
+  /**
+   * For how long it could send: the time since `launchAt`, less that in which its lane was held, stopped, or without a worker, less
+   * `idleMs`; while it is paused, and when it sends nothing more, `activeMs`.
+   */
+  idleMs: count.default(STATE_DEFAULTS.idleMs),
+  activeMs: count.default(STATE_DEFAULTS.activeMs),
+  /** When unsent recipients became the `remainder`; undefined: they are planned, or an older version did not note it. */
+  remainderAt: count.optional(),
+  /** Its number in the lane's log of results; undefined while it has none there. */
+  number: count.optional(),
+  /** Of a wave (wave.lua): the name of its outbox, whether it is not sealed yet, and how many messages it may get. */
+  outbox: z.string().optional(),
+  open: z.boolean().optional(),
+  capacity: count.optional(),
+  /** The rule of its window; while that is closed, `opensAt` says when it opens. */
+  window: z.string().optional(),
+  opensAt: count.optional(),
+  /** How often the state was written; an older version did not count. */
+  changes: count.optional(),
+  /**
+   * Of a campaign of one recipient: its status letter, or empty, and the record of its request. Other campaigns, and those that an older
+   * version began, have keys of their own for both.
+   */
+  letters: z.string().optional(),
+  record: z.string().optional(),
+  /** The service's own word for its status, if it says more (recipients/status-words.ts). */
+  word: z.string().optional(),
+});
+
+/** The state of a campaign as the scripts store it. Times in ms; 0 means none. */
+export type StoredState = z.output<typeof state>;
+
+/** The member of the campaign index that names a campaign's lane. */
+export function indexMember(lane: LaneId, campaign: string): string {
+  return `${campaign} ${lane}`;
+}
+
+/** The id of a campaign's lane; null if there is no such campaign. */
+export async function findLane(redis: Redis, keys: Keys, campaign: string): Promise<LaneId | null> {
+  if (!/^[0-9a-z]+$/i.test(campaign)) return null;
+  const [member] = await redis.zrangebylex(keys.campaigns, `[${campaign} `, `(${campaign}!`);
+  return member === undefined ? null : member.slice(campaign.length + 1);
+}
+
+const PAGE_SIZE = 200;
+
+/**
+ * Lists all campaigns, newest first, or those older than `after`, which may be the beginning of an id. An entry may have no data: its import has just begun, or it
+ * is being removed.
+ */
+export async function* listCampaigns(
+  redis: Redis,
+  keys: Keys,
+  after?: string,
+): AsyncGenerator<{ id: string; lane: LaneId }> {
+  for (let before = after === undefined ? '+' : `(${after} `; ; ) {
+    const members = await redis.zrevrangebylex(keys.campaigns, before, '-', 'LIMIT', 0, PAGE_SIZE);
+    for (const member of members) {
+      const space = member.indexOf(' ');
+      yield { id: member.slice(0, space), lane: member.slice(space + 1) };
+    }
+    const last = members.at(-1);
+    if (last === undefined || members.length < PAGE_SIZE) return;
+    before = `(${last}`;
+  }
+}
+
+/** The ids of campaigns that begin with `prefix`, newest first. */
+export async function idsWithPrefix(
+  redis: Redis,
+  keys: Keys,
+  prefix: string,
+  limit: number,
+): Promise<string[]> {
+  if (!/^[0-9a-z]*$/.test(prefix)) return [];
+  const members = await redis.zrevrangebylex(keys.campaigns, `(${prefix}~`, `[${prefix}`, 'LIMIT', 0, limit);
+  return members.map((member) => member.slice(0, member.indexOf(' ')));
+}
+
+/** Reads the state of a campaign; null if there is no such campaign. */
+export async function readState(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  campaign: string,
+): Promise<StoredState | null> {
+  const json = await redis.hget(keys.lane(lane, 'states'), campaign);
+  return json === null ? null : parseState(json);
+}
+
+const claimed = z.object({ campaign: z.string() });
+
+/** How many send requests of these campaigns are in flight. */
+export async function inFlightOf(
+  { redis, keys, id }: { readonly redis: Redis; readonly keys: Keys; readonly id: LaneId },
+  campaigns: readonly string[],
+): Promise<number> {
+  const claims = await redis.hvals(keys.lane(id, 'claims'));
+  return claims.filter((json) => campaigns.includes(claimed.parse(JSON.parse(json)).campaign)).length;
+}
+
+/** Parses a state as the scripts store it. */
+export function parseState(json: string): StoredState {
+  return state.parse(parseStoredState(json));
+}

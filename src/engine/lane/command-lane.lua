@@ -1,0 +1,40 @@
+--[[
+  command-lane: holds, resumes, or stops a whole lane. `hold` and `resume` are an operator's; a turn stops the lane for a cause that
+  waiting cannot fix, such as an account that the service blocks. `awaitToken` notes that the lane has no token yet, until its next
+  claim shows that it has one. An operator who is limited to lanes, such as a tenant with a key of its own, cannot lift the hold of one
+  who is not.
+
+  KEYS  lane     hash: the lane's record
+  ARGV  command  hold, resume, stop, or awaitToken
+        reason   for people
+        epoch    number: for `stop`: the lane's epoch, read before the cause was checked
+        isLimited  number: 1 if the operator is limited to lanes
+        inMs     number: for `awaitToken`: when the lane tries again; 0 while it is trying, which keeps an earlier reason
+        time     ms, or '' for the server's
+  Returns  1; 0 if the lane is in that state already, or an operator has resumed it since that epoch; -1 if this operator may not lift
+           the hold
+]]
+-- @include ./gate.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(laneKey)
+local lane, changed = lane_load(laneKey, time), true
+if command == 'hold' then
+  -- The hold of an operator for all lanes takes the place of a tenant's, and not the other way round.
+  changed = lane.held == '' or lane.heldByTenant > isLimited
+  if changed then lane.held, lane.heldByTenant = reason, isLimited end
+  gate_close(lane)
+elseif command == 'stop' then
+  if lane.stopped == reason then return 0 end
+  if not gate_stopped(lane, epoch, reason) then return 0 end
+elseif command == 'awaitToken' then
+  changed = inMs > 0 or lane.tokenReason == ''
+  if changed then lane.tokenAt, lane.tokenReason = lane.time + inMs, reason end
+elseif command == 'resume' then
+  if lane.held ~= '' and isLimited > lane.heldByTenant then return -1 end
+  changed = lane.held ~= '' or lane.stopped ~= '' or lane.paused ~= ''
+  gate_resume(lane)
+else
+  error('command-lane: unknown command: ' .. command)
+end
+lane_save(laneKey, lane)
+return changed and 1 or 0

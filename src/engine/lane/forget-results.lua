@@ -1,0 +1,12 @@
+--[[
+  forget-results: forgets a campaign in its lane's log of results, and removes the chunks of the log that were kept only for it.
+  Repeating it is harmless.
+
+  KEYS  results  hash: the log of the lane's results (results.lua)
+  ARGV  number   number: of the campaign in the log
+  Returns  how many chunks were removed
+]]
+-- @include ./results.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(resultsKey)
+return results.remove(resultsKey, number)

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { luaList } from '../../base/redis/script.js';
+import { type LaneStore, laneScript } from './lane-script.js';
+
+const record = z.object({
+  now: z.number(),
+  sends: z.number(),
+  polls: z.number(),
+  inFlightSends: z.number(),
+  inFlightPolls: z.number(),
+  limit: z.number().transform((limit) => (limit === 0 ? null : limit)),
+  learned: z.number().transform((learned) => (learned === 0 ? null : learned)),
+  nextPermitAt: z.number(),
+  permitsToCome: luaList(z.object({ at: z.number(), permits: z.number() })),
+  stopped: z.string(),
+  held: z.string(),
+  heldByTenant: z.boolean(),
+  paused: z.string(),
+  pauseReason: z.string(),
+  pausedUntil: z.number(),
+  graceUntil: z.number(),
+  unboundedAt: z.number(),
+  tokenAt: z.number(),
+  tokenReason: z.string(),
+  throttled: z.number(),
+  epoch: z.number(),
+  maxRecipients: z.number(),
+  running: z.number(),
+  scheduled: z.number(),
+  waiting: z.number(),
+  awaiting: z.number(),
+  unknown: z.number(),
+  sendAt: z.number(),
+  pollAt: z.number(),
+  sendBlocked: z.string(),
+  pollBlocked: z.string(),
+  latency: z.number(),
+  losses: z.number(),
+  pollDueAt: z.number(),
+  closedMs: z.number(),
+  failures: luaList(
+    z.object({ kind: z.enum(['send', 'poll']), since: z.number(), error: z.string() }).readonly(),
+  ),
+});
+
+/**
+ * The record that lane-status.lua returns. Times in ms. `sendAt`, `pollAt`: when a turn can next do something; -1: not before the
+ * lane is woken. `tokenReason`: why the lane has no token, empty if it needs none or has one; `tokenAt`: when it tries again to get one;
+ * in the past while it is trying. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane has been held,
+ * stopped, or without a worker while a campaign waited for one, in total. `failures`: the stages whose turns fail, since when, and the
+ * last error.
+ */
+export type LaneStatusRecord = z.output<typeof record>;
+
+const text = z.string();
+const statusScript = laneScript(import.meta.url, './lane-status.lua', (reply) =>
+  record.parse(JSON.parse(text.parse(reply))),
+);
+
+/** Reads the current status of a lane. `now` is for tests and simulations. */
+export const readLaneStatus = (store: LaneStore, now?: number): Promise<LaneStatusRecord> =>
+  statusScript(store, { time: now });
+
+/*
+ *   open ──429 or failures──► paused ──its time ends──► probing ──probe answered──► open
+ *                               ▲                          │
+ *                               └─────429 or failure───────┘
+ *   open, paused, probing ──Redis may have lost data──► recovering ──grace period over──► open, paused, probing
+ *   open, paused, probing, recovering ──operator pauses the lane──► held
+ *   all but stopped ──a response that retrying cannot fix──► stopped
+ *   paused, probing, held, stopped ──operator resumes the lane──► open, or recovering while its grace period lasts
+ */
+
+const RESUMED = 'an operator resumes the lane';
+const RESUMED_EARLY = 'an operator resumes the lane within the grace period after a loss of data';
+const PAUSED = 'the service answers 429, or requests fail';
+const HELD = 'an operator pauses the lane';
+const STOPPED = 'the service, or the token, gives a reason that retrying cannot fix';
+const LOST_DATA = 'Redis may have lost data, so workers replay their recent claims';
+const GRACE_OVER = 'the grace period is over';
+
+/** One state of a lane's gate. */
+interface GateStateRules {
+  /** The states that may follow, and what causes each move. */
+  readonly next: Readonly<Record<string, string>>;
+}
+
+/**
+ * The state machine of a lane's gate, which decides whether the lane starts requests. Only `open` and `probing` do; `probing` starts
+ * one. The causes of several states can exist at the same time: the gate is then in the one that lasts longest, in the order
+ * stopped, held, recovering, paused, probing. gate.lua makes the moves.
+ */
+export const GATE_STATE = {
+  open: { next: { paused: PAUSED, recovering: LOST_DATA, held: HELD, stopped: STOPPED } },
+  paused: {
+    next: {
+      probing: 'the pause ends',
+      open: RESUMED,
+      recovering: LOST_DATA,
+      held: HELD,
+      stopped: STOPPED,
+    },
+  },
+  probing: {
+    next: {
+      open: 'the service answers the probe, or an operator resumes the lane',
+      paused: PAUSED,
+      recovering: LOST_DATA,
+      held: HELD,
+      stopped: STOPPED,
+    },
+  },
+  recovering: {
+    next: { open: GRACE_OVER, paused: GRACE_OVER, probing: GRACE_OVER, held: HELD, stopped: STOPPED },
+  },
+  held: { next: { open: RESUMED, recovering: RESUMED_EARLY, stopped: STOPPED } },
+  stopped: { next: { open: RESUMED, recovering: RESUMED_EARLY } },
+} as const satisfies Record<string, GateStateRules>;
+
+/** A state of a lane's gate; see {@link GATE_STATE}. */
+export type GateState = keyof typeof GATE_STATE;
+
+/** The part of a lane's record that the state of its gate follows from; times in ms. */
+type GateRecord = Pick<
+  LaneStatusRecord,
+  'now' | 'stopped' | 'held' | 'graceUntil' | 'paused' | 'pausedUntil'
+>;
+
+/** The state of a lane's gate. Pure. */
+export function gateState({ now, stopped, held, graceUntil, paused, pausedUntil }: GateRecord): GateState {
+  if (stopped !== '') return 'stopped';
+  if (held !== '') return 'held';
+  if (now < graceUntil) return 'recovering';
+  if (now < pausedUntil) return 'paused';
+  return paused === '' ? 'open' : 'probing';
+}

@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import { type Machine, type Random, startStopwatch, systemMachine } from '../../base/clock.js';
+import type { Config, LaneSettings, LocalConfig } from '../../base/config/index.js';
+import type { Events } from '../../base/events/events.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
+import { isFull } from '../../base/redis/unavailable.js';
+import { untilAnswered } from '../../base/redis/until-answered.js';
+import { NoSuchLaneError } from '../../campaign/errors.js';
+import { announceLoss } from './announced-losses.js';
+import { readLaneOutlook } from './lane-outlook.js';
+import { type LaneStore, laneScript } from './lane-script.js';
+import { readLaneStatus } from './lane-status.js';
+import { scriptRules } from './rules.js';
+import { type ScriptEvent, scriptEvents, toEvents } from './script-events.js';
+import { createServerClock } from './server-clock.js';
+import { singleFlight } from './single-flight.js';
+
+/** The result of a campaign command: `done`, `missing` (no such campaign), or the state that does not allow it. */
+export interface CommandResult {
+  readonly outcome: 'done' | 'missing' | 'importing' | 'completed' | 'cancelled';
+  /** Requests of the campaign that are still running. */
+  readonly inFlight: number;
+  /** Recipients. */
+  readonly cancelled: number;
+  readonly events: readonly ScriptEvent[];
+  /** Whether the state changed. A repeated command changes nothing. */
+  readonly isNew: boolean;
+}
+
+const outcomes = z.enum(['done', 'missing', 'importing', 'completed', 'cancelled']);
+const commandCampaign = laneScript(import.meta.url, './command-campaign.lua', (reply): CommandResult => {
+  const [outcome, inFlight, cancelled, events, isNew] = z
+    .tuple([outcomes, z.number(), z.number(), z.string(), z.number()])
+    .parse(reply);
+  return { outcome, inFlight, cancelled, events: scriptEvents(events), isNew: isNew === 1 };
+});
+const commandLane = laneScript(import.meta.url, './command-lane.lua', (reply) => z.number().parse(reply));
+
+/** The command scripts of a lane. Operators use them, and so do turns that find a fault. */
+export function commandStore(store: LaneStore) {
+  return {
+    /** `reason`: why the campaign is paused, for people. */
+    campaign: (
+      command: 'pause' | 'resume' | 'cancel',
+      id: string,
+      reason = 'held by an operator',
+      now?: number,
+    ): Promise<CommandResult> => commandCampaign(store, { command, id, reason, time: now }),
+    /**
+     * `unchanged`: the lane was already held, or already open. `refused`: an operator for all lanes holds the lane, and this one is limited
+     * to some.
+     */
+    async lane(
+      command: 'hold' | 'resume',
+      reason = '',
+      now?: number,
+      isLimited = false,
+    ): Promise<'changed' | 'unchanged' | 'refused'> {
+      const args = { command, reason, epoch: 0, inMs: 0, isLimited: isLimited ? 1 : 0, time: now };
+      const reply = await commandLane(store, args);
+      return reply < 0 ? 'refused' : reply === 0 ? 'unchanged' : 'changed';
+    },
+    /**
+     * Stops the lane for a cause that waiting cannot fix. `epoch`: the lane's epoch, read before you checked the cause. Returns
+     * false if the lane is already stopped for this reason, or an operator has resumed it since that epoch.
+     */
+    stop: async (reason: string, epoch: number): Promise<boolean> =>
+      (await commandLane(store, { command: 'stop', reason, epoch, inMs: 0, isLimited: 0 })) === 1,
+    /**
+     * Notes that the lane has no token, and tries again to get one in `inMs` ms; 0: it is trying, which keeps an earlier reason. Its next
+     * claim shows that it has one.
+     */
+    async awaitToken(reason: string, inMs: number): Promise<void> {
+      await commandLane(store, {
+        command: 'awaitToken',
+        reason,
+        epoch: 0,
+        inMs: Math.ceil(inMs),
+        isLimited: 0,
+      });
+    },
+  };
+}
+
+/**
+ * Opens a lane: its settings, rules, clocks, commands, and status. Each stage opens its own store on it. `id`: from the registry;
+ * by default the name, which is the id of a lane that was never renamed.
+ */
+export function openLane(
+  redis: Redis,
+  keys: Keys,
+  config: Config | LocalConfig,
+  { id, ...settings }: (LocalConfig['lanes'][number] | LaneSettings) & { readonly id?: LaneId },
+  events: Events,
+  random: Random,
+  machine: Omit<Machine, 'random'> = systemMachine,
+) {
+  const { clock, monotonic, alarm, nonce } = machine;
+  const name: LaneName = settings.name;
+  const store: LaneStore = {
+    redis,
+    keys,
+    id: id ?? settings.name,
+    rules: scriptRules(settings, config),
+    serverClock: createServerClock(machine),
+    clockChanged: (byMs) =>
+      events.emit({
+        type: 'redis.clockChanged',
+        lane: settings.name,
+        direction: byMs > 0 ? 'forward' : 'back',
+        byMs: Math.abs(byMs),
+      }),
+  };
+  return {
+    ...store,
+    name,
+    settings,
+    random,
+    clock,
+    monotonic,
+    alarm,
+    nonce,
+    /** Starts a stopwatch that also counts the time in which the machine is suspended. */
+    startStopwatch: () => startStopwatch(machine),
+    /** Repeats a call to Redis, which must be safe to repeat, until Redis replies. Rejects if the signal fires first. */
+    retry: <Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> =>
+      untilAnswered(run, signal === undefined ? { alarm } : { alarm, signal }),
+    commands: commandStore(store),
+    /** The lane's current status, read for this call alone. */
+    freshStatus: () => readLaneStatus(store),
+    /** The lane's current status; concurrent callers share one read. */
+    status: singleFlight(() => readLaneStatus(store)),
+    /** What an estimate of the lane's campaigns needs; concurrent callers share one read. */
+    outlook: singleFlight(() => readLaneOutlook(store)),
+    /** Emits the events that a script returned, and announces a loss of data to all workers. */
+    emit(list: readonly ScriptEvent[]): void {
+      for (const event of list.flatMap((one) => toEvents(name, one))) events.emit(event);
+      for (const event of list) {
+        if (event.type !== 'dataLoss' && event.type !== 'awaiting') continue;
+        untilAnswered(() => announceLoss(redis, keys, store.id, event.loss), { alarm }).catch(() => {});
+      }
+    },
+  };
+}
+
+/** See {@link openLane}. */
+export type Lane = ReturnType<typeof openLane>;
+
+/** The error for a lane that is not configured. `names`: the configured lanes. */
+export function noSuchLane(name: string, names: Iterable<string>): NoSuchLaneError {
+  return new NoSuchLaneError(name, [...names], 'configured');
+}
+
+/** The lane with that name. Throws a NoSuchLaneError that lists the configured lanes. */
+export function laneNamed<Found>(lanes: ReadonlyMap<string, Found>, name: string): Found {
+  const lane = lanes.get(name);
+  if (lane !== undefined) return lane;
+  throw noSuchLane(name, lanes.keys());
+}
+
+/** The stages of a lane. Each has a queue, with one job for each lane that has work. */
+export type Stage = 'send' | 'poll';
+
+/** Wakes lanes. */
+export interface Wakers {
+  /** Schedules a turn of the lane in `inMs` ms, unless one is due sooner. If one runs, the lane is looked at again after it. */
+  wake(stage: Stage, lane: LaneId, inMs: number): Promise<void>;
+}
+
+/**
+ * Schedules the next turns of these stages of a lane that has work, for the time when the lane may do it. Returns that time, ms by the
+ * clock of Redis; `Infinity` if it has none.
+ */
+export async function wakeLane(
+  lane: Lane,
+  wakers: Wakers,
+  stages: readonly Stage[] = ['send', 'poll'],
+): Promise<number> {
+  const { now, sendAt, pollAt } = await lane.status();
+  const at: Record<Stage, number> = { send: sendAt, poll: pollAt };
+  const due = stages.filter((stage) => at[stage] >= 0);
+  for (const stage of due) await wakers.wake(stage, lane.id, Math.max(0, at[stage] - now));
+  return Math.min(Number.POSITIVE_INFINITY, ...due.map((stage) => Math.max(now, at[stage])));
+}
+
+/** Wakes a lane that a command made due. On a full Redis, no job can be added: then the sweep wakes the lane once there is room. */
+export async function wakeDueLane(lane: Lane, wakers: Wakers): Promise<void> {
+  await wakeLane(lane, wakers).catch((error: unknown) => {
+    if (!isFull(error)) throw error;
+  });
+}

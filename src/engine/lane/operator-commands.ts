@@ -1,0 +1,153 @@
+import type { Events } from '../../base/events/events.js';
+import { describeActor } from '../../campaign/actor.js';
+import type { Operator } from '../../campaign/audit.js';
+import { CAMPAIGN_STATE, type CampaignState } from '../../campaign/campaign.js';
+import { InputError, NotAllowedError, NotFoundError } from '../../campaign/errors.js';
+import { inFlightOf, readState, type StoredState } from './campaigns.js';
+import { activate } from './due.js';
+import { type Wakers, wakeDueLane } from './lane.js';
+import type { LaneFinder } from './lane-finder.js';
+
+/**
+ * An operator's commands for a campaign or a lane. Each is recorded in the audit trail first, unless it would change nothing. Redis
+ * stores their effect, so every process obeys them.
+ */
+interface OperatorCommands {
+  /** When it resolves, the campaign starts no more requests. `inFlight`: requests that are still running. */
+  pause(id: string): Promise<{ inFlight: number }>;
+  resume(id: string): Promise<void>;
+  /** When it resolves, the campaign starts no more requests. `cancelled`: recipients that are not sent to. */
+  cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
+  /** Holds the lane until {@link OperatorCommands.resumeLane}: it starts no requests. See there for who may do that. */
+  pauseLane(name: string): Promise<void>;
+  /**
+   * Reopens a lane that is held, paused, or stopped. Rejects with a NotAllowedError if an operator for all lanes holds it, and this one is
+   * limited to some.
+   */
+  resumeLane(name: string): Promise<void>;
+  /** Gives a lane a new name. */
+  renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
+}
+
+type CampaignCommand = 'pause' | 'resume' | 'cancel';
+
+const allows = (state: CampaignState, command: CampaignCommand): boolean => {
+  const allowed: readonly string[] = CAMPAIGN_STATE[state].commands;
+  return allowed.includes(command);
+};
+
+/** Whether a campaign is already as the command would leave it. */
+function changesNothing(
+  { state, pauseReason }: Pick<StoredState, 'state' | 'pauseReason'>,
+  command: CampaignCommand,
+  reason: string,
+): boolean {
+  switch (command) {
+    case 'pause':
+      return state === 'paused' && pauseReason === reason;
+    case 'resume':
+      return state !== 'paused';
+    case 'cancel':
+      return state === 'cancelled';
+    default:
+      return command satisfies never;
+  }
+}
+
+/** See {@link OperatorCommands}. A command that changes nothing emits no event. */
+export function operatorCommands(
+  finder: LaneFinder,
+  wakers: Wakers,
+  events: Events,
+  by: Operator,
+): OperatorCommands {
+  const actor = describeActor(by.actor);
+  const command = async (id: string, action: CampaignCommand) => {
+    const lane = await finder.of(id);
+    const reason = `paused by ${actor}`;
+    const missing = (): NotFoundError => new NotFoundError(`there is no campaign ${id}`);
+    const refused = (state: string): InputError =>
+      new InputError(`campaign ${id} is ${state}; you cannot ${action} it`);
+    const before = await readState(lane.redis, lane.keys, lane.id, id);
+    if (before === null) throw missing();
+    if (!allows(before.state, action)) throw refused(before.state);
+    if (changesNothing(before, action, reason))
+      return { lane, inFlight: await inFlightOf(lane, [id]), cancelled: 0, isNew: false };
+    const result = await by.audited(
+      { action: `campaign.${action}`, lane: lane.id, campaign: id },
+      async () => {
+        const done = await activate(lane, () => lane.commands.campaign(action, id, reason));
+        if (done.outcome === 'missing') throw missing();
+        if (done.outcome !== 'done') throw refused(done.outcome);
+        return done;
+      },
+    );
+    lane.emit(result.events);
+    return { lane, inFlight: result.inFlight, cancelled: result.cancelled, isNew: result.isNew };
+  };
+
+  return {
+    async pause(id) {
+      const { lane, inFlight, isNew } = await command(id, 'pause');
+      const paused = { lane: lane.name, campaign: id, by: 'operator', actor, inFlight } as const;
+      if (isNew) events.emit({ type: 'campaign.paused', ...paused });
+      return { inFlight };
+    },
+
+    async resume(id) {
+      const { lane, isNew } = await command(id, 'resume');
+      if (isNew) events.emit({ type: 'campaign.resumed', lane: lane.name, campaign: id, actor });
+      await wakeDueLane(lane, wakers);
+    },
+
+    async cancel(id) {
+      const { lane, inFlight, cancelled, isNew } = await command(id, 'cancel');
+      if (isNew) events.emit({ type: 'campaign.cancelled', lane: lane.name, campaign: id, inFlight, actor });
+      return { inFlight, cancelled };
+    },
+
+    async pauseLane(name) {
+      const lane = await finder.named(name);
+      const reason = `held by ${actor}`;
+      const { held, heldByTenant } = await lane.freshStatus();
+      // The hold of an operator for all lanes takes the place of a tenant's.
+      if (held !== '' && (!heldByTenant || by.isLimited)) return;
+      const outcome = await by.audited({ action: 'lane.hold', lane: lane.id }, () =>
+        lane.commands.lane('hold', reason, undefined, by.isLimited),
+      );
+      if (outcome !== 'changed') return;
+      const { epoch } = await lane.freshStatus();
+      events.emit({ type: 'lane.held', lane: name, reason, epoch, actor });
+    },
+
+    async resumeLane(name) {
+      const lane = await finder.named(name);
+      const { held, stopped, paused } = await lane.freshStatus();
+      if (held === '' && stopped === '' && paused === '') {
+        await wakeDueLane(lane, wakers);
+        return;
+      }
+      const outcome = await by.audited({ action: 'lane.resume', lane: lane.id }, async () => {
+        const done = await activate(lane, () => lane.commands.lane('resume', '', undefined, by.isLimited));
+        if (done === 'refused')
+          throw new NotAllowedError(
+            `an operator holds the lane ${name}, and only an operator for all lanes can resume it`,
+          );
+        return done;
+      });
+      const { epoch } = await lane.freshStatus();
+      if (outcome === 'changed') events.emit({ type: 'lane.reopened', lane: name, epoch, actor });
+      await wakeDueLane(lane, wakers);
+    },
+
+    async renameLane(name, newName) {
+      const lane = await finder.idOf(name);
+      const details = { from: name, to: newName };
+      const { id } = await by.audited({ action: 'lane.rename', lane, details }, () =>
+        finder.rename(name, newName),
+      );
+      events.emit({ type: 'lane.renamed', lane: newName, from: name, id, actor });
+      return { id };
+    },
+  };
+}

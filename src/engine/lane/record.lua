@@ -1,0 +1,184 @@
+--[[
+  record: the lane's hash, read once, changed as a table, and written once. Only this file knows its fields.
+]]
+-- @include ../../base/redis/clock.lua
+-- @include ./policy.lua
+
+-- Numbers; an untouched lane has 0. Times are in ms.
+local LANE_NUMBERS = {
+  -- the highest claim number so far, and the latest time seen
+  'sequence', 'time',
+  -- the latest time that agreed with the clock of a process; the latest time before the clock was set back
+  'agreedAt', 'setBackFrom',
+  -- ledger.lua: the longest window of the processes that run, length of a bucket, the oldest bucket, requests in the window, when a send and a poll were last counted
+  'windowMs', 'bucketMs', 'firstBucket', 'sends', 'polls', 'lastSendAt', 'lastPollAt',
+  -- gate.lua: see there
+  'epoch', 'openedEpoch', 'onTrial', 'pausedUntil', 'probe', 'probeUntil', 'backoff', 'failures', 'latency', 'answeredAt',
+  'busySince', 'throttled',
+  -- gate.lua: since when an operator must resume the lane, 0 if it need not; how long that was so before, in total
+  'closedAt', 'closedMs',
+  -- command-lane.lua: 1 if an operator who is limited to lanes holds the lane, 0 if another one does, or none
+  'heldByTenant',
+  -- since when a campaign has waited for a worker to look at the lane, 0 if none does; it counts as closed for as long
+  'awaitsFrom',
+  -- learning.lua: the learned limit, when and in which epoch it was learned, what a window has held without a 429, the most that
+  -- the window held since, windows without a 429, raises in a row, how many more than one may be in flight beyond `confirmed`,
+  -- and when fewer were in flight for this reason
+  'learned', 'learnedAt', 'learnedEpoch', 'confirmed', 'reached', 'cleanWindows', 'raises', 'beyond', 'heldBackAt', 'deducted', 'deductedAt',
+  -- learning.lua, while the limit is unknown: since when two windows are compared, the most that the first of them held, and what it held
+  -- at its last 429
+  'trialAt', 'trialHeld', 'trialRefused',
+  -- learned from refusals and reports: recipients per request, age at the first poll
+  'maxRecipients', 'firstPoll',
+  -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing
+  'virtualTime', 'paceAt',
+  -- command-lane.lua: when the lane without a token tries again to get one
+  'tokenAt',
+  -- claim.lua: number of the last call, requests left in flight by the turn before
+  'sendCall', 'pollCall', 'sendInherited', 'pollInherited',
+  -- workers.lua: see there
+  'mayLoseMs', 'mayLoseFrom', 'replicaAt', 'unboundedAt', 'losses', 'lostAt', 'graceUntil', 'barrierUntil', 'mayHaveLost', 'placeholders', 'unresolvedLoss', 'uncountedPolls',
+  'burstAt', 'burstClaims', 'burstMax', 'batchSize', 'sizedAt', 'knownAt', 'lostFrom', 'repeatFrom',
+}
+-- Texts; an untouched lane has ''.
+local LANE_TEXTS = {
+  -- gate.lua: kind and cause of the pause, why the lane is stopped or held
+  'paused', 'pauseReason', 'stopped', 'held',
+  -- command-lane.lua: why the lane has no token, '' if it needs none or has one
+  'tokenReason',
+  -- learning.lua: when requests were refused while the limit is unknown
+  'refusals',
+  -- claim.lua: the turns that serve the lane
+  'sendTurn', 'pollTurn',
+  -- workers.lua: run id and replication id of the server, workers that may have claimed, workers whose replay is awaited (JSON)
+  'runId', 'replicationId', 'workers', 'awaited', 'repeatAs',
+  -- the run id of the server whose time was last compared with the clock of a process
+  'clockRunId',
+}
+
+local function lane_read(laneKey)
+  local fields, lane = {}, { was = {} }
+  for _, name in ipairs(LANE_NUMBERS) do fields[#fields + 1] = name end
+  for _, name in ipairs(LANE_TEXTS) do fields[#fields + 1] = name end
+  local values = redis.call('HMGET', laneKey, unpack(fields))
+  for i, name in ipairs(fields) do
+    if i <= #LANE_NUMBERS then
+      lane[name] = tonumber(values[i] or 0)
+    else
+      lane[name] = values[i] or ''
+    end
+    lane.was[name] = lane[name]
+  end
+  return lane
+end
+
+-- The server's clock was set forward if it is ahead of what the calling process expects, but only by as much as has passed since the
+-- clock last agreed with a process: the others have seen that part. Returns how far it is ahead of what the process expects and of
+-- what the lane has seen, and since when the process has compared the two; nil if the process expects nothing.
+local function lane_ahead(lane, time, now)
+  local expected, since = string.match(time, '~(%d+)~(%d+)$')
+  if not expected then return nil end
+  local ahead = now - tonumber(expected)
+  since = tonumber(since)
+  if lane.agreedAt == 0 then return ahead, 0, since end
+  -- A process that may have compared the clock before it was set back does not know what the lane has seen since then.
+  local mayHaveMissed = lane.agreedAt < since and since <= lane.setBackFrom
+  return ahead, mayHaveMissed and now - lane.agreedAt or math.min(ahead, now - lane.agreedAt), since
+end
+
+-- The caller corrects the lane (correct-clock) and repeats the script, which has written nothing yet.
+local function lane_refuse_clock() error('CLOCKSTEP: the clock of Redis was changed') end
+
+-- Notes that the clock agrees with that of the process. A process that is new to the lane cannot tell a lane without traffic from a
+-- clock that was set forward. It waits for one that can, but not long: there may be none.
+local function lane_agree(lane, now, since)
+  local isNew = since > lane.agreedAt and lane.agreedAt > 0 and now - lane.agreedAt > POLICY.CLOCK_STEP_MS
+  local witnessedBy = since + POLICY.CLOCK_WITNESS_MS
+  if isNew and now < witnessedBy and string.find(lane.workers, ',', 1, true) then
+    lane.unsureUntil = witnessedBy
+  else
+    lane.agreedAt = math.max(lane.agreedAt, now)
+  end
+end
+
+-- Reads the lane. `time`: see clock.lua. `unsureUntil` is set while the process cannot tell whether the clock was changed. A process
+-- that has not compared the clock yet, such as a command, leaves the correction to the others.
+local function lane_load(laneKey, time)
+  local lane, now = lane_read(laneKey), clock(time)
+  if time ~= '' and lane.time - now > POLICY.CLOCK_STEP_MS then lane_refuse_clock() end
+  local ahead, unseen, since = lane_ahead(lane, time, now)
+  if ahead then
+    if unseen > POLICY.CLOCK_STEP_MS or ahead < -2 * POLICY.CLOCK_STEP_MS then lane_refuse_clock() end
+    lane.ahead = ahead
+    lane_agree(lane, now, since)
+  elseif time ~= '' then
+    lane.agreedAt = now
+  end
+  -- A clock that is set back must not make the window forget: the lane's time does not advance until the clock has caught up.
+  lane.time = math.max(lane.time, now)
+  return lane, lane.time
+end
+
+-- Writes the changed fields. Numbers are written in full: a double's default text would round a time in milliseconds.
+local function lane_save(laneKey, lane)
+  local changed = {}
+  for name, old in pairs(lane.was) do
+    if lane[name] ~= old then
+      changed[#changed + 1] = name
+      changed[#changed + 1] = type(lane[name]) == 'number' and string.format('%.17g', lane[name]) or lane[name]
+    end
+  end
+  if #changed > 0 then redis.call('HSET', laneKey, unpack(changed)) end
+end
+
+-- For how long the lane has been held or stopped, or no worker has looked at it, in total. Both may be so at once.
+local function closed_for(closedMs, closedAt, awaitsFrom, now)
+  local from = now
+  if closedAt > 0 then from = math.min(from, closedAt) end
+  if awaitsFrom > 0 then from = math.min(from, awaitsFrom) end
+  return closedMs + now - from
+end
+local function lane_closed_for(lane) return closed_for(lane.closedMs, lane.closedAt, lane.awaitsFrom, lane.time) end
+
+-- The lane has something to send: it waits for a worker from now on, or does already.
+local function lane_await_worker(lane)
+  if lane.awaitsFrom == 0 then lane.awaitsFrom = lane.time end
+end
+
+-- A worker looks at the lane.
+local function lane_attend(lane)
+  if lane.awaitsFrom == 0 then return end
+  lane.closedMs, lane.awaitsFrom = lane_closed_for(lane), 0
+  if lane.closedAt > 0 then lane.closedAt = lane.time end
+end
+
+-- A turn claims only with a token.
+local function lane_has_token(lane)
+  lane.tokenAt, lane.tokenReason = 0, ''
+end
+
+-- The next claim number, which also names the claim in its hash.
+local function lane_next_number(lane)
+  lane.sequence = lane.sequence + 1
+  return lane.sequence
+end
+
+local function claim_field(number) return string.format('%.0f', number) end
+
+-- How long the worker that made a claim may act on it: it starts its request at most `timeout + margin` after the claim, and the
+-- request takes at most `timeout`. A claim carries both, because workers may be configured differently. For the claim of a lost
+-- worker (a placeholder), or of an older version, they are not known: the longest possible ones hold.
+local function claim_timing(claim, rules)
+  if claim.timeout then return claim.timeout, claim.margin end
+  return math.min(POLICY.LONGEST_TIMEOUT_MS, POLICY.LONGEST_TIMEOUT * rules.window), POLICY.LONGEST_MARGIN_MS
+end
+
+-- When the sweep settles a claim as unknown. One whose timing is not known need not wait longer: its worker may still settle it.
+local function claim_overdue_at(claim, rules)
+  return claim.at + (claim.timeout or rules.timeout) + (claim.margin or rules.margin)
+end
+
+-- Claim numbers continue at the next multiple of 1e9: above every number that Redis assigned and may have lost.
+local function lane_skip_numbers(lane, known)
+  lane.sequence = (math.floor(math.max(lane.sequence, known) / 1e9) + 1) * 1e9
+end

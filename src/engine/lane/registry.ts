@@ -1,0 +1,173 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import {
+  type Config,
+  ConfigError,
+  type Credentials,
+  type LocalConfig,
+  laneNameProblem,
+} from '../../base/config/index.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys } from '../../base/redis/keys.js';
+import { loadScript } from '../../base/redis/script.js';
+import { InputError, NotFoundError } from '../../campaign/errors.js';
+import { listed } from '../../campaign/listed.js';
+
+/*
+ * A lane's id is the hash tag of its keys, and never changes. Its name is an alias, which is what people and programs use. The
+ * registry also maps the credentials of each service to an id, so that a lane under another name keeps its ledger and campaigns.
+ *
+ *   credentials known ──► the lane they belong to ── under this name ──► its id
+ *          │                                      └─ under another ───► refused, until `rename` gives it this name
+ *       unknown ───────► name known: new credentials of that lane ────► its id
+ *                        name unknown: a new lane ───────────────────► its name is its id
+ *
+ * Credentials are never removed: old ones under another name still mean the quota of this lane.
+ */
+
+const found = z.array(
+  z.object({
+    id: z.string(),
+    known: z.number().transform((known) => known === 1),
+    refused: z.enum(['', 'renamed', 'unconfirmed']),
+    owner: z.string(),
+  }),
+);
+const registerScript = loadScript(import.meta.url, './register-lanes.lua', (reply) =>
+  found.parse(JSON.parse(z.string().parse(reply))),
+);
+const renameScript = loadScript(import.meta.url, './rename-lane.lua', (reply) => {
+  const [outcome, id] = z.tuple([z.enum(['renamed', 'missing', 'taken']), z.string()]).parse(reply);
+  return { outcome, id };
+});
+
+/** A configured lane as the registry knows it. */
+export interface FoundLane {
+  readonly name: string;
+  readonly id: string;
+  /** False for a lane that no process has registered: its id may still change. */
+  readonly isRegistered: boolean;
+  /** Why the lane cannot be opened for sending or importing, and what to do; null if it can. */
+  readonly problem: string | null;
+}
+
+/** The ids and names of all lanes, in Redis. */
+export interface LaneRegistry {
+  /** Finds the configured lanes without registering them. With credentials, each has its `problem`. */
+  find(): Promise<FoundLane[]>;
+  /** Registers the configured lanes, or only this one. Rejects with a ConfigError if one is refused; then none is registered. */
+  register(only?: string): Promise<FoundLane[]>;
+  /** Writes again what Redis has lost of these lanes. */
+  restore(lanes: readonly FoundLane[]): Promise<void>;
+  /** The names of all registered lanes by their ids. */
+  names(): Promise<ReadonlyMap<string, string>>;
+  /**
+   * Gives a lane a new name. Returns its id. Rejects with a NotFoundError if there is no such lane, and with an InputError if the
+   * new name is invalid or belongs to another lane.
+   */
+  rename(from: string, to: string): Promise<string>;
+}
+
+/** Opens the registry for the lanes of a configuration. It does not access Redis before the first call. */
+export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalConfig): LaneRegistry {
+  const { names, ids, credentials, secret: secretKey } = keys.registry;
+  /** Kept, so that it can be restored: the stored digests are worthless without it. */
+  let secret: string | null = null;
+
+  const credentialOf = (lane: Config['lanes'][number] | LocalConfig['lanes'][number]): string =>
+    'messagingBaseUrl' in config && 'credentials' in lane && secret !== null
+      ? digestOf(secret, lane.baseUrl ?? config.messagingBaseUrl, lane.credentials)
+      : '';
+  const run = async (
+    mode: 'find' | 'register' | 'restore',
+    { only, known = [] }: { only?: string | undefined; known?: readonly FoundLane[] } = {},
+  ): Promise<FoundLane[]> => {
+    // Looked up first: on a full Redis, a command still finds a lane that is registered.
+    if (mode !== 'find' && (await redis.exists(secretKey)) === 0)
+      await redis.set(secretKey, secret ?? randomBytes(32).toString('base64url'), 'NX');
+    if ('messagingBaseUrl' in config) secret = await redis.get(secretKey);
+    const lanes = config.lanes.map((lane, at) => ({
+      name: lane.name,
+      id: known[at]?.id ?? '',
+      credential: credentialOf(lane),
+      wanted: only === undefined || only === lane.name,
+    }));
+    const results = await registerScript.run(
+      redis,
+      { names, ids, credentials },
+      { mode, lanes: JSON.stringify(lanes) },
+    );
+    return results.map(({ id, known: isKnown, refused, owner }, at) => {
+      const name = config.lanes[at]?.name ?? '';
+      const problem = refused === '' ? null : problemOf(refused, name, owner, isKnown);
+      return { name, id, isRegistered: isKnown, problem };
+    });
+  };
+
+  return {
+    find: () => run('find'),
+    async register(only) {
+      const lanes = await run('register', { only });
+      const problems = lanes.flatMap(({ name, problem }) =>
+        problem === null || (only !== undefined && only !== name) ? [] : problem,
+      );
+      if (problems.length > 0) throw new ConfigError(problems);
+      return lanes;
+    },
+    restore: async (known) => void (await run('restore', { known })),
+    names: async () => new Map(Object.entries(await redis.hgetall(names))),
+    async rename(from, to) {
+      const problem = laneNameProblem(to);
+      if (problem !== null)
+        throw new InputError(`${JSON.stringify(to)} is not a name for a lane: it ${problem}`);
+      const [isUsed, isTaken] = await Promise.all([hasUnregisteredData(from), hasUnregisteredData(to)]);
+      const { outcome, id } = isTaken
+        ? ({ outcome: 'taken', id: '' } as const)
+        : await renameScript.run(redis, { names, ids }, { from, to, isUsed: isUsed ? 1 : 0 });
+      if (outcome === 'taken')
+        throw new InputError(`there is another lane named ${to}: rename that one first`);
+      if (outcome === 'renamed') return id;
+      const all = await redis.hvals(names);
+      const which =
+        all.length === 0 ? 'no lane is registered yet' : `the registered lanes are: ${listed(all.sort())}`;
+      throw new NotFoundError(`there is no lane ${from}; ${which}`);
+    },
+  };
+
+  /** Whether a lane that was never registered has campaigns: one from before there was a registry. */
+  async function hasUnregisteredData(lane: string): Promise<boolean> {
+    const [isUsed, registered] = await Promise.all([
+      redis.sismember(keys.lanes, lane),
+      redis.hexists(names, lane),
+    ]);
+    return isUsed === 1 && registered === 0;
+  }
+}
+
+/** Identifies credentials at a service. An account is its user and target account, because a password may change. */
+function digestOf(secret: string, baseUrl: string, credentials: Credentials): string {
+  const identity =
+    credentials.kind === 'apiKey'
+      ? ['apiKey', credentials.apiKey]
+      : ['account', credentials.username, credentials.targetAccountId ?? ''];
+  const service = new URL(baseUrl).href.replace(/\/+$/, '');
+  return createHmac('sha256', secret)
+    .update(JSON.stringify([service, ...identity]))
+    .digest('base64url');
+}
+
+function problemOf(
+  refused: 'renamed' | 'unconfirmed',
+  name: string,
+  owner: string,
+  isKnown: boolean,
+): string {
+  const rename = `if ${name} is its new name, run \`volley lane rename ${owner} ${name}\``;
+  if (refused === 'unconfirmed') {
+    return `lane ${name} is not registered, but lane ${owner} is, and it is not configured here: ${rename}; if it is a new lane, start a worker with its credentials first`;
+  }
+  const found = `lane ${name} has the credentials of lane ${owner}, and so its quota`;
+  return isKnown
+    ? `${found}: give lane ${name} its own credentials again. If both lanes were renamed, use \`volley lane rename\` for each`
+    : `${found}: ${rename}; otherwise name it ${owner} again`;
+}

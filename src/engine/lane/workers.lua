@@ -1,0 +1,272 @@
+--[[
+  workers: which processes may have claimed something that the server has lost, and how a lane recovers from that.
+
+  A server that writes its file once a second, or a replica that takes over, may lose its last writes: at most `mayLoseMs`
+  milliseconds of them. While its master is cut off, a worker that stays with it goes on for up to this time. So each process joins the lane's workers before it claims, and claims nothing until its joining is older
+  than that: after a loss, the server still knows every process that may have claimed in the lost time. It then raises a
+  recovery barrier: nothing is claimed until each of them has replayed the claims it remembers. A worker that does not do so in
+  time is lost together with the data. For lost workers the lane makes placeholder claims, in the order in which it would have
+  claimed, for as many batches as may have been claimed in the lost time: they become unknown, and are not sent twice.
+]]
+-- @include ../../base/redis/server.lua
+-- @include ./permits.lua
+-- @include ./campaign.lua
+-- One table, because a script may have at most 200 local variables.
+local WORKERS = {
+  BURST_MIN = 128,
+  BURST_MAX = 10000,
+  BARRIER_MS = 5000,
+  -- A server that is cut off soon has no replica any more. For this long, the lane counts on one that was there.
+  REPLICA_REMEMBERED_MS = 3600000,
+}
+
+local function workers_read(text) return text ~= '' and cjson.decode(text) or {} end
+local function workers_text(workers) return next(workers) and cjson.encode(workers) or '' end
+
+-- Where the service deduplicates, a batch whose claim is lost goes again under its correlator, which names its recipients. So the lane
+-- must know how it has divided its campaigns: nothing is claimed with another size, or under other rules for repeats, until this can
+-- no longer be lost. Returns from when the lane may claim.
+local function workers_note_size(lane, rules, now)
+  local repeatAs = lane_repeats_as(rules)
+  if lane.repeatAs ~= repeatAs then lane.repeatAs, lane.repeatFrom = repeatAs, now end
+  if repeatAs == '' then return 0 end
+  local size = lane_batch_size(lane, rules)
+  if lane.batchSize ~= size then lane.batchSize, lane.sizedAt = size, now end
+  return math.max(lane.sizedAt, lane.repeatFrom) + lane.mayLoseMs
+end
+
+-- The size of the batches of a campaign that may be lost, and from when on they were claimed; 0 if either is not known, so that they
+-- must not go again. `lostFrom`: what is lost was claimed after this time.
+local function workers_lost_batches(lane, rules, c, lostFrom)
+  local isKnown = lane.repeatAs ~= '' and lane.repeatAs == lane_repeats_as(rules) and lane.batchSize > 0
+    and math.max(lane.sizedAt, lane.repeatFrom) <= lostFrom and (c.irregularAt or 0) < lostFrom
+  if not isKnown then return campaign_batch_size(lane, rules, c), 0 end
+  return math.min(lane.batchSize, c.batch), lostFrom
+end
+
+-- Whether the server has, or had recently, a replica that may take over. A new one shows before it copies any data.
+local function workers_see_replica(lane, now)
+  local replicas = tonumber(string.match(lane.server.replication, 'connected_slaves:(%d+)') or 0)
+  if replicas > 0 and (lane.replicaAt == 0 or now - lane.replicaAt > WORKERS.REPLICA_REMEMBERED_MS / 60) then lane.replicaAt = now end
+  return lane.replicaAt > 0 and now - lane.replicaAt < WORKERS.REPLICA_REMEMBERED_MS
+end
+
+-- Notes how much the server may lose. Returns from when the lane may claim, or nil if nothing bounds the loss. When more may be lost
+-- than before, nothing is claimed for as long: what was claimed, launched, or joined until now can then no longer be lost.
+local function workers_note_loss(lane, loss, replicaLoss, now, events)
+  local hasReplica = workers_see_replica(lane, now)
+  if loss < 0 or (hasReplica and replicaLoss < 0) then
+    if lane.unboundedAt == 0 then
+      lane.unboundedAt = now
+      events[#events + 1] = { type = 'unbounded' }
+    end
+    return nil
+  end
+  lane.unboundedAt = 0
+  local mayLoseMs = hasReplica and math.max(loss, replicaLoss) or loss
+  if mayLoseMs > lane.mayLoseMs then lane.mayLoseFrom = now + mayLoseMs end
+  lane.mayLoseMs = mayLoseMs
+  return lane.mayLoseFrom
+end
+
+-- Adds a process; from the returned time on it may claim. One that only polls is added at 0: it has sent nothing that may be
+-- lost, but it may have used permits.
+local function workers_join(lane, process, now)
+  local workers = workers_read(lane.workers)
+  if not workers[process] or (workers[process] == 0 and now > 0) then
+    workers[process] = now
+    lane.workers = workers_text(workers)
+  end
+  return workers[process] + lane.mayLoseMs
+end
+
+-- The workers of a list that may have sent.
+local function workers_sending(text)
+  local senders = {}
+  for process, since in pairs(workers_read(text)) do
+    if since > 0 then senders[#senders + 1] = process end
+  end
+  return senders
+end
+
+local function workers_leave(lane, process)
+  local workers = workers_read(lane.workers)
+  workers[process] = nil
+  lane.workers = workers_text(workers)
+end
+
+-- Removes dead workers, but not while a barrier waits for them or their placeholder claims are still to be made: another loss of
+-- data would then lose them.
+local function workers_prune(lane, alive)
+  if lane.workers == '' or lane.barrierUntil > 0 or lane.placeholders > 0 then return end
+  local kept, workers = {}, workers_read(lane.workers)
+  for _, process in ipairs(alive) do kept[process] = workers[process] end
+  lane.workers = workers_text(kept)
+end
+
+-- The name of the last loss. Its time alone is not unique: the lane's time stands still while a clock that was set back catches up.
+local function workers_loss(lane)
+  return string.format('%.0f-%d-%s', lane.lostAt, lane.losses, string.sub(lane.runId, -8))
+end
+
+-- The same, or '' if there was none: it changes if the server may have lost what a script has read before.
+function WORKERS.last_loss(lane) return lane.losses > 0 and workers_loss(lane) or '' end
+
+-- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
+-- its last writes.
+local function workers_recognise(lane, rules, seen, now, events)
+  lane.server = SERVER.now()
+  local runId = lane.server.run
+  if lane.ahead and lane.clockRunId ~= runId then
+    if lane.clockRunId ~= '' and lane.ahead > POLICY.OTHER_CLOCK_MS then lane_refuse_clock() end
+    lane.clockRunId = runId
+  end
+  local sign
+  if lane.sequence < seen then
+    sign = 'sequence'
+  elseif lane.runId ~= '' and SERVER.is_other(lane.server, lane.runId, lane.replicationId) then
+    sign = 'runId'
+  end
+  -- Another server has its own replicas, or none.
+  if lane.runId ~= runId then lane.replicaAt = 0 end
+  lane.runId, lane.replicationId = runId, lane.server.replicationId
+  -- Every claim is made by a script that comes here first: what will be lost, if nothing is now, is claimed later.
+  if not sign then
+    lane.knownAt = now
+    return
+  end
+  lane_skip_numbers(lane, seen)
+  -- A loss that is not dealt with yet began earlier.
+  if lane.barrierUntil == 0 and lane.placeholders == 0 then lane.lostFrom = lane.knownAt end
+  -- Not shorter than a worker that stayed with a cut-off master may go on.
+  lane.graceUntil, lane.lostAt = now + math.max(rules.grace, lane.mayLoseMs), now
+  lane.losses = lane.losses + 1
+  lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, WORKERS.BARRIER_MS, lane.mayLoseMs)
+  lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
+  -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
+  lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
+  lane.placeholders = 0
+  events[#events + 1] = {
+    type = 'dataLoss', loss = workers_loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = lane.graceUntil - now,
+  }
+end
+
+-- Repeats that the barrier waits, in case the process that raised it died before it announced the loss.
+local function workers_remind(lane, events)
+  if lane.barrierUntil > 0 and lane.awaited ~= '' and #events == 0 then
+    events[#events + 1] = { type = 'awaiting', loss = workers_loss(lane) }
+  end
+end
+
+-- Of `take` batches, how many may be claimed now, and when more. In `mayLoseMs`, at most twice as many may be claimed as in the
+-- same time before, so that the number that may be lost stays in proportion to the usual one.
+local function workers_limit_burst(lane, rules, take, now)
+  if lane.mayLoseMs == 0 then return take end
+  if now - lane.burstAt >= lane.mayLoseMs then
+    local most = rules.quota > 0 and math.min(WORKERS.BURST_MAX, rules.quota) or WORKERS.BURST_MAX
+    lane.burstMax = math.max(WORKERS.BURST_MIN, math.min(most, 2 * lane.burstClaims))
+    lane.burstAt, lane.burstClaims = now, 0
+  end
+  return math.min(take, lane.burstMax - lane.burstClaims), lane.burstAt + lane.mayLoseMs
+end
+
+-- Batches that may have been claimed in any `mayLoseMs`: the rest of one such span, and the next.
+local function workers_most_lost(lane)
+  return 3 * math.max(WORKERS.BURST_MIN, lane.burstMax)
+end
+
+-- Until when the barrier holds, or nil. If workers are lost at its end, the lane has to make placeholder claims.
+local function workers_barrier(lane, now, events)
+  if lane.barrierUntil == 0 then return nil end
+  local lost = workers_sending(lane.awaited)
+  if lane.mayHaveLost == 1 and #lost > 0 then
+    if now < lane.barrierUntil then return lane.barrierUntil end
+    lane.placeholders, lane.unresolvedLoss = workers_most_lost(lane), lane.losses
+    events[#events + 1] = { type = 'workersLost', processes = table.concat(lost, ' ') }
+  end
+  lane.barrierUntil = 0
+  return nil
+end
+
+-- A claim ends the barrier. Without anything to claim, it ends when its time is over.
+local function workers_end_idle_barrier(lane, now)
+  if now < lane.barrierUntil then return end
+  if lane.barrierUntil > 0 and #workers_sending(lane.awaited) > 0 then lane.unresolvedLoss = lane.losses end
+  lane.barrierUntil, lane.placeholders = 0, 0
+end
+
+-- Whether a placeholder claim is returned when all workers have replayed their claims. One made for an earlier loss, at whose
+-- barrier a worker was lost, is not: a later barrier does not wait for workers that were removed since.
+local function workers_vouch_for(lane, claim)
+  local loss = claim.loss or 0
+  return claim.placeholder == 'barrier' and (loss == lane.losses or loss > lane.unresolvedLoss)
+end
+
+-- Counts polls of workers that do not replay theirs. Their requests are due again, because the poll is lost as well, but the
+-- permits are spent.
+local function workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
+  if lane.uncountedPolls == 0 or lane.mayHaveLost ~= 1 then return end
+  lane.uncountedPolls = 0
+  local room = limit_room(lane, rules, now, inFlight.send + inFlight.poll)
+  local due = redis.call('ZCOUNT', unpolledKey, '-inf', now) + redis.call('ZCOUNT', polledKey, '-inf', now)
+  ledger_spend(windowKey, lane, rules, 'poll', math.max(0, math.min(due, room)), now)
+end
+
+-- A campaign that was launched or resumed after the loss has lost nothing: no worker had claimed from it before.
+local function workers_is_newcomer(lane, c)
+  return math.max(c.launchAt, (c.notBefore or 0) - lane.mayLoseMs) > lane.lostAt
+end
+
+-- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane. `size` and `lostFrom`: see
+-- workers_lost_batches; `notAfter`: see wave.lua.
+local function placeholder_claim(lane, campaign, first, count, maybeAccepted, firstAt, size, lostFrom, notAfter, now)
+  local isFirst = lostFrom > 0 and not maybeAccepted
+  return {
+    campaign = campaign, first = first, count = count, at = now, turn = 'placeholder', call = 0, epoch = -1,
+    placeholder = 'barrier', loss = lane.losses, maybeAccepted = maybeAccepted,
+    firstAt = isFirst and lostFrom or firstAt, size = isFirst and size or nil, notAfter = notAfter,
+  }
+end
+
+-- Adds a batch to a placeholder claim if it continues it; returns whether it does. A batch that is sent again under its correlator
+-- keeps a claim of its own, and so does one of a wave that must be sent before another time. Those that may be sent again are added
+-- only while the size of the claim tells where each of them begins.
+local function placeholder_extend(c, claim, first, count, maybeAccepted, firstAt, notAfter)
+  if not claim or maybeAccepted == 1 or claim.first + claim.count ~= first or claim.maybeAccepted ~= maybeAccepted then return false end
+  if claim.notAfter ~= notAfter then return false end
+  if claim.size then
+    if claim.isCut then return false end
+    claim.isCut = count ~= campaign_cut(c, first, claim.size) or nil
+  elseif claim.firstAt ~= firstAt then
+    return false
+  end
+  claim.count = claim.count + count
+  return true
+end
+
+local function placeholder_store(claimsKey, lane, claim)
+  lane.sendInherited = lane.sendInherited + 1
+  claim.isCut = nil
+  redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
+end
+
+-- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as
+-- many of its batches as may be lost become placeholder claims first.
+local function workers_hold(claimsKey, lane, rules, id, c, now)
+  if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or workers_is_newcomer(lane, c) then return end
+  local isAwaiting = lane.barrierUntil > 0 and #workers_sending(lane.awaited) > 0
+  if not isAwaiting and lane.placeholders == 0 then return end
+  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
+  local claim
+  for _ = 1, isAwaiting and workers_most_lost(lane) or lane.placeholders do
+    local first, count, _, maybeAccepted, firstAt, notAfter = campaign_next(c, size, lane)
+    if not first then break end
+    campaign_move(c, 'planned', 'sending', count)
+    if not placeholder_extend(c, claim, first, count, maybeAccepted, firstAt, notAfter) then
+      if claim then placeholder_store(claimsKey, lane, claim) end
+      claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, size, lostFrom, notAfter, now)
+      claim.isCut = count ~= campaign_cut(c, first, size) or nil
+    end
+  end
+  if claim then placeholder_store(claimsKey, lane, claim) end
+end

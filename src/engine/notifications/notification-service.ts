@@ -1,0 +1,214 @@
+import { monotonicClock, systemAlarm } from '../../base/clock.js';
+import type { CallbackSettings, Config, LaneRules, LocalConfig } from '../../base/config/index.js';
+import type { Events } from '../../base/events/events.js';
+import { PROFILES } from '../../base/profiles/index.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import type { SubscriptionClient } from '../../service/client/subscriptions.js';
+import { readMeta } from '../lane/campaign-meta.js';
+import { type Lane, laneNamed } from '../lane/lane.js';
+import type { LaneFinder, Lanes } from '../lane/lane-finder.js';
+import type { TokenSource } from '../lane/token-source.js';
+import { createReadCache, ordinalNumbers } from '../recipients/slices.js';
+import { recentlySettled } from './batch-lookup.js';
+import { createInbox } from './inbox.js';
+import { matchStore } from './match-store.js';
+import { notificationStore } from './notification-store.js';
+import { openReceiver, type Receiver } from './receiver.js';
+import { reportRouter } from './route-reports.js';
+import { type SharedSubscriptions, sharedSubscriptions } from './shared-subscriptions.js';
+import { reconcileSubscriptions } from './subscription-reconciler.js';
+import {
+  type OpenSubscription,
+  type SubscriptionService,
+  subscriptionService,
+} from './subscription-service.js';
+import { type SubscriptionStatus, subscriptionStatusStore } from './subscription-status.js';
+
+/** Reports that a process holds in memory at most, over all lanes: about 20 MB. */
+const MAX_HELD = 100_000;
+/** Requests that a process remembers as settled, over all lanes: about 20 MB. */
+const MAX_RECENTLY_SETTLED = 50_000;
+/** Campaigns whose sender a process remembers. */
+const MAX_SENDERS = 1_000;
+/** A check of a subscription and its replacement take at most four requests. */
+const REQUESTS_PER_CHECK = 5;
+
+/** What {@link notificationService} works with. */
+interface NotificationServiceOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly config: Config | LocalConfig;
+  readonly finder: Pick<LaneFinder, 'configured'>;
+  readonly events: Events;
+  /** The client of a lane's service; called when its subscription is first needed. */
+  clientOf(settings: LaneRules): SubscriptionClient;
+  tokenSourceOf(lane: string): TokenSource;
+}
+
+/** Delivery notifications: the receiver, and each lane's subscription. */
+export interface NotificationService {
+  /** The receiver of notifications, which the first call opens; null while `CALLBACK_URL` is not set. */
+  receiver(): Promise<Receiver | null>;
+  /** The subscription of a lane at the service. Needs the full configuration. Throws a NotFoundError for an unknown lane. */
+  subscription(lane: string): SubscriptionService;
+  /** What a worker found when it last checked the subscription. It reads Redis and does not call the service. */
+  subscriptionStatus(lane: string): Promise<SubscriptionStatus>;
+}
+
+/**
+ * Opens notifications for a process. `reconcile` keeps these lanes subscribed until it is stopped; `process` is a name that no
+ * other process has. `close` settles the reports that the receiver has accepted.
+ */
+export function notificationService(options: NotificationServiceOptions): NotificationService & {
+  reconcile(lanes: Lanes, process: string): { stop(): Promise<void> };
+  /** See {@link SharedSubscriptions.mayShareWith}. */
+  mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
+  close(): Promise<void>;
+} {
+  const { redis, keys, config, finder, events } = options;
+  const { callback } = config;
+  let opened: { readonly lanes: readonly Lane[]; readonly receiver: Receiver } | undefined;
+
+  const senders = createReadCache<string | null>(MAX_SENDERS);
+  const senderOf = (lane: LaneId, campaign: string): Promise<string | null> =>
+    senders(`${lane} ${campaign}`, async () => (await readMeta(redis, keys, lane, campaign))?.sender ?? null);
+  const statusOf = (lane: Lane) => subscriptionStatusStore(redis, keys, lane.id);
+  const open = ({ id, name, settings }: Lane): OpenSubscription =>
+    subscriptionService({
+      lane: id,
+      client: options.clientOf(settings),
+      tokenSource: options.tokenSourceOf(name),
+      callback,
+      ...(callback === undefined ? {} : { shared: () => shared(callback) }),
+    });
+  const intervalMs = clamp(config.quotaWindowMs / 12, 1_000, 300_000);
+  const shared = (own: CallbackSettings): Promise<SharedSubscriptions> =>
+    sharedSubscriptions({
+      redis,
+      keys,
+      callback: own,
+      lanes: async () => new Map([...(await finder.configured()).values()].map(({ id, name }) => [id, name])),
+      intervalMs,
+    });
+
+  const mayShareWith = async (lane: LaneId): Promise<readonly LaneId[]> =>
+    callback === undefined ? [] : (await shared(callback)).mayShareWith(lane);
+
+  return {
+    mayShareWith,
+    async receiver() {
+      if (callback === undefined) return null;
+      const lanes = [...(await finder.configured()).values()];
+      // Lanes that were registered since the first call may have other ids, and so other addresses.
+      if (opened?.lanes.every((lane, at) => lane === lanes[at])) return opened.receiver;
+      opened?.receiver.stop().catch(() => {});
+      const parts = {
+        events,
+        numbers: ordinalNumbers(redis, keys),
+        senderOf,
+        alarm: systemAlarm,
+        monotonic: monotonicClock,
+        capacity: { left: MAX_HELD },
+        recentlySettled: recentlySettled(MAX_RECENTLY_SETTLED),
+      };
+      const inboxes = lanes.map((lane) => {
+        const matches = matchStore(lane, () => mayShareWith(lane.id));
+        const stores = { store: notificationStore(lane), matches };
+        return [lane.id, createInbox(lane, { ...parts, ...stores })] as const;
+      });
+      for (const [, inbox] of inboxes) inbox.start();
+      const names = new Map(lanes.map(({ id, name }) => [id, name]));
+      const profiles = new Map(lanes.map(({ id, settings }) => [id, PROFILES[settings.profile]]));
+      const receiver = openReceiver({
+        callback,
+        inboxes: new Map(inboxes),
+        nameOf: (id) => names.get(id) ?? id,
+        profileOf: (id) => profiles.get(id) ?? PROFILES.v1,
+        sharersOf: sharers(await shared(callback), [...names.keys()], clamp(intervalMs / 10, 1_000, 30_000)),
+        router: reportRouter({
+          redis,
+          keys,
+          inboxes: new Map(inboxes),
+          isByReference: (id) => profiles.get(id)?.request.callbackData === true,
+          alarm: systemAlarm,
+          failed: (id, reports, error) =>
+            events.emit({ type: 'notifications.failed', lane: names.get(id) ?? id, reports, error }),
+        }),
+        events,
+        monotonic: monotonicClock,
+      });
+      opened = { lanes, receiver };
+      return receiver;
+    },
+    subscription(name) {
+      laneNamed(new Map(config.lanes.map((lane) => [lane.name, lane])), name);
+      // Checks the configuration now, rather than at the first call.
+      options.tokenSourceOf(name);
+      let service: OpenSubscription | undefined;
+      const opening = async () => (service ??= open(laneNamed(await finder.configured(), name)));
+      return {
+        get: async () => (await opening()).get(),
+        create: async (force) => (await opening()).create(force),
+        remove: async (force) => (await opening()).remove(force),
+      };
+    },
+    subscriptionStatus: async (name) => statusOf(laneNamed(await finder.configured(), name)).read(),
+
+    reconcile(lanes, process) {
+      if (callback === undefined) {
+        for (const lane of lanes.values())
+          statusOf(lane)
+            .removeAll()
+            .catch(() => {});
+        return { stop: async () => {} };
+      }
+      const window = config.quotaWindowMs;
+      return reconcileSubscriptions({
+        lanes: [...lanes.values()].map((lane) => ({
+          name: lane.name,
+          subscription: open(lane),
+          status: statusOf(lane),
+        })),
+        events,
+        alarm: systemAlarm,
+        process,
+        // Five minutes and one minute with a window of an hour; in proportion to a shorter window.
+        intervalMs,
+        silenceMs: clamp(window / 60, 500, 60_000),
+        leaseMs: REQUESTS_PER_CHECK * config.requestTimeoutMs,
+      });
+    },
+    async close() {
+      await opened?.receiver.stop();
+    },
+  };
+}
+
+/** The lanes that share the subscription of each. One read serves all lanes, and is repeated while notifications arrive. */
+function sharers(
+  subscriptions: SharedSubscriptions,
+  served: readonly LaneId[],
+  everyMs: number,
+): (lane: LaneId) => readonly LaneId[] | Promise<readonly LaneId[]> {
+  let known: { groups: ReadonlyMap<LaneId, readonly LaneId[]>; readAt: number } | undefined;
+  let reading: Promise<ReadonlyMap<LaneId, readonly LaneId[]>> | undefined;
+  const read = async (): Promise<ReadonlyMap<LaneId, readonly LaneId[]>> => {
+    const groups = await subscriptions.sharers();
+    known = { groups, readAt: monotonicClock() };
+    return groups;
+  };
+  const among = (groups: ReadonlyMap<LaneId, readonly LaneId[]>, lane: LaneId) =>
+    (groups.get(lane) ?? []).filter((id) => served.includes(id));
+  return (lane) => {
+    if (known !== undefined && monotonicClock() - known.readAt < everyMs) return among(known.groups, lane);
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading.then((groups) => among(groups, lane));
+  };
+}
+
+function clamp(ms: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, Math.round(ms)));
+}

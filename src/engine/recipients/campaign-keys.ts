@@ -1,0 +1,47 @@
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+
+/*
+ * The names of a campaign's keys, all under its lane's hash tag. Data that grows with the list is kept apart from the state
+ * that every claim reads.
+ */
+
+/** Ordinals per hash of records: few enough that Redis stores the hash in its compact form. */
+export const RECORDS_PER_HASH = 128;
+
+/**
+ * `slices`: recipients to send to; `suppressed`: recipients that were suppressed when the list was imported; `duplicates`: rows
+ * that were left out because their number is that of an earlier row.
+ */
+export const SERIES = ['slices', 'suppressed', 'duplicates'] as const;
+/** See {@link SERIES}. */
+export type Series = (typeof SERIES)[number];
+
+/** String: the part of the campaign that never changes after its import, JSON. */
+export function metaKey(keys: Keys, lane: LaneId, campaign: string): string {
+  return keys.lane(lane, `campaign:${campaign}`);
+}
+
+/** Hash: slice number → packed recipients. The ordinal of a recipient is slice number × `SLICE` + its position. */
+export function slicesKey(keys: Keys, lane: LaneId, campaign: string, series: Series): string {
+  return keys.lane(lane, `campaign:${campaign}:${series}`);
+}
+
+/** String: the state letter of each recipient, one byte per ordinal. */
+export function statusesKey(keys: Keys, lane: LaneId, campaign: string): string {
+  return keys.lane(lane, `campaign:${campaign}:statuses`);
+}
+
+/** Hash: chunk → which of the campaign's costs each message has, two bytes per ordinal. Only where messages cost different amounts. */
+export function costsKey(keys: Keys, lane: LaneId, campaign: string): string {
+  return keys.lane(lane, `campaign:${campaign}:costs`);
+}
+
+/** Hash: first ordinal of a batch → the record of its request. This is the hash of the batch that begins at `first`. */
+export function recordsKey(keys: Keys, lane: LaneId, campaign: string, first: number): string {
+  return keys.lane(lane, `campaign:${campaign}:records:${Math.floor(first / RECORDS_PER_HASH)}`);
+}
+
+/** String: a Bloom filter of the ids of the campaign's accepted requests. */
+export function acceptedKey(keys: Keys, lane: LaneId, campaign: string): string {
+  return keys.lane(lane, `campaign:${campaign}:accepted`);
+}

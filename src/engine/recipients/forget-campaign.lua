@@ -1,0 +1,14 @@
+--[[
+  forget-campaign: removes the state of a campaign whose data was deleted, and returns what it took to the API key that paid for it.
+  Repeating it changes nothing.
+
+  KEYS  states    hash: campaign -> its state, JSON
+        keyBytes  hash: what the API keys have stored (key-bytes.lua)
+  ARGV  id        the campaign
+  Returns  nothing
+]]
+-- @include ./key-bytes.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(statesKey)
+key_bytes.return_campaign(keyBytesKey, id)
+redis.call('HDEL', statesKey, id)

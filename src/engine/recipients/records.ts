@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import type { StatusWord } from '../../campaign/recipient.js';
+import { parseStoredState } from '../../campaign/stored-state.js';
+import { recordsKey } from './campaign-keys.js';
+import { parseStatusWord } from './status-words.js';
+
+/** The record of the request that a batch was sent with. Times in ms. */
+export interface RequestRecord {
+  /** Recipients of the batch. */
+  readonly count: number;
+  readonly sentAt: number;
+  readonly updatedAt: number;
+  readonly reason: string;
+  /** The service's id of the request; empty while it is not known. */
+  readonly requestId: string;
+}
+
+/** Reads `count,sentAt,updatedAt-sentAt,reason,requestId`, the form that the scripts write. */
+export function parseRecord(text: string): RequestRecord {
+  const [, count, sentAt, delta, reason, requestId] = /^(\d+),(\d+),(\d+),([^,]*),(.*)$/s.exec(text) ?? [];
+  if (count === undefined || requestId === undefined) throw new Error(`not the record of a request: ${text}`);
+  return {
+    count: Number(count),
+    sentAt: Number(sentAt),
+    updatedAt: Number(sentAt) + Number(delta),
+    reason: reason ?? '',
+    requestId,
+  };
+}
+
+/** What a hash of records holds (records.lua). */
+export interface StoredRecords {
+  /** By the first ordinal of their batch. */
+  readonly requests: ReadonlyMap<number, RequestRecord>;
+  /** The service's own words for delivery statuses, by the ordinal of the recipient. */
+  readonly words: ReadonlyMap<number, StatusWord>;
+}
+
+/** Reads all fields of hashes of records. */
+export function parseRecords(fields: Readonly<Record<string, string>>): StoredRecords {
+  const requests = new Map<number, RequestRecord>();
+  const words = new Map<number, StatusWord>();
+  for (const [field, text] of Object.entries(fields)) {
+    if (field.startsWith('w')) words.set(Number(field.slice(1)), parseStatusWord(text));
+    else requests.set(Number(field), parseRecord(text));
+  }
+  return { requests, words };
+}
+
+/** Reads the record of the batch that begins at `first`; null if it has none. */
+export async function readRecord(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  campaign: string,
+  first: number,
+): Promise<RequestRecord | null> {
+  const text = await redis.hget(recordsKey(keys, lane, campaign, first), String(first));
+  if (text !== null) return parseRecord(text);
+  return first === 0 ? readOnlyRecord(redis, keys, lane, campaign) : null;
+}
+
+const stateWithRecord = z.object({ record: z.string().optional() });
+
+/** Reads the record of the only request of a campaign that has it in its state: one of one recipient. Otherwise null. */
+export async function readOnlyRecord(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  campaign: string,
+): Promise<RequestRecord | null> {
+  const json = await redis.hget(keys.lane(lane, 'states'), campaign);
+  const { record } = json === null ? {} : stateWithRecord.parse(parseStoredState(json));
+  return record === undefined ? null : parseRecord(record);
+}

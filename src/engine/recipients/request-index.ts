@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { parseStoredState } from '../../campaign/stored-state.js';
+import { acceptedKey, RECORDS_PER_HASH, recordsKey } from './campaign-keys.js';
+import { parseRecord, parseRecords } from './records.js';
+
+/** A digest of the service's id of a request, as request-index.lua stores it. */
+interface RequestDigest {
+  /** The bucket of the index that holds it. */
+  readonly bucket: number;
+  /** Its field there. */
+  readonly field: string;
+  /** Two 32-bit numbers from which its bits in a campaign's Bloom filter follow. */
+  readonly hashes: readonly [number, number];
+}
+
+/** The batch of a request: its campaign, the ordinal of its first recipient, and the number of recipients. */
+export interface Located {
+  readonly campaign: string;
+  readonly first: number;
+  readonly count: number;
+}
+
+/**
+ * Buckets of a lane's index. With 100,000 open requests, each holds about 100, and Redis still stores it as a list: about 40
+ * bytes per request, where a single large hash takes 90.
+ */
+export const BUCKETS = 1_024;
+
+/** The digest of an id. If two ids have the same one, a report of the second is not found, and a poll makes up for it. */
+export function digestOf(requestId: string): RequestDigest {
+  const bytes = createHash('sha256').update(requestId).digest();
+  return {
+    bucket: bytes.readUInt16BE(0) % BUCKETS,
+    field: bytes.subarray(2, 8).toString('base64url'),
+    hashes: [bytes.readUInt32BE(8), bytes.readUInt32BE(12)],
+  };
+}
+
+/** The key of the bucket that holds a digest. */
+export function indexKey(keys: Keys, lane: LaneId, { bucket }: RequestDigest): string {
+  return keys.lane(lane, `requests:${bucket}`);
+}
+
+/** Parses `campaign:first` or `campaign:first:count`; null for anything else. */
+export function parseLocated(text: string | null): Located | null {
+  const [, campaign, first, count = '1'] = /^([^:]+):(\d+)(?::(\d+))?$/.exec(text ?? '') ?? [];
+  return campaign === undefined ? null : { campaign, first: Number(first), count: Number(count) };
+}
+
+/** The batch of each request; null if its id is not known, or no report can change anything of it any more. */
+export async function locateRequests(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  requestIds: readonly string[],
+): Promise<(Located | null)[]> {
+  if (requestIds.length === 0) return [];
+  const pipeline = redis.pipeline();
+  for (const id of requestIds) {
+    const digest = digestOf(id);
+    pipeline.hget(indexKey(keys, lane, digest), digest.field);
+  }
+  const replies = (await pipeline.exec()) ?? [];
+  return requestIds.map((_, at) => {
+    const [error, text] = replies[at] ?? [new Error('Redis did not answer every command of a pipeline')];
+    if (error !== null) throw error;
+    return parseLocated(typeof text === 'string' ? text : null);
+  });
+}
+
+/** As in request-index.lua, which writes the filter. */
+const BLOOM_HASHES = 8;
+/** Hashes of records that are read at a time. */
+const READ_AT_ONCE = 100;
+
+/** Of a campaign's state: its ordinals, the requests that were accepted, and how many of those are in its filter. */
+const campaignState = z.object({
+  ordinals: z.number(),
+  /** Of a wave, which grows: for how many ordinals its filter is made. */
+  capacity: z.number().optional(),
+  accepted: z.number().default(0),
+  remembered: z.number().default(0),
+  /** Of a campaign of one recipient: the record of its request. */
+  record: z.string().optional(),
+});
+
+/**
+ * Which of these ids the service has ever given to a request of a stored campaign. The campaigns' Bloom filters say so, and
+ * may name an id too many. Requests that were accepted while notifications were off are in no filter: of such a campaign, the
+ * records are read, one after the other.
+ */
+export async function everAccepted(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  requestIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const states = await redis.hgetall(keys.lane(lane, 'states'));
+  const found = new Set<string>();
+  for (const [campaign, json] of Object.entries(states)) {
+    const {
+      ordinals,
+      capacity = ordinals,
+      accepted,
+      remembered,
+      record,
+    } = campaignState.parse(parseStoredState(json));
+    const bits = 64 + 24 * capacity;
+    const reads = requestIds.flatMap((id) => {
+      const [start, step] = digestOf(id).hashes;
+      const places = Array.from({ length: BLOOM_HASHES }, (_, at) => (start + at * step) % bits);
+      return places.flatMap((place) => ['GET', 'u1', place]);
+    });
+    const reply = await redis.call('BITFIELD_RO', acceptedKey(keys, lane, campaign), ...reads);
+    const set = z.array(z.number()).parse(reply);
+    for (const [at, id] of requestIds.entries()) {
+      if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) found.add(id);
+    }
+    if (accepted <= remembered) continue;
+    if (record !== undefined && requestIds.includes(parseRecord(record).requestId)) {
+      found.add(parseRecord(record).requestId);
+    }
+    for await (const id of recordedIds(redis, keys, lane, campaign, ordinals)) {
+      if (requestIds.includes(id)) found.add(id);
+    }
+  }
+  return found;
+}
+
+async function* recordedIds(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  campaign: string,
+  end: number,
+): AsyncGenerator<string> {
+  for (let from = 0; from < end; from += READ_AT_ONCE * RECORDS_PER_HASH) {
+    const hashes = Math.min(READ_AT_ONCE, Math.ceil((end - from) / RECORDS_PER_HASH));
+    const reads = Array.from({ length: hashes }, (_, at) =>
+      redis.hgetall(recordsKey(keys, lane, campaign, from + at * RECORDS_PER_HASH)),
+    );
+    for (const fields of await Promise.all(reads))
+      for (const { requestId } of parseRecords(fields).requests.values()) yield requestId;
+  }
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { type Redis, serverTime } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { loadScript } from '../../base/redis/script.js';
+
+/*
+ * A reservation names the campaign that holds something only one campaign may hold: an idempotency key, or, for 24 hours,
+ * a content (the same recipients, message, and sender). It is valid only while its campaign has a state: a campaign without
+ * a state can never be committed, so anyone may release what it reserved. A content that is sent again is taken over from the campaign
+ * that held it, which holds it again if the new one sends nothing.
+ */
+
+/** The campaign that holds a reservation. */
+export interface Holder {
+  readonly campaign: string;
+  readonly lane: LaneId;
+}
+
+const CONTENT_HELD_MS = 24 * 60 * 60 * 1000;
+
+const againScript = loadScript(import.meta.url, './reserve-again.lua', (reply) => reply === 1);
+const releaseScript = loadScript(import.meta.url, './release-reservation.lua', (reply) => reply === 1);
+
+function storedValue({ campaign, lane }: Holder): string {
+  return `${campaign} ${lane}`;
+}
+
+/** The key that reserves a content on a lane, by its digest. Tenants of other lanes must not learn of it. */
+export function contentKey(keys: Keys, digest: string, lane: string): string {
+  // 132 bits are enough to tell contents apart; each campaign has such a key.
+  const short = digest.slice(0, 22);
+  return keys.idempotency(`content:${short}:${lane}`);
+}
+
+/** The same key in data of format 1: with the whole digest. */
+export function formerContentKey(keys: Keys, digest: string, lane: string): string {
+  return keys.idempotency(`content:${digest}:${lane}`);
+}
+
+/** The earlier holders of a reservation. The key is in the same slot of a cluster. */
+const formerHoldersKey = (key: string): string => `{${key}}:former`;
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+/** Identifies an idempotency key, which belongs to its lane. No two pairs of key and lane have the same result. */
+export function idempotencyDigest(idempotencyKey: string, lane: LaneId): string {
+  return `lane:${sha256(idempotencyKey)}:${lane}`;
+}
+
+/** The same until data of format 3, if the client was not limited to lanes: all lanes shared its idempotency keys. */
+export function formerIdempotencyDigest(idempotencyKey: string): string {
+  return sha256(idempotencyKey);
+}
+
+/** Identifies the idempotency key of an occurrence of a schedule. No key of a client has the same result. */
+export function occurrenceDigest(idempotencyKey: string): string {
+  return `schedule:${sha256(idempotencyKey)}`;
+}
+
+/** The campaign that holds the key, or null if it is free. */
+export async function readHolder(redis: Redis, key: string): Promise<Holder | null> {
+  const value = await redis.get(key);
+  return value === null ? null : parseHolder(value);
+}
+
+/** The campaigns that held the content before, and will again if those after them send nothing; the latest first. */
+export async function readFormerHolders(redis: Redis, key: string): Promise<Holder[]> {
+  const now = await serverTime(redis);
+  const entries = (await redis.lrange(formerHoldersKey(key), 0, -1)).map((entry) => {
+    const space = entry.lastIndexOf(' ');
+    return { holder: parseHolder(entry.slice(0, space)), until: Number(entry.slice(space + 1)) };
+  });
+  return entries.filter(({ until }) => until > now).map(({ holder }) => holder);
+}
+
+function parseHolder(value: string): Holder {
+  const space = value.indexOf(' ');
+  return { campaign: value.slice(0, space), lane: value.slice(space + 1) };
+}
+
+/** Reserves an idempotency key until its campaign is deleted. Returns false if another campaign holds it. */
+export async function reserveKey(redis: Redis, key: string, holder: Holder): Promise<boolean> {
+  return (await redis.set(key, storedValue(holder), 'NX')) === 'OK';
+}
+
+/** Reserves a content for 24 hours. Returns false if another campaign holds it; `again` takes it over instead. */
+export async function reserveContent(
+  redis: Redis,
+  key: string,
+  holder: Holder,
+  again: boolean,
+): Promise<boolean> {
+  const value = storedValue(holder);
+  if (again) return againScript.run(redis, [key, formerHoldersKey(key)], [value, CONTENT_HELD_MS]);
+  return (await redis.set(key, value, 'PX', CONTENT_HELD_MS, 'NX')) === 'OK';
+}
+
+/** Releases a reservation if this campaign still holds it. */
+export async function releaseReservation(redis: Redis, key: string, holder: Holder): Promise<void> {
+  await releaseScript.run(redis, [key, formerHoldersKey(key)], [storedValue(holder)]);
+}

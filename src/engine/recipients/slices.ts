@@ -1,0 +1,191 @@
+import { LRUCache } from 'lru-cache';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { slicesKey } from './campaign-keys.js';
+import { blobOf, readSlices } from './short-list.js';
+import { packSlice, SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
+
+export { SLICE, type StoredRecipient, unpackNumbers, unpackReferences, unpackSlice } from './slice-blob.js';
+
+/** Stored data is damaged: a part of it was deleted, for example because Redis is configured to evict keys. */
+export class DamagedError extends Error {
+  override readonly name = 'DamagedError';
+}
+
+interface ReadCache<Value> {
+  /** Returns the value of a key, from the cache or by `read`. */
+  (key: string, read: () => Promise<Value>): Promise<Value>;
+  /** Reads the value of a key again. */
+  again(key: string, read: () => Promise<Value>): Promise<Value>;
+}
+
+/**
+ * Makes a cache of the `max` values used most recently, for values that never change. Calls for a key that is being read share
+ * that read. A failed read is not kept.
+ */
+export function createReadCache<Value>(max: number): ReadCache<Value> {
+  // Made on first use: the cache allocates room for all its values, and most lanes of a large fleet are idle.
+  let cache: LRUCache<string, Promise<Value>> | undefined;
+  const again = (key: string, read: () => Promise<Value>): Promise<Value> => {
+    cache ??= new LRUCache({ max });
+    const reading = read();
+    cache.set(key, reading);
+    reading.catch(() => cache?.delete(key));
+    return reading;
+  };
+  return Object.assign(
+    (key: string, read: () => Promise<Value>): Promise<Value> => cache?.get(key) ?? again(key, read),
+    { again },
+  );
+}
+
+/** A lane sends a few campaigns in turn, and its polls go through the same lists behind the sends. */
+const CACHED_SLICES = 16;
+
+/** Reads the recipients of a lane's campaigns by their ordinals. Sends and polls go through the slices in order. */
+export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
+  const cached = createReadCache<readonly StoredRecipient[]>(CACHED_SLICES);
+  const slice = (campaign: string, number: number): Promise<readonly StoredRecipient[]> =>
+    cached(`${campaign} ${number}`, () => readSlice(redis, keys, { lane, campaign }, number, unpackSlice));
+
+  return {
+    /**
+     * Reads `count` recipients from the ordinal `from` on; `list`: all of them, if the list is short. Throws a {@link DamagedError} if any of
+     * them is missing.
+     */
+    async recipients(
+      campaign: string,
+      from: number,
+      count: number,
+      list?: string,
+    ): Promise<readonly StoredRecipient[]> {
+      if (list !== undefined) return exactly(count, unpackSlice(blobOf(list)).slice(from, from + count));
+      const first = Math.floor(from / SLICE);
+      const last = Math.floor((from + count - 1) / SLICE);
+      const within = from - first * SLICE;
+      if (first === last) {
+        const known = (await slice(campaign, first)).slice(within, within + count);
+        if (known.length === count) return known;
+        // The last slice of a wave has grown since it was read.
+        const now = await cached.again(`${campaign} ${first}`, () =>
+          readSlice(redis, keys, { lane, campaign }, first, unpackSlice),
+        );
+        return exactly(count, now.slice(within, within + count));
+      }
+      const numbers = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+      const slices = await Promise.all(numbers.map((number) => slice(campaign, number)));
+      return exactly(count, slices.flat().slice(within, within + count));
+    },
+  };
+}
+
+/** Notifications arrive in any order, so more slices are cached. Numbers take 2 kB a slice: 9 MB for a million recipients. */
+const CACHED_NUMBER_SLICES = 4_096;
+
+/**
+ * Reads phone numbers by ordinals, on any lane: the digits of `count` recipients from the ordinal `from` on, which must lie
+ * in one slice. Throws a {@link DamagedError} if any of them is missing.
+ */
+export function ordinalNumbers(redis: Redis, keys: Keys) {
+  const cached = createReadCache<readonly number[]>(CACHED_NUMBER_SLICES);
+  return async (lane: LaneId, campaign: string, from: number, count: number): Promise<readonly number[]> => {
+    const slice = Math.floor(from / SLICE);
+    const within = from - slice * SLICE;
+    const read = () => readSlice(redis, keys, { lane, campaign }, slice, unpackNumbers);
+    const key = `${lane} ${campaign} ${slice}`;
+    const known = (await cached(key, read)).slice(within, within + count);
+    if (known.length === count) return known;
+    // The last slice of a wave has grown since it was read.
+    return exactly(count, (await cached.again(key, read)).slice(within, within + count));
+  };
+}
+
+/** See {@link ordinalNumbers}. */
+export type OrdinalNumbers = ReturnType<typeof ordinalNumbers>;
+
+function exactly<Recipient>(count: number, found: readonly Recipient[]): readonly Recipient[] {
+  if (found.length !== count)
+    throw new DamagedError(`expected ${count} recipients, but only ${found.length} are stored`);
+  return found;
+}
+
+async function readSlice<Slice>(
+  redis: Redis,
+  keys: Keys,
+  { lane, campaign }: { readonly lane: LaneId; readonly campaign: string },
+  number: number,
+  unpack: (blob: Buffer) => Slice,
+): Promise<Slice> {
+  const key = slicesKey(keys, lane, campaign, 'slices');
+  const [blob = null] = await readSlices(redis, keys, { lane, campaign, series: 'slices' }, [number]);
+  if (blob === null) throw new DamagedError(`there is no slice ${number} in ${key}`);
+  try {
+    return unpack(blob);
+  } catch (error) {
+    throw new DamagedError(`slice ${number} in ${key} cannot be read`, { cause: error });
+  }
+}
+
+/** Bytes of slices per command. */
+const COMMAND_BYTES = 64 * 1024;
+/** Commands that may be pending: Redis runs one while the next is packed, and no more is kept in memory. */
+const MAX_PENDING = 2;
+
+/** Packs recipients into slices and writes them, with a bounded number of writes pending. */
+export class SliceWriter {
+  /** Recipients added so far. */
+  count = 0;
+  #slice: StoredRecipient[] = [];
+  #slices = 0;
+  #command: (string | Buffer)[] = [];
+  #bytes = 0;
+  readonly #pending: Promise<void>[] = [];
+  readonly #write: (slices: readonly (string | Buffer)[]) => Promise<void>;
+
+  /** `write` receives slice numbers and blobs in turn. */
+  constructor(write: (slices: readonly (string | Buffer)[]) => Promise<void>) {
+    this.#write = write;
+  }
+
+  /** Adds a recipient. Returns true if {@link flushed} should be awaited before the next one. */
+  add(recipient: StoredRecipient): boolean {
+    this.count += 1;
+    this.#slice.push(recipient);
+    if (this.#slice.length === SLICE) this.#pack();
+    return this.#bytes >= COMMAND_BYTES;
+  }
+
+  /** Writes the packed slices. Rejects with the error of an earlier write. */
+  async flushed(): Promise<void> {
+    this.#send();
+    while (this.#pending.length > MAX_PENDING) await this.#pending.shift();
+  }
+
+  /**
+   * Ends the list: waits for the writes, and returns the slices that are left, which the caller stores. Rejects with the error of an
+   * earlier write.
+   */
+  async rest(): Promise<readonly (string | Buffer)[]> {
+    if (this.#slice.length > 0) this.#pack();
+    while (this.#pending.length > 0) await this.#pending.shift();
+    return this.#command;
+  }
+
+  #pack(): void {
+    const blob = packSlice(this.#slice);
+    this.#command.push(String(this.#slices), blob);
+    this.#bytes += blob.length;
+    this.#slices += 1;
+    this.#slice = [];
+  }
+
+  #send(): void {
+    if (this.#command.length === 0) return;
+    const writing = this.#write(this.#command);
+    // It is awaited later; until then a failure must not count as an unhandled rejection.
+    writing.catch(() => {});
+    this.#pending.push(writing);
+    this.#command = [];
+    this.#bytes = 0;
+  }
+}

@@ -1,0 +1,343 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { z } from 'zod';
+import { type Redis, serverTime } from '../../base/redis/connection.js';
+import { joinCalls } from '../../base/redis/join-calls.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { loadScript } from '../../base/redis/script.js';
+import { type Actor, actor } from '../../campaign/actor.js';
+import { NotAllowedError } from '../../campaign/errors.js';
+
+/*
+ * Which numbers are never sent to. There is a list for the whole installation, and one for each lane. Each is a hash from the
+ * number to the operations that added it, so that an operation can be undone without touching what others added:
+ *
+ *   list: +447700900123 → 3,7          operations: 3 → { actor, at, source, reason, … }
+ *
+ * All lists share a hash tag, so that one script call checks a number on both lists that matter to a lane.
+ */
+
+/** Numbers per command: enough to add a million in seconds, few enough not to block Redis. */
+const NUMBERS_PER_COMMAND = 1000;
+const PACKED_BYTES = 8;
+/** How long a removal can be undone. Until then, the removed numbers are kept. */
+export const KEEP_REMOVED_MS = 30 * 86_400_000;
+
+const checkScript = loadScript(import.meta.url, './check-suppressed.lua', String);
+const changeScript = loadScript(import.meta.url, './change-suppressed.lua', (reply) =>
+  z.number().parse(reply),
+);
+type Change = 'add' | 'remove' | 'undo-add' | 'undo-remove';
+
+const storedOperation = z.object({
+  change: z.enum(['add', 'remove']),
+  /** The id of the lane whose list it changed; null: the list of the installation. */
+  list: z.string().nullable(),
+  actor,
+  source: z.string(),
+  reason: z.string(),
+  /** ms since the epoch. */
+  at: z.number(),
+  /** Numbers that the list got, or lost. */
+  numbers: z.number(),
+  undone: z.object({ actor, at: z.number(), numbers: z.number() }).optional(),
+});
+/** An operation as Redis stores it. */
+export type StoredOperation = z.output<typeof storedOperation>;
+
+/** A new operation. `max`: how many numbers its API key may have added on all lists; undefined: no limit. */
+export type NewOperation = Omit<StoredOperation, 'change' | 'numbers' | 'undone'> & {
+  readonly max?: number | undefined;
+};
+
+/** Numbers in batches of at most 1,000. */
+type Batches = Iterable<readonly string[]> | AsyncIterable<readonly string[]>;
+
+/** An operation with its id. */
+export type FoundOperation = StoredOperation & { readonly id: string };
+
+/** The suppression lists. All numbers are E.164 with their plus; a list is the id of its lane, or null for the whole installation. */
+export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promise<void> = async () => {}) {
+  const names = keys.suppression;
+  const change = (
+    how: Change,
+    list: LaneId | null,
+    operation: string,
+    numbers: readonly Buffer[],
+    { apiKey = '', max = 0 } = {},
+  ): Promise<number> =>
+    changeScript.run(
+      redis,
+      {
+        list: names.list(list),
+        operations: names.operations,
+        addedBy: names.addedBy,
+        removed: names.removed(operation),
+        removedAt: names.removedAt,
+      },
+      {
+        change: how,
+        name: list ?? '',
+        operation,
+        numbers: Buffer.concat(numbers),
+        apiKey,
+        max,
+        keepMs: KEEP_REMOVED_MS,
+      },
+    );
+  const write = (id: string, operation: StoredOperation): Promise<unknown> =>
+    redis.hset(names.operations, id, JSON.stringify(operation));
+  const read = async (id: string): Promise<FoundOperation | null> => {
+    const json = await redis.hget(names.operations, id);
+    return json === null ? null : { ...storedOperation.parse(JSON.parse(json)), id };
+  };
+  /** The members of a hash in batches, each with its value. A scan may return a number twice. */
+  async function* scan(key: string): AsyncGenerator<readonly (readonly [Buffer, string])[]> {
+    for (let cursor = '0'; ; ) {
+      const [next, found] = await redis.hscanBuffer(key, cursor, 'COUNT', NUMBERS_PER_COMMAND);
+      const entries = Array.from({ length: found.length / 2 }, (_, at) => {
+        const [number = Buffer.alloc(0), value = ''] = [found[2 * at], String(found[2 * at + 1])];
+        return [number, value] as const;
+      });
+      for (let from = 0; from < entries.length; from += NUMBERS_PER_COMMAND) {
+        yield entries.slice(from, from + NUMBERS_PER_COMMAND);
+      }
+      cursor = next.toString();
+      if (cursor === '0') return;
+    }
+  }
+  /** How many of the numbers are not on the list. */
+  const countNew = async (list: LaneId | null, numbers: readonly string[]): Promise<number> => {
+    let found = 0;
+    for (const batch of batches(numbers)) {
+      const values = await redis.hmget(names.list(list), ...packed(batch));
+      found += values.filter((value) => value === null).length;
+    }
+    return found;
+  };
+  /** Whether more than so many of the numbers are not on the list. Reads no further than that takes; other work runs between batches. */
+  const hasMoreNew = async (
+    list: LaneId | null,
+    numbers: readonly string[],
+    most: number,
+  ): Promise<boolean> => {
+    const seen = new Set<string>();
+    let found = 0;
+    for (const batch of batches(numbers)) {
+      found += await countNew(
+        list,
+        batch.filter((number) => seen.size !== seen.add(number).size),
+      );
+      if (found > most) return true;
+      await nextTick();
+    }
+    return false;
+  };
+  /** A letter for each number: 1 if it is suppressed; '' if none is. */
+  const check = (lane: LaneId, numbers: readonly string[]): Promise<string> =>
+    checkScript.run(
+      redis,
+      { all: names.list(null), lane: names.list(lane) },
+      { numbers: Buffer.concat(packed(numbers)) },
+    );
+  const singleChecks = new Map<LaneId, ReturnType<typeof joinCalls<string, string>>>();
+  /** Checks one number, together with others that are checked for the lane at the same time. */
+  const isSuppressed = async (lane: LaneId, number: string): Promise<boolean> => {
+    const join = singleChecks.get(lane) ?? joinCalls((numbers) => check(lane, numbers));
+    singleChecks.set(lane, join);
+    const { at, answer } = join(number);
+    return (await answer).charAt(at) === '1';
+  };
+  const tooMany = (max: number): NotAllowedError =>
+    new NotAllowedError(
+      `the key may suppress at most ${max} numbers at the same time, and this would be more; nothing was changed`,
+    );
+
+  const undo = async ({ id, ...operation }: FoundOperation, by: Actor, at: number): Promise<number> => {
+    const isAdd = operation.change === 'add';
+    let numbers = 0;
+    for await (const entries of scan(isAdd ? names.list(operation.list) : names.removed(id))) {
+      const own = isAdd ? entries.filter(([, value]) => value.split(',').includes(id)) : entries;
+      if (own.length === 0) continue;
+      const how = isAdd ? 'undo-add' : 'undo-remove';
+      numbers += await change(
+        how,
+        operation.list,
+        id,
+        own.map(([number]) => number),
+      );
+    }
+    await write(id, { ...operation, undone: { actor: by, at, numbers } });
+    if (!isAdd) await redis.unlink(names.removed(id));
+    return numbers;
+  };
+
+  /** Takes over the set of an earlier version, which had one list and no operations. */
+  const takeOver = async (): Promise<void> => {
+    if ((await redis.exists(names.before)) === 0) return;
+    // Earlier workers know only that set.
+    await beforeChange();
+    const operation = {
+      list: null,
+      actor: { kind: 'library', id: null, name: 'an earlier version' },
+      source: 'upgrade',
+      reason: '',
+      at: await serverTime(redis),
+    } as const;
+    const id = String(await redis.incr(names.last));
+    await write(id, { ...operation, change: 'add', numbers: 0 });
+    let numbers = 0;
+    for (let cursor = '0'; ; ) {
+      const [next, members] = await redis.sscanBuffer(names.before, cursor, 'COUNT', NUMBERS_PER_COMMAND);
+      if (members.length > 0) numbers += await change('add', null, id, members);
+      cursor = next.toString();
+      if (cursor === '0') break;
+    }
+    await write(id, { ...operation, change: 'add', numbers });
+    await redis.unlink(names.before);
+  };
+  let takenOver: Promise<void> | undefined;
+  const ready = (): Promise<void> => {
+    takenOver ??= takeOver().catch((error: unknown) => {
+      takenOver = undefined;
+      throw error;
+    });
+    return takenOver;
+  };
+
+  const perform = async (
+    how: 'add' | 'remove',
+    numbers: Batches,
+    { max, ...made }: NewOperation,
+  ): Promise<FoundOperation> => {
+    await ready();
+    await beforeChange();
+    const apiKey = how === 'add' && max !== undefined ? (made.actor.id ?? '') : '';
+    const operation: StoredOperation = { ...made, change: how, numbers: 0 };
+    const id = String(await redis.incr(names.last));
+    // Before its first number, so that every entry points to a record.
+    await write(id, operation);
+    let [given, changed] = [0, 0];
+    for await (const batch of numbers) {
+      const each = packed([...new Set(batch)]);
+      given += each.length;
+      const done = each.length === 0 ? 0 : await change(how, made.list, id, each, { apiKey, max: max ?? 0 });
+      if (done === -1) {
+        await undo({ ...operation, id }, made.actor, made.at);
+        throw tooMany(max ?? 0);
+      }
+      changed += done;
+    }
+    // An addition of numbers that are on the list already is kept: if the earlier one is undone, they stay because of it.
+    if (given === 0 || (how === 'remove' && changed === 0)) await redis.hdel(names.operations, id);
+    else await write(id, { ...operation, numbers: changed });
+    return { ...operation, id, numbers: changed };
+  };
+
+  return {
+    /** Takes over the numbers of an earlier version. Call it before anything is sent. */
+    ready,
+    /**
+     * Adds numbers to a list and returns the operation. Rejects with a NotAllowedError, and changes nothing, if its API key would
+     * add too many.
+     */
+    async add(numbers: readonly string[], operation: NewOperation): Promise<FoundOperation> {
+      const { max, actor: by, list } = operation;
+      // The script checks each batch again: another request of the key may be faster.
+      if (max !== undefined && by.id !== null && numbers.length > NUMBERS_PER_COMMAND) {
+        const before = Number(await redis.hget(names.addedBy, by.id)) || 0;
+        if (await hasMoreNew(list, numbers, max - before)) throw tooMany(max);
+      }
+      return perform('add', batches(numbers), operation);
+    },
+    /** The same for numbers that arrive in batches of at most 1,000, without a limit. */
+    addBatches: (numbers: Batches, operation: Omit<NewOperation, 'max'>): Promise<FoundOperation> =>
+      perform('add', numbers, operation),
+    /** Whether none of the numbers is on a list. */
+    hasNone: async (list: LaneId | null, numbers: readonly string[]): Promise<boolean> =>
+      (await countNew(list, numbers)) === numbers.length,
+    /** Removes numbers from a list and returns the operation, which can be undone for 30 days. It has no record if no number was on the list. */
+    remove: (numbers: readonly string[], operation: NewOperation): Promise<FoundOperation> =>
+      perform('remove', batches(numbers), operation),
+    /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added stay. */
+    undo,
+    operation: read,
+    /** Operations, newest first, that are older than `before`. */
+    async *operations(before?: string): AsyncGenerator<FoundOperation> {
+      await ready();
+      const newest = before === undefined ? Number(await redis.get(names.last)) || 0 : Number(before) - 1;
+      for (let last = newest; last > 0; last -= NUMBERS_PER_COMMAND) {
+        const ids = Array.from({ length: Math.min(last, NUMBERS_PER_COMMAND) }, (_, at) => String(last - at));
+        const records = await redis.hmget(names.operations, ...ids);
+        for (const [at, json] of records.entries()) {
+          if (json !== null) yield { ...storedOperation.parse(JSON.parse(json)), id: ids[at] ?? '' };
+        }
+      }
+    },
+    /** The operations that keep a number on a list, the first one first; none if it is not on the list. */
+    async operationsOf(number: string, list: LaneId | null): Promise<FoundOperation[]> {
+      await ready();
+      const [value] = await redis.hmget(names.list(list), ...packed([number]));
+      const found = await Promise.all((value?.split(',') ?? []).map(read));
+      return found.filter((operation) => operation !== null);
+    },
+    /** How many numbers are suppressed for a lane; one that is on both lists counts twice. */
+    async count(lane: LaneId): Promise<number> {
+      const [all, own] = await Promise.all([redis.hlen(names.list(null)), redis.hlen(names.list(lane))]);
+      return all + own;
+    },
+    /** Every number of a list once, in no particular order. A number added or removed meanwhile may or may not appear. */
+    async *list(list: LaneId | null): AsyncGenerator<string> {
+      await ready();
+      // A scan may return a number twice while Redis resizes the hash.
+      const seen = new Set<number>();
+      for await (const entries of scan(names.list(list))) {
+        for (const [packedNumber] of entries) {
+          const number = packedNumber.readDoubleBE();
+          if (seen.size !== seen.add(number).size) yield `+${number}`;
+        }
+      }
+    },
+    /**
+     * When a number was last removed from the list of a lane or from that of the installation, by the clock of Redis, ms; 0: never.
+     */
+    async lastRemoval(lane: LaneId): Promise<number> {
+      const times = await redis.hmget(names.removedAt, '', lane);
+      return Math.max(...times.map(Number));
+    },
+    /** Whether each number is suppressed for a lane now: on its own list, or on that of the installation. */
+    async areSuppressed(lane: LaneId, numbers: readonly string[]): Promise<boolean[]> {
+      const [only] = numbers;
+      if (only !== undefined && numbers.length === 1) return [await isSuppressed(lane, only)];
+      const found: boolean[] = [];
+      for (const batch of batches(numbers)) {
+        const letters = await check(lane, batch);
+        for (const at of batch.keys()) found.push(letters.charAt(at) === '1');
+      }
+      return found;
+    },
+  };
+}
+
+/** See {@link suppression}. */
+export type Suppression = ReturnType<typeof suppression>;
+
+/** Packs each number into a double, which holds every integer of 15 digits exactly; E.164 allows no more. */
+function packed(numbers: readonly string[]): Buffer[] {
+  const bytes = Buffer.allocUnsafe(numbers.length * PACKED_BYTES);
+  return numbers.map((number, at) => {
+    const start = at * PACKED_BYTES;
+    bytes.writeDoubleBE(Number(number), start);
+    return bytes.subarray(start, start + PACKED_BYTES);
+  });
+}
+
+function* batches(numbers: readonly string[]): Generator<string[]> {
+  let batch: string[] = [];
+  for (const number of numbers) {
+    batch.push(number);
+    if (batch.length < NUMBERS_PER_COMMAND) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

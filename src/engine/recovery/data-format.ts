@@ -1,0 +1,77 @@
+import { type Clock, type Machine, pause } from '../../base/clock.js';
+import { type Redis, serverTime } from '../../base/redis/connection.js';
+import type { Keys } from '../../base/redis/keys.js';
+import { untilAnswered } from '../../base/redis/until-answered.js';
+import { OtherFormatError } from '../../campaign/errors.js';
+import { DATA_FORMAT, type Heartbeats, type WorkerProcess } from './heartbeats.js';
+
+/** How long the result of a check counts. */
+const CHECK_AGAIN_MS = 60_000;
+/** How long a starting worker waits for others: longer than the heartbeat of a killed one is seen. */
+const WAIT_MS = 15_000;
+const LOOK_EVERY_MS = 500;
+/** Longer than the former key of a content is kept. */
+const FORMER_KEYS_MS = 25 * 60 * 60 * 1_000;
+/** Processes that a message names. */
+const NAMED = 3;
+
+interface DataFormatOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly heartbeats: Pick<Heartbeats, 'alive'>;
+  readonly clock: Clock;
+  readonly machine: Pick<Machine, 'monotonic' | 'alarm'>;
+}
+
+/**
+ * Keeps processes apart that store data in different formats: an earlier version would read only a part of it, and could send to
+ * numbers that are suppressed by now.
+ */
+export function dataFormat({ redis, keys, heartbeats, clock, machine }: DataFormatOptions) {
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let since: number | undefined;
+
+  const others = async (): Promise<WorkerProcess[]> =>
+    (await heartbeats.alive()).filter(({ format }) => format !== DATA_FORMAT);
+
+  return {
+    /** Rejects with an OtherFormatError while workers run that use another format. */
+    async check(): Promise<void> {
+      if (machine.monotonic() - checkedAt < CHECK_AGAIN_MS) return;
+      const found = await others();
+      if (found.length > 0) throw new OtherFormatError(messageFor(found));
+      checkedAt = machine.monotonic();
+    },
+
+    /** The same, but waits for workers that are about to end, or were killed just now. */
+    async waitForOthers(signal?: AbortSignal): Promise<void> {
+      const until = machine.monotonic() + WAIT_MS;
+      for (;;) {
+        const found = await untilAnswered(others, signal === undefined ? {} : { signal });
+        if (found.length === 0) return;
+        if (machine.monotonic() >= until) throw new OtherFormatError(messageFor(found));
+        await pause(machine.alarm, LOOK_EVERY_MS, signal);
+      }
+    },
+
+    /** Whether an earlier version may have stored something for a day that this version stores under another key. */
+    async mayHaveFormerKeys(): Promise<boolean> {
+      if (since === undefined) {
+        await redis.set(keys.format, `${DATA_FORMAT} ${await serverTime(redis)}`, 'NX');
+        const [, at = '0'] = ((await redis.get(keys.format)) ?? '').split(' ');
+        since = Number(at);
+      }
+      return clock() - since < FORMER_KEYS_MS;
+    },
+  };
+}
+
+function messageFor(workers: readonly WorkerProcess[]): string {
+  const isOlder = workers.some(({ format }) => format < DATA_FORMAT);
+  const named = workers.slice(0, NAMED).map(({ host, pid }) => `${host} ${pid}`);
+  const more = workers.length > NAMED ? [`${workers.length - NAMED} more`] : [];
+  const list = [...named, ...more].join(', ');
+  return isOlder
+    ? `workers of an earlier version run (${list}), which cannot read what this version stores; stop them first`
+    : `workers of a later version run (${list}), whose data this version cannot read; upgrade this process`;
+}

@@ -1,0 +1,28 @@
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { readMeta } from '../lane/campaign-meta.js';
+import { readState } from '../lane/campaigns.js';
+import { forgetResults } from '../lane/results.js';
+import { deleteCampaign, deleteIndexedRequests } from '../recipients/delete-campaign.js';
+
+/**
+ * Removes all data of a campaign that has ended, after its retention period. A campaign that has not ended, or is still
+ * being imported, is left alone. A removal that was interrupted continues: until its end, the campaign stays in the lane's
+ * `ended` set. Returns how many recipients the campaign had; null if it was left alone or its state no longer exists.
+ */
+export async function removeCampaign(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  campaign: string,
+): Promise<number | null> {
+  const state = await readState(redis, keys, lane, campaign);
+  if (state !== null && state.endedAt === 0) return null;
+  const removed = { lane, campaign, ordinals: state?.ordinals ?? 0 };
+  // Only unconfirmed recipients can still have requests in the index; all others left it when they were settled.
+  if ((state?.counts.unconfirmed ?? 0) > 0) await deleteIndexedRequests(redis, keys, removed);
+  if (state?.number !== undefined) await forgetResults(redis, keys, lane, state.number);
+  const meta = await readMeta(redis, keys, lane, campaign);
+  await deleteCampaign(redis, keys, { ...removed, idempotency: meta?.idempotency });
+  return state?.total ?? null;
+}

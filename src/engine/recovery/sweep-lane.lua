@@ -1,0 +1,142 @@
+--[[
+  sweep-lane: the periodic upkeep of a lane: launches the campaigns that are due, lapses those that are too late, and lists what the
+  sweep has to settle, resolve, discard, or remove.
+
+  KEYS  lane       hash: the lane's record
+        claims     hash: claim number -> send in flight
+        polls      hash: claim number -> poll in flight
+        running    sorted set: campaign -> virtual start
+        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
+        states     hash: campaign -> its state, JSON
+        unknown    hash: claim number -> batch with an unknown outcome
+        ended      sorted set: campaign -> when it ended, ms
+        lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
+        importing  sorted set: campaign -> when the lease of its import expires, ms
+        results    hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
+        outboxes   sorted set: outbox -> when it next has something to do, ms
+        windows    hash: rule of a window -> its openings, JSON (window.lua)
+  ARGV  rules      JSON: the lane's rules
+        retention  number: ms that an ended campaign is kept
+        alive      JSON: the processes with a heartbeat
+        longest    number: their longest quota window, ms; 0: unknown
+        time       ms, or '' for the server's
+  Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids; outboxes: names of
+           those with something to do; windows: rules whose openings run out, and unusedWindows: those that can be removed; now: the
+           time, ms;
+           dueAt: when the lane is due for the next sweep, apart from its turns }, events
+]]
+-- @include ../lane/campaign.lua
+-- @include ../lane/workers.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(laneKey)
+
+-- How soon a lane with requests in flight, or one that recovers from a loss of data, is swept again, ms.
+local SOON_MS = 2000
+-- How often the openings of a window are computed again, and how long after its last use it is removed, ms.
+local WINDOW_AGAIN_MS, WINDOW_UNUSED_MS = 86400000, 30 * 86400000
+
+local lane, now = lane_load(laneKey, time)
+local events = {}
+
+workers_recognise(lane, rules, 0, now, events)
+workers_remind(lane, events)
+workers_see_replica(lane, now)
+-- It cannot tell yet what is overdue.
+if lane.unsureUntil then
+  lane_save(laneKey, lane)
+  local nothing = {
+    overdueSends = {}, overduePolls = {}, resolvable = {}, deadImports = {}, expired = {}, outboxes = {}, windows = {}, unusedWindows = {},
+    now = now,
+    dueAt = lane.unsureUntil,
+  }
+  return { cjson.encode(nothing), #events > 0 and cjson.encode(events) or '[]' }
+end
+lane_attend(lane)
+campaigns_launch(scheduledKey, statesKey, runningKey, windowsKey, lane, now, events)
+if redis.call('ZCARD', runningKey) == 0 then workers_end_idle_barrier(lane, now) end
+workers_prune(lane, alive)
+if longest > 0 then lane.windowMs = longest end
+
+local lapsing = redis.call('ZRANGEBYSCORE', lapsingKey, '-inf', now, 'LIMIT', 0, 1000)
+local campaigns = campaigns_load(statesKey, lapsing)
+for id, c in pairs(campaigns) do
+  if c.remainder == 'planned' then
+    workers_hold(claimsKey, lane, rules, id, c, now)
+    campaign_give_up(claimsKey, lane, id, c, 'lapsed', now)
+    redis.call('ZREM', runningKey, id)
+    redis.call('ZREM', scheduledKey, id)
+    campaign_end(endedKey, lapsingKey, id, c, now, events)
+  end
+  redis.call('ZREM', lapsingKey, id)
+end
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
+
+local dueAt = math.huge
+local function due_at(at)
+  if at then dueAt = math.min(dueAt, at) end
+end
+local function first_of(key) return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) end
+
+-- The claims, or batches with an unknown outcome, that are to be settled now. The lane is due when the next one is. `settleAt`: when.
+local function claims_due(key, settleAt)
+  local found = {}
+  local all = redis.call('HGETALL', key)
+  for i = 1, #all, 2 do
+    local claim = cjson.decode(all[i + 1])
+    -- Leave out a batch that is matched to a request being polled: it might be sent twice.
+    if not (rules.notify and claim.matched) then
+      if settleAt(claim) > now then
+        due_at(settleAt(claim))
+      elseif #found < 500 then
+        claim.number = tonumber(all[i])
+        found[#found + 1] = claim
+      end
+    end
+  end
+  return found
+end
+
+local function overdue_at(claim) return claim_overdue_at(claim, rules) end
+local function resolvable_at(batch) return batch.at + rules.resolveAfter end
+local found = {
+  overdueSends = claims_due(claimsKey, overdue_at),
+  overduePolls = claims_due(pollsKey, overdue_at),
+  resolvable = rules.resolveAfter > 0 and claims_due(unknownKey, resolvable_at) or {},
+  deadImports = redis.call('ZRANGEBYSCORE', importingKey, '-inf', now, 'LIMIT', 0, 20),
+  expired = redis.call('ZRANGEBYSCORE', endedKey, '-inf', now - retention, 'LIMIT', 0, 500),
+  outboxes = redis.call('ZRANGEBYSCORE', outboxesKey, '-inf', now, 'LIMIT', 0, 1000),
+  now = now,
+}
+due_at(first_of(scheduledKey))
+due_at(first_of(lapsingKey))
+due_at(first_of(importingKey))
+due_at(first_of(outboxesKey))
+local endedFirst = first_of(endedKey)
+due_at(endedFirst and endedFirst + retention)
+-- The windows whose openings are to be computed, and those that no campaign has used for long. A campaign that needs one of these again
+-- notes it again.
+local function windows_due()
+  local entries, toCompute, unused = redis.call('HGETALL', windowsKey), {}, {}
+  local isLanesMissing = rules.sendWindow ~= nil
+  for i = 1, #entries, 2 do
+    local rule, times = entries[i], entries[i + 1] ~= '' and cjson.decode(entries[i + 1]) or {}
+    if rule == rules.sendWindow then isLanesMissing = false end
+    if times[1] and now - times[1] > WINDOW_UNUSED_MS and rule ~= rules.sendWindow then
+      unused[#unused + 1] = rule
+    elseif not times[2] or now - times[2] > WINDOW_AGAIN_MS then
+      toCompute[#toCompute + 1] = { rule = rule, usedAt = times[1] or now }
+    end
+  end
+  if isLanesMissing then toCompute[#toCompute + 1] = { rule = rules.sendWindow, usedAt = now } end
+  return toCompute, unused
+end
+found.windows, found.unusedWindows = windows_due()
+if #found.windows > 0 then due_at(now + SOON_MS) end
+
+local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
+local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now
+if inFlight > 0 or #found.resolvable > 0 or isRecovering then due_at(now + SOON_MS) end
+found.dueAt = dueAt < math.huge and math.max(dueAt, now + SOON_MS) or nil
+lane_save(laneKey, lane)
+return { cjson.encode(found), #events > 0 and cjson.encode(events) or '[]' }

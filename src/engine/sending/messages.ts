@@ -1,0 +1,86 @@
+import { PROFILES } from '../../base/profiles/index.js';
+import type { SendRequest } from '../../service/client/messaging.js';
+import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
+import type { Lane } from '../lane/lane.js';
+import { DamagedError } from '../recipients/slices.js';
+import { REPEAT, type SendClaim } from './claims.js';
+
+/**
+ * The request that sends a batch. `suppressed`: for each recipient of the batch, whether it is left out; `firstMayDiffer`: the request
+ * that it repeats may have left out a recipient that this one has.
+ */
+export type Message = SendRequest & {
+  readonly suppressed: readonly boolean[];
+  readonly firstMayDiffer?: boolean;
+};
+
+/** The suppressed numbers of a lane. */
+export interface LaneSuppression {
+  areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
+  /** When a number was last removed, by the clock of Redis, ms; 0: never. */
+  lastRemoval(): Promise<number>;
+}
+
+/** In a cluster, the times of a removal and of a claim come from different servers, whose clocks may differ by this much. */
+const CLOCKS_DIFFER_MS = 60_000;
+
+/** Renders the messages of claims. */
+export interface Messages {
+  /** Returns one message per claim, or the error if its campaign cannot be read. */
+  render(claims: readonly SendClaim[]): Promise<(Message | DamagedError)[]>;
+}
+
+/** Renders a lane's messages. The numbers of all claims are checked together. */
+export function openMessages(
+  { settings }: Pick<Lane, 'settings'>,
+  content: CampaignContent,
+  suppression: LaneSuppression,
+): Messages {
+  return {
+    async render(claims) {
+      const batches = await Promise.all(
+        claims.map(({ campaign: id, first, count }) =>
+          orDamaged(async () => {
+            const { meta, template } = await content.text(id);
+            const recipients = await content.recipients(id, first, count);
+            return { meta, template, recipients };
+          }),
+        ),
+      );
+      const numbers = batches.flatMap((batch) =>
+        batch instanceof DamagedError ? [] : batch.recipients.map(({ number }) => number),
+      );
+      const suppressed = numbers.length === 0 ? [] : await suppression.areSuppressed(numbers);
+      // Read after the check, so that it covers every number that the check no longer found.
+      const removedAt = claims.some(isRepeat) ? await suppression.lastRemoval() : 0;
+      let next = 0;
+      return claims.map((claim, at) => {
+        const batch = batches[at];
+        if (batch === undefined) throw new Error('a claim has no batch');
+        if (batch instanceof DamagedError) return batch;
+        const { meta, template, recipients } = batch;
+        const omitted = recipients.map(() => suppressed[next++] === true);
+        return {
+          sender: meta.sender,
+          ...(meta.senderName === undefined ? {} : { senderName: meta.senderName }),
+          recipients: recipients.filter((_, place) => !omitted[place]).map(({ number }) => number),
+          text: template.render(recipients[0]?.values ?? []),
+          ...(settings.clientCorrelator === 'off' ? {} : { clientCorrelator: referenceOf(claim) }),
+          ...(PROFILES[settings.profile].request.callbackData ? { callbackData: referenceOf(claim) } : {}),
+          suppressed: omitted,
+          ...(isRepeat(claim) && (claim.firstAt ?? 0) < removedAt + CLOCKS_DIFFER_MS && removedAt > 0
+            ? { firstMayDiffer: true }
+            : {}),
+        };
+      });
+    },
+  };
+}
+
+/** Whether the batch goes again under the correlator of an earlier request. */
+const isRepeat = ({ maybeAccepted }: SendClaim): boolean => maybeAccepted === REPEAT;
+
+/** The reference of a batch, at the service. It does not depend on the claim, so that it is the same if Redis has lost the claim. */
+function referenceOf({ campaign, first, count }: SendClaim): string {
+  return `${campaign}-${first}-${count}`;
+}

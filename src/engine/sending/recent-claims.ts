@@ -1,0 +1,128 @@
+import type { Clock } from '../../base/clock.js';
+import { MAX_LOSS_MS, type MayLose } from '../../base/redis/durability.js';
+import type { ClaimingProcess } from '../lane/claims.js';
+import type { ScriptEvent } from '../lane/script-events.js';
+import type { SendClaim } from './claims.js';
+import type { SendSettlement } from './settlements.js';
+
+/** A recent claim of this process. Without a `settlement`, it is still in flight. */
+export interface RecentClaim {
+  readonly claim: SendClaim;
+  readonly at: number;
+  settlement?: SendSettlement;
+}
+
+/** Longer than the time of which Redis may lose the writes. */
+const KEEP_MS = MAX_LOSS_MS + 30_000;
+/** Some 20 MB. */
+const MAX_CLAIMS = 50_000;
+/** At least; more if Redis may lose more. */
+const POLLS_MS = 10_000;
+
+/** This process, and how much acknowledged data Redis may lose. */
+interface Self {
+  readonly process: string;
+  mayLose(): MayLose;
+}
+
+const NO_PROCESS: Self = { process: '', mayLose: () => ({ ms: 0, withReplicaMs: 0 }) };
+
+/** As the scripts read it. */
+const forScripts = (ms: number): number => (Number.isFinite(ms) ? ms : -1);
+
+/**
+ * The recent claims of a process on a lane. If Redis loses its last writes (a replica took over, or its file lost the end), the
+ * process replays them.
+ */
+export interface RecentClaims {
+  /** This process, for the lane's scripts. */
+  readonly self: ClaimingProcess;
+  claimed(claims: readonly SendClaim[]): void;
+  /** Keeps only the times of polls: a lost poll is repeated, but its permit is spent. */
+  polled(claims: readonly { readonly number: number }[]): void;
+  /** Polls of the 10 s up to the last one, or of as long as Redis may lose: as many permits may be lost. They count however long Redis has been away since. */
+  readonly polls: number;
+  settled(settlement: SendSettlement): void;
+  /** Starts to replay the claims to Redis, after the replay that is running. */
+  replay(): void;
+  /** Does the same if a script's events report a loss of data. Do not delay it: other claims wait only for a short grace period. */
+  replayAfterLoss(events: readonly ScriptEvent[]): void;
+  /** Does the same for a loss that another process has announced, unless this process has replayed after it. */
+  replayOnce(loss: string): void;
+  /** Resolves when no replay is running. Until then, this process claims nothing. */
+  readonly replayed: Promise<unknown>;
+  /** All claims, in the order in which they were made. */
+  all(): RecentClaim[];
+}
+
+/** Starts without claims. `replay` replays them to Redis. */
+export function recentClaims(
+  monotonic: Clock,
+  self: Self = NO_PROCESS,
+  replay: (recent: RecentClaims) => Promise<unknown> = async () => {},
+): RecentClaims {
+  const claims = new Map<string, RecentClaim>();
+  const keyOf = ({ number, turn }: SendClaim): string => `${number} ${turn}`;
+  let seen = 0;
+  let polls: number[] = [];
+  const pollsMs = (): number => {
+    const { ms, withReplicaMs } = self.mayLose();
+    return Math.max(POLLS_MS, ...[ms, withReplicaMs].filter(Number.isFinite));
+  };
+  let replayed: Promise<unknown> = Promise.resolve();
+  const losses = new Set<string>();
+  const expire = (): void => {
+    const before = monotonic() - KEEP_MS;
+    for (const [key, { at, settlement }] of claims) {
+      if (claims.size <= MAX_CLAIMS && (at >= before || settlement === undefined)) return;
+      claims.delete(key);
+    }
+  };
+  const recent: RecentClaims = {
+    get self() {
+      const { ms, withReplicaMs } = self.mayLose();
+      return { process: self.process, seen, loss: forScripts(ms), replicaLoss: forScripts(withReplicaMs) };
+    },
+    claimed(list) {
+      const at = monotonic();
+      for (const claim of list) {
+        seen = Math.max(seen, claim.number);
+        claims.set(keyOf(claim), { claim, at });
+      }
+      expire();
+    },
+    polled(list) {
+      if (list.length === 0) return;
+      const now = monotonic();
+      polls = polls.filter((at) => at >= now - MAX_LOSS_MS);
+      for (const { number } of list) {
+        seen = Math.max(seen, number);
+        polls.push(now);
+      }
+    },
+    get polls() {
+      const last = polls.at(-1) ?? 0;
+      return polls.filter((at) => at >= last - pollsMs()).length;
+    },
+    settled(settlement) {
+      const claim = claims.get(keyOf(settlement.claim));
+      if (claim !== undefined) claim.settlement = settlement;
+    },
+    get replayed() {
+      return replayed;
+    },
+    replay() {
+      replayed = replayed.then(() => replay(recent)).catch(() => {});
+    },
+    replayAfterLoss(events) {
+      for (const event of events) if (event.type === 'dataLoss') recent.replayOnce(event.loss);
+    },
+    replayOnce(loss) {
+      if (losses.has(loss)) return;
+      losses.add(loss);
+      recent.replay();
+    },
+    all: () => [...claims.values()],
+  };
+  return recent;
+}

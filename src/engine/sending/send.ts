@@ -1,0 +1,207 @@
+import { STATUS_LETTER } from '../../campaign/recipient.js';
+import type { MessagingClient } from '../../service/client/messaging.js';
+import type { SendOutcome } from '../../service/client/outcome.js';
+import { withMessage } from '../../service/client/reason.js';
+import type { Lane } from '../lane/lane.js';
+import { confirmPermit, type GrantedPermit, limitPermit } from '../lane/permit.js';
+import { type TokenSource, turnCredentials } from '../lane/token-source.js';
+import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
+import { DamagedError } from '../recipients/slices.js';
+import { placedWords, storedWord } from '../recipients/status-words.js';
+import { REPEAT, type SendClaim, type SendClaims, sendClaims } from './claims.js';
+import type { Message, Messages } from './messages.js';
+import type { RecentClaims } from './recent-claims.js';
+import { type SendSettlement, settleSends } from './settlements.js';
+
+/*
+ *   claim ──► render ──► all suppressed? ──► permit still good? ──► POST ──► outcome ──► settle
+ *   (durable: `sending`)                     (confirmed if old)              (retried until answered)
+ *
+ * If a process dies after the claim, the batch stays `sending` until the sweep turns it into `unknown`. It is not claimed again.
+ */
+
+/** What sending on a lane needs. */
+export interface Sending {
+  readonly client: MessagingClient;
+  readonly tokens: TokenSource;
+  readonly messages: Messages;
+  readonly recent: RecentClaims;
+  /** Default: the claims of the lane in Redis. */
+  readonly claims?: SendClaims;
+  /** Plans the messages of the lane's outboxes that are due; by default there are none. */
+  harvest?(lane: Lane): Promise<void>;
+  /** Reports an error that keeps a campaign from being sent. */
+  failed(lane: string, error: Error): void;
+}
+
+/** How often a turn looks for messages of outboxes that are due. */
+const HARVEST_EVERY_MS = 100;
+
+/** Why a batch is not repeated. */
+const FIRST_MAY_DIFFER =
+  'a number was removed from the suppression list since; an earlier request, which may have left it out, may have been accepted';
+
+/** One turn of a lane's sends. Rejects only on a defect in the code or the data, never because Redis or the service is down. */
+export async function sendTurn(lane: Lane, sending: Sending, options: TurnOptions): Promise<TurnEnd> {
+  const { client, tokens, messages, recent, claims = sendClaims(lane) } = sending;
+  const { signal } = options;
+  const turn = lane.nonce();
+  const credentials = await turnCredentials(lane, tokens);
+  let harvestAt = 0;
+
+  const send = async (
+    claim: SendClaim,
+    message: Message,
+    granted: GrantedPermit,
+  ): Promise<SendSettlement> => {
+    const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
+    if (message.recipients.length === 0) return { claim, result: 'suppressed' };
+    if (claim.maybeAccepted !== undefined && letters.includes('S'))
+      return { claim, result: 'partlySuppressed', letters };
+    if (message.firstMayDiffer === true)
+      return { claim, result: 'partlySuppressed', letters, reason: FIRST_MAY_DIFFER };
+    if (signal.aborted || (await credentials.forRequest()) === undefined)
+      return { claim, result: 'released' };
+    const { leaveWithinMs } = claim;
+    const own = leaveWithinMs === undefined ? granted : limitPermit(granted, leaveWithinMs);
+    const permit = await confirmPermit(lane, own, () => claims.confirm(claim));
+    const token = credentials.current();
+    if (permit === undefined || permit.isExpired() || token === undefined)
+      return { claim, result: 'released' };
+    const outcome = await client.send(message, token.bearer, permit);
+    const settlement = settlementOf(claim, message, letters, outcome);
+    if (outcome.kind !== 'unauthorised') {
+      if (outcome.kind !== 'unknown' && outcome.kind !== 'notSent') credentials.worked();
+      return settlement;
+    }
+    const stopped = await credentials.replaceRefused(token);
+    if (stopped === undefined) return settlement;
+    return { ...settlement, result: 'stopped', reason: withMessage(stopped, outcome.message) };
+  };
+
+  /** Pauses a campaign whose data cannot be read, until an operator acts. The lane's other campaigns continue. */
+  const setAside = async (claim: SendClaim, damaged: DamagedError): Promise<SendSettlement> => {
+    const reason = `its stored data is damaged: ${damaged.message}`;
+    const { outcome } = await lane.retry(() => lane.commands.campaign('pause', claim.campaign, reason));
+    if (outcome === 'done') sending.failed(lane.name, damaged);
+    return { claim, result: 'released' };
+  };
+
+  return runTurn<SendClaim, SendSettlement>(
+    lane,
+    {
+      async claim({ call, want }) {
+        const closed = await credentials.closed();
+        if (closed !== undefined) return closed;
+        await recent.replayed;
+        if (sending.harvest !== undefined && lane.monotonic() >= harvestAt) {
+          await lane.retry(() => sending.harvest?.(lane) ?? Promise.resolve(), signal);
+          harvestAt = lane.monotonic() + HARVEST_EVERY_MS;
+        }
+        const age = lane.startStopwatch();
+        const reply = await lane.retry(() => claims.take({ turn, call, want, age, ...recent.self }), signal);
+        recent.claimed(reply.claims);
+        lane.emit(reply.events);
+        recent.replayAfterLoss(reply.events);
+        return reply;
+      },
+      async requests(claimed, permit) {
+        const rendered = await lane.retry(() => messages.render(claimed));
+        return claimed.map((claim, at) => async () => {
+          const message = rendered[at];
+          if (message instanceof DamagedError) return setAside(claim, message);
+          return message === undefined ? { claim, result: 'released' } : send(claim, message, permit);
+        });
+      },
+      async settle(settlements) {
+        for (const settlement of settlements) recent.settled(settlement);
+        const { events } = await lane.retry(() => settleSends(lane, settlements, lane.random()));
+        lane.emit(events);
+      },
+    },
+    options,
+  );
+}
+
+/** What an outcome means for the batch. */
+function settlementOf(
+  claim: SendClaim,
+  message: Message,
+  letters: string,
+  outcome: SendOutcome,
+): SendSettlement {
+  switch (outcome.kind) {
+    case 'accepted':
+      return {
+        claim,
+        result: 'accepted',
+        letters: acceptedLetters(message, outcome),
+        words: acceptedWords(message, outcome),
+        requestId: outcome.requestId ?? '',
+        reason: noteOf(outcome),
+      };
+    case 'throttled':
+      return {
+        claim,
+        result: 'throttled',
+        retryAfterMs: outcome.retryAfterMs ?? 0,
+        reason: outcome.message ?? '',
+      };
+    case 'unauthorised':
+      return { claim, result: 'unauthorised', reason: outcome.reason };
+    case 'stopped':
+      return { claim, result: 'stopped', reason: outcome.reason };
+    case 'refused':
+      return { claim, result: 'refused', reason: outcome.reason };
+    case 'notSent':
+      return { claim, result: 'notSent', reason: outcome.reason };
+    case 'unknown':
+      return {
+        claim,
+        result: 'unknown',
+        letters,
+        reason: outcome.reason,
+        // A service that deduplicates may answer each repeat with its first response.
+        ...(outcome.isFinal || (outcome.isAnswered && claim.maybeAccepted === REPEAT)
+          ? { isFinal: true }
+          : {}),
+      };
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** What is unusual about an accepted request, for its recipients' lines in the report. */
+function noteOf({ requestId, otherCorrelator }: SendOutcome & { kind: 'accepted' }): string {
+  return [
+    ...(requestId === null ? ['accepted without a request id: cannot be followed up'] : []),
+    ...(otherCorrelator === undefined
+      ? []
+      : [`the service answered with another clientCorrelator: ${otherCorrelator}`]),
+  ].join('; ');
+}
+
+/** The service's own words for the recipients of an accepted request. */
+function acceptedWords(message: Message, { words }: SendOutcome & { kind: 'accepted' }) {
+  if (words === undefined) return undefined;
+  let next = 0;
+  const ofPlace = message.suppressed.map((isSuppressed) => {
+    const word = isSuppressed ? undefined : words.get(message.recipients[next++] ?? '');
+    return word === undefined ? undefined : storedWord(word);
+  });
+  return placedWords(ofPlace.length, (place) => ofPlace[place]);
+}
+
+/** Without a request id, recipients without a final status cannot be followed up: they become `unconfirmed`. */
+function acceptedLetters(message: Message, outcome: SendOutcome & { kind: 'accepted' }): string {
+  const open = outcome.requestId === null ? 'C' : 'N';
+  let next = 0;
+  return message.suppressed
+    .map((isSuppressed) => {
+      if (isSuppressed) return 'S';
+      const status = outcome.statuses.get(message.recipients[next++] ?? '');
+      const letter = status === undefined ? open : STATUS_LETTER[status];
+      return letter === 'N' ? open : letter;
+    })
+    .join('');
+}

@@ -1,0 +1,286 @@
+--[[
+  settle-send: settles send requests, many together. A claim that has become unknown meanwhile is settled as well: the
+  result that its worker reports is evidence.
+
+  KEYS  lane      hash: the lane's record
+        window    string: ring of the ledger
+        claims    hash: claim number -> send in flight
+        polls     hash: claim number -> poll in flight
+        running   sorted set: campaign -> virtual start
+        states    hash: campaign -> its state, JSON
+        unpolled  sorted set: request never polled -> when it is due, ms
+        unknown   hash: claim number -> batch with an unknown outcome
+        ended     sorted set: campaign -> when it ended, ms
+        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
+        callback  hash: state of the notifications
+        unnamed   sorted set: batch accepted without a request id -> until when a notification may name it, ms
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
+  KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
+                  request id and the filter of its campaign's accepted ids
+  ARGV  rules     JSON: the lane's rules
+        settlements  JSON: [{ number, turn, campaign, first, count, result, letters, words, requestId, reason, retryAfterMs, overdue,
+                  isFinal, byNotification, digest, hashes }, …]; words: the service's own, pairs of place from
+                  0 and word; overdue: its worker never settled it; isFinal: a repeat would get the
+                  same response; digest, hashes: of the request id
+        jitter    number: random, 0 to 1
+        time      ms, or '' for the server's
+  Returns  how many settlements took effect, events
+]]
+-- @include ../lane/settle.lua
+-- @include ../recipients/request-index.lua
+-- @include ./effects.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(laneKey)
+local lane, now = lane_load(laneKey, time)
+local events = {}
+local context = { lane = lane, rules = rules, now = now, jitter = jitter, windowKey = windowKey, events = events }
+local claims, fields = settle_claims(claimsKey, settlements)
+local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
+ledger_expire(windowKey, lane, rules, now)
+
+local settled, resolved, stillUnknown = {}, {}, {}
+for i, settlement in ipairs(settlements) do
+  local claim, list = claims[i], settled
+  if not claim and settlement.result ~= 'unknown' then
+    local raw = redis.call('HGET', unknownKey, fields[i])
+    claim, list = raw and cjson.decode(raw) or false, resolved
+  end
+  if claim and not settlement_is_of(settlement, claim) then claim = false end
+  if claim then
+    list[#list + 1] = fields[i]
+    claim.number, claim.isLate = settlement.number, list == resolved
+  end
+  claims[i] = claim
+end
+local campaigns = settle_campaigns(statesKey, claims)
+local count, keysPerEntry = 0, rules.notify and 4 or 2
+local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now)
+
+-- Recipients move to the states of their letters, and keep the service's own words for them. Late evidence changes only those that are
+-- still unknown.
+local function apply(c, claim, letters, statusesKey, recordsKey, words)
+  local byPlace = words and words_by_place(words)
+  local applied, current, isOpen = {}, claim.isLate and statuses_read(c, statusesKey, claim.first, claim.count), false
+  for at = 1, claim.count do
+    local letter = string.sub(letters, at, at)
+    local old = current and string.sub(current, at, at)
+    if old and old ~= RECIPIENT_LETTER.unknown then
+      letter = old
+    else
+      campaign_move(c, old and 'unknown' or 'sending', RECIPIENT_STATE[letter], 1, claim.first + at - 1)
+      if byPlace and byPlace[at] then word_write(c, recordsKey, claim.first + at - 1, byPlace[at]) end
+    end
+    if letter == RECIPIENT_LETTER.deliveredToNetwork then isOpen = true end
+    applied[at] = letter
+  end
+  statuses_write(c, statusesKey, claim.first, table.concat(applied))
+  return isOpen
+end
+
+-- Releases a range of the batch; of one that was unknown, only the recipients that still are.
+local function release_range(c, claim, statusesKey, first, length, parent, maybeAccepted, size)
+  local firstAt = batch_first_at(claim)
+  if not claim.isLate then
+    return campaign_release(c, 'sending', first, length, parent, maybeAccepted, firstAt, size, claim.notAfter)
+  end
+  for _, run in ipairs(statuses_unknown_runs(c, statusesKey, first, length)) do
+    local isAll = run[2] == length
+    statuses_write(c, statusesKey, run[1], string.rep('\0', run[2]))
+    local again = isAll and maybeAccepted or maybeAccepted and 2
+    campaign_release(c, 'unknown', run[1], run[2], isAll and parent or nil, again, firstAt, nil, claim.notAfter)
+  end
+end
+
+-- If both halves of a refused batch are accepted, the service refused its size. The result of the first half is kept until that of
+-- the other arrives, and no longer: a list with many bad numbers is split more often than a state may grow.
+local function note_half(c, claim, isAccepted)
+  if not claim.parent then return end
+  c.splits = c.splits or {}
+  local other = c.splits[claim.parent]
+  c.splits[claim.parent] = other == nil and (isAccepted and 1 or 0) or nil
+  local half = math.ceil(tonumber(string.match(claim.parent, ':(%d+)$')) / 2)
+  if other == 1 and isAccepted and (lane.maxRecipients == 0 or lane.maxRecipients > half) then
+    lane.maxRecipients = half
+    events[#events + 1] = { type = 'maximum', maximum = half }
+  end
+end
+
+local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
+  apply(c, claim, string.gsub(settlement.letters, '-', RECIPIENT_LETTER.unknown), statusesKey)
+  -- A placeholder claim for a campaign that sends no more carries its own reason: no worker is lost.
+  local ownReason = not claim.isLate and claim.reason or nil
+  local reason = ownReason or settlement.reason
+  record_write(c, recordsKey, claim.first, claim.count, claim.at, now, reason, '')
+  local timeout, margin = claim_timing(claim, rules)
+  local safeAt = settlement.overdue and claim.at + 2 * timeout + margin or now
+  stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
+  stillUnknown[#stillUnknown + 1] = cjson.encode({
+    turn = claim.turn, campaign = id, first = claim.first, count = claim.count, parent = claim.parent, at = claim.at, epoch = claim.epoch,
+    maybeAccepted = claim.maybeAccepted, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, isSuppressed = settlement.isSuppressed,
+    notAfter = claim.notAfter,
+  })
+  events[#events + 1] = {
+    type = 'unknown', campaign = id, number = claim.number, recipients = claim.count, reason = reason,
+    overdue = (settlement.overdue or false) and not ownReason, ageMs = now - claim.at,
+  }
+end
+
+local function all_unknown(claim, reason)
+  return { letters = string.rep(RECIPIENT_LETTER.unknown, claim.count), reason = reason }
+end
+
+-- What each result does to the recipients of a batch.
+local RECIPIENTS = {}
+
+function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, indexKey, filterKey)
+  c.accepted = c.accepted + 1
+  local isOpen = apply(c, claim, settlement.letters, statusesKey, recordsKey, settlement.words)
+  record_write(c, recordsKey, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
+  if isOpen then
+    local wait = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0)
+    redis.call('ZADD', unpolledKey, now + math.ceil(wait), request_member(id, claim.first))
+  end
+  if settlement.requestId == '' then
+    events[#events + 1] = { type = 'unfollowable', campaign = id, number = claim.number, recipients = claim.count }
+  end
+  if not settlement.byNotification then note_half(c, claim, true) end
+  if not rules.notify then return end
+  if settlement.digest then
+    request_remember(filterKey, c.capacity or c.ordinals, settlement.hashes)
+    if isOpen and not rules.byReference then request_index(indexKey, settlement.digest, id, claim.first, claim.count) end
+  else
+    request_without_id(unnamedKey, rules, id, claim.first, claim.count, now)
+  end
+  -- Fewer than `accepted`: some were accepted while there were no notifications, and only their records name their ids.
+  c.remembered = (c.remembered or 0) + 1
+end
+
+-- The batch was not accepted this time. If an earlier request may have been accepted, and it is not sent again, its outcome is unknown.
+function RECIPIENTS.release(id, c, claim, _, statusesKey, recordsKey)
+  if not claim.maybeAccepted or c.remainder == 'planned' then
+    return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, claim.maybeAccepted)
+  end
+  remain_unknown(id, c, claim, all_unknown(claim, 'an earlier request may have been accepted'), statusesKey, recordsKey)
+end
+
+function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
+  c.refusals = c.refusals + 1
+  note_half(c, claim, false)
+  if claim.count > 1 then
+    local half, parent = math.floor(claim.count / 2), string.format('%d:%d', claim.first, claim.count)
+    -- The halves are new, unless Redis has lost data since the first request: this may be its response again, and the halves may have
+    -- been sent since.
+    local isOld = claim.maybeAccepted == 1 and lane.lostAt > 0 and lane.lostAt >= batch_first_at(claim)
+    local again = isOld and 1 or nil
+    release_range(c, claim, statusesKey, claim.first, half, parent, again)
+    release_range(c, claim, statusesKey, claim.first + half, claim.count - half, parent, again)
+    events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipients = claim.count }
+  else
+    apply(c, claim, RECIPIENT_LETTER.rejected, statusesKey)
+    record_write(c, recordsKey, claim.first, 1, claim.at, now, settlement.reason, '')
+    events[#events + 1] = { type = 'rejected', campaign = id, ordinal = claim.first, reason = settlement.reason }
+  end
+  events[#events + 1] = { type = 'refused', campaign = id, recipients = claim.count, reason = settlement.reason }
+  -- Not while placeholder claims may have to be made for it.
+  local isComplete = lane.barrierUntil == 0 and lane.placeholders == 0
+  if c.accepted == 0 and c.refusals >= POLICY.REFUSALS_TO_PAUSE and c.state == 'running' and isComplete then
+    campaign_pause(lane, c, 'the service refuses every request; check sender and text: ' .. settlement.reason, now)
+    redis.call('ZREM', runningKey, id)
+    events[#events + 1] = { type = 'refusals', campaign = id }
+  end
+end
+
+-- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
+-- out, if the service may have forgotten the correlator or never got it, or if it would repeat the response. A placeholder claim has
+-- no `firstAt` if its batches are not known; if it was to be sent by an operator's command, its parts may have been sent. What is too
+-- late for a wave would be set aside, and come here again.
+function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
+  local isWhole = not settlement.isFinal and not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
+    and not (claim.placeholder and claim.maybeAccepted == 2) and not (claim.notAfter and claim.notAfter <= now)
+  local isRepeatable = isWhole and batch_is_repeatable(lane, rules, batch_first_at(claim), now)
+  if isRepeatable and c.remainder == 'planned' then
+    return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, 1, claim.size)
+  end
+  remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
+end
+
+function RECIPIENTS.suppress(id, c, claim, _, statusesKey, recordsKey)
+  local reason = 'suppressed before it was sent'
+  if claim.maybeAccepted then
+    local settlement = all_unknown(claim, reason .. ' again; an earlier request may have been accepted')
+    settlement.isSuppressed = true
+    return remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
+  end
+  apply(c, claim, string.rep(RECIPIENT_LETTER.suppressed, claim.count), statusesKey)
+  record_write(c, recordsKey, claim.first, claim.count, claim.at, now, reason, '')
+end
+
+-- An earlier request may have reached recipients that are suppressed by now. After an operator's command, the batch is sent again
+-- without them, each part with its own `maybeAccepted`. Under its correlator, it is sent again unchanged or not at all; it would not be
+-- unchanged either if the earlier request may have left out a recipient that is not suppressed any more.
+function RECIPIENTS.divide(id, c, claim, settlement, statusesKey, recordsKey)
+  if claim.maybeAccepted == 1 or claim.isLate or c.remainder ~= 'planned' then
+    local known = settlement.reason ~= '' and settlement.reason
+    local reason = known or 'some recipients are suppressed by now; an earlier request may have been accepted'
+    return remain_unknown(id, c, claim, all_unknown(claim, reason), statusesKey, recordsKey)
+  end
+  local from = 1
+  for at = 2, claim.count + 1 do
+    if string.sub(settlement.letters, at, at) ~= string.sub(settlement.letters, from, from) then
+      local first, length, firstAt = claim.first + from - 1, at - from, batch_first_at(claim)
+      campaign_release(c, 'sending', first, length, nil, claim.maybeAccepted, firstAt, nil, claim.notAfter)
+      from = at
+    end
+  end
+end
+
+for i, settlement in ipairs(settlements) do
+  local claim = claims[i]
+  local c = claim and campaigns[claim.campaign]
+  if c then
+    local effect, place, id = SEND_EFFECTS[settlement.result], keysPerEntry * (i - 1), claim.campaign
+    local before = gate_before(lane)
+    if not claim.isLate then inFlight = inFlight - 1 end
+    count = count + 1
+    -- A matched notification may have made the batch due for a poll. The result decides whether it stays due.
+    if claim.matched then redis.call('ZREM', unpolledKey, request_member(id, claim.first)) end
+    RECIPIENTS[effect.recipients](
+      id, c, claim, settlement, entry_key(place + 1), entry_key(place + 2), rules.notify and entry_key(place + 3),
+      rules.notify and entry_key(place + 4)
+    )
+    -- A notification does not say how the request itself went.
+    if not settlement.byNotification then settle_gate(context, effect, claim, settlement, inFlight) end
+    if settlement.result == 'throttled' then
+      c.throttled = c.throttled + 1
+      events[#events + 1] = {
+        type = 'throttled', kind = 'send', retryAfterMs = settlement.retryAfterMs, reason = settlement.reason,
+      }
+    elseif effect.event == 'unauthorised' or effect.event == 'requestStopped' or effect.event == 'notSent' then
+      events[#events + 1] = { type = effect.event, kind = 'send', reason = settlement.reason }
+    end
+    local unsent = (c.counts.planned or 0) + (c.counts.sending or 0)
+    if not claim.isLate and c.state == 'running' and c.total > 1 and not c.opensAt and unsent == 0 then
+      c.activeMs = campaign_active_for(lane, c, now)
+    end
+    if effect.ledger ~= 'none' and not claim.isLate then
+      c.sends = c.sends + 1
+      settle_ledger(context, effect, claim, 'send')
+    end
+    gate_events(lane, before, events)
+  elseif claim and not claim.isLate then
+    -- Its campaign was removed, but the request was made.
+    ledger_spend(windowKey, lane, rules, 'send', 1, now)
+  end
+end
+
+for id, c in pairs(campaigns) do
+  campaign_end(endedKey, lapsingKey, id, c, now, events)
+  campaign_return(runningKey, lane, id, c)
+end
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
+if #settled > 0 then redis.call('HDEL', claimsKey, unpack(settled)) end
+if #resolved > 0 then redis.call('HDEL', unknownKey, unpack(resolved)) end
+if #stillUnknown > 0 then redis.call('HSET', unknownKey, unpack(stillUnknown)) end
+lane_save(laneKey, lane)
+return { count, #events > 0 and cjson.encode(events) or '[]' }

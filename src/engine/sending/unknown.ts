@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import type { Events } from '../../base/events/events.js';
+import { describeActor } from '../../campaign/actor.js';
+import type { Operator } from '../../campaign/audit.js';
+import { requestReference } from '../../campaign/campaign.js';
+import { InputError, NotFoundError } from '../../campaign/errors.js';
+import { readState } from '../lane/campaigns.js';
+import { activate } from '../lane/due.js';
+import { type Wakers, wakeDueLane } from '../lane/lane.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
+import { type LaneStore, laneScript } from '../lane/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
+import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
+
+/** How many batches were resolved. `tooEarly`: batches that may not be sent again before `safeAt`, ms. */
+interface ResolveResult {
+  readonly batches: number;
+  readonly recipients: number;
+  readonly tooEarly: number;
+  readonly safeAt: number;
+  readonly events: readonly ScriptEvent[];
+}
+
+/** A batch with an unknown outcome. `number`: that of its claim. Times in ms. */
+export interface UnknownBatch {
+  readonly number: number;
+  /** The turn that made the claim, or what Redis claimed it as. */
+  readonly turn: string;
+  readonly campaign: string;
+  readonly first: number;
+  readonly count: number;
+  readonly claimedAt: number;
+  readonly since: number;
+  readonly reason: string;
+  /** The service's id of the request that a notification has matched to it; it is polled. Null: none. */
+  readonly matchedRequestId: string | null;
+  /** Its claim was replayed or is a placeholder, so the time of its request is not known. */
+  readonly isRestored: boolean;
+}
+
+/** Batches per script call, which must not block Redis for long. */
+const BATCHES_AT_ONCE = 500;
+
+const resolveScript = laneScript(import.meta.url, './resolve-unknown.lua', (reply): ResolveResult => {
+  const [batches, recipients, tooEarly, safeAt, events] = z
+    .tuple([z.number(), z.number(), z.number(), z.string(), z.string()])
+    .parse(reply);
+  return { batches, recipients, tooEarly, safeAt: Number(safeAt), events: scriptEvents(events) };
+});
+
+const unknownBatch = z.object({
+  turn: z.string(),
+  campaign: z.string(),
+  first: z.number(),
+  count: z.number(),
+  at: z.number(),
+  since: z.number(),
+  reason: z.string(),
+  epoch: z.number().optional(),
+  matched: z.string().optional(),
+});
+/** The epoch of replayed and placeholder claims. Their time is not that of their request. */
+export const NO_EPOCH = -1;
+
+/** Lists a lane's batches with an unknown outcome. */
+export async function listUnknown({
+  redis,
+  keys,
+  id,
+}: Pick<LaneStore, 'redis' | 'keys' | 'id'>): Promise<UnknownBatch[]> {
+  const all = await redis.hgetall(keys.lane(id, 'unknown'));
+  return Object.entries(all).map(([number, json]) => {
+    const { at, epoch, matched, ...batch } = unknownBatch.parse(JSON.parse(json));
+    return {
+      ...batch,
+      number: Number(number),
+      claimedAt: at,
+      matchedRequestId: matched ?? null,
+      isRestored: epoch === NO_EPOCH,
+    };
+  });
+}
+
+/** Settles batches with an unknown outcome, by an operator's command or by the lane's policy. */
+export async function resolveBatches(
+  store: LaneStore,
+  as: 'resend' | 'abandon' | 'accepted',
+  reason: string,
+  batches: readonly { number: number; turn: string; campaign: string; first: number }[],
+  now?: number,
+): Promise<ResolveResult> {
+  const all = { batches: 0, recipients: 0, tooEarly: 0, safeAt: 0, events: [] as ScriptEvent[] };
+  for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
+    const some = batches.slice(from, from + BATCHES_AT_ONCE);
+    const entryKeys = some.flatMap(({ campaign, first }) => [
+      statusesKey(store.keys, store.id, campaign),
+      recordsKey(store.keys, store.id, campaign, first),
+    ]);
+    const named = JSON.stringify(some.map(({ number, turn }) => ({ number, turn })));
+    const part = await resolveScript(store, { as, reason, batches: named, time: now }, entryKeys);
+    all.batches += part.batches;
+    all.recipients += part.recipients;
+    all.tooEarly += part.tooEarly;
+    all.safeAt = Math.max(all.safeAt, part.safeAt);
+    all.events.push(...part.events);
+  }
+  return all;
+}
+
+/** How to settle requests with an unknown outcome. */
+export interface Resolution {
+  /** `resend` risks a second message, `abandon` gives the recipients up, and `accepted` counts them as accepted. */
+  readonly as: 'resend' | 'abandon' | 'accepted';
+  /** The reference of one request, as status and report show it. Default: all requests with an unknown outcome. */
+  readonly request?: string | undefined;
+}
+
+/** How many requests, and how many of their recipients, were settled. */
+export interface ResolveOutcome {
+  readonly requests: number;
+  readonly recipients: number;
+  /** Requests left unchanged because a worker may still be about to send them, and until when; null if there are none. */
+  readonly tooEarly: { readonly requests: number; readonly until: string } | null;
+}
+
+/** The reason that the report shows for the recipients. */
+const REASONS = {
+  resend: 'sent again by the operator',
+  abandon: 'given up by the operator',
+  accepted: 'counted as accepted by the operator; it cannot be followed up',
+};
+
+/**
+ * Settles requests with an unknown outcome, by an operator's command. Rejects with an InputError if the campaign is cancelled or
+ * has lapsed and the command is `resend`.
+ */
+export async function resolveUnknown(
+  finder: LaneFinder,
+  wakers: Wakers,
+  id: string,
+  { as, request }: Resolution,
+  events: Events,
+  by: Operator,
+): Promise<ResolveOutcome> {
+  const lane = await finder.of(id);
+  const own = (await listUnknown(lane)).filter(({ campaign }) => campaign === id);
+  const named =
+    request === undefined ? own : own.filter(({ number }) => requestReference(id, number) === request);
+  if (request !== undefined && named.length === 0) {
+    throw new NotFoundError(
+      `campaign ${id} has no request ${request} with an unknown outcome; its status lists them`,
+    );
+  }
+  const remainder =
+    as === 'resend' ? (await readState(lane.redis, lane.keys, lane.id, id))?.remainder : undefined;
+  if (remainder !== undefined && remainder !== 'planned') {
+    const state = remainder === 'lapsed' ? 'has lapsed' : 'is cancelled';
+    throw new InputError(
+      `campaign ${id} ${state}, so it sends nothing again; abandon its unknown outcomes or count them as accepted`,
+    );
+  }
+  if (named.length === 0) return { requests: 0, recipients: 0, tooEarly: null };
+  const details = { as, ...(request === undefined ? {} : { request }), requests: named.length };
+  const result = await by.audited({ action: 'campaign.resolve', lane: lane.id, campaign: id, details }, () =>
+    activate(lane, () => resolveBatches(lane, as, REASONS[as], named)),
+  );
+  lane.emit(result.events);
+  await wakeDueLane(lane, wakers);
+  const { batches, recipients, tooEarly, safeAt } = result;
+  if (batches > 0) {
+    const actor = describeActor(by.actor);
+    const settled = { lane: lane.name, campaign: id, as, requests: batches, recipients, actor };
+    events.emit({ type: 'request.resolved', ...settled });
+  }
+  return {
+    requests: batches,
+    recipients,
+    tooEarly: tooEarly === 0 ? null : { requests: tooEarly, until: new Date(safeAt).toISOString() },
+  };
+}

@@ -1,0 +1,304 @@
+import { basename, extname } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Clock, Random } from '../../base/clock.js';
+import type { LocalConfig } from '../../base/config/index.js';
+import { formatDuration } from '../../base/duration.js';
+import type { Operator } from '../../campaign/audit.js';
+import { newCampaignId, usualCampaignName } from '../../campaign/campaign.js';
+import { InputError, throwInputErrors } from '../../campaign/errors.js';
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
+import { type Metadata, metadataProblem } from '../../campaign/metadata.js';
+import { parseLimit } from '../../campaign/price.js';
+import { checkSender } from '../../campaign/sender.js';
+import type { InvalidRow, Preview } from '../../campaign/views.js';
+import { describeWindow, nextCommonOpening, readWindow } from '../../campaign/window.js';
+import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
+import { type Lane, laneNamed } from '../../engine/lane/lane.js';
+import { idempotencyDigest } from '../../engine/recipients/reservation.js';
+import type { Duplicates } from './check-rows.js';
+import type { RecipientInput } from './read-objects.js';
+
+/** A CSV that arrives as a stream. It is read once, no faster than it is imported. */
+export interface CsvStream {
+  readonly csv: Readable;
+}
+
+/** A campaign to be imported. */
+export interface CampaignInput {
+  /** The path of a CSV file, a stream of one, or recipients as objects. */
+  readonly recipients: string | CsvStream | Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
+  /** The text to send, with `{{name}}` placeholders for columns of the list. */
+  readonly message: string;
+  /** A number of up to 15 digits, or a name of up to 11 characters of the GSM 7-bit alphabet; default: `SENDER_ADDRESS`. */
+  readonly sender?: string | undefined;
+  readonly senderName?: string | undefined;
+  /** Default: the first configured lane. */
+  readonly lane?: string | undefined;
+  /** A name for people; default: the name of the file, or the time. */
+  readonly name?: string | undefined;
+  /** Your own data about the campaign, at most 20 texts; the status and the results return it. */
+  readonly metadata?: Metadata | undefined;
+  /** The column with the phone numbers; default: found by its name or its values (`to` for objects). */
+  readonly toColumn?: string | undefined;
+  /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
+  readonly country?: string | undefined;
+  /** When sending begins, ms since the epoch; default: now. */
+  readonly at?: number | undefined;
+  readonly priority?: 'high' | 'normal' | undefined;
+  /** Milliseconds after launch until recipients that were not sent to lapse; default: never. */
+  readonly validForMs?: number | undefined;
+  /** When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`; default: at any time that the lane allows. */
+  readonly window?: string | undefined;
+  /** The IANA zone of `window`, such as `Europe/Paris`. */
+  readonly zone?: string | undefined;
+  /** Dates on which `window` is closed, such as `2030-05-01`. */
+  readonly except?: readonly string[] | undefined;
+  /** The same key and content return the existing campaign while that is kept; the same key with other content conflicts. */
+  readonly idempotencyKey?: string | undefined;
+  /** Leaves invalid rows out and passes them to `onInvalid`, with the columns of the list; by default a single invalid row refuses the list. */
+  readonly skipInvalid?: boolean | undefined;
+  readonly onInvalid?: ((row: InvalidRow, columns: readonly string[]) => void) | undefined;
+  /**
+   * What to do with a row that has the number of an earlier row and a different text: `first` leaves it out and lists it, `keep`
+   * sends both messages, each in a request of its own, and `refuse` refuses the list. Default: `first` for a CSV, which may
+   * contain a person twice; `refuse` for recipients as objects, because a program that passes two texts means both. A row with
+   * the same number and the same text is always left out and listed.
+   */
+  readonly duplicates?: Duplicates | undefined;
+  /**
+   * Refuses a campaign that costs more, such as `50`, or `'50 EUR'`, and one with a number that has no price. Needs `PRICE_PER_SEGMENT`
+   * or `PRICE_FILE`.
+   */
+  readonly maxCost?: number | string | undefined;
+  /** Allows the same content as a campaign of the last 24 hours on this lane. An idempotency key allows it, too. */
+  readonly again?: boolean | undefined;
+  /**
+   * Estimates when the campaign is sent, as `eta` and `completion` of the preview; otherwise both are null. It costs a look at all
+   * campaigns that are running, so a program that creates many small campaigns does without it, and reads their status instead.
+   * Without it, `requests` of the preview does not know either whether the lane has learned a smaller maximum of recipients per
+   * request. `preview` always estimates.
+   */
+  readonly estimate?: boolean | undefined;
+  /** Called when everything is imported and before anything is launched; false discards the import. */
+  readonly confirm?: ((preview: Preview) => Promise<boolean>) | undefined;
+  /**
+   * Called with the bytes that detecting duplicates takes, as they grow. The import continues when it resolves: a process that
+   * reads many lists at the same time limits their memory with it.
+   */
+  readonly onMemory?: ((bytes: number) => Promise<void>) | undefined;
+  /** Aborts and discards the import. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The outcome of an enqueue: a closed set. */
+export type EnqueueOutcome =
+  | {
+      readonly kind: 'created' | 'existing';
+      readonly id: string;
+      readonly recipients: number;
+      /** Rows that were left out because their number is that of an earlier row; `preview.repeats` lists the first of them. */
+      readonly duplicates: number;
+      /** Rows with the number of an earlier row and a different text: recipients with `keep`, otherwise duplicates. */
+      readonly differentTexts: number;
+      readonly invalid: number;
+      readonly suppressed: number;
+      readonly preview: Preview;
+    }
+  /** The list has invalid rows and `skipInvalid` is not set, or all of its rows are invalid. Nothing is stored. */
+  | { readonly kind: 'invalidRows'; readonly preview: Preview }
+  /**
+   * The list has rows with the number of an earlier row and a different text, and `duplicates` is `refuse`. Nothing is stored.
+   * `reason` names the first such row and the row that it repeats; `preview.repeats` lists more.
+   */
+  | {
+      readonly kind: 'differentTexts';
+      readonly reason: string;
+      readonly line: number;
+      readonly firstLine: number;
+      readonly recipient: string;
+      readonly preview: Preview;
+    }
+  /** There is a `maxCost`, and the number of this row has no price; `preview.cost` counts and lists more. Nothing is stored. */
+  | {
+      readonly kind: 'noPrice';
+      readonly reason: string;
+      readonly line: number;
+      readonly recipient: string;
+      readonly preview: Preview;
+    }
+  /** The campaign costs more than `maxCost`; `preview.cost` has both amounts. Nothing is stored. */
+  | { readonly kind: 'overBudget'; readonly reason: string; readonly preview: Preview }
+  /** This campaign had the same recipients, message, and sender within the last 24 hours; `again` allows a repeat. */
+  | { readonly kind: 'repeated'; readonly id: string }
+  /** The idempotency key belongs to this campaign, which has other content. */
+  | { readonly kind: 'conflict'; readonly id: string }
+  /** `confirm` returned false. */
+  | { readonly kind: 'declined' };
+
+/** What {@link resolveInput} and {@link draftOf} depend on. */
+export interface DraftDeps {
+  readonly config: LocalConfig;
+  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Who creates the campaign. */
+  readonly by: Operator;
+  /** Makes the digest under which an idempotency key is stored; default: {@link idempotencyDigest}. */
+  readonly digestOf?: ((idempotencyKey: string) => string) | undefined;
+}
+
+/** The sender of a campaign, with the defaults of the configuration applied. */
+export interface Sender {
+  readonly address: string;
+  readonly name?: string | undefined;
+}
+
+/**
+ * Finds the lane and the sender, and checks everything that does not need the list. Throws an InputError for everything
+ * that is invalid, and a NotFoundError for an unknown lane.
+ */
+export function resolveInput<Found>(
+  {
+    config,
+    lanes,
+    clock,
+  }: Pick<DraftDeps, 'config' | 'clock'> & { readonly lanes: ReadonlyMap<string, Found> },
+  input: CampaignInput,
+): { readonly lane: Found; readonly sender: Sender; readonly window: string | undefined } {
+  requireMembers(input);
+  const lane = laneNamed(lanes, input.lane ?? config.lanes[0]?.name ?? '');
+  const found: InputError[] = [];
+  const refuse = (field: string | undefined, reason: string): void =>
+    void found.push(new InputError(reason, { field }));
+  const address = input.sender ?? config.senderAddress;
+  const form = address === undefined ? undefined : checkSender(address);
+  if (form === undefined) refuse('sender', 'there is no sender: set `sender` or SENDER_ADDRESS');
+  else if (form.kind === 'invalid') refuse('sender', form.reason);
+  if (input.message.trim() === '') refuse('message', 'the message is empty: write the text to send');
+  for (const field of ['senderName', 'name'] as const) {
+    if (LONE_SURROGATE.test(input[field] ?? '')) refuse(field, `${field} ${LONE_SURROGATE_REASON}`);
+  }
+  const problem = metadataProblem(input.metadata ?? {});
+  if (problem !== null) refuse('metadata', problem);
+  if (input.idempotencyKey === '')
+    refuse(undefined, 'the idempotency key is empty: leave it out or set a value');
+  if (input.validForMs !== undefined && !(input.validForMs > 0))
+    refuse('validFor', 'the validity of a campaign must be longer than 0');
+  const budget = budgetOf(config, input);
+  if (typeof budget === 'string') refuse('maxCost', budget);
+  const latest = clock() + config.maxScheduleAheadMs;
+  if (input.at !== undefined && !(input.at <= latest)) {
+    refuse(
+      'at',
+      `the start is too far ahead: it must be before ${new Date(latest).toISOString()} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
+    );
+  }
+  throwInputErrors(found);
+  const name = input.senderName ?? config.senderName;
+  const lanesWindow = config.lanes.find(
+    ({ name: own }) => own === (input.lane ?? config.lanes[0]?.name),
+  )?.sendWindow;
+  return {
+    lane,
+    sender: { address: address ?? '', name },
+    window: windowOf(input, lanesWindow, Math.max(clock(), input.at ?? 0)),
+  };
+}
+
+/** Programs in JavaScript may leave anything out. */
+function requireMembers(input: unknown): void {
+  const { message, recipients }: { readonly message?: unknown; readonly recipients?: unknown } =
+    Object(input);
+  throwInputErrors([
+    ...(typeof message === 'string'
+      ? []
+      : [new InputError('the message is missing: write the text to send', { field: 'message' })]),
+    ...(typeof recipients === 'string' || (typeof recipients === 'object' && recipients !== null)
+      ? []
+      : [
+          new InputError('the list is missing: give the path of a CSV file, or an array', {
+            field: 'recipients',
+          }),
+        ]),
+  ]);
+}
+
+/** What a campaign may cost at most, in micros; undefined: anything. A text says why that cannot be checked. */
+export function budgetOf(
+  { prices }: Pick<LocalConfig, 'prices'>,
+  { maxCost }: Pick<CampaignInput, 'maxCost'>,
+): bigint | string | undefined {
+  if (maxCost === undefined) return undefined;
+  if (prices === undefined)
+    return 'there is no price to compare the limit of the cost with: set PRICE_PER_SEGMENT or PRICE_FILE';
+  const limit = parseLimit(String(maxCost), prices.currency);
+  return typeof limit === 'string' ? `the limit of the cost ${limit}` : limit;
+}
+
+/** The campaign before its list is read, with a new id. Throws as {@link resolveInput} does. */
+export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
+  const { lane, sender, window } = resolveInput(deps, input);
+  const created = deps.clock();
+  const { idempotencyKey } = input;
+  return {
+    id: newCampaignId(created, deps.random),
+    name: input.name ?? defaultName(input, created),
+    lane: lane.id,
+    sender: sender.address,
+    senderName: sender.name,
+    text: input.message,
+    columns: [],
+    numberColumn: '',
+    placeholders: [],
+    priority: input.priority ?? 'normal',
+    validForMs: input.validForMs === undefined ? undefined : Math.round(input.validForMs),
+    ...(window === undefined ? {} : { window }),
+    created,
+    ...(Object.keys(input.metadata ?? {}).length === 0 ? {} : { metadata: input.metadata }),
+    createdBy: deps.by.actor,
+    at: input.at,
+    idempotencyKey,
+    idempotency:
+      idempotencyKey === undefined
+        ? undefined
+        : (deps.digestOf?.(idempotencyKey) ?? idempotencyDigest(idempotencyKey, lane.id)),
+    duplicates: 0,
+    invalid: 0,
+    suppressed: 0,
+    preview: null,
+  };
+}
+
+/**
+ * The rule of a window, checked together with that of its lane; undefined if none is requested. `from`: when it is first used, ms. Throws
+ * an InputError.
+ */
+export function windowOf(
+  { window, zone, except }: Pick<CampaignInput, 'window' | 'zone' | 'except'>,
+  lanes: string | undefined,
+  from: number,
+): string | undefined {
+  if (window === undefined) {
+    const [field, value] = except === undefined ? (['zone', zone] as const) : (['except', except] as const);
+    if (value === undefined) return undefined;
+    throw new InputError(
+      `${field} has no effect without a window: set \`window\`, such as Mon-Sat 09:00-20:00`,
+      {
+        field,
+      },
+    );
+  }
+  const read = readWindow({ window, zone, except }, from);
+  if (!read.ok) throw new InputError(read.reason, { field: read.field });
+  if (lanes !== undefined && nextCommonOpening([read.rule, lanes], from) === null)
+    throw new InputError(
+      `the window (${describeWindow(read.rule)}) and that of the lane (${describeWindow(lanes)}) are never open at the same time, so nothing could be sent`,
+      { field: 'window' },
+    );
+  return read.rule;
+}
+
+function defaultName({ recipients }: CampaignInput, now: number): string {
+  if (typeof recipients === 'string') return basename(recipients, extname(recipients));
+  return usualCampaignName(now);
+}

@@ -1,0 +1,197 @@
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
+import { type NumberKinds, numberReader } from '../../campaign/number.js';
+import type { Template } from '../../campaign/template.js';
+import type { InvalidCause } from '../../campaign/views.js';
+import { numberColumn } from './number-column.js';
+import { mapRows, type Row, type Rows } from './rows.js';
+import { SeenRecipients } from './seen-recipients.js';
+
+/** What to do with a row that has the number of an earlier row and a different text. */
+export type Duplicates = 'first' | 'keep' | 'refuse';
+
+/** A message with placeholders may repeat long values: without a limit, a few rows could fill the memory. */
+const MAX_TEXT_LENGTH = 20_000;
+
+/** The column, or member, with the recipients' references. */
+const REFERENCE = 'reference';
+const MAX_REFERENCE_BYTES = 128;
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** The position of the column with the references; -1 if there is none. */
+function referenceColumn(columns: readonly string[]): number {
+  const exact = columns.indexOf(REFERENCE);
+  return exact === -1 ? columns.findIndex((name) => name.toLowerCase() === REFERENCE) : exact;
+}
+
+/** Why a text is no reference; continues its line and column. Undefined if it is one. */
+function referenceProblem(reference: string): string | undefined {
+  if (reference === '') return undefined;
+  const bytes = Buffer.byteLength(reference);
+  if (bytes > MAX_REFERENCE_BYTES) return `has ${bytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`;
+  if (LONE_SURROGATE.test(reference)) return LONE_SURROGATE_REASON;
+  return CONTROL_CHARACTER.test(reference) ? 'contains a control character, such as a line break' : undefined;
+}
+
+/** The result of checking one row. */
+export type CheckedRow =
+  | {
+      readonly kind: 'recipient';
+      readonly line: number;
+      /** E.164 with its plus. */
+      readonly number: string;
+      /** In the order of the columns, exactly as in the list. */
+      readonly values: readonly string[];
+      /** Empty if it has none. */
+      readonly reference: string;
+      /** Set if the number is known to be a landline, premium rate, shared cost, or voicemail number. */
+      readonly isNotMobile?: true | undefined;
+      /** The line of the first row with this number; undefined if this is the first one. The texts differ. */
+      readonly firstLine?: number | undefined;
+    }
+  | {
+      /** A row with the number of an earlier recipient, which is left out. */
+      readonly kind: 'duplicate';
+      readonly line: number;
+      readonly number: string;
+      /** The line of the recipient whose number it repeats. */
+      readonly firstLine: number;
+      /** Whether it repeats the text as well. */
+      readonly isSameText: boolean;
+      readonly reference: string;
+    }
+  | {
+      readonly kind: 'invalid';
+      readonly line: number;
+      /** The column at fault; null if the row as a whole is. */
+      readonly column: string | null;
+      readonly cause: InvalidCause;
+      /** Says what is wrong and what would be right; continues `line 7, column "phone": `. */
+      readonly reason: string;
+      readonly row: readonly string[];
+    };
+
+/** Counts of the rows checked so far. `rows` is always the sum of the next three. */
+interface RowCounts {
+  readonly rows: number;
+  readonly recipients: number;
+  readonly duplicates: number;
+  readonly invalid: number;
+  /** Rows with the number of an earlier row and a different text: with `keep`, some of the recipients; else, of the duplicates. */
+  readonly differentTexts: number;
+}
+
+/** A list that is being checked. */
+export interface CheckedRows {
+  readonly columns: readonly string[];
+  /** The name of the column with the phone numbers. */
+  readonly numberColumn: string;
+  /** Can be read once, in the order of the list. */
+  readonly batches: AsyncIterable<readonly CheckedRow[]>;
+  /** Covers the batches read so far. */
+  counts(): RowCounts;
+  /** The memory that detecting duplicates takes now. */
+  bytes(): number;
+}
+
+/** How to check a list. */
+export interface CheckOptions {
+  /** The column with the phone numbers; default: found by its name or its values. */
+  readonly toColumn?: string | undefined;
+  /** ISO 3166 code of nationally written numbers. Without it they are invalid. */
+  readonly defaultCountry?: string | undefined;
+  /** Default: `any`. */
+  readonly numberKinds?: NumberKinds | undefined;
+  /** The message, compiled for the columns of this list: a row without a value that it needs is invalid. */
+  readonly template?: Template | undefined;
+  /** With `keep`, a row with the number of an earlier row and a different text is a recipient; default: it is a duplicate. */
+  readonly duplicates?: Duplicates | undefined;
+}
+
+/**
+ * Checks a list row by row: its number, its duplicates, and the values that the message needs. Every row results in exactly
+ * one {@link CheckedRow}. An invalid row does not hide a later valid row with the same number. Memory does not grow with the
+ * list, except for 17 to 31 bytes per recipient that detect duplicates.
+ * Throws a ListError if the column with the phone numbers is not clear, and an InputError for an unknown country.
+ */
+export async function checkRows(list: Rows, options: CheckOptions = {}): Promise<CheckedRows> {
+  try {
+    const readNumber = numberReader(options.defaultCountry, options.numberKinds);
+    // Among the numbers of any kind would also be ids.
+    const readMobile = numberReader(options.defaultCountry, 'mobile');
+    const first = await list.batches.next();
+    const rows = first.done === true ? [] : first.value;
+    const position = numberColumn(list.columns, rows, readMobile, options.toColumn);
+    const { template, duplicates } = options;
+    const referencePosition = referenceColumn(list.columns);
+    const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
+    const hasDigests = used.length > 0;
+    const seen = new SeenRecipients({ hasDigests });
+    const keepsTexts = duplicates === 'keep';
+    const counts = { recipient: 0, duplicate: 0, invalid: 0, differentTexts: 0 };
+    const checkRow = ({ line, fields, fault, unusable, reference: own = '' }: Row): CheckedRow => {
+      if (fault !== null)
+        return { kind: 'invalid', line, column: null, cause: 'row', reason: fault, row: fields };
+      const outcome = readNumber(fields[position] ?? '');
+      if (!outcome.ok) {
+        const { cause = 'invalidNumber', reason } = outcome;
+        return invalid(line, list.columns[position], cause, reason, fields);
+      }
+      const missing = template?.missing(fields) ?? null;
+      if (missing !== null)
+        return invalid(line, missing, 'noValue', `is empty, but the message uses {{${missing}}}`, fields);
+      const [bad] = unusable === undefined ? [] : used.filter((column) => unusable.has(column));
+      if (bad !== undefined)
+        return invalid(line, list.columns[bad], 'invalidValue', unusable?.get(bad) ?? '', fields);
+      const reference = (referencePosition === -1 ? own : (fields[referencePosition] ?? '')).trim();
+      const problem = referenceProblem(reference) ?? unusable?.get(referencePosition);
+      if (problem !== undefined)
+        return invalid(line, list.columns[referencePosition] ?? 'reference', 'invalidValue', problem, fields);
+      const length = hasDigests ? (template?.length(fields) ?? 0) : 0;
+      if (length > MAX_TEXT_LENGTH) {
+        const reason = `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`;
+        return { kind: 'invalid', line, column: null, cause: 'row', reason, row: fields };
+      }
+      const { number, isNotMobile } = outcome;
+      const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
+      const earlier = seen.add(number, line, digest, { keepsTexts });
+      if (earlier === null)
+        return { kind: 'recipient', line, number, values: fields, reference, isNotMobile };
+      const { line: firstLine, isSameText } = earlier;
+      if (!isSameText) counts.differentTexts += 1;
+      return isSameText || !keepsTexts
+        ? { kind: 'duplicate', line, number, firstLine, isSameText, reference }
+        : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine };
+    };
+    const check = (row: Row): CheckedRow => {
+      const checked = checkRow(row);
+      counts[checked.kind] += 1;
+      return checked;
+    };
+    return {
+      columns: list.columns,
+      numberColumn: list.columns[position] ?? '',
+      batches: mapRows(rows, list.batches, check, () => list.close()),
+      counts: () => ({
+        rows: counts.recipient + counts.duplicate + counts.invalid,
+        recipients: counts.recipient,
+        duplicates: counts.duplicate,
+        invalid: counts.invalid,
+        differentTexts: counts.differentTexts,
+      }),
+      bytes: () => seen.bytes,
+    };
+  } catch (error) {
+    list.close();
+    throw error;
+  }
+}
+
+function invalid(
+  line: number,
+  column: string | undefined,
+  cause: InvalidCause,
+  reason: string,
+  row: readonly string[],
+): CheckedRow {
+  return { kind: 'invalid', line, column: column ?? null, cause, reason, row };
+}

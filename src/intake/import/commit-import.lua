@@ -1,0 +1,93 @@
+--[[
+  commit-import: stores what is left of a list, and turns its import into a campaign. It is running at once, or scheduled for its
+  time; if all its recipients are suppressed, it is completed at once. Repeating the commit changes nothing.
+
+  KEYS  lane        hash: the lane's record
+        states      hash: campaign -> its state, JSON
+        importing   sorted set: campaign -> when the lease of its import expires, ms
+        running     sorted set: campaign -> virtual start
+        scheduled   sorted set: campaign -> when it is launched, or its window opens, ms
+        lapsing     sorted set: campaign -> when its unsent recipients lapse, ms
+        ended       sorted set: campaign -> when it ended, ms
+        meta        string: what never changes of the campaign, JSON
+        slices      hash: slice number -> packed recipients
+        suppressed  hash: the same of recipients that were suppressed at the import
+        duplicates  hash: the same of rows that were left out as duplicates
+        results     hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
+        windows     hash: rule of a window -> its openings, JSON (window.lua)
+        keyBytes    hash: what the API keys have stored (key-bytes.lua)
+  ARGV  id          the campaign
+        state       JSON: its state with all counts, without usual values
+        meta        what never changes of it, JSON
+        at          number: when to launch it, ms; 0: now
+        validForMs  number: ms from the launch until unsent recipients lapse; 0: never
+        leftOut     number: rows that are stored as duplicates
+        limit       number: how many bytes its API key may store
+        time        ms, or '' for the server's
+  ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or duplicates; its number; its blob
+  Returns  1, 0 (the import was discarded), or -1 (its key may not store so much); when the campaign was or will be launched (ms, as a string), or how many bytes the key has stored; in how many ms the lane
+           has to be woken for it, -1 if another campaign waits for the lane's turn already; events
+]]
+-- @include ../../base/redis/clock.lua
+-- @include ../../engine/lane/campaign.lua
+-- @include ../../engine/recipients/key-bytes.lua
+local stored = campaigns_load(statesKey, { id })[id]
+if not stored then return { 0, '0', -1, '[]' } end
+if stored.state ~= 'importing' then return { 1, string.format('%.0f', stored.launchAt), -1, '[]' } end
+
+local paid, payer = key_bytes.of_campaign(keyBytesKey, id)
+if payer ~= '' then
+  local bytes = #meta - redis.call('STRLEN', metaKey)
+  for i = 1, entry_args(), 3 do bytes = bytes + #entry_arg(i + 2) end
+  if not key_bytes.grow_campaign(keyBytesKey, id, paid, payer, bytes, limit) then
+    return { -1, string.format('%.0f', key_bytes.used(keyBytesKey, payer)), -1, '[]' }
+  end
+end
+local now = clock(time)
+local campaign = campaign_with_defaults(state)
+local events, wakeIn = {}, -1
+local listKeys = { slices = slicesKey, suppressed = suppressedKey, duplicates = duplicatesKey }
+for i = 1, entry_args(), 3 do redis.call('HSET', listKeys[entry_arg(i)], entry_arg(i + 1), entry_arg(i + 2)) end
+campaign.launchAt = math.max(now, at)
+if campaign.ordinals == 1 then campaign.letters = '' end
+campaign_enter(campaign, campaign.launchAt > now and 'scheduled' or 'running')
+redis.call('SET', metaKey, meta)
+redis.call('ZREM', importingKey, id)
+-- These are settled already.
+local suppressed = campaign.counts.suppressed or 0
+if suppressed > 0 then results.note(campaign, results.LIST.suppressed, 0, suppressed) end
+if leftOut > 0 then results.note(campaign, results.LIST.duplicates, 0, leftOut) end
+campaign_end(endedKey, lapsingKey, id, campaign, now, events)
+if campaign.endedAt == 0 then
+  if validForMs > 0 then
+    campaign.lapseAt = campaign.launchAt + validForMs
+    redis.call('ZADD', lapsingKey, campaign.lapseAt, id)
+  end
+  if campaign.state == 'scheduled' then
+    redis.call('ZADD', scheduledKey, campaign.launchAt, id)
+    wakeIn = campaign.launchAt - now
+  else
+    local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs', 'closedMs', 'closedAt', 'awaitsFrom')
+    local virtual, lossMs = tonumber(lane[1] or '0'), tonumber(lane[2] or '0')
+    local awaitsFrom = tonumber(lane[5] or '0')
+    -- One recipient has no rate.
+    if campaign.total > 1 then
+      campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), tonumber(lane[4] or '0'), awaitsFrom, now)
+    end
+    -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
+    campaign.notBefore = lossMs > 0 and now + lossMs or nil
+    local opensAt = WINDOW.queue(runningKey, scheduledKey, windowsKey, virtual, id, campaign, now)
+    -- A turn that is to come takes all that wait.
+    if opensAt then
+      wakeIn = opensAt - now
+    elseif redis.call('ZCARD', runningKey) == 1 then
+      wakeIn = 0
+      -- There may be no worker: until one looks at the lane, the campaign cannot send.
+      if awaitsFrom == 0 then redis.call('HSET', laneKey, 'awaitsFrom', string.format('%.0f', now)) end
+    end
+    events[#events + 1] = { type = 'launched', campaign = id, at = campaign.launchAt }
+  end
+end
+campaigns_save(statesKey, { [id] = campaign }, resultsKey, latestResultsKey)
+return { 1, string.format('%.0f', campaign.launchAt), wakeIn, #events > 0 and cjson.encode(events) or '[]' }

@@ -1,0 +1,269 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Redis, runsInOrder } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
+import type { Preview } from '../../campaign/views.js';
+import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
+import { readState } from '../../engine/lane/campaigns.js';
+import {
+  contentKey,
+  formerContentKey,
+  type Holder,
+  readFormerHolders,
+  readHolder,
+  releaseReservation,
+  reserveContent,
+  reserveKey,
+} from '../../engine/recipients/reservation.js';
+import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
+import { type ImportSession, settledImport } from './import-session.js';
+
+const RETRY_MS = 100;
+
+/** Besides the content, two campaigns are the same only if these are equal. A name is for people and may differ. */
+const COMPARED = ['lane', 'at', 'validForMs', 'priority', 'window'] as const;
+
+/** The import that now holds its idempotency key, or the committed campaign that already held it. */
+type KeyOutcome =
+  | { readonly kind: 'reserved'; readonly session: ImportSession }
+  | { readonly kind: 'held'; readonly holder: Holder };
+
+/** The idempotency key of an import, if it has one, and its lane. */
+interface ReservedKey {
+  readonly digest: string | undefined;
+  /** Under which an earlier version may have reserved it for all lanes. */
+  readonly former?: string | undefined;
+  readonly lane: LaneId;
+}
+
+/**
+ * Begins an import and reserves its idempotency key, if it has one. The import begins before the key is reserved: so a
+ * holder without a state can never be committed, and its key may be released. If two processes use one key, one of them gets
+ * it, and the other waits until that import is committed or discarded.
+ */
+export async function beginWithKey(
+  redis: Redis,
+  keys: Keys,
+  { digest, former, lane }: ReservedKey,
+  signal: AbortSignal | undefined,
+  begin: () => ImportSession,
+): Promise<KeyOutcome> {
+  if (digest === undefined) return { kind: 'reserved', session: begin() };
+  const key = keys.idempotency(digest);
+  for (;;) {
+    const [own, earlier] = await Promise.all([
+      committedHolder(redis, keys, key, signal),
+      former === undefined ? null : formerHolder(redis, keys, former, lane, signal),
+    ]);
+    const holder = own ?? earlier;
+    if (holder !== null) return { kind: 'held', holder };
+    const session = begin();
+    let isReserved = false;
+    try {
+      isReserved = await onceBegun(redis, session, () =>
+        reserveKey(redis, key, { lane: session.lane, campaign: session.id }),
+      );
+    } finally {
+      // Also if the reply was lost: an import that went on would hold the key as long as this process runs.
+      if (!isReserved) await session.discard().catch(() => {});
+    }
+    if (isReserved) return { kind: 'reserved', session };
+  }
+}
+
+/** The committed campaign that an idempotency key created, or null. Waits while it is being imported. */
+export async function campaignOfKey(
+  redis: Redis,
+  keys: Keys,
+  digest: string,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  return (await committedHolder(redis, keys, keys.idempotency(digest), signal))?.campaign ?? null;
+}
+
+/** The campaign of this lane for which an earlier version reserved a key for all lanes, or null. */
+async function formerHolder(
+  redis: Redis,
+  keys: Keys,
+  former: string,
+  lane: LaneId,
+  signal: AbortSignal | undefined,
+): Promise<Holder | null> {
+  const key = keys.idempotency(former);
+  // A campaign of another lane is none of this client's business.
+  if ((await readHolder(redis, key))?.lane !== lane) return null;
+  return committedHolder(redis, keys, key, signal);
+}
+
+/**
+ * Reserves something once the import has begun. Commands to one server run in the order in which they are sent, so there the
+ * reservation need not wait for the reply.
+ */
+async function onceBegun<Answer>(
+  redis: Redis,
+  { begun }: Pick<ImportSession, 'begun'>,
+  reserve: () => Promise<Answer>,
+): Promise<Answer> {
+  if (!runsInOrder(redis)) await begun;
+  const [answer] = await Promise.all([reserve(), begun]);
+  return answer;
+}
+
+/**
+ * The committed campaign that holds a key, or null if the key is free. Waits while a campaign that holds it is being
+ * imported, and releases the key of one that was discarded.
+ */
+async function committedHolder(
+  redis: Redis,
+  keys: Keys,
+  key: string,
+  signal: AbortSignal | undefined,
+): Promise<Holder | null> {
+  for (;;) {
+    signal?.throwIfAborted();
+    const holder = await readHolder(redis, key);
+    if (holder === null) return null;
+    const state = await settledImport(redis, keys, holder.lane, holder.campaign);
+    switch (state) {
+      case 'committed':
+        return holder;
+      case 'importing':
+        await delay(RETRY_MS, undefined, signal === undefined ? {} : { signal });
+        break;
+      case 'gone':
+        await releaseReservation(redis, key, holder);
+        break;
+      default:
+        return state satisfies never;
+    }
+  }
+}
+
+/**
+ * Compares a request with the campaign that holds its idempotency key: `existing` if both have the same recipients, message,
+ * sender, lane, and times, else `conflict`. `preview` replaces what is not stored of the campaign's own.
+ */
+export async function compareWithHolder(
+  redis: Redis,
+  keys: Keys,
+  { lane, campaign }: Holder,
+  requested: CampaignMeta,
+  content: string,
+  preview: Preview,
+): Promise<EnqueueOutcome> {
+  const meta = await readMeta(redis, keys, lane, campaign);
+  const isSame =
+    meta !== null &&
+    meta.fingerprint === content &&
+    COMPARED.every((member) => (meta[member] ?? null) === (requested[member] ?? null));
+  if (!isSame) return { kind: 'conflict', id: campaign };
+  // What names recipients is not stored; the content is the same.
+  const { problems, repeats, samples } = preview;
+  const own = meta.preview ?? preview;
+  const stored = {
+    ...own,
+    message: meta.text,
+    lane: preview.lane,
+    problems,
+    repeats,
+    samples,
+    cost: own.cost && { ...own.cost, unpricedRows: preview.cost?.unpricedRows ?? [] },
+  };
+  const { recipients, differentTexts } = stored;
+  const { duplicates, invalid, suppressed } = meta;
+  return {
+    kind: 'existing',
+    id: campaign,
+    recipients,
+    duplicates,
+    differentTexts,
+    invalid,
+    suppressed,
+    preview: stored,
+  };
+}
+
+/** Where a content may be reserved. */
+interface ContentSearch {
+  /** Contents that an earlier version has reserved count, too. */
+  readonly hasFormerKeys?: boolean;
+}
+
+/**
+ * Reserves a content for 24 hours for an import that begins. Returns the id of the campaign that already holds it, or null if there is
+ * none. A campaign that was cancelled and sent nothing holds no content. With `again`, the content is always reserved. An idempotency key says that
+ * this campaign is meant: then the content is reserved if it is free, but an earlier campaign with it is no obstacle.
+ */
+export async function reserveNewContent(
+  redis: Redis,
+  keys: Keys,
+  content: string,
+  session: Pick<ImportSession, 'id' | 'lane' | 'begun'>,
+  {
+    again = false,
+    idempotencyKey,
+    signal,
+    hasFormerKeys = false,
+  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal'> & ContentSearch,
+): Promise<string | null> {
+  const own: Holder = { lane: session.lane, campaign: session.id };
+  const key = contentKey(keys, content, own.lane);
+  // Read at the same time. If there is one, this import is discarded, and with it what it reserves.
+  const reading =
+    hasFormerKeys && !again && idempotencyKey === undefined
+      ? committedHolder(redis, keys, formerContentKey(keys, content, own.lane), signal)
+      : null;
+  reading?.catch(() => {});
+  for (;;) {
+    const isReserved = await onceBegun(redis, session, () => reserveContent(redis, key, own, again));
+    const former = await reading;
+    if (former !== null && !(await sentNothing(redis, keys, former))) return former.campaign;
+    if (isReserved || idempotencyKey !== undefined) return null;
+    const holder = await committedHolder(redis, keys, key, signal);
+    if (holder === null) continue;
+    if (!(await sentNothing(redis, keys, holder))) return holder.campaign;
+    await releaseReservation(redis, key, holder);
+  }
+}
+
+/** The campaign for which {@link reserveNewContent} would refuse this content, or null. Reserves nothing and waits for nothing. */
+export async function findRepeated(
+  redis: Redis,
+  keys: Keys,
+  content: string,
+  lane: LaneId,
+  {
+    again,
+    idempotencyKey,
+    hasFormerKeys = false,
+  }: Pick<CampaignInput, 'again' | 'idempotencyKey'> & ContentSearch,
+): Promise<string | null> {
+  if (again === true || idempotencyKey !== undefined) return null;
+  const former = hasFormerKeys ? [formerContentKey(keys, content, lane)] : [];
+  for (const key of [contentKey(keys, content, lane), ...former]) {
+    const holder = await readHolder(redis, key);
+    if (holder === null) continue;
+    if (!(await isOpen(redis, keys, holder))) return holder.campaign;
+    for (const former of await readFormerHolders(redis, key))
+      if (!(await isOpen(redis, keys, former))) return former.campaign;
+  }
+  return null;
+}
+
+/** Whether a campaign does not keep its content from being sent: it is not there, still being imported, or sent nothing. */
+async function isOpen(redis: Redis, keys: Keys, holder: Holder): Promise<boolean> {
+  const state = await readState(redis, keys, holder.lane, holder.campaign);
+  return state === null || state.state === 'importing' || (await sentNothing(redis, keys, holder));
+}
+
+/** The states of recipients that no request was accepted for, in a campaign that can send no more. */
+const NOT_SENT: readonly RecipientState[] = ['cancelled', 'suppressed', 'lapsed', 'rejected'];
+
+/** Whether a campaign was cancelled, and no request of it was or may have been accepted. */
+async function sentNothing(redis: Redis, keys: Keys, { lane, campaign }: Holder): Promise<boolean> {
+  const stored = await readState(redis, keys, lane, campaign);
+  return (
+    stored?.state === 'cancelled' &&
+    RECIPIENT_STATES.every((state) => NOT_SENT.includes(state) || (stored.counts[state] ?? 0) === 0)
+  );
+}

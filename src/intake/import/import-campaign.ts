@@ -1,0 +1,352 @@
+import { type Clock, monotonicClock } from '../../base/clock.js';
+import type { LocalConfig } from '../../base/config/index.js';
+import type { Events } from '../../base/events/events.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { mustHaveRoom } from '../../base/redis/memory.js';
+import { type Actor, describeActor } from '../../campaign/actor.js';
+import { InputError } from '../../campaign/errors.js';
+import { parseAmount } from '../../campaign/price.js';
+import type { PlannedCost, Preview, Refusal } from '../../campaign/views.js';
+import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
+import { scriptRules } from '../../engine/lane/rules.js';
+import { CostCollector } from '../../engine/recipients/costs.js';
+import { MAX_STORED_DUPLICATES } from '../../engine/recipients/duplicates.js';
+import { payerOf } from '../../engine/recipients/key-bytes.js';
+import { formerIdempotencyDigest } from '../../engine/recipients/reservation.js';
+import type { Suppression } from '../../engine/recipients/suppression.js';
+import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
+import { type DraftDeps, draftOf, resolveInput } from './campaign-input.js';
+import type { Duplicates } from './check-rows.js';
+import { beginWithKey, compareWithHolder, findRepeated, reserveNewContent } from './idempotency.js';
+import { beginImport, type ImportSession } from './import-session.js';
+import { type ListSummary, type OpenList, openList, type ReadOptions, readList } from './read-list.js';
+
+/*
+ * The path of a list to its recipients, and the file of each step:
+ *
+ *   check the input    campaign-input.ts   everything that does not need the list
+ *        │
+ *   begin the import   import-session.ts   the campaign is `importing`, under a lease; without a key, while the list is read
+ *        │
+ *   reserve the key    idempotency.ts ───► another campaign holds it: `existing` or `conflict`
+ *        │
+ *   read the list      read-list.ts        once, batch by batch:
+ *        │               rows                csv/read-csv.ts, or read-objects.ts for recipients from code
+ *        │               number column       number-column.ts
+ *        │               checks              check-rows.ts: each row is a recipient, a duplicate, or invalid
+ *        │               preview             preview.ts: counts, segments, cost, time
+ *        │               write               import-session.ts: slices of recipients, and of the rows left out as duplicates
+ *        │
+ *        ├────────────────────────────────► invalid rows: `invalidRows`; different texts for a number: `differentTexts`; with a limit of the
+ *        │                                  cost: `noPrice` or `overBudget`
+ *   reserve content    idempotency.ts ───► the same content within 24 hours: `repeated`
+ *        │
+ *   confirm ──────────────────────────────► refused by the caller: `declined`
+ *        │
+ *   commit             import-session.ts   one script stores the last slices: the campaign is running, scheduled, or completed: `created`
+ *        │
+ *   wake the lane      runtime.ts          unless another campaign waits for its turn already
+ *
+ * Before the commit the campaign cannot be claimed. Every other outcome, and every error, discards the import
+ * (import-session.ts). If the process dies, the lease expires, and the sweep or the next user of the key discards it.
+ */
+
+/** What an import depends on. */
+export interface ImportDeps extends DraftDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly events: Events;
+  readonly suppression: Suppression;
+  /** Whose memory the campaign takes, if that is not who creates it: a schedule has none of its own. */
+  readonly paidBy?: Actor | undefined;
+  /** The lease of an import, ms; tests shorten it. */
+  readonly importLeaseMs?: number | undefined;
+  /** Whether the contents of an earlier version's campaigns may be reserved. Default: they are not. */
+  mayHaveFormerKeys?(): Promise<boolean>;
+  /** Wakes the lane of a campaign that was just committed: `inMs` is 0, or the time until it is launched. */
+  launched(lane: LaneId, inMs: number): Promise<void>;
+}
+
+/** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
+export async function previewCampaign(deps: ImportDeps, enqueued: CampaignInput): Promise<Preview> {
+  const input = { ...enqueued, estimate: true };
+  const { preview, content, opened } = await readWithoutStoring(deps, input);
+  const { lane } = resolveInput(deps, input);
+  const refused = refusedCampaign(preview, input, opened);
+  if (refused !== null) return { ...preview, refusal: { kind: refused, campaign: null } };
+  const hasFormerKeys = await deps.mayHaveFormerKeys?.();
+  const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
+  const campaign = await findRepeated(deps.redis, deps.keys, content, lane.id, search);
+  return { ...preview, refusal: campaign === null ? null : { kind: 'repeated', campaign } };
+}
+
+/** Previews a campaign without Redis: suppressed numbers are not known, and neither is when the messages would be sent. */
+export async function previewWithoutRedis(
+  config: LocalConfig,
+  input: CampaignInput,
+  clock: Clock,
+): Promise<Preview> {
+  const lanes = new Map(
+    config.lanes.map((settings) => [
+      settings.name,
+      {
+        id: settings.name,
+        name: settings.name,
+        rules: scriptRules(settings, config),
+        monotonic: monotonicClock,
+        outlook: async () => null,
+      },
+    ]),
+  );
+  const deps = { config, lanes, suppression: null, clock };
+  const { preview, opened } = await readWithoutStoring(deps, input);
+  const refused = refusedCampaign(preview, input, opened);
+  return { ...preview, refusal: refused === null ? null : { kind: refused, campaign: null } };
+}
+
+/**
+ * Imports a campaign and launches it, now or at its time. Throws an InputError for invalid input, and a NotFoundError for an
+ * unknown lane; then nothing is stored.
+ */
+export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
+  const { redis, keys } = deps;
+  const draft = draftOf(deps, input);
+  await mustHaveRoom(redis);
+  const { idempotencyKey, signal } = input;
+  const payer = payerOf(deps.paidBy ?? deps.by.actor, deps.config.keyBytes);
+  const former =
+    deps.digestOf === undefined && idempotencyKey !== undefined
+      ? formerIdempotencyDigest(idempotencyKey)
+      : undefined;
+  const key = await beginWithKey(
+    redis,
+    keys,
+    { digest: draft.idempotency, former, lane: draft.lane },
+    signal,
+    () => beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer }),
+  );
+  if (key.kind === 'held') {
+    const { opened, preview, fingerprint } = await readWithoutStoring(deps, input);
+    if (refusedList(preview, { skipInvalid: true }, opened.duplicates) === 'differentTexts')
+      return differentTexts(preview);
+    return compareWithHolder(redis, keys, key.holder, draft, fingerprint, preview);
+  }
+  const { session } = key;
+  try {
+    const outcome = await fillAndCommit(deps, input, draft, session);
+    if (outcome.kind !== 'created') await session.discard();
+    return outcome;
+  } catch (error) {
+    // If even discarding fails, the lease expires.
+    await session.discard().catch(() => {});
+    throw error;
+  }
+}
+
+async function fillAndCommit(
+  deps: ImportDeps,
+  input: CampaignInput,
+  draft: CampaignMeta,
+  session: ImportSession,
+): Promise<EnqueueOutcome> {
+  const { redis, keys } = deps;
+  const { lane, sender, window } = resolveInput(deps, input);
+  const opened = await openList(deps.config, input);
+  let isRefused = false;
+  let stored = 0;
+  const costs = new CostCollector();
+  const reserve = async (content: string): Promise<string | null> => {
+    const hasFormerKeys = await deps.mayHaveFormerKeys?.();
+    const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
+    return reserveNewContent(redis, keys, content, session, search);
+  };
+  let reserving: Promise<string | null> | undefined;
+  const { preview, content, fingerprint } = await readList(opened, {
+    lane,
+    sender,
+    suppression: deps.suppression,
+    signal: input.signal,
+    ...whenOf(input),
+    window,
+    now: deps.clock(),
+    onMemory: input.onMemory,
+    onInvalid(row, columns) {
+      if (input.skipInvalid === true) input.onInvalid?.(row, columns);
+      else isRefused = true;
+    },
+    // Early, because a short list has been read before the import has begun.
+    onRead(content, counts) {
+      if (refusedList({ ...counts, suppressed: 0 }, input, opened.duplicates) !== null) return;
+      // What the list costs is known only when it is known which of its numbers are suppressed.
+      if (opened.budget !== undefined) return;
+      reserving = reserve(content);
+      // It is awaited late.
+      reserving.catch(() => {});
+    },
+    async onRecipients(recipients, suppressed, micros) {
+      // The list is refused already; the rest is read only for the count and the reasons of its invalid rows.
+      if (isRefused) return;
+      for (const [at, recipient] of recipients.entries()) {
+        const writer = suppressed[at] === true ? session.suppressed : session.recipients;
+        if (opened.prices !== undefined && suppressed[at] !== true) costs.add(micros[at] ?? 0);
+        if (writer.add(recipient)) await writer.flushed();
+      }
+    },
+    async onDuplicates(rows) {
+      for (const row of isRefused ? [] : rows) {
+        if (stored >= MAX_STORED_DUPLICATES) return;
+        stored += 1;
+        if (session.duplicates.add(row)) await session.duplicates.flushed();
+      }
+    },
+  });
+  const { recipients, duplicates, invalid, suppressed } = preview;
+  const refused = refusedCampaign(preview, input, opened);
+  if (refused === 'invalidRows') return { kind: 'invalidRows', preview };
+  if (refused === 'differentTexts') return differentTexts(preview);
+  if (refused === 'noRows') {
+    throw new InputError('the list has no rows below its header: add at least one recipient', {
+      field: 'recipients',
+    });
+  }
+
+  if (refused === 'noPrice') return noPrice(preview);
+  if (refused === 'overBudget') return overBudget(preview);
+
+  const earlier = await (reserving ?? reserve(content));
+  if (earlier !== null) return { kind: 'repeated', id: earlier };
+  if (input.confirm !== undefined && !(await input.confirm(preview))) return { kind: 'declined' };
+
+  for (const chunk of costs.chunks()) await session.storeCosts(chunk);
+  const { list, template } = opened;
+  const { cost } = preview;
+  const meta: CampaignMeta = {
+    ...draft,
+    columns: list.columns,
+    numberColumn: list.numberColumn,
+    placeholders: template.placeholders,
+    duplicates,
+    invalid,
+    suppressed,
+    ...(cost === null ? {} : { cost: storedCost(cost, costs.costs()) }),
+    // Only a repeated request with the same key asks for these. Without numbers, and without the text and the lane, which are known: the
+    // rows may be many.
+    ...(draft.idempotency === undefined
+      ? {}
+      : {
+          fingerprint,
+          preview: {
+            ...preview,
+            message: '',
+            lane: '',
+            problems: [],
+            repeats: [],
+            samples: [],
+            cost: cost && { ...cost, unpricedRows: [] },
+          },
+        }),
+  };
+  // The trail outlives the campaign, so it contains no name, which people choose.
+  const details = { recipients };
+  const own = { lane: lane.id, campaign: session.id };
+  const { wakeInMs, events } = await deps.by.audited({ ...own, action: 'campaign.create', details }, () =>
+    session.commit(meta),
+  );
+  const counts = { recipients, duplicates, invalid, suppressed };
+  const actor = describeActor(deps.by.actor);
+  deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts, actor });
+  lane.emit(events);
+  if (wakeInMs >= 0) await deps.launched(lane.id, wakeInMs).catch(() => {});
+  return { kind: 'created', id: session.id, ...counts, differentTexts: preview.differentTexts, preview };
+}
+
+/** Why a list is refused, whatever the lane has sent before; null if it is not. */
+function refusedList(
+  {
+    rows,
+    recipients,
+    suppressed,
+    invalid,
+    differentTexts: different,
+  }: Pick<Preview, 'rows' | 'recipients' | 'suppressed' | 'invalid' | 'differentTexts'>,
+  { skipInvalid }: Pick<CampaignInput, 'skipInvalid'>,
+  duplicates: Duplicates,
+): 'noRows' | 'invalidRows' | 'differentTexts' | null {
+  if (rows === 0) return 'noRows';
+  // If all rows are invalid, `skipInvalid` would leave no recipients: their reasons help more than an empty campaign.
+  if (invalid > 0 && (skipInvalid !== true || recipients + suppressed === 0)) return 'invalidRows';
+  return different > 0 && duplicates === 'refuse' ? 'differentTexts' : null;
+}
+
+/** The same, or because of its cost. */
+function refusedCampaign(
+  preview: Preview,
+  input: Pick<CampaignInput, 'skipInvalid'>,
+  { duplicates, budget }: Pick<OpenList, 'duplicates' | 'budget'>,
+): Exclude<Refusal['kind'], 'repeated'> | null {
+  const refused = refusedList(preview, input, duplicates);
+  if (refused !== null || budget === undefined || preview.cost === null) return refused;
+  if (preview.cost.unpriced > 0) return 'noPrice';
+  return (parseAmount(preview.cost.total) ?? 0n) > budget ? 'overBudget' : null;
+}
+
+function noPrice(preview: Preview): EnqueueOutcome {
+  const [first] = preview.cost?.unpricedRows ?? [];
+  if (first === undefined) throw new Error('Every number has a price');
+  const { line, recipient } = first;
+  return { kind: 'noPrice', reason: `row ${line}: ${recipient} has no price`, line, recipient, preview };
+}
+
+function overBudget(preview: Preview): EnqueueOutcome {
+  if (preview.cost === null) throw new Error('There are no prices');
+  const { total, maxCost, currency } = preview.cost;
+  const reason = `the campaign costs ${total} ${currency}, which is more than ${maxCost} ${currency}`;
+  return { kind: 'overBudget', reason, preview };
+}
+
+function storedCost({ currency, total, unpriced }: PlannedCost, costs: readonly number[] | null) {
+  return {
+    currency,
+    total,
+    ...(unpriced === 0 ? {} : { unpriced }),
+    ...(costs === null ? {} : { costs: [...costs] }),
+  };
+}
+
+/** The refusal of a list with different texts for one number. */
+function differentTexts(preview: Preview): EnqueueOutcome {
+  const first = preview.repeats.find(({ text }) => text === 'different');
+  if (first === undefined) throw new Error('No row has a different text');
+  const { line, firstLine, recipient } = first;
+  const reason = `row ${line} has the number of row ${firstLine} (${recipient}), but a different text`;
+  return { kind: 'differentTexts', reason, line, firstLine, recipient, preview };
+}
+
+async function readWithoutStoring(
+  deps: Pick<ImportDeps, 'config' | 'clock'> &
+    Pick<ReadOptions, 'suppression'> & { lanes: ReadonlyMap<string, ReadOptions['lane']> },
+  input: CampaignInput,
+): Promise<ListSummary & { readonly opened: OpenList }> {
+  const { lane, sender, window } = resolveInput(deps, input);
+  const opened = await openList(deps.config, input);
+  const summary = await readList(opened, {
+    lane,
+    sender,
+    suppression: deps.suppression,
+    signal: input.signal,
+    ...whenOf(input),
+    window,
+    now: deps.clock(),
+    onMemory: input.onMemory,
+    onInvalid: input.onInvalid,
+  });
+  return { ...summary, opened };
+}
+
+const whenOf = ({ at, validForMs, priority, estimate }: CampaignInput) => ({
+  at,
+  validForMs,
+  priority,
+  estimate,
+});

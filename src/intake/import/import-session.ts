@@ -1,0 +1,297 @@
+import { z } from 'zod';
+import type { Redis } from '../../base/redis/connection.js';
+import { joinCalls, perConnection } from '../../base/redis/join-calls.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { mustHaveRoom } from '../../base/redis/memory.js';
+import { loadScript } from '../../base/redis/script.js';
+import { PRIORITY_WEIGHT } from '../../campaign/campaign.js';
+import { type CampaignMeta, readMeta, storedMeta } from '../../engine/lane/campaign-meta.js';
+import { indexMember, readState, type StoredState } from '../../engine/lane/campaigns.js';
+import { markDue } from '../../engine/lane/due.js';
+import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
+import { registerWindow } from '../../engine/lane/windows.js';
+import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../../engine/recipients/campaign-keys.js';
+import { deleteCampaign } from '../../engine/recipients/delete-campaign.js';
+import { keyFull, NOBODY, type Payer } from '../../engine/recipients/key-bytes.js';
+import { shortList } from '../../engine/recipients/short-list.js';
+import { SliceWriter } from '../../engine/recipients/slices.js';
+
+/*
+ *   begin ──► importing ── commit ──► running, scheduled, or completed
+ *                 │
+ *                 └── discard: by its process, or because its lease expired ──► nothing is kept
+ *
+ * The lane's hash `states` decides: once its entry is deleted, an import can neither write anything nor be committed.
+ */
+
+/** How long an import may go without renewing its lease; it renews it three times as often. */
+const IMPORT_LEASE_MS = 15_000;
+
+const storeReply = z.tuple([z.literal([1, 0, -1]), z.number()]);
+const parseStored = (reply: unknown) => {
+  const [stored, used] = storeReply.parse(reply);
+  return { stored, used };
+};
+const beginScript = loadScript(import.meta.url, './begin-import.lua', parseStored, { sendsText: true });
+const writeScript = loadScript(import.meta.url, './write-import.lua', parseStored);
+const commitReply = z.tuple([z.literal([1, 0, -1]), z.string(), z.number(), z.string()]);
+/** Parses to null if the import was discarded, and to how many bytes its key has stored if that may not store so much. */
+const commitScript = loadScript(
+  import.meta.url,
+  './commit-import.lua',
+  (reply): ImportCommit | null | number => {
+    const [committed, number, wakeInMs, events] = commitReply.parse(reply);
+    if (committed === 0) return null;
+    return committed === 1
+      ? { launchedAt: Number(number), wakeInMs, events: scriptEvents(events) }
+      : Number(number);
+  },
+);
+
+const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
+  z.enum(['dropped', 'alive', 'committed']).parse(reply),
+);
+
+/** The result of a commit. */
+interface ImportCommit {
+  /** When the campaign was or will be launched, ms. */
+  readonly launchedAt: number;
+  /** In how many ms the lane has to be woken for it; -1 if another campaign waits for the lane's turn already. */
+  readonly wakeInMs: number;
+  readonly events: readonly ScriptEvent[];
+}
+
+const listKeys = (keys: Keys, lane: LaneId, id: string): Record<Series, string> => ({
+  slices: slicesKey(keys, lane, id, 'slices'),
+  suppressed: slicesKey(keys, lane, id, 'suppressed'),
+  duplicates: slicesKey(keys, lane, id, 'duplicates'),
+});
+
+/** The import was discarded because its process did not renew the lease in time. */
+export class ImportLostError extends Error {
+  override readonly name = 'ImportLostError';
+
+  constructor(id: string) {
+    super(`the import of campaign ${id} was discarded: its process did not renew the lease in time`);
+  }
+}
+
+/**
+ * Adds campaigns to the indexes of all lanes. A lane becomes due, so that the sweep discards the import if this process dies, and
+ * launches the campaign if it dies right after the commit.
+ */
+const indexing = perConnection((redis) =>
+  joinCalls(async (begun: readonly { readonly keys: Keys; readonly lane: LaneId; readonly id: string }[]) => {
+    for (const keys of new Set(begun.map((one) => one.keys))) {
+      const own = begun.filter((one) => one.keys === keys);
+      const lanes = [...new Set(own.map(({ lane }) => lane))];
+      await Promise.all([
+        redis.sadd(keys.lanes, ...lanes),
+        redis.zadd(keys.campaigns, ...own.flatMap(({ lane, id }) => [0, indexMember(lane, id)])),
+        markDue({ redis, keys }, lanes),
+      ]);
+    }
+  }),
+);
+
+/** A campaign that is being imported. */
+export interface ImportSession {
+  readonly id: string;
+  readonly lane: LaneId;
+  /** Resolves when the campaign is stored as `importing`: before that, it must not hold anything. Rejects if it cannot be. */
+  readonly begun: Promise<void>;
+  /** The recipients to send to, in the order of their ordinals. */
+  readonly recipients: SliceWriter;
+  /** Recipients that are suppressed already; they are never claimed. */
+  readonly suppressed: SliceWriter;
+  /** Rows that are left out because their number is that of an earlier row. */
+  readonly duplicates: SliceWriter;
+  /** Stores what each message costs, where they cost different amounts: fields and values of `campaign:ID:costs`. */
+  storeCosts(chunk: readonly (string | Buffer)[]): Promise<void>;
+  /**
+   * Stores the remaining rows and commits the campaign in one script, so that it becomes visible as a whole. Safe to repeat. Throws
+   * an {@link ImportLostError} if the import was discarded meanwhile.
+   */
+  commit(meta: CampaignMeta): Promise<ImportCommit>;
+  /** Discards the import and its data. Does nothing after a commit. */
+  discard(): Promise<void>;
+}
+
+/** Options of {@link beginImport}. */
+interface ImportOptions {
+  /** How long the lease runs, ms. */
+  readonly leaseMs?: number | undefined;
+  /** Default: an operator, who is not limited. */
+  readonly payer?: Payer;
+}
+
+/**
+ * Begins an import. `meta`: the campaign before its list is read. Whatever stores something rejects with a KeyFullError if the API key
+ * that pays for the campaign may not store so much.
+ */
+export function beginImport(
+  redis: Redis,
+  keys: Keys,
+  meta: CampaignMeta,
+  { leaseMs = IMPORT_LEASE_MS, payer = NOBODY }: ImportOptions = {},
+): ImportSession {
+  const { id, lane } = meta;
+  const { limit } = payer;
+  const store = { redis, keys, id: lane };
+  const laneKeys = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
+  const ownKeys = { meta: metaKey(keys, lane, id), ...listKeys(keys, lane, id) };
+  // The process that discards the import has to know its idempotency key, and the API key that began it. Without them, an import that
+  // ends at once needs no text of its own.
+  const isMetaStored = meta.idempotency !== undefined || meta.createdBy?.kind === 'key' || payer.key !== '';
+  // Awaited before the commit: a campaign that is not in the index could not be found.
+  const begun = Promise.all([
+    indexing(redis)({ keys, lane, id }).answer,
+    beginScript.run(
+      redis,
+      [...laneKeys('states', 'importing'), ownKeys.meta, ...laneKeys('keyBytes')],
+      [
+        id,
+        JSON.stringify(beginningOf(meta)),
+        isMetaStored ? storedMeta(meta) : '',
+        ...[leaseMs, payer.key, limit, ''],
+      ],
+    ),
+  ]).then(([, { stored, used }]) => {
+    if (stored !== 1) throw keyFull(payer, lane, used);
+  });
+  // It is awaited late.
+  begun.catch(() => {});
+
+  let isFirstMetaStored = isMetaStored;
+  const write = async (key: string, slices: readonly (string | Buffer)[]): Promise<void> => {
+    await begun;
+    // A renewal of the lease stores nothing.
+    if (slices.length > 0) await mustHaveRoom(redis);
+    const storing = isFirstMetaStored ? '' : storedMeta(meta);
+    const { stored, used } = await writeScript.run(
+      redis,
+      [...laneKeys('states', 'importing'), key, ownKeys.meta, ...laneKeys('keyBytes')],
+      [id, leaseMs, storing, limit, '', ...slices],
+    );
+    if (stored === -1) throw keyFull(payer, lane, used);
+    if (stored === 0) throw new ImportLostError(id);
+    isFirstMetaStored = true;
+  };
+  const writerOf = (series: Series) => new SliceWriter((slices) => write(ownKeys[series], slices));
+  const writers = {
+    slices: writerOf('slices'),
+    suppressed: writerOf('suppressed'),
+    duplicates: writerOf('duplicates'),
+  };
+  // A failed renewal shows with the next slice or with the commit.
+  const renewal = setInterval(() => write(ownKeys.slices, []).catch(() => {}), leaseMs / 3);
+
+  return {
+    id,
+    lane,
+    begun,
+    recipients: writers.slices,
+    suppressed: writers.suppressed,
+    duplicates: writers.duplicates,
+    storeCosts: (chunk) => write(costsKey(keys, lane, id), chunk),
+    async commit(whole) {
+      await begun;
+      if (whole.window !== undefined) await registerWindow(store, whole.window, whole.created);
+      const rest: (string | Buffer)[] = [];
+      const list = shortList(await writers.slices.rest());
+      for (const series of SERIES) {
+        const slices = series === 'slices' && list !== undefined ? [] : await writers[series].rest();
+        for (let at = 0; at + 1 < slices.length; at += 2) rest.push(series, ...slices.slice(at, at + 2));
+      }
+      const committed = await commitScript.run(
+        redis,
+        [
+          ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
+          ...[ownKeys.meta, ...SERIES.map((series) => ownKeys[series])],
+          ...laneKeys('results', 'latestResults', 'windows', 'keyBytes'),
+        ],
+        [
+          id,
+          JSON.stringify({
+            ...beginningOf(whole),
+            ...countsOf(writers.slices.count, writers.suppressed.count),
+          }),
+          storedMeta({ ...whole, list }),
+          ...[whole.at ?? 0, whole.validForMs ?? 0, writers.duplicates.count, limit, '', ...rest],
+        ],
+      );
+      clearInterval(renewal);
+      if (committed === null) throw new ImportLostError(id);
+      if (typeof committed === 'number') throw keyFull(payer, lane, committed);
+      // Again: a sweep may have looked at the lane before the commit, and this process may die before it wakes the lane. Nothing waits
+      // for this hint: without it, the lane is due when the lease would have expired.
+      if (committed.wakeInMs >= 0) markDue(store, [lane]).catch(() => {});
+      return committed;
+    },
+    async discard() {
+      clearInterval(renewal);
+      await Promise.allSettled([begun, ...SERIES.map((series) => writers[series].rest())]);
+      await discardImport(redis, keys, lane, id, 'givenUp', meta.idempotency);
+    },
+  };
+}
+
+/** Why an import is discarded: its own process gave up, or its lease expired because its process died. */
+type DiscardReason = 'givenUp' | 'expired';
+
+/**
+ * Discards an import and releases its idempotency key. First the import becomes impossible to commit, then its data is deleted.
+ * `idempotency`: the digest of that key, if the caller knows it: nothing is stored of an import that was refused at once.
+ * Returns false, and does nothing, if the import was committed, or if its lease still runs and its process has not given up.
+ */
+export async function discardImport(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  campaign: string,
+  reason: DiscardReason = 'expired',
+  idempotency?: string,
+): Promise<boolean> {
+  const scriptKeys = ['states', 'importing'].map((name) => keys.lane(lane, name));
+  const found = await dropScript.run(redis, scriptKeys, [campaign, reason === 'givenUp' ? 1 : 0, '']);
+  if (found !== 'dropped') return false;
+  const meta = await readMeta(redis, keys, lane, campaign);
+  await deleteCampaign(redis, keys, {
+    lane,
+    campaign,
+    ordinals: 0,
+    idempotency: meta?.idempotency ?? idempotency,
+  });
+  return true;
+}
+
+/**
+ * The state of an import that another process began: `committed`; `importing`, and its process is alive; or `gone`. An
+ * import whose process died is discarded here.
+ */
+export async function settledImport(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  id: string,
+): Promise<'committed' | 'importing' | 'gone'> {
+  const state = await readState(redis, keys, lane, id);
+  if (state !== null && state.state !== 'importing') return 'committed';
+  return (await discardImport(redis, keys, lane, id)) || state === null ? 'gone' : 'importing';
+}
+
+/** The state of a campaign that begins, without what is usual. */
+function beginningOf({ placeholders, priority, window }: CampaignMeta): Partial<StoredState> {
+  return {
+    state: 'importing',
+    ...countsOf(0, 0),
+    // A shared message is limited by the lane's maximum instead, which may change.
+    ...(placeholders.length > 0 ? { batch: 1 } : {}),
+    ...(priority === 'normal' ? {} : { weight: PRIORITY_WEIGHT[priority] }),
+    ...(window === undefined ? {} : { window }),
+  };
+}
+
+function countsOf(planned: number, suppressed: number) {
+  return { total: planned + suppressed, ordinals: planned, counts: { planned, suppressed } };
+}

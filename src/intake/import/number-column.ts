@@ -1,0 +1,100 @@
+import { namesMeant, quotedList } from '../../campaign/nearest.js';
+import type { NumberReader } from '../../campaign/number.js';
+import { ListError, type Row, type Rows } from './rows.js';
+
+/** Usual names of the column with the phone numbers, in lower case, letters and digits only. */
+const USUAL_NAMES = new Set([
+  ...['to', 'recipient', 'recipients', 'msisdn', 'number', 'phone', 'phonenumber', 'phoneno', 'telephone'],
+  ...['telephonenumber', 'tel', 'mobile', 'mobilenumber', 'mobileno', 'mobilephone', 'mobilephonenumber'],
+  ...['cell', 'cellphone', 'cellnumber', 'cellphonenumber', 'gsm', 'sms', 'smsnumber', 'contactnumber'],
+  ...['telefon', 'telefonnummer', 'telefonnr', 'tlf', 'tlfnr', 'mobil', 'mobilnummer', 'mobilnr', 'handy'],
+  ...[
+    'handynummer',
+    'nummer',
+    'telefono',
+    'movil',
+    'telephoneportable',
+    'portable',
+    'puhelin',
+    'matkapuhelin',
+  ],
+]);
+
+/** How many rows are examined to find the column by its values. */
+const ROWS_EXAMINED = 50;
+
+/** Fewer digits could be a year or a house number. */
+const MIN_DIGITS_OF_A_NUMBER = 9;
+
+/**
+ * Finds the column with the phone numbers and returns its position: the column `wanted` by the caller; else the only
+ * column with a usual name; else the only column whose first values are all numbers that `read` accepts. Throws a {@link ListError} that
+ * names the columns if none of these decides, and one that says so if the header is missing: otherwise the first
+ * recipient would be taken for the header.
+ */
+export function numberColumn(
+  columns: readonly string[],
+  first: readonly Row[],
+  read: NumberReader,
+  wanted: string | undefined,
+): number {
+  if (wanted !== undefined) return wantedColumn(columns, wanted);
+  const all = columns.map((_, position) => position);
+  const usual = all.filter((position) => USUAL_NAMES.has(plain(columns[position] ?? '')));
+  const [only] = usual;
+  if (only !== undefined && usual.length === 1) return only;
+  const number = usual.length > 0 ? undefined : columns.find(looksLikeNumber);
+  if (number !== undefined) {
+    throw new ListError(
+      `The header is missing: line 1 contains the number ${number}. Add a line above it that names the columns, such as ${columns.length === 1 ? 'phone' : 'phone,name'}.`,
+    );
+  }
+  const candidates = usual.length > 0 ? usual : all;
+  const matching = candidates.filter((position) => containsNumbers(first, position, read));
+  const [found] = matching;
+  if (found !== undefined && matching.length === 1) return found;
+  const ambiguous = matching.length > 1 ? matching : usual;
+  const why =
+    ambiguous.length > 1
+      ? `several columns could contain them (${quotedList(ambiguous.map((position) => columns[position] ?? ''))})`
+      : 'no column contains only valid phone numbers';
+  throw new ListError(
+    `The column with the phone numbers is not clear: ${why}. To name it, set \`toColumn\`. The columns are ${quotedList(columns)}.`,
+  );
+}
+
+/** Whether a column name looks like a phone number: then the first line is a row, and the header is missing. */
+function looksLikeNumber(name: string): boolean {
+  const text = name.trim();
+  return /^[+(]?\d[\d\s()./-]*$/.test(text) && text.replace(/\D/g, '').length >= MIN_DIGITS_OF_A_NUMBER;
+}
+
+/** Treats the header of a list as its first row if it is a single phone number; returns any other list as it is. */
+export function withOptionalHeader(list: Rows): Rows {
+  const [only] = list.columns;
+  if (only === undefined || list.columns.length > 1 || !looksLikeNumber(only)) return list;
+  const batches = async function* (): AsyncGenerator<readonly Row[]> {
+    yield [{ line: 1, fields: [only], fault: null }];
+    yield* list.batches;
+  };
+  return { columns: ['number'], batches: batches(), close: () => list.close() };
+}
+
+function wantedColumn(columns: readonly string[], wanted: string): number {
+  const meant = namesMeant(wanted.trim(), columns);
+  const [only] = meant;
+  if (only !== undefined && meant.length === 1) return columns.indexOf(only);
+  throw new ListError(
+    `There is no column ${JSON.stringify(wanted)}. The columns are ${quotedList(columns)}.`,
+  );
+}
+
+function containsNumbers(rows: readonly Row[], position: number, read: NumberReader): boolean {
+  const values = rows.slice(0, ROWS_EXAMINED).map((row) => row.fields[position]?.trim() ?? '');
+  const filled = values.filter((value) => value !== '');
+  return filled.length > 0 && filled.every((value) => read(value).ok);
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}

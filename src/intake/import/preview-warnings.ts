@@ -1,0 +1,133 @@
+import { formatDuration } from '../../base/duration.js';
+import { senderWarnings } from '../../campaign/sender.js';
+import { likelyPlaceholders } from '../../campaign/template.js';
+import type { Preview, RepeatedRow } from '../../campaign/views.js';
+import type { Duplicates } from './check-rows.js';
+
+/** Messages with more segments get a warning. */
+export const MANY_SEGMENTS = 6;
+
+/** Lines that a warning names. */
+export const MAX_LINES_NAMED = 10;
+
+/** What the warnings of a preview are computed from. */
+interface Warned {
+  readonly message: string;
+  readonly columns: readonly string[];
+  readonly sender: string;
+  /** The sender in international format if it is a number in national format (empty if that is not known); else null. */
+  readonly senderNumber: string | null;
+  readonly segments: Preview['segments'];
+  /** Messages with more than {@link MANY_SEGMENTS} segments. */
+  readonly long: number;
+  readonly recipients: number;
+  /** Recipients whose number is known not to be mobile, and the lines of the first of them. */
+  readonly notMobile: number;
+  readonly notMobileLines: readonly number[];
+  readonly differentTexts: number;
+  readonly repeats: readonly RepeatedRow[];
+  readonly duplicates: Duplicates;
+  readonly validForMs: number | undefined;
+  /** Whether the campaign or its lane has a window. */
+  readonly hasWindow: boolean;
+  /** How many messages can be sent before they lapse: at least, and at most. Undefined if they do not lapse. */
+  readonly inTime: { readonly atLeast: number; readonly atMost: number } | undefined;
+  /** Why nothing bounds the time that sending takes; null if something does. */
+  readonly unbounded: string | null;
+}
+
+/** What may not be as intended, in sentences for people. */
+export function previewWarnings(seen: Warned): string[] {
+  return [
+    ...placeholderWarnings(seen),
+    ...(seen.message.endsWith('\n') ? ['The text ends with a line break, which is sent too.'] : []),
+    ...textsWarning(seen),
+    ...notMobileWarning(seen),
+    ...validityWarning(seen),
+    ...segmentsWarning(seen),
+    ...nationalWarning(seen),
+    ...senderWarnings(seen.sender),
+  ];
+}
+
+function placeholderWarnings({ message, columns }: Warned): string[] {
+  return likelyPlaceholders(message, columns).map(
+    ({ written, meant }) =>
+      `${written} is sent as it is, because a placeholder has two braces. If you mean the column, write {{${meant}}}.`,
+  );
+}
+
+const CONSEQUENCES = {
+  first: 'Only the first message to a number is sent. To send all messages, set `duplicates` to `keep`.',
+  keep: 'All messages that differ are sent.',
+  refuse:
+    'The campaign will be refused. To send all messages, set `duplicates` to `keep`; to send only the first to each number, set it to `first`.',
+} as const satisfies Record<Duplicates, string>;
+
+function textsWarning({ differentTexts: count, repeats, duplicates }: Warned): string[] {
+  if (count === 0) return [];
+  const named = repeats
+    .slice(0, MAX_LINES_NAMED)
+    .map(({ line, firstLine }) => `line ${line} (same number as line ${firstLine})`);
+  const more = count > named.length ? `, and ${count - named.length} more` : '';
+  const subject = count === 1 ? '1 number appears' : `${count} numbers appear`;
+  return [`${subject} again with another text: ${named.join(', ')}${more}. ${CONSEQUENCES[duplicates]}`];
+}
+
+function notMobileWarning({ notMobile: count, notMobileLines: lines }: Warned): string[] {
+  if (count === 0) return [];
+  const more = count > lines.length ? `, and ${count - lines.length} more` : '';
+  const subject = count === 1 ? '1 number is known to be a' : `${count} numbers are known to be`;
+  const kinds =
+    count === 1
+      ? 'landline, premium rate, shared cost, or voicemail number'
+      : 'landline, premium rate, shared cost, or voicemail numbers';
+  const where = `${count === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}`;
+  return [
+    `${subject} ${kinds}: ${where}. Most of them receive no messages. To refuse them, set NUMBER_KINDS=mobile.`,
+  ];
+}
+
+function validityWarning({ recipients, validForMs, hasWindow, inTime, unbounded }: Warned): string[] {
+  if (validForMs === undefined || inTime === undefined || inTime.atLeast >= recipients) return [];
+  const within = `within ${formatDuration(validForMs)} after the start${hasWindow ? ', while its window is open' : ''}`;
+  const [certain, possible] = [recipients - inTime.atMost, recipients - inTime.atLeast];
+  if (certain === recipients) {
+    return [`All messages will lapse: the lane can send none of them ${within}. Allow more time.`];
+  }
+  if (certain > 0) {
+    return [
+      `At least ${share(certain, recipients)} will lapse: the lane can send at most ${grouped(inTime.atMost)} ${within}. Allow more time, or send fewer.`,
+    ];
+  }
+  return [
+    unbounded === null
+      ? `Up to ${share(possible, recipients)} may lapse: it is not certain that the lane can send them ${within}.`
+      : `Messages may lapse: nothing ensures that the lane sends all of them ${within} (${unbounded}).`,
+  ];
+}
+
+function segmentsWarning({ long, segments }: Warned): string[] {
+  if (long === 0) return [];
+  const subject = long === 1 ? '1 message has' : `${grouped(long)} messages have`;
+  return [
+    `${subject} more than ${MANY_SEGMENTS} segments (up to ${segments.max}). Every segment is billed, and some networks do not deliver messages that long.`,
+  ];
+}
+
+function nationalWarning({ sender, senderNumber }: Warned): string[] {
+  if (senderNumber === null) return [];
+  const right =
+    senderNumber === '' ? 'a plus and the calling code first, such as +447700900123' : senderNumber;
+  return [
+    `The sender ${sender} is a number in national format, to which phones in other countries cannot reply. Write it internationally: ${right}.`,
+  ];
+}
+
+/** `98 % of the messages (980 of 1,000)`; rounded down, so that 100 % means all. */
+function share(count: number, total: number): string {
+  const percent = Math.floor((count / total) * 100);
+  return `${percent === 0 ? 'less than 1' : percent} % of the messages (${grouped(count)} of ${grouped(total)})`;
+}
+
+const grouped = (count: number): string => count.toLocaleString('en');

@@ -1,0 +1,226 @@
+import { PRIORITY_WEIGHT } from '../../campaign/campaign.js';
+import {
+  estimate,
+  type LaneOutlook,
+  NOTIFIED_POLLS_PER_REQUEST,
+  requestsInTime,
+  requestsNeeded,
+  USUAL_POLLS_PER_REQUEST,
+} from '../../campaign/estimate.js';
+import { nationalSender } from '../../campaign/likely-country.js';
+import { costMeter, formatAmount, type PriceList } from '../../campaign/price.js';
+import { charactersForcingUcs2, segmentsOf } from '../../campaign/segments.js';
+import type { Template } from '../../campaign/template.js';
+import type { PlannedCost, Preview, RepeatedRow } from '../../campaign/views.js';
+import { windowNow } from '../../campaign/window.js';
+import type { Lane } from '../../engine/lane/lane.js';
+import { SLICE } from '../../engine/recipients/slices.js';
+import type { CampaignInput, Sender } from './campaign-input.js';
+import type { CheckedRow, CheckedRows, Duplicates } from './check-rows.js';
+import { invalidRows } from './invalid-groups.js';
+import { MANY_SEGMENTS, MAX_LINES_NAMED, previewWarnings } from './preview-warnings.js';
+
+const MAX_SAMPLES = 3;
+const MAX_REPEATS = 20;
+const MAX_UNPRICED = 20;
+/** Numbers that may show the country of numbers without one. */
+const MAX_NUMBERS_READ = 100;
+/** Messages searched for characters that force UCS-2: enough to find them, few enough to cost nothing. */
+const MAX_MESSAGES_SEARCHED = 200;
+
+/** What a preview describes besides its list. */
+interface Previewed extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
+  /** The rule of its window. */
+  readonly window: string | undefined;
+  /** The current time, ms since the epoch. */
+  readonly now: number;
+  readonly lane: Pick<Lane, 'name' | 'rules'>;
+  readonly sender: Sender;
+  /** The country of numbers in national format, if it is known. */
+  readonly country: string | undefined;
+  /** Undefined: what messages cost is not known. */
+  readonly prices: PriceList | undefined;
+  /** What the campaign may cost at most, in micros. */
+  readonly budget: bigint | undefined;
+}
+
+/** Collects the preview of a campaign while its list is read. */
+export function previewBuilder(
+  template: Template,
+  { lane, sender, at, validForMs, priority, country, prices, budget, window, now }: Previewed,
+) {
+  const isShared = template.placeholders.length === 0;
+  const shared = isShared ? segmentsOf(template.text) : undefined;
+  const ucs2Characters = new Set<string>();
+  const samples: { recipient: string; text: string }[] = [];
+  const invalid = invalidRows();
+  const repeats: Record<RepeatedRow['text'], RepeatedRow[]> = { same: [], different: [] };
+  const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
+  const international: string[] = [];
+  const notMobileLines: number[] = [];
+  const meter = prices === undefined ? undefined : costMeter(prices);
+  const unpricedRows: PlannedCost['unpricedRows'][number][] = [];
+  const startsAt = Math.max(now, at ?? 0);
+  let unpriced = 0;
+  let [recipients, suppressed, notMobile, ucs2, long] = [0, 0, 0, 0, 0];
+
+  const costOf = (): PlannedCost | null => {
+    if (prices === undefined || meter === undefined) return null;
+    const { currency } = prices;
+    const range = meter.range();
+    const amount = (micros: bigint | number): string => formatAmount(micros, currency);
+    return {
+      total: amount(meter.total()),
+      currency,
+      segmentPrice: range === null ? null : { min: amount(range.min), max: amount(range.max) },
+      maxCost: budget === undefined ? null : amount(budget),
+      unpriced,
+      unpricedRows,
+    };
+  };
+
+  return {
+    /** Adds a recipient. Returns what its message costs, in micros: 0 if it gets none, or its number has no price. */
+    addRecipient(row: Extract<CheckedRow, { kind: 'recipient' }>, isSuppressed: boolean): number {
+      const { line, number, values } = row;
+      if (international.length < MAX_NUMBERS_READ) international.push(number);
+      if (isSuppressed) {
+        suppressed += 1;
+        return 0;
+      }
+      recipients += 1;
+      if (row.isNotMobile === true) {
+        notMobile += 1;
+        if (notMobileLines.length < MAX_LINES_NAMED) notMobileLines.push(line);
+      }
+      const text = shared === undefined || samples.length < MAX_SAMPLES ? template.render(values) : '';
+      const measured = shared ?? segmentsOf(text);
+      if (measured.encoding === 'UCS-2') {
+        ucs2 += 1;
+        if (ucs2 <= (isShared ? 1 : MAX_MESSAGES_SEARCHED)) {
+          for (const character of charactersForcingUcs2(text)) ucs2Characters.add(character);
+        }
+      }
+      if (measured.segments > MANY_SEGMENTS) long += 1;
+      if (samples.length < MAX_SAMPLES) samples.push({ recipient: number, text });
+      segments.min = Math.min(segments.min, measured.segments);
+      segments.max = Math.max(segments.max, measured.segments);
+      segments.total += measured.segments;
+      if (meter === undefined) return 0;
+      const cost = meter.add(number, measured.segments);
+      if (cost !== undefined) return cost;
+      unpriced += 1;
+      if (unpricedRows.length < MAX_UNPRICED) unpricedRows.push({ line, recipient: number });
+      return 0;
+    },
+    addInvalid: invalid.add,
+    addRepeated(row: RepeatedRow): void {
+      if (repeats[row.text].length < MAX_REPEATS) repeats[row.text].push(row);
+    },
+    /** `outlook` and the other campaigns of the lane decide how long sending takes. Null: it is not estimated. */
+    build(
+      list: CheckedRows,
+      duplicates: Duplicates,
+      outlook: LaneOutlook | null,
+      isSuppressionChecked: boolean,
+    ): Preview {
+      const counts = { ...list.counts(), recipients, suppressed };
+      const { maxRecipients } = lane.rules;
+      const most = Math.min(maxRecipients, outlook?.maxRecipients || maxRecipients);
+      const sends = requestsNeeded(recipients, isShared, most, SLICE);
+      const estimateWith = (known: LaneOutlook, launchAt = Math.max(known.now, at ?? 0)) =>
+        estimateOnce(known, lane.rules, {
+          // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
+          id: '~',
+          requests: sends,
+          weight: PRIORITY_WEIGHT[priority ?? 'normal'],
+          launchAt,
+          lapseAt: validForMs === undefined ? 0 : launchAt + validForMs,
+          sending: 0,
+          awaiting: 0,
+          unknown: 0,
+          obstacle: null,
+          windows: [window, lane.rules.sendWindow].filter((rule) => rule !== undefined),
+        });
+      const { eta, completion, inTime } =
+        outlook === null ? { eta: null, completion: null, inTime: undefined } : estimateWith(outlook);
+      // Messages that lapse are neither sent nor polled.
+      const sent = Math.min(sends, inTime?.atMost ?? sends);
+      const pollsPerRequest =
+        lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST;
+      const polls = Math.ceil(sent * pollsPerRequest);
+      const reached = (requests: number): number =>
+        requests >= sends ? recipients : Math.min(recipients, requests * (isShared ? most : 1));
+      return {
+        message: template.text,
+        sender: sender.address,
+        senderName: sender.name ?? null,
+        lane: lane.name,
+        startsAt: at === undefined ? null : new Date(at).toISOString(),
+        window: windowNow(window, startsAt),
+        laneWindow: windowNow(lane.rules.sendWindow, startsAt),
+        validForMs: validForMs === undefined ? null : Math.round(validForMs),
+        refusal: null,
+        columns: list.columns,
+        numberColumn: list.numberColumn,
+        ...counts,
+        repeats: [...repeats.same, ...repeats.different].sort((a, b) => a.line - b.line),
+        isSuppressionChecked,
+        notMobile,
+        invalidGroups: invalid.groups(list.columns, [...international, withPlus(sender.address)]),
+        problems: invalid.problems(),
+        encodings: { gsm7: recipients - ucs2, ucs2 },
+        ucs2Characters: [...ucs2Characters],
+        segments: { ...segments, min: segments.total === 0 ? 0 : segments.min },
+        cost: costOf(),
+        requests: { send: sent, poll: polls, total: sent + polls },
+        eta,
+        completion,
+        samples,
+        warnings: previewWarnings({
+          message: template.text,
+          columns: list.columns,
+          sender: sender.address,
+          senderNumber: nationalSender(sender.address, country),
+          segments,
+          long,
+          recipients,
+          notMobile,
+          notMobileLines,
+          differentTexts: counts.differentTexts,
+          repeats: repeats.different,
+          duplicates,
+          validForMs,
+          hasWindow: window !== undefined || lane.rules.sendWindow !== undefined,
+          inTime: inTime && { atLeast: reached(inTime.atLeast), atMost: reached(inTime.atMost) },
+          unbounded: inTime?.reason ?? null,
+        }),
+      };
+    },
+  };
+}
+
+/** A sender may be written without a plus. */
+const withPlus = (sender: string): string => (/^\d{7,}$/.test(sender) ? `+${sender}` : sender);
+
+type Own = Parameters<typeof estimate>[2];
+
+/** What a lane does with a campaign that is not created yet. */
+interface Outcome extends ReturnType<typeof estimate> {
+  readonly inTime: ReturnType<typeof requestsInTime> | undefined;
+}
+
+/** Imports that run at the same time share the state of their lane. Where they are alike, so is their estimate. */
+const estimates = new WeakMap<LaneOutlook, Map<string, Outcome>>();
+
+function estimateOnce(outlook: LaneOutlook, rules: Lane['rules'], own: Own): Outcome {
+  const known = estimates.get(outlook) ?? new Map<string, Outcome>();
+  estimates.set(outlook, known);
+  const name = JSON.stringify(own);
+  const made = known.get(name) ?? {
+    ...estimate(outlook, rules, own),
+    inTime: own.lapseAt === 0 ? undefined : requestsInTime(outlook, rules, own),
+  };
+  known.set(name, made);
+  return made;
+}

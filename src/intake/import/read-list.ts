@@ -1,0 +1,209 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { LocalConfig } from '../../base/config/index.js';
+import { InputError } from '../../campaign/errors.js';
+import type { LaneOutlook } from '../../campaign/estimate.js';
+import type { PriceList } from '../../campaign/price.js';
+import { compileTemplate, type Template } from '../../campaign/template.js';
+import type { Preview, RepeatedRow } from '../../campaign/views.js';
+import type { Lane } from '../../engine/lane/lane.js';
+import { storedDuplicate } from '../../engine/recipients/duplicates.js';
+import type { StoredRecipient } from '../../engine/recipients/slices.js';
+import type { Suppression } from '../../engine/recipients/suppression.js';
+import { budgetOf, type CampaignInput, type CsvStream, type Sender } from './campaign-input.js';
+import { type CheckedRow, type CheckedRows, checkRows, type Duplicates } from './check-rows.js';
+import { readCsv } from './csv/read-csv.js';
+import { previewBuilder } from './preview.js';
+import { rowsOfObjects } from './read-objects.js';
+import type { Rows } from './rows.js';
+
+/** A list with known columns and the message compiled for them. It can be read once. */
+export interface OpenList {
+  readonly list: CheckedRows;
+  readonly template: Template;
+  readonly duplicates: Duplicates;
+  /** The country of numbers in national format, if it is known. */
+  readonly country: string | undefined;
+  readonly prices: PriceList | undefined;
+  readonly budget: bigint | undefined;
+}
+
+/** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
+export async function openList(config: LocalConfig, input: CampaignInput): Promise<OpenList> {
+  const { recipients } = input;
+  const budget = budgetOf(config, input);
+  if (typeof budget === 'string') throw new InputError(budget, { field: 'maxCost' });
+  const rows = await rowsOf(recipients, input.signal);
+  const compiled = compileTemplate(input.message, rows.columns);
+  if (!compiled.ok) {
+    rows.close();
+    throw new InputError(compiled.reason, { field: 'message' });
+  }
+  const { template } = compiled;
+  const duplicates = input.duplicates ?? (isCsv(recipients) ? 'first' : 'refuse');
+  const country = input.country ?? config.defaultCountry;
+  const list = await checkRows(rows, {
+    // Objects have their number in `to`; in a file the column has to be found.
+    toColumn: input.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
+    defaultCountry: country,
+    numberKinds: config.numberKinds,
+    template,
+    duplicates,
+  });
+  return { list, template, duplicates, country, prices: config.prices, budget };
+}
+
+function rowsOf(recipients: CampaignInput['recipients'], signal: AbortSignal | undefined): Promise<Rows> {
+  if (!isCsv(recipients)) return rowsOfObjects(recipients);
+  return readCsv(typeof recipients === 'string' ? recipients : recipients.csv, signal);
+}
+
+function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
+  return typeof recipients === 'string' || 'csv' in recipients;
+}
+
+/** How old the state of the lane may be when the time of a campaign is estimated. */
+const CURRENT_MS = 1_000;
+
+/** How to read a list. */
+export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority' | 'estimate'> {
+  /** The rule of the campaign's window. */
+  readonly window: string | undefined;
+  /** The current time, ms since the epoch. */
+  readonly now: number;
+  /** `outlook`: null if it is not known. */
+  readonly lane: Pick<Lane, 'id' | 'name' | 'rules' | 'monotonic'> & {
+    outlook(): Promise<LaneOutlook | null>;
+  };
+  readonly sender: Sender;
+  /** Null: it is not known which numbers are suppressed. */
+  readonly suppression: Pick<Suppression, 'count' | 'areSuppressed'> | null;
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the recipients of each batch, and for each of them whether it is suppressed, and what its message costs, in micros. */
+  onRecipients?(
+    recipients: readonly StoredRecipient[],
+    suppressed: readonly boolean[],
+    costs: readonly number[],
+  ): Promise<void>;
+  /** Called with the rows of each batch that are left out because their number is that of an earlier row. */
+  onDuplicates?(duplicates: readonly StoredRecipient[]): Promise<void>;
+  onInvalid?: CampaignInput['onInvalid'];
+  /**
+   * Called when all rows have been read, with their digest and counts. It may still be unknown which numbers of the last batch are
+   * suppressed, and its recipients have not been passed to `onRecipients`.
+   */
+  onRead?(content: string, counts: ReturnType<CheckedRows['counts']>): void;
+  onMemory?: ((bytes: number) => Promise<void>) | undefined;
+}
+
+/** The result of reading a list. */
+export interface ListSummary {
+  readonly preview: Preview;
+  /** Digest of the valid rows as far as the message uses them, of the message, and of the sender: equal content is sent alike. */
+  readonly content: string;
+  /** The same with the references: a request with the idempotency key of another is the same only if they are equal. */
+  readonly fingerprint: string;
+}
+
+/** Reads a list once, batch by batch: memory does not grow with it, except for what detects duplicates. */
+export async function readList(
+  { list, template, duplicates, country, prices, budget }: OpenList,
+  options: ReadOptions,
+): Promise<ListSummary> {
+  const { lane, sender, suppression, signal } = options;
+  const preview = previewBuilder(template, { ...options, country, prices, budget });
+  const used = template.placeholders.map((name) => list.columns.indexOf(name));
+  const content = createHash('sha256').update(
+    JSON.stringify([sender.address, sender.name ?? '', template.text]),
+  );
+  // Most lists have none.
+  let references: Hash | undefined;
+  // Lapsing depends on when the messages are sent, and is a warning.
+  const isEstimated = options.estimate === true || options.validForMs !== undefined;
+  // Read at the same time: most lists are short.
+  const early = { outlook: isEstimated ? lane.outlook() : null, at: lane.monotonic() };
+  early.outlook?.catch(() => {});
+  let digest = '';
+  // A number that is suppressed while the list is read is left out later, when its batch is claimed.
+  // Most lists have a single batch, whose check costs no more than asking whether any number is suppressed.
+  let counted: Promise<number> | undefined;
+  let isFirst = true;
+  let bytes = 0;
+  for await (const { batch, isLast } of withLast(list.batches)) {
+    signal?.throwIfAborted();
+    if (list.bytes() > bytes) {
+      bytes = list.bytes();
+      await options.onMemory?.(bytes);
+    }
+    const valid = batch.filter((row) => row.kind === 'recipient');
+    if (!isFirst) counted ??= suppression?.count(lane.id);
+    const isChecked = isFirst || ((await counted) ?? 0) > 0;
+    isFirst = false;
+    const checking = isChecked
+      ? suppression?.areSuppressed(
+          lane.id,
+          valid.map(({ number }) => number),
+        )
+      : undefined;
+    // If a callback throws before it is awaited.
+    checking?.catch(() => {});
+    const recipients: StoredRecipient[] = [];
+    let digested = '';
+    for (const row of valid) {
+      const values = used.map((position) => row.values[position] ?? '');
+      digested += row.number;
+      // With its length, so that no two lists of values read the same.
+      for (const value of values) digested += `,${value.length}:${value}`;
+      const { reference } = row;
+      if (reference !== '') {
+        references ??= createHash('sha256');
+        references.update(`${row.number},${row.line},${reference.length}:${reference}`);
+      }
+      recipients.push({ number: row.number, values, reference });
+    }
+    content.update(digested);
+    if (isLast) {
+      digest = content.digest('base64url');
+      options.onRead?.(digest, list.counts());
+    }
+    const suppressed = (await checking) ?? [];
+    const costs = valid.map((row, at) => preview.addRecipient(row, suppressed[at] === true));
+    await options.onRecipients?.(recipients, suppressed, costs);
+    const leftOut: StoredRecipient[] = [];
+    for (const row of batch) {
+      if (row.kind === 'invalid') {
+        preview.addInvalid(row);
+        options.onInvalid?.(row, list.columns);
+      } else if (row.firstLine !== undefined) {
+        preview.addRepeated(repeatOf(row, row.firstLine));
+        if (row.kind === 'duplicate') leftOut.push(storedDuplicate(row));
+      }
+    }
+    if (leftOut.length > 0) await options.onDuplicates?.(leftOut);
+  }
+  const isCurrent = lane.monotonic() - early.at < CURRENT_MS;
+  const outlook = isEstimated ? await (isCurrent ? early.outlook : lane.outlook()) : null;
+  // A list without rows has no last batch.
+  digest ||= content.digest('base64url');
+  return {
+    preview: preview.build(list, duplicates, outlook, suppression !== null),
+    content: digest,
+    fingerprint: references === undefined ? digest : references.update(digest).digest('base64url'),
+  };
+}
+
+/** The batches of a list, and whether each is the last one. */
+async function* withLast<Batch>(
+  batches: AsyncIterable<Batch>,
+): AsyncGenerator<{ readonly batch: Batch; readonly isLast: boolean }> {
+  let held: Batch | undefined;
+  for await (const batch of batches) {
+    if (held !== undefined) yield { batch: held, isLast: false };
+    held = batch;
+  }
+  if (held !== undefined) yield { batch: held, isLast: true };
+}
+
+function repeatOf(row: CheckedRow & { kind: 'recipient' | 'duplicate' }, firstLine: number): RepeatedRow {
+  const isSameText = row.kind === 'duplicate' && row.isSameText;
+  return { line: row.line, firstLine, recipient: row.number, text: isSameText ? 'same' : 'different' };
+}

@@ -1,0 +1,108 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
+import {
+  BATCH_BYTES,
+  ListError,
+  MAX_FIELD_LENGTH,
+  ROWS_PER_BATCH,
+  type Row,
+  type Rows,
+  rowBytes,
+  tooLong,
+} from './rows.js';
+
+/** A recipient passed by code: the number in `to`, and a value for each placeholder of the message. */
+export interface RecipientInput {
+  readonly to: string;
+  /** Your own name for the message, such as the number of an order: the report and the results return it. At most 128 bytes. */
+  readonly reference?: string | number | null | undefined;
+  /** Null and undefined both mean that there is no value. */
+  readonly [placeholder: string]: string | number | null | undefined;
+}
+
+/**
+ * Makes a list of objects. Its columns are the keys of the first object, `to` first: a message needs its values from every
+ * recipient, so it cannot use a key that the first object lacks. The line of a recipient is its position, from 1.
+ * Numbers are written in decimal; a number without an exact decimal form cannot be used in a message. An object without
+ * `to` is an invalid row, not an error.
+ */
+export async function rowsOfObjects(
+  recipients: Iterable<RecipientInput> | AsyncIterable<RecipientInput>,
+): Promise<Rows> {
+  const objects =
+    Symbol.asyncIterator in recipients ? recipients[Symbol.asyncIterator]() : recipients[Symbol.iterator]();
+  const first = await objects.next();
+  if (first.done === true) throw new ListError('There are no recipients. Add at least one.');
+  const columns = ['to', ...Object.keys(first.value).filter((key) => key !== 'to')];
+  const close = (): void => void objects.return?.();
+  return { columns, batches: batchesOf(first.value, objects, columns, close), close };
+}
+
+async function* batchesOf(
+  first: RecipientInput,
+  rest: Iterator<RecipientInput> | AsyncIterator<RecipientInput>,
+  columns: readonly string[],
+  close: () => void,
+): AsyncGenerator<readonly Row[]> {
+  let line = 0;
+  let bytes = 0;
+  let batch: Row[] = [];
+  const add = (recipient: RecipientInput): boolean => {
+    line += 1;
+    const row = rowOf(line, recipient, columns);
+    batch.push(row);
+    bytes += rowBytes(row.fields);
+    return batch.length === ROWS_PER_BATCH || bytes >= BATCH_BYTES;
+  };
+  add(first);
+  try {
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+      if (add(next.value)) {
+        yield batch;
+        batch = [];
+        bytes = 0;
+        // Reading an array never waits, so without this all other work of the process would wait for the whole list.
+        await nextTick();
+      }
+    }
+    if (batch.length > 0) yield batch;
+  } finally {
+    close();
+  }
+}
+
+function rowOf(line: number, recipient: RecipientInput, columns: readonly string[]): Row {
+  const unusable = new Map<number, string>();
+  const fields = columns.map((column, position) => {
+    // A column may have the name of something that every object inherits, such as `toString`.
+    const value = Object.hasOwn(recipient, column) ? recipient[column] : undefined;
+    const reason = unusableBecause(value);
+    if (reason !== null) unusable.set(position, reason);
+    return String(value ?? '');
+  });
+  return {
+    line,
+    fields,
+    fault: null,
+    // Unlike a value of the message, it may be missing from the first recipient.
+    ...(isReferenceLate(recipient, columns) ? { reference: String(recipient.reference ?? '') } : {}),
+    ...(unusable.size === 0 ? {} : { unusable }),
+  };
+}
+
+function isReferenceLate(recipient: RecipientInput, columns: readonly string[]): boolean {
+  return !columns.includes('reference') && Object.hasOwn(recipient, 'reference');
+}
+
+/** Why a value would arrive on the phone as something else, or null if it arrives as it is. */
+function unusableBecause(value: string | number | null | undefined): string | null {
+  if (typeof value === 'string') {
+    if (value.length > MAX_FIELD_LENGTH) return tooLong(value);
+    return LONE_SURROGATE.test(value) ? LONE_SURROGATE_REASON : null;
+  }
+  // JavaScript and JSON keep 12345678901234567890 as 12345678901234567000.
+  if (typeof value !== 'number' || (Number.isSafeInteger(Math.trunc(value)) && !/e/.test(String(value)))) {
+    return null;
+  }
+  return `is the number ${value}, which has no exact decimal form; pass it as a string`;
+}

@@ -1,0 +1,293 @@
+import { basename } from 'node:path';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import type { Clock } from '../../base/clock.js';
+import type { LocalConfig } from '../../base/config/index.js';
+import type { Events } from '../../base/events/events.js';
+import type { LaneId } from '../../base/redis/keys.js';
+import { describeActor } from '../../campaign/actor.js';
+import type { Operator } from '../../campaign/audit.js';
+import { InputError, NotFoundError } from '../../campaign/errors.js';
+import type { SuppressionOperation } from '../../campaign/suppression.js';
+import type { InvalidRow } from '../../campaign/views.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import {
+  type FoundOperation,
+  KEEP_REMOVED_MS,
+  type Suppression,
+} from '../../engine/recipients/suppression.js';
+import type { CsvStream } from './campaign-input.js';
+
+/** Which list, and how numbers are read. */
+export interface NumberOptions {
+  /** The lane whose list is meant; default: the list of the whole installation, which holds for every lane. */
+  readonly lane?: string | undefined;
+  /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
+  readonly country?: string | undefined;
+}
+
+/** A change of a list. */
+export interface ChangeOptions extends NumberOptions {
+  /** Why, for the record of the operation. */
+  readonly reason?: string | undefined;
+  /** Where the numbers come from; default: the command line, the HTTP API, or the library. */
+  readonly source?: string | undefined;
+  /** How many numbers may be suppressed because of the API key that adds them; default: no limit. */
+  readonly max?: number | undefined;
+}
+
+/** What a change did. `operation`: the id of its record; null if there were none, or if none of those to remove was on the list. */
+export interface SuppressionChange {
+  readonly operation: string | null;
+  /** How many numbers are new on the list, or no longer on it. */
+  readonly numbers: number;
+}
+
+/** The result of importing a file. */
+export interface SuppressionImport {
+  /** The id of its record. */
+  readonly operation: string | null;
+  /** Numbers that were not on the list before. */
+  readonly added: number;
+  /** Rows of the file, invalid ones included. */
+  readonly rows: number;
+  readonly invalid: readonly InvalidRow[];
+}
+
+/** On which list a number is, and which operations keep it there. `lane`: null for the list of the whole installation. */
+export interface SuppressionEntry {
+  readonly lane: string | null;
+  readonly operations: readonly SuppressionOperation[];
+}
+
+/** Which operations {@link SuppressionList.operations} returns. */
+export interface OperationsOptions {
+  /** Only changes of the lists of these lanes; default: of all lists. */
+  readonly lanes?: readonly string[] | undefined;
+  /** Default 50. */
+  readonly limit?: number | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+}
+
+/**
+ * The numbers that Volley never sends to: a list for the whole installation, and one for each lane. Numbers are accepted in any
+ * spelling and listed in E.164. Each change has a record (actor, source, time, reason) and can be undone. If a number is invalid,
+ * nothing is changed: the promise rejects with an InputError whose `field` is `numbers/3` for the fourth number.
+ */
+export interface SuppressionList {
+  /** Adds numbers to a list. Rejects with a NotAllowedError if an API key would exceed its limit. */
+  add(numbers: Iterable<string>, options?: ChangeOptions): Promise<SuppressionChange>;
+  /** Removes numbers from a list. They stay suppressed for a lane if they are on the other list. */
+  remove(numbers: Iterable<string>, options?: ChangeOptions): Promise<SuppressionChange>;
+  /** Every number of a list once, in no particular order. */
+  list(options?: Pick<NumberOptions, 'lane'>): AsyncIterable<string>;
+  /**
+   * Adds the numbers of a CSV file, given by its path or as a stream. The number column is found as in a campaign's list; a file with a single column of
+   * numbers needs no header. Valid rows are added even if other rows are invalid.
+   */
+  import(
+    list: string | CsvStream,
+    options?: ChangeOptions & { readonly toColumn?: string | undefined },
+  ): Promise<SuppressionImport>;
+  /** Lists the changes, newest first, one page at a time. */
+  operations(
+    options?: OperationsOptions,
+  ): Promise<{ readonly operations: SuppressionOperation[]; readonly next: string | null }>;
+  /** Returns one change. Rejects with a `NotFoundError` if there is none with this id. */
+  operation(id: string): Promise<SuppressionOperation>;
+  /**
+   * Undoes a change. An addition takes its numbers off the list, except those that another operation added, too. A removal, for 30
+   * days, puts them back. Rejects with a `NotFoundError` if there is no such operation, and with an `InputError` if it is undone
+   * already or too old.
+   */
+  undo(id: string): Promise<SuppressionChange>;
+  /** Returns on which lists a number is, and why. */
+  entries(number: string, options?: Pick<NumberOptions, 'country'>): Promise<SuppressionEntry[]>;
+}
+
+/** Reading a million numbers takes seconds; after this many, other work of the process gets a turn. */
+const NUMBERS_PER_TICK = 1_000;
+const DEFAULT_LIMIT = 50;
+const NOTHING: SuppressionChange = { operation: null, numbers: 0 };
+const SOURCES = { key: 'HTTP API', cli: 'command line', library: 'library', schedule: 'schedule' } as const;
+/** Longer reasons and sources are cut off. */
+const MAX_TEXT = 200;
+
+/** What {@link openSuppressionList} needs. */
+interface SuppressionListDeps {
+  readonly config: LocalConfig;
+  readonly suppression: Suppression;
+  readonly finder: Pick<LaneFinder, 'named' | 'nameOf' | 'idOf' | 'configured'>;
+  readonly events: Events;
+  readonly clock: Clock;
+  /** Who changes the lists. */
+  readonly by: Operator;
+}
+
+/**
+ * Opens the suppression lists for callers, who write numbers in any spelling. The metadata of all numbering plans and the
+ * CSV parser load when a call needs them.
+ */
+export function openSuppressionList(deps: SuppressionListDeps): SuppressionList {
+  const { config, suppression, finder, events, clock, by } = deps;
+  const actor = describeActor(by.actor);
+  const readAll = async (spellings: Iterable<string>, country = config.defaultCountry): Promise<string[]> => {
+    const { numberReader } = await import('../../campaign/number.js');
+    const read = numberReader(country);
+    const numbers: string[] = [];
+    for (const spelling of spellings) {
+      const outcome = read(spelling);
+      if (!outcome.ok) {
+        throw new InputError(`number ${numbers.length + 1}: ${outcome.reason}`, {
+          field: `numbers/${numbers.length}`,
+        });
+      }
+      numbers.push(outcome.number);
+      if (numbers.length % NUMBERS_PER_TICK === 0) await nextTick();
+    }
+    return numbers;
+  };
+  const listOf = async (lane: string | undefined): Promise<LaneId | null> =>
+    lane === undefined ? null : (await finder.named(lane)).id;
+  const nameOf = async (list: LaneId | null): Promise<string | null> =>
+    list === null ? null : finder.nameOf(list);
+  const viewOf = async (found: FoundOperation): Promise<SuppressionOperation> => {
+    const { id, change, at, reason, source, numbers, undone } = found;
+    return {
+      id,
+      change,
+      lane: await nameOf(found.list),
+      at: new Date(at).toISOString(),
+      actor: found.actor,
+      source,
+      reason,
+      numbers,
+      undone: undone === undefined ? null : { ...undone, at: new Date(undone.at).toISOString() },
+    };
+  };
+  const require = async (id: string): Promise<FoundOperation> => {
+    const found = await suppression.operation(id);
+    if (found === null) throw new NotFoundError(`there is no suppression operation ${id}`);
+    return found;
+  };
+
+  /** Changes a list: recorded first, then done, then told. */
+  const perform = async (
+    change: 'add' | 'remove',
+    { lane, reason = '', source = SOURCES[by.actor.kind] }: ChangeOptions,
+    count: { readonly numbers?: number },
+    run: (operation: Parameters<Suppression['addBatches']>[1]) => Promise<FoundOperation>,
+  ): Promise<SuppressionChange> => {
+    const list = await listOf(lane);
+    const [why, from] = [reason.slice(0, MAX_TEXT), source.slice(0, MAX_TEXT)];
+    const made = { list, actor: by.actor, source: from, reason: why, at: clock() };
+    // The reason, which may name a person, is only in the record of the operation.
+    const details = { ...count, source: from };
+    const done = await by.audited(
+      { action: `suppression.${change}`, ...(list === null ? {} : { lane: list }), details },
+      () => run(made),
+    );
+    if (done.numbers === 0 && (await suppression.operation(done.id)) === null) return NOTHING;
+    const told = { lane: lane ?? null, operation: done.id, numbers: done.numbers, reason: why, actor };
+    if (change === 'add') events.emit({ type: 'suppression.added', ...told });
+    else events.emit({ type: 'suppression.removed', ...told });
+    return { operation: done.id, numbers: done.numbers };
+  };
+
+  return {
+    async add(spellings, options = {}) {
+      const numbers = await readAll(spellings, options.country);
+      if (numbers.length === 0) return NOTHING;
+      const { max } = options;
+      return perform('add', options, { numbers: numbers.length }, (made) =>
+        suppression.add(numbers, { ...made, max }),
+      );
+    },
+    async remove(spellings, options = {}) {
+      const numbers = await readAll(spellings, options.country);
+      if (numbers.length === 0 || (await suppression.hasNone(await listOf(options.lane), numbers)))
+        return NOTHING;
+      return perform('remove', options, { numbers: numbers.length }, (made) =>
+        suppression.remove(numbers, made),
+      );
+    },
+    async *list({ lane } = {}) {
+      const list = await listOf(lane);
+      await by.audited(
+        { action: 'suppression.export', ...(list === null ? {} : { lane: list }) },
+        async () => {},
+      );
+      yield* suppression.list(list);
+    },
+    async import(input, { toColumn, country, ...options } = {}) {
+      const [{ checkRows }, { readCsv }, { withOptionalHeader }] = await Promise.all([
+        import('./check-rows.js'),
+        import('./csv/read-csv.js'),
+        import('./number-column.js'),
+      ]);
+      const list = await checkRows(
+        withOptionalHeader(await readCsv(typeof input === 'string' ? input : input.csv)),
+        {
+          toColumn,
+          defaultCountry: country ?? config.defaultCountry,
+        },
+      );
+      const invalid: InvalidRow[] = [];
+      async function* numbers(): AsyncGenerator<string[]> {
+        for await (const batch of list.batches) {
+          invalid.push(...batch.filter((row) => row.kind === 'invalid'));
+          yield batch.filter((row) => row.kind === 'recipient').map(({ number }) => number);
+        }
+      }
+      const source = typeof input === 'string' ? `file ${basename(input)}` : undefined;
+      const named = { ...options, source: options.source ?? source };
+      const done = await perform('add', named, {}, (made) => suppression.addBatches(numbers(), made));
+      return { operation: done.operation, added: done.numbers, rows: list.counts().rows, invalid };
+    },
+
+    async operations({ lanes, limit = DEFAULT_LIMIT, after } = {}) {
+      if (after !== undefined && !/^\d{1,15}$/.test(after)) {
+        throw new InputError('not the `next` of a page', { field: 'cursor' });
+      }
+      const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
+      const operations: SuppressionOperation[] = [];
+      for await (const found of suppression.operations(after)) {
+        if (wanted !== undefined && (found.list === null || !wanted.includes(found.list))) continue;
+        operations.push(await viewOf(found));
+        if (operations.length >= limit) return { operations, next: found.id };
+      }
+      return { operations, next: null };
+    },
+    operation: async (id) => viewOf(await require(id)),
+    async undo(id) {
+      const found = await require(id);
+      const { list, change, at } = found;
+      const now = clock();
+      if (found.undone !== undefined) throw new InputError(`suppression operation ${id} is undone already`);
+      if (change === 'remove' && at + KEEP_REMOVED_MS <= now) {
+        throw new InputError(
+          `suppression operation ${id} is more than 30 days old: its numbers are not kept any more`,
+        );
+      }
+      const lane = list === null ? {} : { lane: list };
+      const numbers = await by.audited(
+        { action: 'suppression.undo', ...lane, details: { operation: id } },
+        () => suppression.undo(found, by.actor, now),
+      );
+      const told = { lane: await nameOf(list), operation: id, numbers, actor };
+      events.emit({ type: 'suppression.undone', ...told });
+      return { operation: id, numbers };
+    },
+    async entries(spelling, { country } = {}) {
+      const [number = ''] = await readAll([spelling], country);
+      const lanes = [...(await finder.configured()).values()].map((lane) => lane.id);
+      const found = await Promise.all(
+        [null, ...lanes].map(async (list) => ({
+          lane: await nameOf(list),
+          operations: await Promise.all((await suppression.operationsOf(number, list)).map(viewOf)),
+        })),
+      );
+      return found.filter(({ operations }) => operations.length > 0);
+    },
+  };
+}

@@ -1,0 +1,37 @@
+--[[
+  write-import: stores slices of a campaign that is being imported, and renews the lease of its import. Does nothing if the
+  import was discarded: no process would ever delete the slices. Nor if it was committed: a renewal that arrives late would replace
+  what the commit has stored, a short list included.
+
+  KEYS  states     hash: campaign -> its state, JSON
+        importing  sorted set: campaign -> when the lease of its import expires, ms
+        slices     hash: slice number -> packed recipients, or chunk -> what its messages cost
+        meta       string: what is known of the campaign so far, JSON
+        keyBytes   hash: what the API keys have stored (key-bytes.lua)
+  ARGV  id         the campaign
+        leaseMs    number: how long the lease runs from now, ms
+        meta       what is known of it, JSON, or '' if that is stored
+        limit      number: how many bytes its API key may store
+        time       ms, or '' for the server's
+  ARGV+ entries    slice numbers and blobs in turn; none to renew the lease only
+  Returns  1; 0 if the import was discarded or committed; -1 if its key may not store so much; then also how many bytes the key has stored
+]]
+-- @include ../../base/redis/clock.lua
+-- @include ../../engine/lane/campaign-text.lua
+-- @include ../../engine/recipients/key-bytes.lua
+
+local state = redis.call('HGET', statesKey, id)
+if not state or campaign_read(state).state ~= 'importing' then return { 0, 0 } end
+local before, key = key_bytes.of_campaign(keyBytesKey, id)
+if key ~= '' then
+  local bytes = 0
+  for i = 1, entry_args(), 2 do
+    -- A repeated write has paid.
+    if redis.call('HEXISTS', slicesKey, entry_arg(i)) == 0 then bytes = bytes + #entry_arg(i + 1) end
+  end
+  if not key_bytes.grow_campaign(keyBytesKey, id, before, key, bytes, limit) then return { -1, key_bytes.used(keyBytesKey, key) } end
+end
+if meta ~= '' then redis.call('SET', metaKey, meta) end
+redis.call('ZADD', importingKey, 'XX', clock(time) + leaseMs, id)
+for i = 1, entry_args(), 2 do redis.call('HSET', slicesKey, entry_arg(i), entry_arg(i + 1)) end
+return { 1, 0 }

@@ -1,0 +1,21 @@
+import { InputError } from '../../campaign/errors.js';
+
+/** The lane has an outbox of this name with other settings. */
+export class OutboxExistsError extends InputError {
+  override readonly name = 'OutboxExistsError';
+}
+
+/** The outbox takes no more messages. */
+export class OutboxClosedError extends InputError {
+  override readonly name = 'OutboxClosedError';
+}
+
+/** Redis may have lost data, so it is not known yet whether a message was sent. */
+export class RecoveringError extends Error {
+  override readonly name = 'RecoveringError';
+}
+
+/** A message is valid, but would lapse before its window opens. */
+export class OpensTooLateError extends InputError {
+  override readonly name = 'OpensTooLateError';
+}

@@ -1,0 +1,66 @@
+--[[
+  lapse-wave: lets messages of a wave lapse that were planned and not claimed in time. Those that an earlier request may have reached
+  become unknown instead. Nothing lapses while the lane recovers from a loss of data: it does not know yet what was claimed.
+
+  KEYS  lane      hash: the lane's record
+        claims    hash: claim number -> send in flight
+        running   sorted set: campaign -> virtual start
+        states    hash: campaign -> its state, JSON
+        ended     sorted set: campaign -> when it ended, ms
+        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
+        statuses  string: a letter per recipient of the wave
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
+  ARGV  rules     JSON: the lane's rules
+        id        the wave
+        time      ms, or '' for the server's
+  Returns  how many lapsed; events
+]]
+-- @include ../../engine/lane/statuses.lua
+-- @include ../../engine/lane/workers.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(laneKey)
+local lane, now = lane_load(laneKey, time)
+local events, lapsed = {}, 0
+workers_recognise(lane, rules, 0, now, events)
+local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now or lane.unsureUntil
+local campaigns = campaigns_load(statesKey, { id })
+local c = campaigns[id]
+
+local function lapse(first, count)
+  campaign_move(c, 'planned', 'lapsed', count, first)
+  statuses_write(c, statusesKey, first, string.rep(RECIPIENT_LETTER.lapsed, count))
+  lapsed = lapsed + count
+end
+
+local function lapse_released()
+  local kept = {}
+  for _, range in ipairs(c.released) do
+    local isTooLate = range[7] and range[7] <= now
+    if isTooLate and range[4] then
+      local why = 'lapsed before it was sent again'
+      campaign_set_aside(claimsKey, lane, id, c, range[1], range[2], range[5] or 0, why, now, range[7])
+    elseif isTooLate then
+      lapse(range[1], range[2])
+    else
+      kept[#kept + 1] = range
+    end
+  end
+  c.released = kept
+end
+
+if c and c.outbox and c.remainder == 'planned' and not isRecovering then
+  lapse_released()
+  for _, run in ipairs(WAVE.runs(c, c.ordinals)) do
+    if run[3] <= now then
+      lapse(run[1], run[2])
+      for ordinal = run[1], run[1] + run[2] - 1 do WAVE.skip(c, ordinal) end
+    end
+  end
+  WAVE.advance(c)
+  campaign_return(runningKey, lane, id, c)
+  campaign_end(endedKey, lapsingKey, id, c, now, events)
+  campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
+end
+lane_save(laneKey, lane)
+return { lapsed, #events > 0 and cjson.encode(events) or '[]' }

@@ -1,0 +1,208 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../base/clock.js';
+import type { LocalConfig } from '../../base/config/index.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { mustHaveRoom } from '../../base/redis/memory.js';
+import type { Actor } from '../../campaign/actor.js';
+import { AmbiguousNameError, NotFoundError } from '../../campaign/errors.js';
+import { markDue } from '../../engine/lane/due.js';
+import type { Lane, Wakers } from '../../engine/lane/lane.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { nowAppender } from './append-now.js';
+import { messageChecker } from './check-message.js';
+import { OutboxClosedError } from './errors.js';
+import { lanesWithOutbox } from './outbox-index.js';
+import { type OutboxSettings, readOutboxSettings } from './settings.js';
+import { type Entry, OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
+import type { WaitingMessage } from './stored-message.js';
+import { writerNotes } from './writers.js';
+
+/** Why nothing is sent on a lane that has left the configuration; null if it is configured. */
+export async function whyUnserved(
+  finder: Pick<LaneFinder, 'configured'>,
+  { id, name }: Pick<Lane, 'id' | 'name'>,
+): Promise<string | null> {
+  const configured = (await finder.configured()).get(name);
+  return configured?.id === id ? null : `lane ${name} is not configured`;
+}
+
+/** What {@link outboxOpener} needs. */
+export interface OutboxesOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly config: LocalConfig;
+  readonly finder: Pick<LaneFinder, 'withId' | 'named' | 'nameOf' | 'idOf' | 'configured'>;
+  readonly wakers: Wakers;
+  readonly clock: Clock;
+}
+
+/** Messages of single puts that one script stores. */
+const TOGETHER_AT_ONCE = 100;
+/** The lane is woken for messages that are due within this time; the sweep finds the others. */
+const WAKE_AHEAD_MS = 86_400_000;
+
+/** The error for a name that no outbox has. */
+export const noSuchOutbox = (name: string): NotFoundError =>
+  new NotFoundError(`there is no outbox ${name}; \`volley outbox list\` shows all outboxes`);
+
+/** An outbox that exists. */
+export interface Opened {
+  readonly lane: Lane;
+  readonly settings: OutboxSettings;
+  readonly store: OutboxStore;
+  readonly check: ReturnType<typeof messageChecker>;
+  /** Why nothing would send its messages; null if this process has its lane in the configuration. */
+  unserved(): Promise<string | null>;
+  /** Stores messages. Rejects with a NotFoundError or an OutboxClosedError. */
+  storeAll(messages: readonly Entry[]): Promise<readonly PutReply[]>;
+  /** Stores a message, together with those that arrive while others are being stored. */
+  storeOne(message: Entry): Promise<PutReply>;
+  /** Notes who writes to the outbox, before its messages are stored. */
+  noteWriter(actor: Actor): Promise<void>;
+  /** Wakes the lane for messages that are due earlier than all others. If this process dies before it does, the sweep finds them. */
+  wake(messages: readonly { readonly message: WaitingMessage }[]): Promise<void>;
+}
+
+/** Finds and opens outboxes. */
+export interface OutboxOpener {
+  /**
+   * The lane of the outbox of a name, among all lanes, or among those with these names. Rejects with a NotFoundError if none of them has
+   * one, and with an AmbiguousNameError if several have.
+   */
+  laneOf(name: string, lanes?: readonly string[]): Promise<LaneId>;
+  /** Opens the outbox of a name on a lane. Rejects with a NotFoundError if there is none. */
+  open(lane: LaneId, name: string): Promise<Opened>;
+}
+
+/** Outboxes that a process keeps open. */
+const MAX_OPEN = 1_000;
+
+/** Opens each outbox once, for all operators: its settings and its lane never change. */
+export function outboxOpener(options: OutboxesOptions): OutboxOpener {
+  const { redis, keys, config, finder, wakers, clock } = options;
+  const cache = new LRUCache<string, Promise<Opened>>({ max: MAX_OPEN });
+  const writerNoted = writerNotes(redis, keys, clock);
+
+  const opened = async (laneId: LaneId, name: string): Promise<Opened> => {
+    const lane = await finder.withId(laneId);
+    const settings = await readOutboxSettings(redis, keys, lane.id, name);
+    if (settings === null) throw noSuchOutbox(name);
+    const store = outboxStore(lane, name, config.keyBytes);
+
+    const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
+    const appendNow = nowAppender(lane, name, store, settings.lateMs, clock, config.keyBytes);
+    // A message that waits for a window can still be changed.
+    const canAppend = windows.length === 0;
+
+    const wake = async (messages: readonly { readonly message: WaitingMessage }[]): Promise<void> => {
+      const first = messages.reduce(
+        (least, { message }) => Math.min(least, message.due),
+        Number.POSITIVE_INFINITY,
+      );
+      const inMs = Math.max(0, first * 1_000 - clock());
+      if (inMs <= WAKE_AHEAD_MS) await wakers.wake('send', lane.id, inMs);
+      // Again: a sweep may have looked at the lane before the message was stored.
+      await markDue(lane, [lane.id]);
+    };
+    const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
+      await mustHaveRoom(redis);
+      try {
+        if (
+          canAppend &&
+          messages.length <= TOGETHER_AT_ONCE &&
+          messages.every(({ message }) => message.due === 0)
+        ) {
+          const [{ isDone, due, isFirst, events }] = await Promise.all([
+            appendNow(messages),
+            markDue(lane, [lane.id]),
+          ]);
+          lane.emit(events);
+          if (isDone && isFirst) await wake(messages).catch(() => {});
+          if (isDone) return messages.map(() => ({ outcome: 'created', due, pointer: null }));
+        }
+        const [{ replies, isEarlier }] = await Promise.all([store.put(messages), markDue(lane, [lane.id])]);
+        if (isEarlier) await wake(messages).catch(() => {});
+        return replies;
+      } catch (error) {
+        if (!(error instanceof OutboxGoneError)) throw error;
+        cache.delete(cacheKey(lane.id, name));
+        if (error.state === 'missing') throw noSuchOutbox(name);
+        throw new OutboxClosedError(`outbox ${name} is closed: it takes no more messages`);
+      }
+    };
+    const storeOne = storedTogether(storeAll);
+    const check = messageChecker(settings, config, windows);
+    const noteWriter = (actor: Actor): Promise<void> => writerNoted(lane.id, name, actor);
+    const unserved = (): Promise<string | null> => whyUnserved(finder, lane);
+    return { lane, settings, store, check, unserved, storeAll, storeOne, noteWriter, wake };
+  };
+
+  return {
+    async laneOf(name, lanes) {
+      const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
+      // Whether the lane has such an outbox is found out when it is opened.
+      if (wanted?.length === 1 && wanted[0] !== undefined) return wanted[0];
+      const found = await lanesWithOutbox(redis, keys, name);
+      const possible = wanted === undefined ? found : found.filter((lane) => wanted.includes(lane));
+      const [only, ...others] = possible.length < 2 ? possible : await existing(possible, name);
+      if (only === undefined) throw noSuchOutbox(name);
+      if (others.length === 0) return only;
+      const names = await Promise.all([only, ...others].map(finder.nameOf));
+      throw new AmbiguousNameError('outbox', name, names.sort());
+    },
+    open(lane, name) {
+      const key = cacheKey(lane, name);
+      const known = cache.get(key);
+      if (known !== undefined) return known;
+      const opening = opened(lane, name);
+      cache.set(key, opening);
+      opening.catch(() => cache.delete(key));
+      return opening;
+    },
+  };
+
+  /** Those of these lanes whose outbox was created. */
+  async function existing(lanes: readonly LaneId[], name: string): Promise<LaneId[]> {
+    const settings = await Promise.all(lanes.map((lane) => readOutboxSettings(redis, keys, lane, name)));
+    return lanes.filter((_, at) => settings[at] !== null);
+  }
+}
+
+const cacheKey = (lane: LaneId, name: string): string => `${name} ${lane}`;
+
+/** Stores messages that arrive while others are being stored together, so that many requests share a few scripts. */
+function storedTogether(
+  storeAll: (messages: readonly Entry[]) => Promise<readonly PutReply[]>,
+): (message: Entry) => Promise<PutReply> {
+  interface Waiting {
+    readonly entry: Entry;
+    resolve(reply: PutReply): void;
+    reject(error: unknown): void;
+  }
+  let waiting: Waiting[] = [];
+  let isStoring = false;
+  const storeWaiting = async (): Promise<void> => {
+    isStoring = true;
+    while (waiting.length > 0) {
+      const some = waiting.slice(0, TOGETHER_AT_ONCE);
+      waiting = waiting.slice(TOGETHER_AT_ONCE);
+      try {
+        const replies = await storeAll(some.map(({ entry }) => entry));
+        for (const [at, { resolve, reject }] of some.entries()) {
+          const reply = replies[at];
+          if (reply === undefined) reject(new Error('Redis stored a message without a result'));
+          else resolve(reply);
+        }
+      } catch (error) {
+        for (const { reject } of some) reject(error);
+      }
+    }
+    isStoring = false;
+  };
+  return (entry) =>
+    new Promise<PutReply>((resolve, reject) => {
+      waiting.push({ entry, resolve, reject });
+      if (!isStoring) void storeWaiting();
+    });
+}

@@ -1,0 +1,96 @@
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { SLICE } from '../../engine/recipients/slice-blob.js';
+import type { OutboxResults, ResultOnLane } from '../../reporting/results-feed.js';
+import { bucketOf, outboxKeys } from './outbox-keys.js';
+import { REASONS } from './read-outbox.js';
+import { unpackMessage } from './stored-message.js';
+import { outboxOf, sliceOf } from './wave.js';
+
+/** A list of messages that ended while they waited, as the log of results names it (ended.lua). */
+const ENDED_LIST = /^outbox:([^:]+):(\d+)$/;
+
+/** What the results feed needs to know of outboxes. */
+export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
+  /** What is stored under ids of an outbox. */
+  const read = async (lane: LaneId, name: string, ids: readonly string[]): Promise<(Buffer | null)[]> => {
+    const own = outboxKeys(keys, lane, name);
+    const buckets = async (): Promise<number> => Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1);
+    for (let known = await buckets(); ; ) {
+      const raws = await Promise.all(ids.map((id) => redis.hgetBuffer(own.bucket(bucketOf(id, known)), id)));
+      if (!raws.includes(null)) return raws;
+      // One that is not there may have moved to a new bucket meanwhile.
+      const now = await buckets();
+      if (now === known) return raws;
+      known = now;
+    }
+  };
+
+  return {
+    async idsInWave(lane, meta, ordinals) {
+      const outbox = outboxOf(meta);
+      if (outbox === null) return null;
+      const numbers = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / SLICE)))];
+      const slices = await Promise.all(
+        numbers.map((number) => sliceOf({ redis, keys, id: lane }, meta.id, number)),
+      );
+      const ids = numbers.flatMap((number, at) =>
+        (slices[at] ?? []).map(({ id }, place): [number, string] => [number * SLICE + place, id]),
+      );
+      return { outbox, ids: new Map(ids) };
+    },
+
+    async ended(lane, list, positions) {
+      const [, outbox, second] = ENDED_LIST.exec(list) ?? [];
+      if (outbox === undefined || second === undefined) return null;
+      const key = outboxKeys(keys, lane, outbox).forgetList(Number(second));
+      const found = await Promise.all(
+        runsOf(positions).map(async ([first, last]) => {
+          const ids = await redis.lrange(key, first, last);
+          return ids.map((id, at) => ({ position: first + at, id }));
+        }),
+      );
+      const kept = found.flat();
+      const raws = await read(
+        lane,
+        outbox,
+        kept.map(({ id }) => id),
+      );
+      const results = new Map<number, ResultOnLane>();
+      for (const [at, { position, id }] of kept.entries()) {
+        const raw = raws[at] ?? null;
+        const message = raw === null ? null : unpackMessage(raw);
+        // It was put again since, and has its next result later.
+        if (message?.kind !== 'cancelled' && message?.kind !== 'lapsed') continue;
+        const { kind, ended } = message;
+        if (ended === null) continue;
+        results.set(position, {
+          campaign: '',
+          outbox,
+          message: id,
+          recipient: ended.number,
+          status: kind,
+          reason: REASONS[kind] ?? '',
+          requestId: '',
+          reference: ended.reference,
+          sentAt: '',
+          updatedAt: new Date(ended.at * 1_000).toISOString(),
+          serviceStatus: '',
+          serviceCode: '',
+        });
+      }
+      return results;
+    },
+  };
+}
+
+/** The first and the last of positions that follow each other. */
+function runsOf(positions: readonly number[]): [number, number][] {
+  const runs: [number, number][] = [];
+  for (const position of [...positions].sort((a, b) => a - b)) {
+    const last = runs.at(-1);
+    if (last !== undefined && last[1] + 1 === position) last[1] = position;
+    else runs.push([position, position]);
+  }
+  return runs;
+}

@@ -1,0 +1,415 @@
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+import { describeActor } from '../../campaign/actor.js';
+import type { Operator } from '../../campaign/audit.js';
+import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../../campaign/errors.js';
+import type {
+  BulkResult,
+  CancelResult,
+  OutboxMessageStatus,
+  OutboxStatus,
+  PutResult,
+} from '../../campaign/outbox-views.js';
+import { inFlightOf } from '../../engine/lane/campaigns.js';
+import { markDue } from '../../engine/lane/due.js';
+import { type Lane, wakeDueLane } from '../../engine/lane/lane.js';
+import { laneScript } from '../../engine/lane/lane-script.js';
+import { scriptEvents } from '../../engine/lane/script-events.js';
+import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
+import { SLICE } from '../../engine/recipients/slice-blob.js';
+import { recipientReader } from '../../reporting/recipient-reader.js';
+import { BATCH_BYTES } from '../import/rows.js';
+import { type CancelledAll, cancelAllWaiting } from './cancel-all.js';
+import {
+  idProblem,
+  type MessageProblem,
+  type OutboxMessage,
+  readVersion,
+  sentenceOf,
+  VERSION_REASON,
+} from './check-message.js';
+import { OpensTooLateError, RecoveringError } from './errors.js';
+import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
+import { outboxKeys } from './outbox-keys.js';
+import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
+import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
+import { SeenIds } from './seen-ids.js';
+import { cancelHarvested, type Entry, type Pointer, type PutReply } from './store.js';
+import { packMessage, type WaitingMessage } from './stored-message.js';
+import { sliceOf } from './wave.js';
+
+/** Each time, another writer has changed the message between two steps of a put. */
+const PUT_TRIES = 20;
+
+/** Options of {@link Outbox.import}. */
+export interface ImportOptions extends CsvColumns {
+  /**
+   * Called with the memory that finding repeated ids takes, in bytes, before it takes more: at first, and as the list goes on. The list is read
+   * on when the promise is resolved.
+   */
+  readonly onMemory?: ((bytes: number) => Promise<void>) | undefined;
+}
+
+/** An outbox: messages that are sent over time, each under an id of yours. */
+export interface Outbox {
+  /**
+   * Stores a message, or changes it while it is waiting. Rejects with an `InputError` that names the member if it is invalid, with
+   * `InputErrors` if several are, and if the outbox is closed; and with a `NotFoundError` if its lane is not configured, so that nothing
+   * would send the message. Repeating it changes nothing.
+   */
+  put(message: OutboxMessage): Promise<PutResult>;
+  /** Everything that is wrong with a message, as {@link Outbox.put} would report it; empty if nothing is. Stores nothing. */
+  problems(message: OutboxMessage): Promise<readonly InputError[]>;
+  /**
+   * Stores many messages, and yields a result for each, in their order. An invalid message is a result, and so is an id that occurs
+   * again with different content: `invalid`.
+   */
+  putAll(messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>): AsyncIterable<BulkResult>;
+  /** Stores the messages of a CSV file, or of NDJSON, as {@link Outbox.putAll} does. `line`: that of the file. */
+  import(
+    list: { readonly csv: string | Readable } | { readonly ndjson: AsyncIterable<Buffer | string> },
+    options?: ImportOptions,
+  ): AsyncIterable<BulkResult>;
+  /**
+   * Cancels a message that was not claimed. Once it resolves with `cancelled`, the message is never sent. With a `version`, an id that
+   * is not known is cancelled, too. Rejects with a `NotFoundError` for an unknown id.
+   */
+  cancel(id: string, options?: { readonly version?: number | undefined }): Promise<CancelResult>;
+  /**
+   * Cancels everything that waits in the outbox, also messages that are planned and not claimed. Once it resolves, they are never sent.
+   * `inFlight`: requests that are still running. A message that is put meanwhile may be cancelled or not.
+   */
+  cancelAll(): Promise<CancelledAll>;
+  /** The state of a message. Rejects with a `NotFoundError` for an unknown id. */
+  message(id: string): Promise<OutboxMessageStatus>;
+  status(): Promise<OutboxStatus>;
+  /** The messages that were planned, wave by wave, and then all others, in no order. */
+  report(): AsyncIterable<OutboxMessageStatus>;
+  /** Sends nothing more until {@link Outbox.resume}. `inFlight`: requests that are still running. */
+  pause(): Promise<{ inFlight: number }>;
+  resume(): Promise<void>;
+  /** Takes no more messages, for good. Those that it has are still sent. */
+  close(): Promise<void>;
+}
+
+const commandScript = laneScript(import.meta.url, './command-outbox.lua', (reply) => {
+  const [state, inFlight, events] = z.tuple([z.string(), z.number(), z.string()]).parse(reply);
+  return { state, inFlight, events: scriptEvents(events) };
+});
+
+const MESSAGES_AT_ONCE = 1_000;
+
+const iso = (second: number | null): string | null =>
+  second === null ? null : new Date(second * 1_000).toISOString();
+
+/** A message of a list that is stored next. */
+interface Line extends Entry {
+  readonly line: number;
+}
+
+const errorsOf = (problems: readonly MessageProblem[]): InputError[] =>
+  problems.map((problem) => new InputError(sentenceOf(problem), { field: problem.member }));
+
+async function* numbered(
+  messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>,
+): AsyncGenerator<MessageLine> {
+  let line = 0;
+  for await (const message of messages) {
+    line += 1;
+    yield { line, message };
+  }
+}
+
+/** The outbox of a name, for an operator. `open` is called for each operation. */
+export function operatedOutbox(
+  { keys, config, wakers, clock }: OutboxesOptions,
+  by: Operator,
+  name: string,
+  open: () => Promise<Opened>,
+): Outbox {
+  const payer = payerOf(by.actor, config.keyBytes);
+  const full = async (): Promise<KeyFullError> => {
+    const { lane } = await open();
+    return keyFull(payer, lane.name, await usedBytes(lane.redis, keys, lane.id, payer.key));
+  };
+
+  /** When a message is sent that is due at this second. */
+  const sentAt = async (due: number | null): Promise<string | null> => {
+    const { lane, settings } = await open();
+    return whenSent(settings, lane, iso(due));
+  };
+
+  /**
+   * What a put of a message that is in a wave did; `changed` if the id has something else by now, so that the put decides again. The
+   * state is that of the place in the wave, because another writer may have put the id again meanwhile.
+   */
+  const lookInWave = async (
+    id: string,
+    message: WaitingMessage,
+    pointer: Pointer,
+  ): Promise<PutResult | 'changed'> => {
+    const { lane, store, wake } = await open();
+    const [slice, record] = await Promise.all([
+      sliceOf(lane, pointer.wave, Math.floor(pointer.ordinal / SLICE)),
+      recipientReader(lane.redis, lane.keys, lane.id, pointer.wave).record(pointer.ordinal),
+    ]);
+    const found = slice[pointer.ordinal % SLICE];
+    // Its wave was removed, and its id is free.
+    if (record === null) return 'changed';
+    const { state } = record;
+    const version = message.version ?? -1;
+    if (state === 'cancelled' || state === 'lapsed') {
+      if (version <= (pointer.version ?? -1)) return { id, outcome: state, sendAt: null };
+      const replaced = await store.replace({ id, message, key: payer.key }, pointer);
+      if (replaced === 'changed') return 'changed';
+      if (replaced === 'full') throw await full();
+      await wake([{ message }]);
+      return {
+        id,
+        outcome: 'created',
+        sendAt: await sentAt(message.due === 0 ? Math.floor(clock() / 1_000) : message.due),
+      };
+    }
+    if (version >= 0 && version < (pointer.version ?? -1)) return { id, outcome: 'stale', sendAt: null };
+    const isSame =
+      found?.number === message.number &&
+      found.reference === message.reference &&
+      found.values.length === message.values.length &&
+      found.values.every((value, at) => value === message.values[at]) &&
+      (message.due === 0 || message.due === found.due);
+    return { id, outcome: isSame ? 'unchanged' : 'sent', sendAt: isSame ? await sentAt(found.due) : null };
+  };
+
+  const resultOf = async (id: string, message: WaitingMessage, first: PutReply): Promise<PutResult> => {
+    let reply = first;
+    for (let tries = 0; tries < PUT_TRIES; tries += 1) {
+      const { outcome, pointer, due } = reply;
+      if (outcome === 'full') throw await full();
+      if (outcome !== 'harvested') return { id, outcome, sendAt: await sentAt(due) };
+      if (pointer === null) return { id, outcome: 'sent', sendAt: null };
+      const result = await lookInWave(id, message, pointer);
+      if (result !== 'changed') return result;
+      reply = await (await open()).storeOne({ id, message, key: payer.key });
+    }
+    throw new Error(`message ${id} was changed by others ${PUT_TRIES} times while it was put: put it again`);
+  };
+
+  const invalid = (id: string, line: number, member: string | null, reason: string): BulkResult => ({
+    id,
+    outcome: 'invalid',
+    sendAt: null,
+    line,
+    member,
+    reason,
+  });
+
+  /** Records messages of a list before they are stored. */
+  const recorded = <Stored>(lane: Lane, messages: number, store: () => Promise<Stored>): Promise<Stored> =>
+    by.audited({ action: 'outbox.import', lane: lane.id, details: { outbox: name, messages } }, store);
+
+  const flushed = async (
+    batch: readonly Line[],
+    invalidLines: readonly BulkResult[],
+  ): Promise<BulkResult[]> => {
+    const { lane, settings, storeAll, noteWriter } = await open();
+    if (batch.length > 0) await noteWriter(by.actor);
+    const replies = batch.length === 0 ? [] : await recorded(lane, batch.length, () => storeAll(batch));
+    // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
+    const stored = await Promise.all(
+      batch.map(({ id, message, line }, at) => {
+        const reply = replies[at];
+        if (reply === undefined) throw new Error('Redis stored a message without a result');
+        const { outcome, due } = reply;
+        const own = { line, member: null, reason: null };
+        if (outcome !== 'harvested' && outcome !== 'full')
+          return { id, outcome, sendAt: whenSent(settings, lane, iso(due)), ...own };
+        return resultOf(id, message, reply).then((result) => ({ ...result, ...own }));
+      }),
+    );
+    return [...invalidLines, ...stored].sort((a, b) => a.line - b.line);
+  };
+
+  async function* putLines(
+    lines: AsyncIterable<MessageLine>,
+    onMemory: ImportOptions['onMemory'],
+  ): AsyncGenerator<BulkResult> {
+    await requireServed();
+    const { check } = await open();
+    const seen = new SeenIds();
+    let reserved = 0;
+    let bytes = 0;
+    let batch: Line[] = [];
+    let invalidLines: BulkResult[] = [];
+    const add = (own: MessageLine): void => {
+      const { line } = own;
+      if (!('message' in own)) {
+        invalidLines.push(invalid(own.id, line, own.member, own.reason));
+        return;
+      }
+      const checked = check(own.message, clock());
+      if (!checked.ok) {
+        const [{ member, reason }] = checked.problems;
+        invalidLines.push(
+          invalid(checked.id, line, member === 'to' ? (own.toColumn ?? 'to') : member, reason),
+        );
+        return;
+      }
+      const { id, message } = checked;
+      const packed = packMessage(message);
+      const before = seen.add(id, packed, line);
+      if (before !== null) {
+        const reason = `is the id of line ${before} as well, with different content`;
+        invalidLines.push(invalid(id, line, 'id', reason));
+        return;
+      }
+      bytes += packed.length;
+      batch.push({ id, message, line, key: payer.key });
+    };
+    /** Results of messages that are being stored while the next ones are read. */
+    let storing: Promise<BulkResult[]> | undefined;
+    const flush = async (): Promise<BulkResult[]> => {
+      const before = await storing;
+      storing = flushed(batch, invalidLines);
+      // Reported when its results are taken.
+      storing.catch(() => {});
+      batch = [];
+      bytes = 0;
+      invalidLines = [];
+      return before ?? [];
+    };
+    for await (const own of lines) {
+      if (seen.bytes > reserved) {
+        reserved = seen.bytes;
+        await onMemory?.(reserved);
+      }
+      add(own);
+      if (batch.length + invalidLines.length >= MESSAGES_AT_ONCE || bytes >= BATCH_BYTES)
+        yield* await flush();
+    }
+    if (batch.length + invalidLines.length > 0) yield* await flush();
+    yield* (await storing) ?? [];
+  }
+
+  async function* csvOf(csv: string | Readable, columns: CsvColumns): AsyncGenerator<MessageLine> {
+    const { settings } = await open();
+    yield* messagesOfCsv(csv, columns, settings.country ?? config.defaultCountry);
+  }
+
+  /** Rejects for an outbox whose messages nothing would send. */
+  const requireServed = async (): Promise<void> => {
+    const why = await (await open()).unserved();
+    if (why !== null)
+      throw new NotFoundError(`outbox ${name} takes no messages: ${why}, so nothing would send them`);
+  };
+
+  const command = async (action: 'pause' | 'resume' | 'close'): Promise<{ inFlight: number }> => {
+    const { lane } = await open();
+    const { outbox, waves } = outboxKeys(keys, lane.id, name).fixed;
+    const [state, closed] = await lane.redis.hmget(outbox, 'state', 'closed');
+    const isNow = { pause: state === 'paused', resume: state !== 'paused', close: closed === '1' };
+    if (typeof state === 'string' && isNow[action])
+      return { inFlight: await inFlightOf(lane, await lane.redis.zrange(waves, '0', '-1')) };
+    return by.audited({ action: `outbox.${action}`, lane: lane.id, details: { outbox: name } }, async () => {
+      const reason = `paused by ${describeActor(by.actor)}`;
+      const { state, inFlight, events } = await commandScript(lane, { name, command: action, reason }, [], {
+        ownKeys: outboxKeys(keys, lane.id, name).fixed,
+      });
+      if (state === 'missing') throw noSuchOutbox(name);
+      lane.emit(events);
+      await markDue(lane, [lane.id]);
+      if (action !== 'pause') await wakeDueLane(lane, wakers);
+      return { inFlight };
+    });
+  };
+
+  return {
+    async put(input) {
+      await requireServed();
+      const { check, storeOne, noteWriter } = await open();
+      const checked = check(input, clock());
+      if (!checked.ok) {
+        const [first, ...others] = checked.problems;
+        if (first.opensTooLate === true && others.length === 0)
+          throw new OpensTooLateError(sentenceOf(first), { field: first.member });
+        throw inputErrorOf(errorsOf(checked.problems));
+      }
+      await by.authorise();
+      await noteWriter(by.actor);
+      return resultOf(checked.id, checked.message, await storeOne({ ...checked, key: payer.key }));
+    },
+
+    async problems(input) {
+      const { check } = await open();
+      const checked = check(input, clock());
+      return checked.ok ? [] : errorsOf(checked.problems);
+    },
+
+    putAll: (messages) => putLines(numbered(messages), undefined),
+
+    import: (list, { onMemory, ...columns } = {}) => {
+      if ('ndjson' in list) return putLines(messagesOfNdjson(list.ndjson), onMemory);
+      return putLines(csvOf(list.csv, columns), onMemory);
+    },
+
+    async cancel(id, { version } = {}) {
+      const { lane, store } = await open();
+      const problem = idProblem(id);
+      if (problem !== null) throw new InputError(`id ${problem}`, { field: 'id' });
+      const read = readVersion(version);
+      if (read === undefined) throw new InputError(`version ${VERSION_REASON}`, { field: 'version' });
+      await by.authorise();
+      const { outcome, pointer } = await store.cancel(id, read, clock(), config.retentionMs, payer.key);
+      if (outcome === 'full') throw await full();
+      switch (outcome) {
+        case 'unknown':
+          throw new NotFoundError(`outbox ${name} has no message ${id}`);
+        case 'cancelled':
+        case 'stale':
+        case 'lapsed':
+          return { id, outcome };
+        case 'harvested': {
+          if (pointer === null) return { id, outcome: 'sent' };
+          const { state, events } = await cancelHarvested(lane, pointer);
+          lane.emit(events);
+          if (state === 'recovering')
+            throw new RecoveringError('the lane recovers from a loss of data: try again in some seconds');
+          return { id, outcome: state === 'cancelled' || state === 'lapsed' ? state : 'sent' };
+        }
+        default:
+          return outcome satisfies never;
+      }
+    },
+
+    async cancelAll() {
+      const { lane } = await open();
+      const reason = `cancelled by ${describeActor(by.actor)}`;
+      return by.audited({ action: 'outbox.cancel', lane: lane.id, details: { outbox: name } }, () =>
+        cancelAllWaiting(lane, name, config.retentionMs, reason),
+      );
+    },
+
+    async message(id) {
+      const { lane, unserved } = await open();
+      const message = await readMessage(lane, name, id);
+      return message.state === 'waiting' ? { ...message, reason: await unserved() } : message;
+    },
+
+    async status() {
+      const { lane, unserved } = await open();
+      const status = await readOutboxStatus(lane, name, await unserved());
+      if (status === null) throw noSuchOutbox(name);
+      return status;
+    },
+
+    async *report() {
+      const { lane } = await open();
+      const exported = { action: 'outbox.export', lane: lane.id, details: { outbox: name } } as const;
+      await by.audited(exported, async () => {});
+      yield* reportMessages(lane, name);
+    },
+
+    pause: () => command('pause'),
+    resume: async () => void (await command('resume')),
+    close: async () => void (await command('close')),
+  };
+}

@@ -1,0 +1,200 @@
+import { z } from 'zod';
+import type { LaneId } from '../../base/redis/keys.js';
+import { mustHaveRoom } from '../../base/redis/memory.js';
+import { loadScript } from '../../base/redis/script.js';
+import type { Operator } from '../../campaign/audit.js';
+import { InputError } from '../../campaign/errors.js';
+import type { OutboxStatus } from '../../campaign/outbox-views.js';
+import { laneNamed } from '../../engine/lane/lane.js';
+import { registerWindow } from '../../engine/lane/windows.js';
+import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
+import { messageChecker } from './check-message.js';
+import { defineOutbox, type OutboxInput } from './define-outbox.js';
+import { OutboxExistsError } from './errors.js';
+import {
+  noSuchOutbox,
+  type Opened,
+  type OutboxesOptions,
+  type OutboxOpener,
+  whyUnserved,
+} from './open-outbox.js';
+import { type Outbox, operatedOutbox } from './outbox.js';
+import { indexOutbox, pageOfOutboxes } from './outbox-index.js';
+import { outboxKeys } from './outbox-keys.js';
+import { readOutboxStatus } from './read-outbox.js';
+import { type OutboxDefinition, type OutboxSettings, readOutboxSettings } from './settings.js';
+
+/** Which outbox a name means. A name is unique within its lane. */
+export interface OutboxChoice {
+  /** Only that of one of these lanes; default: of any lane. */
+  readonly lanes?: readonly string[] | undefined;
+}
+
+/** Which outboxes to list. */
+interface OutboxFilter {
+  /** Those of these lanes; default: of all. */
+  readonly lanes?: readonly string[] | undefined;
+}
+
+/** Which page of the outboxes to list. */
+interface OutboxPageOptions extends OutboxFilter {
+  /** 1 to 200; default 50. */
+  readonly limit?: number | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+}
+
+/** Outboxes of a page. */
+interface OutboxPage {
+  readonly outboxes: OutboxStatus[];
+  /** The `after` of the next page; null on the last one. */
+  readonly next: string | null;
+}
+
+/** All outboxes. */
+export interface Outboxes {
+  /**
+   * Creates an outbox. If the lane has one of the same name and settings, it is `existing`. Rejects with an `InputError` if that has other
+   * settings: they never change.
+   */
+  create(
+    input: OutboxInput,
+  ): Promise<{ readonly outcome: 'created' | 'existing'; readonly outbox: OutboxStatus }>;
+  /** By name; of all lanes, or of these. */
+  list(options?: OutboxFilter): Promise<OutboxStatus[]>;
+  /** The same in pages. A page may be short or empty before the last one. */
+  page(options?: OutboxPageOptions): Promise<OutboxPage>;
+  /**
+   * The lane of an outbox. Rejects with a `NotFoundError` if there is no such outbox, and with an `AmbiguousNameError` if several lanes
+   * have one.
+   */
+  laneOf(name: string, choice?: OutboxChoice): Promise<string>;
+}
+
+const createScript = loadScript(import.meta.url, './create-outbox.lua', (reply) => {
+  const [created, used] = z.tuple([z.literal([1, 0, -1]), z.number()]).parse(reply);
+  return { created, used };
+});
+/** What an outbox takes beside its settings, in bytes. */
+const OUTBOX_BYTES = 1_024;
+const [DEFAULT_PAGE, MAX_PAGE] = [50, 200];
+
+/** Opens the outboxes for an operator. It does not access Redis before the first call. */
+export function openOutboxes(
+  options: OutboxesOptions,
+  opener: OutboxOpener,
+  by: Operator,
+): Outboxes & { open(name: string, choice?: OutboxChoice): Outbox } {
+  const { redis, keys, config, finder, clock } = options;
+  const openedOn = async (name: string, lanes: OutboxChoice['lanes']): Promise<Opened> =>
+    opener.open(await opener.laneOf(name, lanes), name);
+  const page: Outboxes['page'] = async ({ lanes, limit = DEFAULT_PAGE, after } = {}) => {
+    if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE))
+      throw new InputError(`ask for 1 to ${MAX_PAGE} outboxes`, { field: 'limit' });
+    const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
+    const { outboxes, next } = await pageOfOutboxes(redis, keys, { lanes: wanted, after, count: limit });
+    const found = await Promise.all(
+      outboxes.map(async ({ name, lane: id }) => {
+        const lane = await finder.withId(id);
+        return readOutboxStatus(lane, name, await whyUnserved(finder, lane));
+      }),
+    );
+    return { outboxes: found.filter((status) => status !== null), next };
+  };
+
+  return {
+    async create(input) {
+      const wanted = defineOutbox(config, input, clock());
+      laneNamed(
+        new Map(config.lanes.map((lane) => [lane.name, lane])),
+        input.lane ?? config.lanes[0]?.name ?? '',
+      );
+      const lane = await finder.named(input.lane ?? config.lanes[0]?.name ?? '');
+      const settings: OutboxSettings = { ...wanted, created: clock(), createdBy: by.actor };
+      // Reports an unknown country before anything is stored.
+      messageChecker(settings, config, []);
+      const key = outboxKeys(keys, lane.id, input.name).fixed.outbox;
+      const existing = await readOutboxSettings(redis, keys, lane.id, input.name);
+      if (existing !== null && differenceOf(existing, wanted) === undefined) {
+        await indexOutbox(redis, keys, lane.id, input.name);
+        const outbox = await readOutboxStatus(lane, input.name);
+        if (outbox !== null) return { outcome: 'existing', outbox };
+      }
+      // An outbox that exists needs no room.
+      await mustHaveRoom(redis);
+      const isNew = await by.audited(
+        { action: 'outbox.create', lane: lane.id, details: { outbox: input.name } },
+        async () => {
+          await redis.sadd(keys.lanes, lane.id);
+          await indexOutbox(redis, keys, lane.id, input.name);
+          if (wanted.window !== undefined) await registerWindow(lane, wanted.window, clock());
+          const payer = payerOf(by.actor, config.keyBytes);
+          const text = JSON.stringify(settings);
+          const { created, used } = await createScript.run(
+            redis,
+            { outbox: key, keyBytes: keys.lane(lane.id, 'keyBytes') },
+            { settings: text, ...payer, bytes: OUTBOX_BYTES + Buffer.byteLength(text) },
+          );
+          if (created === -1) throw keyFull(payer, lane.name, used);
+          if (created === 1) return true;
+          const stored = await readOutboxSettings(redis, keys, lane.id, input.name);
+          const different = stored === null ? undefined : differenceOf(stored, wanted);
+          if (different !== undefined)
+            throw new OutboxExistsError(
+              `outbox ${input.name} exists with another ${different}; its settings never change: create one with another name, and close this one`,
+              { field: different },
+            );
+          return false;
+        },
+      );
+      const outbox = await readOutboxStatus(lane, input.name);
+      if (outbox === null) throw noSuchOutbox(input.name);
+      return { outcome: isNew ? 'created' : 'existing', outbox };
+    },
+
+    async list(options = {}) {
+      const found: OutboxStatus[] = [];
+      for (let after: string | undefined; ; ) {
+        const { outboxes, next } = await page({ ...options, limit: MAX_PAGE, after });
+        found.push(...outboxes);
+        if (next === null) return found;
+        after = next;
+      }
+    },
+
+    page,
+
+    laneOf: async (name, { lanes } = {}) => finder.nameOf((await openedOn(name, lanes)).lane.id),
+
+    open(name, { lanes } = {}) {
+      // Found once: an outbox of this name that another lane gets later is not this one.
+      let lane: Promise<LaneId> | undefined;
+      return operatedOutbox(options, by, name, async () => {
+        lane ??= opener.laneOf(name, lanes);
+        try {
+          return await opener.open(await lane, name);
+        } catch (error) {
+          lane = undefined;
+          throw error;
+        }
+      });
+    },
+  };
+}
+
+/** The first setting in which the two differ; undefined if none does. */
+function differenceOf(stored: OutboxSettings, wanted: OutboxDefinition): string | undefined {
+  const names = [
+    'message',
+    'sender',
+    'senderName',
+    'sendAt',
+    'zone',
+    'lateMs',
+    'window',
+    'priority',
+    'country',
+  ] as const;
+  const found = names.find((name) => stored[name] !== wanted[name]);
+  return found === 'lateMs' ? 'late' : found;
+}

@@ -1,0 +1,130 @@
+import type { Readable } from 'node:stream';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { numberReader } from '../../campaign/number.js';
+import { readCsv } from '../import/csv/read-csv.js';
+import { numberColumn } from '../import/number-column.js';
+import { ListError } from '../import/rows.js';
+import type { OutboxMessage } from './check-message.js';
+
+/** A line of a list: a message, or why it is none. */
+export type MessageLine =
+  | {
+      readonly line: number;
+      readonly message: OutboxMessage;
+      /** What the list calls the column of the numbers. */
+      readonly toColumn?: string | undefined;
+    }
+  | { readonly line: number; readonly id: string; readonly member: string | null; readonly reason: string };
+
+/** Which columns of a CSV have a meaning of their own. All others are values. */
+export interface CsvColumns {
+  /** Default: `id`. */
+  readonly idColumn?: string | undefined;
+  /** The column with the phone numbers; default: found by its name or its values. */
+  readonly toColumn?: string | undefined;
+}
+
+/** The longest line of NDJSON, in characters: the values of a message have a few hundred. */
+const MAX_LINE_LENGTH = 200_000;
+
+/** Members of a message on a line of NDJSON, with those of its members. */
+const MAX_MEMBERS = 200;
+/** Lines that are read before other work of the process gets a turn, and characters of NDJSON if its lines are long. */
+const [LINES_PER_TURN, LENGTH_PER_TURN] = [500, 64 * 1024];
+
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
+
+/** Reads messages from a CSV file with a header. Throws a ListError if it is not a usable list. */
+export async function* messagesOfCsv(
+  input: string | Readable,
+  { idColumn = 'id', toColumn }: CsvColumns,
+  country: string | undefined,
+): AsyncGenerator<MessageLine> {
+  const rows = await readCsv(input);
+  const { columns } = rows;
+  const idAt = columns.indexOf(idColumn);
+  if (idAt === -1) {
+    rows.close();
+    throw new ListError(
+      `The list has no column ${JSON.stringify(idColumn)} with the ids of the messages. Its columns are ${columns.map((name) => JSON.stringify(name)).join(', ')}.`,
+    );
+  }
+  let toAt: number | undefined;
+  for await (const batch of rows.batches) {
+    toAt ??= numberColumn(columns, batch, numberReader(country, 'mobile'), toColumn);
+    for (const [at, { line, fields, fault }] of batch.entries()) {
+      if (at % LINES_PER_TURN === 0) await nextTick();
+      const id = fields[idAt] ?? '';
+      if (fault !== null) {
+        yield { line, id, member: null, reason: fault };
+        continue;
+      }
+      const values = Object.fromEntries(columns.map((name, at) => [name, fields[at] ?? '']));
+      yield { line, message: { ...values, id, to: fields[toAt] ?? '' }, toColumn: columns[toAt] };
+    }
+  }
+}
+
+/** Reads messages from NDJSON: an object per line. Throws a ListError if it is empty, is not UTF-8, or has a line that is too long. */
+export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): AsyncGenerator<MessageLine> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let [line, rest, isEmpty] = [0, '', true];
+  const parsed = (text: string): MessageLine | undefined => {
+    line += 1;
+    const json = text.trim();
+    if (json === '') return undefined;
+    const invalid = (reason: string): MessageLine => ({ line, id: '', member: null, reason });
+    if (!json.startsWith('{')) return invalid('is not a JSON object');
+    if (hasTooManyMembers(json)) return invalid(`has more than ${MAX_MEMBERS} members`);
+    try {
+      // What begins with a brace and is valid is an object.
+      return { line, message: JSON.parse(json) as OutboxMessage };
+    } catch {
+      return invalid('is not a JSON object');
+    }
+  };
+  let sinceTurn = 0;
+  for await (const chunk of input) {
+    try {
+      rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    } catch {
+      throw new ListError(`The list is not UTF-8, after line ${line}. Encode JSON as UTF-8.`);
+    }
+    const lines = rest.split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > MAX_LINE_LENGTH)
+      throw new ListError(`Line ${line + lines.length + 1} is longer than ${MAX_LINE_LENGTH} characters.`);
+    for (const text of lines) {
+      sinceTurn += Math.max(text.length, LENGTH_PER_TURN / LINES_PER_TURN);
+      if (sinceTurn >= LENGTH_PER_TURN) {
+        sinceTurn = 0;
+        await nextTick();
+      }
+      const one = parsed(text);
+      if (one === undefined) continue;
+      isEmpty = false;
+      yield one;
+    }
+  }
+  const last = parsed(rest);
+  if (last !== undefined) {
+    isEmpty = false;
+    yield last;
+  }
+  if (isEmpty) throw new ListError('The list is empty. It needs at least one line with a message.');
+}
+
+/** Counts the commas outside of texts: parsing thousands of members of a line takes ten times as long as its length says. */
+function hasTooManyMembers(json: string): boolean {
+  // Even the shortest ones, such as items of a list, take two characters each.
+  if (json.length < 2 * MAX_MEMBERS) return false;
+  let [commas, isText] = [0, false];
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json.charCodeAt(at);
+    if (character === QUOTE) isText = !isText;
+    else if (isText) at += character === BACKSLASH ? 1 : 0;
+    else if (character === COMMA) commas += 1;
+    if (commas >= MAX_MEMBERS) return true;
+  }
+  return false;
+}

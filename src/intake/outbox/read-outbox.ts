@@ -1,0 +1,257 @@
+import { z } from 'zod';
+import { loadScript } from '../../base/redis/script.js';
+import { NotFoundError } from '../../campaign/errors.js';
+import type { OutboxMessageStatus, OutboxStatus } from '../../campaign/outbox-views.js';
+import { perName, RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
+import { nextCommonOpening, windowNow } from '../../campaign/window.js';
+import { parseState } from '../../engine/lane/campaigns.js';
+import type { Lane } from '../../engine/lane/lane.js';
+import { SLICE } from '../../engine/recipients/slice-blob.js';
+import { type OrdinalRecord, recipientReader } from '../../reporting/recipient-reader.js';
+import { readDue } from './due-lists.js';
+import { indexedOutboxes } from './outbox-index.js';
+import { outboxKeys } from './outbox-keys.js';
+import { type OutboxSettings, readOutboxSettings } from './settings.js';
+import { outboxStore } from './store.js';
+import { type StoredMessage, unpackMessage } from './stored-message.js';
+import { sliceOf, type WaveMessage } from './wave.js';
+
+/** Seconds that are read to find the next one with a message: those from which all were moved have none. */
+const SECONDS_TO_TRY = 50;
+const IDS_TO_TRY = 100;
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** Why a message was not sent, for states that no request explains. */
+export const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
+  lapsed: 'it was too late when it could have been sent',
+  cancelled: 'cancelled before it was sent',
+  suppressed: 'on the suppression list',
+};
+
+const countScript = loadScript(import.meta.url, './count-messages.lua', (reply) => {
+  const [flat, states] = z.tuple([z.array(z.string()), z.array(z.string())]).parse(reply);
+  const fields = new Map<string, string>();
+  for (let at = 0; at + 1 < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
+  return { fields, states };
+});
+
+/** Reads the status of an outbox; null if there is none with this name on the lane. `unserved`: why nothing is sent on the lane. */
+export async function readOutboxStatus(
+  lane: Lane,
+  name: string,
+  unserved: string | null = null,
+): Promise<OutboxStatus | null> {
+  const { redis, keys, id } = lane;
+  const own = outboxKeys(keys, id, name);
+  const settings = await readOutboxSettings(redis, keys, id, name);
+  if (settings === null) return null;
+  const { outbox, waves } = own.fixed;
+  const { fields, states } = await countScript.run(
+    redis,
+    { outbox, waves, states: keys.lane(id, 'states') },
+    {},
+  );
+  const numberIn = (field: string): number => Number(fields.get(field) ?? 0);
+  const counts = perName(RECIPIENT_STATES, (state) => numberIn(`removed:${state}`));
+  let reason: string | null = null;
+  for (const json of states) {
+    const wave = parseState(json);
+    for (const state of RECIPIENT_STATES) counts[state] += wave.counts[state] ?? 0;
+    if (wave.state === 'paused' && wave.pauseReason.startsWith('the service refuses'))
+      reason = wave.pauseReason;
+  }
+  const { planned, ...rest } = counts;
+  const waiting = numberIn('waiting');
+  const state = fields.get('state');
+  return {
+    name,
+    lane: lane.name,
+    state: state === 'paused' || state === 'closed' ? state : 'open',
+    reason: unserved ?? reason,
+    message: settings.message,
+    sender: settings.sender,
+    sendAt: settings.sendAt,
+    zone: settings.zone ?? null,
+    lateMs: settings.lateMs,
+    window: windowNow(settings.window, lane.clock()),
+    createdAt: new Date(settings.created).toISOString(),
+    messages: {
+      total: numberIn('total'),
+      waiting: waiting + planned,
+      ...rest,
+      cancelled: rest.cancelled + numberIn('cancelled'),
+      lapsed: rest.lapsed + numberIn('lapsed'),
+    },
+    nextDue: waiting === 0 ? null : whenSent(settings, lane, await nextDue(lane, name)),
+  };
+}
+
+/** The messages of all outboxes of a lane. */
+export interface OutboxTotals {
+  /** Messages that wait for their time, or until the lane may send them. */
+  readonly waiting: number;
+  /** Messages that have lapsed, in all outboxes that exist. */
+  readonly lapsed: number;
+  /** How long the earliest message that is due has waited, ms; 0 if none is due. Those of paused outboxes do not count. */
+  readonly lateMs: number;
+}
+
+/** Counts the messages of the outboxes of each lane. Lanes without outboxes are left out. */
+export async function outboxTotals(
+  { redis, keys }: Pick<Lane, 'redis' | 'keys'>,
+  lanes: readonly Lane[],
+): Promise<ReadonlyMap<string, OutboxTotals>> {
+  const byId = new Map(lanes.map((lane) => [lane.id, lane]));
+  const totals = new Map<string, OutboxTotals>();
+  const owned = (await indexedOutboxes(redis, keys)).flatMap(({ name, lane: id }) => {
+    const lane = byId.get(id);
+    return lane === undefined ? [] : [{ id, lane, name }];
+  });
+  const statuses = await Promise.all(owned.map(({ lane, name }) => readOutboxStatus(lane, name)));
+  for (const [at, { id, lane }] of owned.entries()) {
+    const status = statuses[at];
+    if (!status) continue;
+    const { waiting, lapsed, lateMs } = totals.get(id) ?? { waiting: 0, lapsed: 0, lateMs: 0 };
+    const isLate = status.state !== 'paused' && status.nextDue !== null;
+    totals.set(id, {
+      waiting: waiting + status.messages.waiting,
+      lapsed: lapsed + status.messages.lapsed,
+      lateMs: isLate ? Math.max(lateMs, lane.clock() - Date.parse(status.nextDue ?? '')) : lateMs,
+    });
+  }
+  return totals;
+}
+
+/** When a message that is due at this time is sent: when its window and that of the lane are open. */
+export function whenSent(
+  { window }: Pick<OutboxSettings, 'window'>,
+  lane: Pick<Lane, 'rules' | 'clock'>,
+  due: string,
+): string;
+export function whenSent(
+  { window }: Pick<OutboxSettings, 'window'>,
+  lane: Pick<Lane, 'rules' | 'clock'>,
+  due: string | null,
+): string | null;
+export function whenSent(
+  { window }: Pick<OutboxSettings, 'window'>,
+  { rules, clock }: Pick<Lane, 'rules' | 'clock'>,
+  due: string | null,
+): string | null {
+  const windows = [window, rules.sendWindow].filter((rule) => rule !== undefined);
+  if (due === null || windows.length === 0) return due;
+  const at = Math.max(Date.parse(due), clock());
+  const opening = nextCommonOpening(windows, at);
+  return opening === null || opening.from <= at ? due : iso(opening.from);
+}
+
+/** When the next waiting message is due. The lists also contain messages that were moved or cancelled. */
+async function nextDue(lane: Lane, name: string): Promise<string | null> {
+  const { redis, keys, id } = lane;
+  const own = outboxKeys(keys, id, name);
+  const store = outboxStore(lane, name);
+  store.know(Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1));
+  let [tried, last] = [0, 0];
+  for (const member of await redis.zrange(own.fixed.due, '0', String(SECONDS_TO_TRY - 1))) {
+    for (const { second, ids } of await readDue(redis, own, member, Number.POSITIVE_INFINITY, IDS_TO_TRY)) {
+      for (const raw of await store.read(ids)) {
+        const message = raw === null ? null : unpackMessage(raw);
+        if (message?.kind !== 'waiting') continue;
+        if (second === 0 || message.due === second) return iso(message.due * 1_000);
+      }
+      [tried, last] = [tried + 1, second];
+    }
+  }
+  return tried < SECONDS_TO_TRY ? null : iso(last * 1_000);
+}
+
+/** Reads a message. Throws a NotFoundError if there is none with this id. */
+export async function readMessage(lane: Lane, name: string, id: string): Promise<OutboxMessageStatus> {
+  const stored = await outboxStore(lane, name).find(id);
+  if (stored === null) throw new NotFoundError(`outbox ${name} has no message ${id}`);
+  if (stored.kind !== 'harvested') return unsent(id, stored);
+  const reader = recipientReader(lane.redis, lane.keys, lane.id, stored.wave);
+  const [record, slice] = await Promise.all([
+    reader.record(stored.ordinal),
+    sliceOf(lane, stored.wave, Math.floor(stored.ordinal / SLICE)),
+  ]);
+  const message = slice[stored.ordinal % SLICE];
+  if (record === null || message === undefined)
+    throw new NotFoundError(`outbox ${name} has no message ${id} any more`);
+  return inWave(stored.wave, message, record, stored.version);
+}
+
+/**
+ * Yields the messages of an outbox: those of its waves, in the order in which they were planned, and then those that were never
+ * planned. A message that is planned meanwhile may be missing, or be there twice.
+ */
+export async function* reportMessages(lane: Lane, name: string): AsyncGenerator<OutboxMessageStatus> {
+  const { redis, keys, id } = lane;
+  const own = outboxKeys(keys, id, name);
+  const buckets = Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1);
+  for (const wave of await redis.zrange(own.fixed.waves, '0', '-1')) {
+    const reader = recipientReader(redis, keys, id, wave);
+    for (let from = 0; ; ) {
+      const chunk = await reader.chunk(from, () => true, SLICE);
+      if (chunk === null) break;
+      const messages = await sliceOf(lane, wave, from / SLICE);
+      for (const record of chunk.records) {
+        const message = messages[record.ordinal % SLICE];
+        if (message !== undefined) yield inWave(wave, message, record, null);
+      }
+      if (chunk.next % SLICE !== 0) break;
+      from = chunk.next;
+    }
+  }
+  for (let bucket = 0; bucket < buckets; bucket += 1) {
+    const all = await redis.hgetallBuffer(own.bucket(bucket));
+    for (const [message, raw] of Object.entries(all)) {
+      const stored = unpackMessage(raw);
+      if (stored.kind !== 'harvested') yield unsent(message, stored);
+    }
+  }
+}
+
+function unsent(id: string, stored: Exclude<StoredMessage, { kind: 'harvested' }>): OutboxMessageStatus {
+  const none = { campaign: null, sentAt: null, requestId: null, serviceStatus: null, serviceCode: null };
+  if (stored.kind === 'waiting') {
+    const { due, version, number, reference } = stored;
+    const sendAt = iso(due * 1_000);
+    return {
+      id,
+      state: 'waiting',
+      sendAt,
+      version,
+      to: number,
+      reference: reference || null,
+      ...none,
+      reason: null,
+    };
+  }
+  const { kind, version, ended } = stored;
+  const [to, reference] = [ended?.number ?? null, ended?.reference || null];
+  return { id, state: kind, sendAt: null, version, to, reference, ...none, reason: REASONS[kind] ?? null };
+}
+
+function inWave(
+  campaign: string,
+  { id, number, reference, due }: WaveMessage,
+  { state, request, word }: OrdinalRecord,
+  version: number | null,
+): OutboxMessageStatus {
+  return {
+    id,
+    state: state === 'planned' ? 'waiting' : state,
+    sendAt: iso(due * 1_000),
+    version,
+    to: number,
+    reference: reference || null,
+    campaign,
+    sentAt: request === null ? null : iso(request.sentAt),
+    requestId: request?.requestId || null,
+    reason: request?.reason || REASONS[state] || null,
+    serviceStatus: word?.word ?? null,
+    serviceCode: word?.code || null,
+  };
+}

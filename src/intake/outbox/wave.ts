@@ -1,0 +1,120 @@
+import { CAMPAIGN_ID } from '../../campaign/campaign.js';
+import type { RecipientState } from '../../campaign/recipient.js';
+import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
+import { readState } from '../../engine/lane/campaigns.js';
+import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
+import { slicesKey } from '../../engine/recipients/campaign-keys.js';
+import { type StoredRecipient, unpackSlice } from '../../engine/recipients/slices.js';
+import { bucketOf, outboxKeys } from './outbox-keys.js';
+import type { OutboxSettings } from './settings.js';
+import type { WaitingMessage } from './stored-message.js';
+
+/*
+ * A wave is a campaign, and each message is one of its recipients. Beside the values of the text, a recipient has two hidden ones:
+ * its id and its time.
+ */
+const HIDDEN = ['@id', '@sendAt'] as const;
+const NAME_START = 'outbox ';
+
+/** A wave gets messages for at most so long. */
+export const WAVE_MS = 86_400_000;
+
+/** The part of a wave that never changes. */
+export function waveMeta(
+  settings: OutboxSettings,
+  name: string,
+  lane: string,
+  id: string,
+  now: number,
+): CampaignMeta {
+  return {
+    id,
+    name: `${NAME_START}${name}`,
+    lane,
+    sender: settings.sender,
+    senderName: settings.senderName,
+    text: settings.message,
+    columns: ['to', ...settings.placeholders],
+    numberColumn: 'to',
+    placeholders: [...settings.placeholders, ...HIDDEN],
+    priority: settings.priority,
+    ...(settings.window === undefined ? {} : { window: settings.window }),
+    created: CAMPAIGN_ID.test(id) ? Number.parseInt(id.slice(0, -5), 36) : now,
+    createdBy: settings.createdBy,
+    duplicates: 0,
+    invalid: 0,
+    suppressed: 0,
+    preview: null,
+  };
+}
+
+/** The outbox of a wave; null for any other campaign. */
+export function outboxOf({ name, placeholders }: CampaignMeta): string | null {
+  return placeholders.includes(HIDDEN[0]) ? name.slice(NAME_START.length) : null;
+}
+
+/** A message as a recipient of a wave. */
+export function asRecipient(id: string, { number, values, reference, due }: WaitingMessage): StoredRecipient {
+  return { number, values: [...values, id, String(due)], reference };
+}
+
+/** A recipient of a wave as the message that it was. */
+export interface WaveMessage {
+  readonly id: string;
+  readonly number: string;
+  readonly values: readonly string[];
+  readonly reference: string;
+  /** In seconds since the epoch. */
+  readonly due: number;
+}
+
+/** Reads what {@link asRecipient} made. */
+export function asMessage({ number, values, reference = '' }: StoredRecipient): WaveMessage {
+  const [id = '', due = '0'] = values.slice(-HIDDEN.length);
+  return { id, number, values: values.slice(0, -HIDDEN.length), reference, due: Number(due) };
+}
+
+/** The messages of one slice of a wave. */
+export async function sliceOf(
+  lane: Pick<LaneStore, 'redis' | 'keys' | 'id'>,
+  wave: string,
+  slice: number,
+): Promise<WaveMessage[]> {
+  const blob = await lane.redis.hgetBuffer(slicesKey(lane.keys, lane.id, wave, 'slices'), String(slice));
+  return blob === null ? [] : unpackSlice(blob).map(asMessage);
+}
+
+const forgetScript = laneScript(import.meta.url, './forget-wave.lua', (reply) => reply === 1);
+
+/**
+ * Removes the pointers to a wave that is about to be removed, and adds its counts to those of its outbox. Does nothing for another
+ * campaign, or one that has not ended. Repeating it is harmless.
+ */
+export async function forgetWave(lane: LaneStore, wave: string): Promise<void> {
+  const { redis, keys, id } = lane;
+  const state = await readState(redis, keys, id, wave);
+  if (state === null || state.outbox === undefined || state.endedAt === 0) return;
+  const own = outboxKeys(keys, id, state.outbox);
+  const run = async (
+    ids: readonly string[],
+    counts: Partial<Record<RecipientState, number>>,
+    isLast: 0 | 1,
+  ) => {
+    for (;;) {
+      const buckets = Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1);
+      const entryKeys = ids.map((message) => own.bucket(bucketOf(message, buckets)));
+      const args = { wave, counts: JSON.stringify(counts), isLast, buckets };
+      if (await forgetScript(lane, args, entryKeys, { ownKeys: own.fixed, entryArgs: ids })) return;
+    }
+  };
+  const slices = await redis.hlen(slicesKey(keys, id, wave, 'slices'));
+  for (let slice = 0; slice < slices; slice += 1) {
+    const messages = await sliceOf(lane, wave, slice);
+    await run(
+      messages.map((message) => message.id),
+      {},
+      0,
+    );
+  }
+  await run([], state.counts, 1);
+}

@@ -1,0 +1,221 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { formatDuration } from '../../base/duration.js';
+import type { LaneId } from '../../base/redis/keys.js';
+import { checkAll, InputError } from '../../campaign/errors.js';
+import { rowProblem } from '../../campaign/row-problem.js';
+import type { Preview } from '../../campaign/views.js';
+import { isZone } from '../../campaign/zone.js';
+import type { CampaignInput } from '../import/campaign-input.js';
+import type { RecipientInput } from '../import/read-objects.js';
+import {
+  CATCH_UP_RANGE_MS,
+  DEFAULT_CATCH_UP_MS,
+  type Definition,
+  MAX_INLINE_RECIPIENTS,
+  type Overlap,
+  SCHEDULE_ID,
+} from './schedule.js';
+import { checkCron, checkZone } from './timetable.js';
+
+/** A schedule to be added: the options of its campaigns, and when to create them. */
+export interface ScheduleInput
+  extends Pick<
+    CampaignInput,
+    | 'message'
+    | 'sender'
+    | 'senderName'
+    | 'lane'
+    | 'name'
+    | 'metadata'
+    | 'toColumn'
+    | 'country'
+    | 'priority'
+    | 'validForMs'
+    | 'window'
+    | 'except'
+    | 'duplicates'
+    | 'skipInvalid'
+    | 'maxCost'
+  > {
+  /** Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Adding the same schedule again changes nothing. */
+  readonly id: string;
+  /** Five fields: minute, hour, day of the month, month, day of the week. `0 9 * * 1` is Monday at nine. */
+  readonly cron: string;
+  /** The IANA time zone of `cron` and `window`, such as `Europe/London`. */
+  readonly zone: string;
+  /**
+   * The path of a CSV file, which the worker processes must be able to read; up to 10,000 recipients as objects; or the name of a list
+   * that worker processes {@link Schedules.provide}.
+   */
+  readonly recipients: string | readonly RecipientInput[] | { readonly provided: string };
+  /** If the last campaign still has messages to send: skip the occurrence, let it wait, or run it all the same. Default: skip. */
+  readonly overlap?: Overlap | undefined;
+  /** After downtime, the newest missed occurrence runs if it is at most this late; 1 minute to 7 days, default 1 hour. */
+  readonly catchUpMs?: number | undefined;
+}
+
+/** What {@link checkInput} needs. */
+interface CheckDeps {
+  readonly now: number;
+  /** Registers the lane, and returns its id. */
+  laneFor(name: string | undefined): Promise<LaneId>;
+  /** Checks what does not need the list. Rejects with an InputError, or a NotFoundError for an unknown lane. */
+  check(input: CampaignInput): Promise<unknown>;
+  /** Checks a campaign as an enqueue does, and stores nothing. */
+  preview(input: CampaignInput): Promise<Preview>;
+}
+
+/** Checks a schedule as far as that is possible before it is due. Throws an InputError that names the invalid member. */
+export async function checkInput(
+  input: ScheduleInput,
+  { now, laneFor, check, preview }: CheckDeps,
+): Promise<{ definition: Definition; recipients: readonly RecipientInput[] | null }> {
+  const { id, cron, zone, overlap = 'skip', catchUpMs = DEFAULT_CATCH_UP_MS } = input;
+  const { message, sender, senderName, metadata, toColumn, country } = input;
+  const { priority, validForMs, window, except, duplicates, skipInvalid } = input;
+  const campaign = {
+    message,
+    sender,
+    senderName,
+    metadata,
+    toColumn,
+    country,
+    priority,
+    validForMs,
+    window,
+    zone: window === undefined ? undefined : zone,
+    except,
+    duplicates,
+    skipInvalid,
+    maxCost: input.maxCost === undefined ? undefined : String(input.maxCost),
+  };
+  const withoutWindow = isZone(zone) ? {} : { window: undefined, zone: undefined, except: undefined };
+  let found: Awaited<ReturnType<typeof sourceOf>> | undefined;
+  await checkAll([
+    () => checkId(id),
+    () => checkZone(zone),
+    () => checkCron({ cron, zone }, now),
+    () => checkCatchUp(catchUpMs),
+    async () => {
+      found = await sourceOf(input);
+    },
+    // Without the zone, the window cannot be checked.
+    () => check({ ...campaign, ...withoutWindow, lane: input.lane, recipients: [] }),
+  ]);
+  if (found === undefined) throw new Error('The source of the list was not checked');
+  const { source, recipients } = found;
+  if (source.kind !== 'provided') {
+    const checked = await preview({
+      ...campaign,
+      lane: input.lane,
+      recipients: source.kind === 'file' ? source.path : (recipients ?? []),
+      // The same content as a campaign of the last 24 hours is no reason to refuse a schedule.
+      again: true,
+    });
+    refuseList(checked);
+  }
+  const given = Object.fromEntries(Object.entries(campaign).filter(([, value]) => value !== undefined));
+  return {
+    definition: {
+      name: input.name ?? id,
+      lane: await laneFor(input.lane),
+      cron: cron.trim(),
+      zone,
+      overlap,
+      catchUpMs,
+      source,
+      campaign: { ...given, message },
+    },
+    recipients,
+  };
+}
+
+function checkId(id: string): void {
+  if (SCHEDULE_ID.test(id)) return;
+  throw new InputError(
+    `${JSON.stringify(id)} cannot be the id of a schedule: use up to 64 lower-case letters, digits, and - _ .`,
+    { field: 'id' },
+  );
+}
+
+function checkCatchUp(ms: number): void {
+  const [shortest, longest] = CATCH_UP_RANGE_MS;
+  if (ms >= shortest && ms <= longest) return;
+  throw new InputError(
+    `the catch-up time must be from ${formatDuration(shortest)} to ${formatDuration(longest)}`,
+    { field: 'catchUp' },
+  );
+}
+
+async function sourceOf({
+  recipients,
+}: ScheduleInput): Promise<{ source: Definition['source']; recipients: readonly RecipientInput[] | null }> {
+  if (typeof recipients === 'string') {
+    const path = resolve(recipients);
+    const found = await stat(path).catch(() => null);
+    if (found === null)
+      throw new InputError(
+        `there is no file ${path}: give the path of a CSV file that the workers can read`,
+        {
+          field: 'recipients',
+        },
+      );
+    if (!found.isFile()) throw new InputError(`the path ${path} is not a file`, { field: 'recipients' });
+    return { source: { kind: 'file', path }, recipients: null };
+  }
+  if ('provided' in recipients) {
+    if (recipients.provided.trim() === '')
+      throw new InputError('the name of the provided list is empty', { field: 'recipients' });
+    return { source: { kind: 'provided', name: recipients.provided }, recipients: null };
+  }
+  if (recipients.length === 0)
+    throw new InputError('there are no recipients: add at least one', { field: 'recipients' });
+  if (recipients.length > MAX_INLINE_RECIPIENTS)
+    throw new InputError(
+      `there are ${recipients.length} recipients: at most ${MAX_INLINE_RECIPIENTS} can be stored with a schedule; use a file, or a list that your code provides`,
+      { field: 'recipients' },
+    );
+  return { source: { kind: 'inline', count: recipients.length }, recipients };
+}
+
+/** Throws an InputError for a list whose first campaign would be refused. */
+function refuseList({ refusal, invalid, rows, problems, repeats, cost }: Preview): void {
+  if (refusal === null) return;
+  const field = { field: 'recipients' };
+  switch (refusal.kind) {
+    case 'invalidRows': {
+      const [first] = problems;
+      const where = first === undefined ? '' : `; ${rowProblem(first.line, first.column, first.reason)}`;
+      throw new InputError(
+        `${invalid} of ${rows} rows of the list are invalid${where}: fix them, or leave invalid rows out`,
+        field,
+      );
+    }
+    case 'differentTexts': {
+      const first = repeats.find(({ text }) => text === 'different');
+      throw new InputError(
+        `line ${first?.line} of the list has the number of line ${first?.firstLine}, but a different text: send the first, or keep both`,
+        field,
+      );
+    }
+    case 'noRows':
+      throw new InputError('the list has no rows below its header: add at least one recipient', field);
+    case 'noPrice': {
+      const [first] = cost?.unpricedRows ?? [];
+      throw new InputError(
+        `line ${first?.line} of the list has a number without a price, and the schedule limits the cost`,
+        field,
+      );
+    }
+    case 'overBudget':
+      throw new InputError(
+        `a campaign costs ${cost?.total} ${cost?.currency} now, which is more than ${cost?.maxCost} ${cost?.currency}`,
+        { field: 'maxCost' },
+      );
+    case 'repeated':
+      break;
+    default:
+      refusal.kind satisfies never;
+  }
+}

@@ -1,0 +1,261 @@
+import type { Events } from '../../base/events/events.js';
+import type { LaneId } from '../../base/redis/keys.js';
+import { describeActor } from '../../campaign/actor.js';
+import type { Operator } from '../../campaign/audit.js';
+import { AmbiguousNameError, InputError, NotFoundError } from '../../campaign/errors.js';
+import type { Preview } from '../../campaign/views.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { payerOf, schedulesFull } from '../../engine/recipients/key-bytes.js';
+import type { CampaignInput } from '../import/campaign-input.js';
+import type { ScheduleInput } from './input.js';
+import type { ProvidedList } from './occur.js';
+import {
+  idOfRef,
+  occurrenceOf,
+  refOf,
+  type Schedule,
+  type ScheduleDetails,
+  type StoredSchedule,
+  viewOf,
+} from './schedule.js';
+import type { ScheduleStore } from './store.js';
+
+export type { ScheduleInput } from './input.js';
+export type { ProvidedList } from './occur.js';
+export type { Occurrence, Schedule, ScheduleDetails } from './schedule.js';
+
+// What computes times loads when it is used: most commands need no schedules.
+const timetables = () => import('./timetable.js');
+
+/** How many occurrences {@link Schedules.get} returns. */
+const LATEST = 20;
+const MAX_NEXT = 1_000;
+
+/** Which schedules {@link Schedules.list} returns. */
+interface ListOptions {
+  /** Only those of these lanes. */
+  readonly lanes?: readonly string[] | undefined;
+  /** Only those that follow this one: by id, and those of one id by the id of their lane. */
+  readonly after?: { readonly id: string; readonly lane: string } | undefined;
+  /** Default: all. */
+  readonly limit?: number | undefined;
+}
+
+/** Which schedule an id means. An id is unique on its lane. */
+export interface ScheduleChoice {
+  /** Only that of one of these lanes; default: of any lane. */
+  readonly lanes?: readonly string[] | undefined;
+}
+
+/** Recurring campaigns. Each occurrence of a schedule creates at most one campaign, whatever process dies. */
+export interface Schedules {
+  /**
+   * Adds a schedule. `existing`: the same schedule was added before. Rejects with an InputError, and stores nothing, if the schedule is
+   * invalid, if the list cannot be read or would be refused, or if the id belongs to another schedule of the lane.
+   */
+  add(input: ScheduleInput): Promise<{ readonly kind: 'added' | 'existing'; readonly schedule: Schedule }>;
+  /** Lists the schedules by id. */
+  list(options?: ListOptions): Promise<Schedule[]>;
+  /**
+   * Returns a schedule with its latest occurrences. Rejects with a NotFoundError if there is none, and with an AmbiguousNameError if
+   * several lanes have one; so do the methods below.
+   */
+  get(id: string, choice?: ScheduleChoice): Promise<ScheduleDetails>;
+  /** Returns when a schedule is due next, ISO 8601 in UTC; for a paused one, when it would be. `count`: 1 to 1,000. */
+  next(id: string, count: number, choice?: ScheduleChoice): Promise<string[]>;
+  /**
+   * Requests a run now, besides the occurrences, which a worker performs within seconds. Returns the `at` of its occurrence, with which
+   * {@link Schedules.get} lists it. While a run is requested, requesting it again returns the same one.
+   */
+  run(id: string, choice?: ScheduleChoice): Promise<{ readonly at: string }>;
+  /** Pauses a schedule. What is due meanwhile does not run. */
+  pause(id: string, choice?: ScheduleChoice): Promise<void>;
+  /** Resumes a paused schedule at its next occurrence. */
+  resume(id: string, choice?: ScheduleChoice): Promise<void>;
+  /** Removes a schedule and its stored list. Its campaigns remain. */
+  remove(id: string, choice?: ScheduleChoice): Promise<void>;
+  /**
+   * Provides a list for the schedules that name it, while this process works. The function is called for each occurrence. Returns a
+   * function that ends it.
+   */
+  provide(name: string, list: ProvidedList): () => void;
+}
+
+/** What {@link openSchedules} needs. */
+export interface SchedulesDeps {
+  readonly store: ScheduleStore;
+  readonly finder: Pick<LaneFinder, 'nameOf' | 'idOf'>;
+  readonly events: Pick<Events, 'emit'>;
+  readonly by: Operator;
+  readonly provided: Map<string, ProvidedList>;
+  /** How many bytes the schedules of an API key may take, on all lanes together. */
+  readonly keyBytes: number;
+  /** Registers the lane of a campaign, and returns its id. */
+  laneFor(name: string | undefined): Promise<LaneId>;
+  /** Checks what does not need the list. Rejects with an InputError, or a NotFoundError for an unknown lane. */
+  check(input: CampaignInput): Promise<unknown>;
+  preview(input: CampaignInput): Promise<Preview>;
+}
+
+/** Opens the schedules for an operator, whose changes are recorded in the audit trail. */
+export function openSchedules({
+  store,
+  finder,
+  events,
+  by,
+  provided,
+  keyBytes,
+  laneFor,
+  check,
+  preview,
+}: SchedulesDeps): Schedules {
+  const missing = (id: string): NotFoundError =>
+    new NotFoundError(`there is no schedule ${id}; \`volley schedule list\` shows all`);
+  const read = async (ref: string): Promise<StoredSchedule> => {
+    const found = await store.read(ref);
+    if (found === null) throw missing(idOfRef(ref));
+    return found;
+  };
+  /** The schedule with this id, on any lane or on one of these. */
+  const find = async (id: string, { lanes }: ScheduleChoice = {}): Promise<StoredSchedule> => {
+    const wanted =
+      lanes && (await Promise.all(lanes.map(async (lane) => refOf(id, await finder.idOf(lane)))));
+    const all = await store.refsOf(id);
+    const refs = wanted === undefined ? all : all.filter((ref) => wanted.includes(ref));
+    const [only, ...others] = refs;
+    if (only === undefined) throw missing(id);
+    if (others.length === 0) return read(only);
+    const found = await Promise.all(refs.map(read));
+    const names = await Promise.all(found.map(({ definition }) => finder.nameOf(definition.lane)));
+    throw new AmbiguousNameError('schedule', id, names.sort());
+  };
+  const view = async (stored: StoredSchedule): Promise<Schedule> =>
+    viewOf(stored, await finder.nameOf(stored.definition.lane));
+  const actor = describeActor(by.actor);
+  const change = async (
+    id: string,
+    name: 'pause' | 'resume' | 'run' | 'remove',
+    options: { readonly reason?: string; readonly next?: number },
+    choice: ScheduleChoice | undefined,
+  ) => {
+    const { ref, definition, state, run: requested } = await find(id, choice);
+    const isNow = {
+      pause: state === 'paused',
+      resume: state === 'active',
+      run: requested !== 0,
+      remove: false,
+    };
+    if (isNow[name]) return { isNew: false, run: requested, lane: await finder.nameOf(definition.lane) };
+    const audited = { action: `schedule.${name}`, lane: definition.lane, details: { schedule: id } } as const;
+    const { result, run } = await by.audited(audited, () => store.change(ref, name, options));
+    if (result === 'missing') throw missing(id);
+    return { isNew: result === 'changed', run, lane: await finder.nameOf(definition.lane) };
+  };
+
+  return {
+    async add(input) {
+      const [{ checkInput }, { nextOccurrence }] = await Promise.all([import('./input.js'), timetables()]);
+      const now = await store.now();
+      const { definition, recipients } = await checkInput(input, { now, laneFor, check, preview });
+      const { id } = input;
+      const ref = refOf(id, definition.lane);
+      const taken = (): InputError =>
+        new InputError(
+          `the lane has another schedule with the id ${id}: choose another id, or remove that one first`,
+          { field: 'id' },
+        );
+      const before = await store.compare(ref, definition, recipients);
+      if (before === 'taken') throw taken();
+      if (before === 'existing') return { kind: before, schedule: await view(await read(ref)) };
+      await store.mustHaveRoom();
+      const audited = { action: 'schedule.add', lane: definition.lane, details: { schedule: id } } as const;
+      const result = await by.audited(audited, async () => {
+        const next = nextOccurrence(definition, now);
+        const payer = payerOf(by.actor, keyBytes);
+        const { result: done, used } = await store.add(ref, definition, recipients, {
+          createdBy: by.actor,
+          next,
+          payer,
+        });
+        if (done === 'keyFull') throw schedulesFull(payer, used);
+        if (done === 'taken') throw taken();
+        if (done === 'full') throw new InputError('there are too many schedules: remove some');
+        return done;
+      });
+      const stored = await read(ref);
+      const schedule = await view(stored);
+      if (result === 'added')
+        events.emit({ type: 'schedule.added', lane: schedule.lane, schedule: id, next: stored.next, actor });
+      return { kind: result, schedule };
+    },
+    async list({ lanes, after, limit = Number.POSITIVE_INFINITY } = {}) {
+      const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
+      const found: Schedule[] = [];
+      const from = after && refOf(after.id, await finder.idOf(after.lane));
+      if (limit < 1) return found;
+      for await (const stored of store.list({ after: from, lanes: ids, atOnce: limit })) {
+        found.push(await view(stored));
+        if (found.length >= limit) break;
+      }
+      return found;
+    },
+    async get(id, choice) {
+      const stored = await find(id, choice);
+      const latest = await store.occurrences(stored.ref, LATEST);
+      return { ...(await view(stored)), latest: latest.map(occurrenceOf) };
+    },
+    async next(id, count, choice) {
+      if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NEXT))
+        throw new InputError(`ask for 1 to ${MAX_NEXT} occurrences`, { field: 'count' });
+      const [{ definition }, now, { nextOccurrences }] = await Promise.all([
+        find(id, choice),
+        store.now(),
+        timetables(),
+      ]);
+      return nextOccurrences(definition, now, count).map((at) => new Date(at).toISOString());
+    },
+    async run(id, choice) {
+      const { run } = await change(id, 'run', {}, choice);
+      return { at: new Date(run).toISOString() };
+    },
+    async pause(id, choice) {
+      const reason = `paused by ${actor}`;
+      const { isNew, lane } = await change(id, 'pause', { reason }, choice);
+      if (isNew) events.emit({ type: 'schedule.paused', lane, schedule: id, reason, actor });
+    },
+    async resume(id, choice) {
+      const [{ definition }, now, { nextOccurrence }] = await Promise.all([
+        find(id, choice),
+        store.now(),
+        timetables(),
+      ]);
+      const next = nextOccurrence(definition, now);
+      const { isNew, lane } = await change(id, 'resume', { next }, choice);
+      if (isNew) events.emit({ type: 'schedule.resumed', lane, schedule: id, next, actor });
+    },
+    async remove(id, choice) {
+      const { lane } = await change(id, 'remove', {}, choice);
+      events.emit({ type: 'schedule.removed', lane, schedule: id, actor });
+    },
+    provide(name, list) {
+      if (provided.has(name))
+        throw new InputError(`this process provides a list ${name} already`, { field: 'name' });
+      provided.set(name, list);
+      return () => void (provided.get(name) === list && provided.delete(name));
+    },
+  };
+}
+
+/** Pauses the schedules that an API key has added, because it was revoked. Returns whether the one with an id on a lane is among them. */
+export async function pauseSchedulesOf(
+  store: ScheduleStore,
+  key: string,
+): Promise<(id: string, lane: LaneId) => boolean> {
+  const found = new Set<string>();
+  for await (const { ref, createdBy } of store.list()) {
+    if (createdBy.kind !== 'key' || createdBy.id !== key) continue;
+    await store.change(ref, 'pause', { reason: 'its API key was revoked' });
+    found.add(ref);
+  }
+  return (id, lane) => found.has(refOf(id, lane));
+}

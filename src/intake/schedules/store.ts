@@ -1,0 +1,341 @@
+import { randomInt } from 'node:crypto';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Clock } from '../../base/clock.js';
+import { type Redis, serverTime } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { mustHaveRoom } from '../../base/redis/memory.js';
+import { loadScript } from '../../base/redis/script.js';
+import { untilAnswered } from '../../base/redis/until-answered.js';
+import { actor } from '../../campaign/actor.js';
+import { NOBODY, type Payer } from '../../engine/recipients/key-bytes.js';
+import type { ScheduleTotals } from '../../reporting/fleet-snapshot.js';
+import type { RecipientInput } from '../import/read-objects.js';
+import {
+  type Definition,
+  FAILURES_BEFORE_PAUSE,
+  idOfRef,
+  KEPT_OCCURRENCES,
+  laneOfRef,
+  type StoredOccurrence,
+  type StoredSchedule,
+  storedDefinition,
+  storedOccurrence,
+} from './schedule.js';
+
+/** What a schedule takes beside its definition and its list, in bytes: about what its latest occurrences take. */
+const SCHEDULE_BYTES = 10_000;
+
+const addScript = loadScript(import.meta.url, './add-schedule.lua', (reply) => {
+  const [result, used] = z
+    .tuple([z.enum(['added', 'existing', 'taken', 'full', 'keyFull']), z.number()])
+    .parse(reply);
+  return { result, used };
+});
+const changeScript = loadScript(import.meta.url, './change-schedule.lua', (reply) => {
+  const [result, run] = z
+    .tuple([z.enum(['missing', 'unchanged', 'changed']), z.coerce.number()])
+    .parse(reply);
+  return { result, run };
+});
+const beginScript = loadScript(import.meta.url, './begin-look.lua', (reply) =>
+  z.array(z.string().nullable()).parse(reply),
+);
+const advanceScript = loadScript(import.meta.url, './advance-schedule.lua', (reply) =>
+  z.enum(['missing', 'changed', 'advanced', 'paused']).parse(reply),
+);
+
+/** More schedules than this are a mistake of a program. */
+const MAX_SCHEDULES = 100_000;
+/** So many that no two schedules of an id have the same revisions; a number holds their sums exactly. */
+const FIRST_REVISIONS = 2 ** 47;
+/** Schedules read at a time. */
+const PER_READ = 500;
+
+const FIELDS = [
+  'definition',
+  'state',
+  'reason',
+  'next',
+  'revision',
+  'failures',
+  'lastCampaign',
+  'waiting',
+  'waitingSeen',
+  'run',
+  'createdAt',
+  'createdBy',
+  'created',
+  'skipped',
+  'missed',
+  'failed',
+] as const;
+
+const number = z.coerce.number();
+const fromJson = <Schema extends z.ZodType>(schema: Schema) =>
+  z
+    .string()
+    .transform((json): unknown => JSON.parse(json))
+    .pipe(schema);
+const row = z.object({
+  definition: fromJson(storedDefinition),
+  state: z.enum(['active', 'paused']),
+  reason: z.string().nullable(),
+  next: number,
+  revision: number,
+  failures: number,
+  lastCampaign: z.string().nullable(),
+  waiting: number,
+  waitingSeen: number,
+  run: number,
+  createdAt: number,
+  createdBy: fromJson(actor),
+  created: number,
+  skipped: number,
+  missed: number,
+  failed: number,
+});
+
+/** A change that an operator makes. */
+type Change = 'pause' | 'resume' | 'run' | 'remove';
+
+/** How a schedule goes on after some occurrences. */
+export interface Step {
+  /** The earliest occurrence without an outcome, ms. */
+  readonly next: number;
+  /** When to look at the schedule again, ms; default: at `next`. */
+  readonly lookAt?: number;
+  /** The occurrence that waits for the last campaign. */
+  readonly waiting?: number;
+  /** The requested run that is done. */
+  readonly run?: number;
+}
+
+/** Long enough that slicing costs little, short enough that other work of the process waits for only a few milliseconds. */
+const SLICE_LENGTH = 64 * 1024;
+
+/** A list as JSON; empty for none. Other work of the process runs in between: rows with many members take megabytes. */
+async function storedList(recipients: readonly RecipientInput[] | null): Promise<string> {
+  if (recipients === null) return '';
+  const rows: string[] = [];
+  let length = 0;
+  for (const recipient of recipients) {
+    const row = JSON.stringify(recipient);
+    rows.push(row);
+    length += row.length;
+    if (length < SLICE_LENGTH) continue;
+    length = 0;
+    await nextTick();
+  }
+  return `[${rows.join(',')}]`;
+}
+
+/** The schedules in Redis. Each call may be repeated. `clock` is for tests; default: the clock of Redis. */
+export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
+  const names = keys.schedules;
+  const time = (): number | '' => clock?.() ?? '';
+  const now = async (): Promise<number> => clock?.() ?? serverTime(redis);
+  const read = async (ref: string): Promise<StoredSchedule | null> =>
+    storedOf(ref, await redis.hmget(names.one(ref), ...FIELDS));
+
+  return {
+    read,
+
+    /** Begins to look at a schedule that was taken: what earlier looks decide from now on counts no more. Returns null if it is gone. */
+    async begin(ref: string): Promise<StoredSchedule | null> {
+      return storedOf(ref, await beginScript.run(redis, { schedule: names.one(ref) }, [...FIELDS]));
+    },
+
+    /** The revision of a schedule: it is the same until another look begins, or an operator changes the schedule. */
+    async revision(ref: string): Promise<number> {
+      return Number(await redis.hget(names.one(ref), 'revision'));
+    },
+
+    async add(ref: string, definition: Definition, recipients: readonly RecipientInput[] | null, of: Added) {
+      const list = await storedList(recipients);
+      const text = JSON.stringify(definition);
+      const bytes = SCHEDULE_BYTES + Buffer.byteLength(text) + Buffer.byteLength(list);
+      return untilAnswered(
+        () =>
+          addScript.run(
+            redis,
+            { schedule: names.one(ref), ids: names.ids, due: names.due, keyBytes: names.keyBytes },
+            {
+              id: ref,
+              definition: text,
+              recipients: list,
+              actor: JSON.stringify(of.createdBy),
+              next: of.next,
+              revision: randomInt(FIRST_REVISIONS),
+              most: MAX_SCHEDULES,
+              ...(of.payer ?? NOBODY),
+              bytes,
+              time: time(),
+            },
+          ),
+        { tries: 6 },
+      );
+    },
+
+    /** Rejects with a RedisFullError if Redis takes no new schedules. */
+    mustHaveRoom: () => mustHaveRoom(redis),
+
+    /** What {@link add} would find under the id: the same schedule, another one, or none. */
+    async compare(
+      ref: string,
+      definition: Definition,
+      recipients: readonly RecipientInput[] | null,
+    ): Promise<'existing' | 'taken' | 'free'> {
+      const [stored, list] = await redis.hmget(names.one(ref), 'definition', 'recipients');
+      if (stored === null || stored === undefined) return 'free';
+      const isSame = stored === JSON.stringify(definition) && list === (await storedList(recipients));
+      return isSame ? 'existing' : 'taken';
+    },
+
+    /** The inline list of a schedule. */
+    async recipients(ref: string): Promise<readonly RecipientInput[]> {
+      const json = await redis.hget(names.one(ref), 'recipients');
+      return json === null || json === '' ? [] : (JSON.parse(json) as RecipientInput[]);
+    },
+
+    /**
+     * Changes a schedule for an operator. Once a removal resolves, none of its campaigns is created any more; once a pause does, only those
+     * of requested runs are.
+     */
+    async change(
+      ref: string,
+      change: Change,
+      { reason = '', next = 0 }: { reason?: string; next?: number } = {},
+    ) {
+      const isStopped = change === 'pause' || change === 'remove';
+      const before = isStopped ? await read(ref) : null;
+      const changed = await changeScript.run(
+        redis,
+        {
+          schedule: names.one(ref),
+          ids: names.ids,
+          due: names.due,
+          failing: names.failing,
+          occurrences: names.occurrences(ref),
+          keyBytes: names.keyBytes,
+        },
+        { id: ref, change, reason, next, time: time() },
+      );
+      if (before === null) return changed;
+      const { discardOccurrences } = await import('./discard-occurrences.js');
+      await discardOccurrences(redis, keys, before, change === 'remove' ? changed.run : 0, await now());
+      return changed;
+    },
+
+    /** Records occurrences, and sets how the schedule goes on. If its revision has changed, only the campaigns are recorded. */
+    advance: (
+      { ref, revision }: Pick<StoredSchedule, 'ref' | 'revision'>,
+      records: readonly StoredOccurrence[],
+      { next, lookAt = next, waiting = 0, run = 0 }: Step,
+    ) =>
+      advanceScript.run(
+        redis,
+        {
+          schedule: names.one(ref),
+          due: names.due,
+          failing: names.failing,
+          occurrences: names.occurrences(ref),
+        },
+        {
+          id: ref,
+          revision,
+          records: JSON.stringify(records),
+          step: JSON.stringify({ next, lookAt, waiting, run }),
+          most: KEPT_OCCURRENCES,
+          failures: FAILURES_BEFORE_PAUSE,
+          time: time(),
+        },
+      ),
+
+    /** The latest occurrences, newest first. */
+    async occurrences(ref: string, limit: number): Promise<StoredOccurrence[]> {
+      const found = await redis.zrange(names.occurrences(ref), '0', String(limit - 1), 'REV');
+      return found.map((json) => storedOccurrence.parse(JSON.parse(json)));
+    },
+
+    /** The references of the schedules with this id: one for each lane that has one. */
+    refsOf: (id: string): Promise<string[]> =>
+      // The character after the space is the exclamation mark.
+      redis.zrangebylex(names.ids, `[${id} `, `(${id}!`),
+
+    /** The schedules by id: all, or those after one, of all lanes, or of these. `atOnce`: how many it reads at a time. */
+    async *list({ after, lanes, atOnce = PER_READ }: ListedSchedules = {}): AsyncGenerator<StoredSchedule> {
+      for (let start = after === undefined ? '-' : `(${after}`; ; ) {
+        const refs = await redis.zrangebylex(names.ids, start, '+', 'LIMIT', 0, PER_READ);
+        const wanted = refs.filter((ref) => lanes?.includes(laneOfRef(ref)) ?? true);
+        const perRead = Math.min(atOnce, PER_READ);
+        for (let from = 0; from < wanted.length; from += perRead) {
+          const found = await Promise.all(wanted.slice(from, from + perRead).map(read));
+          yield* found.filter((each) => each !== null);
+        }
+        const last = refs.at(-1);
+        if (last === undefined || refs.length < PER_READ) return;
+        start = `(${last}`;
+      }
+    },
+
+    /** ms since the epoch. */
+    now,
+    time,
+  };
+}
+
+/** Which schedules {@link scheduleStore} lists. */
+interface ListedSchedules {
+  /** The reference after which they begin. */
+  readonly after?: string | undefined;
+  /** The ids of their lanes. */
+  readonly lanes?: readonly LaneId[] | undefined;
+  readonly atOnce?: number | undefined;
+}
+
+/** What is stored with a new schedule. */
+interface Added {
+  readonly createdBy: StoredSchedule['createdBy'];
+  readonly next: number;
+  /** Default: an operator, who is not limited. */
+  readonly payer?: Payer;
+}
+
+/** See {@link scheduleStore}. */
+export type ScheduleStore = ReturnType<typeof scheduleStore>;
+
+function storedOf(ref: string, values: readonly (string | null)[]): StoredSchedule | null {
+  if (values[0] === null) return null;
+  const { created, skipped, missed, failed, reason, lastCampaign, ...rest } = row.parse(
+    Object.fromEntries(FIELDS.map((name, at) => [name, values[at]])),
+  );
+  return {
+    ref,
+    id: idOfRef(ref),
+    ...rest,
+    reason: reason ?? '',
+    lastCampaign: lastCampaign ?? '',
+    counts: { created, skipped, missed, failed },
+  };
+}
+
+/** Counts the schedules, for metrics. */
+export async function scheduleTotals(redis: Redis, keys: Keys): Promise<ScheduleTotals> {
+  const { ids, due, failing } = keys.schedules;
+  const [all, active, failed, [, earliest], now] = await Promise.all([
+    redis.zcard(ids),
+    redis.zcard(due),
+    redis.scard(failing),
+    redis.zrange(due, '0', '0', 'WITHSCORES'),
+    serverTime(redis),
+  ]);
+  // One that an operator runs is due at 0.
+  const dueAt = Number(earliest ?? 0);
+  return {
+    active,
+    paused: Math.max(0, all - active - failed),
+    failing: failed,
+    lateMs: dueAt > 0 ? Math.max(0, now - dueAt) : 0,
+  };
+}

@@ -1,0 +1,71 @@
+import type { Volley } from '../../app/volley.js';
+import type { LocalConfig } from '../../base/config/index.js';
+import { CAMPAIGN_ID_LENGTH } from '../../campaign/campaign.js';
+import { NotFoundError } from '../../campaign/errors.js';
+import { HOW_TO_CREATE } from './commands/action.js';
+import type { CliIo } from './context.js';
+import { badInput } from './errors.js';
+import { type Setting, withLocalVolley } from './open.js';
+
+/** The newest campaign, key, schedule, or request, instead of an id. */
+export const LAST = 'last';
+/** Campaigns that an ambiguous prefix names in its error. */
+const NAMED = 5;
+
+/** Opens Volley for a command on a campaign, which people may write as {@link LAST}, as a prefix, and in any letter case. */
+export function withCampaign<Result>(
+  io: CliIo,
+  typed: string,
+  use: (volley: Volley, id: string, setting: Setting<LocalConfig>) => Promise<Result>,
+): Promise<Result> {
+  return withLocalVolley(io, async (volley, setting) =>
+    use(volley, await campaignId(volley, typed), setting),
+  );
+}
+
+async function campaignId(volley: Pick<Volley, 'list' | 'idsWith'>, typed: string): Promise<string> {
+  const wanted = typed.trim().toLowerCase();
+  if (wanted === LAST) return newestId(volley);
+  // A whole id needs no search; its command says if there is no such campaign.
+  if (wanted.length >= CAMPAIGN_ID_LENGTH) return wanted;
+  const found = await volley.idsWith(wanted, NAMED + 1);
+  return onlyOne(found, typed, 'campaign', '`volley list` shows all campaigns');
+}
+
+async function newestId(volley: Pick<Volley, 'list'>): Promise<string> {
+  const newest = await volley.list({ limit: NAMED });
+  const found = newest.find(({ state }) => state !== 'importing') ?? newest[0];
+  if (found !== undefined) return found.id;
+  throw new NotFoundError(`There are no campaigns yet. ${HOW_TO_CREATE}`);
+}
+
+/** One of these ids, newest first, which people may write as {@link LAST}, as its beginning, and in any letter case. */
+export function idAmong(ids: readonly string[], typed: string, what: string, advice: string): string {
+  const wanted = typed.trim().toLowerCase();
+  const whole = ids.find((id) => id.toLowerCase() === wanted);
+  if (whole !== undefined) return whole;
+  if (wanted === LAST) {
+    const [newest] = ids;
+    if (newest !== undefined) return newest;
+    throw new NotFoundError(`there is no ${what} yet`);
+  }
+  return onlyOne(
+    ids.filter((id) => id.toLowerCase().startsWith(wanted)),
+    typed,
+    what,
+    advice,
+  );
+}
+
+/** The only id that begins with what was typed. */
+function onlyOne(found: readonly string[], typed: string, what: string, advice: string): string {
+  const [only, ...others] = found;
+  if (only === undefined) throw new NotFoundError(`there is no ${what} ${typed}; ${advice}`);
+  if (others.length === 0) return only;
+  const named = found.slice(0, NAMED).join(', ');
+  const more = found.length > NAMED ? ', and more' : '';
+  throw badInput(`Several ids begin with ${typed}: ${named}${more}. Type more of the one you mean.`, {
+    reason: 'ambiguousId',
+    ids: found.slice(0, NAMED),
+  });
+}

@@ -1,0 +1,161 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Clock } from '../../../base/clock.js';
+import { DURATION_FORM, parseDuration } from '../../../base/duration.js';
+import { readMoment } from '../../../campaign/moment.js';
+import { nearest } from '../../../campaign/nearest.js';
+
+/** Parsers for option values. Each throws an error that says what is valid; commander adds the option's name. */
+
+/** A time, in ms since the epoch. */
+export function moment(text: string, clock: Clock): number {
+  const read = readMoment(text);
+  switch (read.kind) {
+    case 'moment':
+      return read.at;
+    case 'noTime':
+      throw new InvalidArgumentError(`Use an ISO 8601 time with a time zone, such as ${tomorrow(clock())}.`);
+    case 'noSuchTime':
+      throw new InvalidArgumentError('This day or hour does not exist.');
+    case 'noZone': {
+      const { spelled } = read;
+      throw new InvalidArgumentError(
+        `It has no time zone. Write ${spelled}${offset(new Date(`${spelled}`))} for this machine's time, or ${spelled}Z for UTC.`,
+      );
+    }
+    case 'noSuchZone':
+      throw new InvalidArgumentError(
+        `This time zone does not exist. Use an ISO 8601 time with a time zone, such as ${tomorrow(clock())}.`,
+      );
+    default:
+      return read satisfies never;
+  }
+}
+
+/** A time, or a day, which begins at midnight in this machine's time zone; in ms since the epoch. */
+export function dayOrMoment(text: string, clock: Clock): number {
+  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? [];
+  if (year === undefined) return moment(text, clock);
+  const at = new Date(Number(year), Number(month) - 1, Number(day));
+  if (dateOf(at) !== text) throw new InvalidArgumentError('This day does not exist.');
+  return at.getTime();
+}
+
+/** The day in this machine's time zone, such as `2026-05-01`. */
+export function today(now: number): string {
+  return dateOf(new Date(now));
+}
+
+function dateOf(at: Date): string {
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+/** Tomorrow at nine in this machine's time zone: an example of a time that is neither past nor too far ahead. */
+export function tomorrow(now: number): string {
+  const at = new Date(now);
+  at.setDate(at.getDate() + 1);
+  at.setHours(9, 0, 0, 0);
+  return `${dateOf(at)}T09:00${offset(at)}`;
+}
+
+/** This machine's offset from UTC at that time, `+02:00`. */
+function offset(at: Date): string {
+  const minutes = -at.getTimezoneOffset();
+  const two = (part: number): string => String(Math.floor(part)).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+}
+
+/** An amount of money, with or without its currency. */
+export function amount(text: string): string {
+  if (/^\d{1,12}(?:\.\d{1,6})?(?: +[A-Za-z]{3})?$/.test(text.trim())) return text.trim();
+  throw new InvalidArgumentError('Use an amount with at most six decimals, such as 50 or "49.90 EUR".');
+}
+
+/** A duration longer than zero, in ms. */
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError(`Use ${DURATION_FORM}.`);
+  return ms;
+}
+
+/** A duration, or zero, in ms. */
+export function overlap(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError(`Use ${DURATION_FORM}.`);
+  return ms;
+}
+
+/** A parser that also accepts `never`, as null. */
+export function orNever(parse: (text: string) => number): (text: string) => number | null {
+  return (text) => (text.toLowerCase() === 'never' ? null : parse(text));
+}
+
+/** A parser for whole numbers in a range. */
+export function wholeNumber(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= from && value <= to) return value;
+    throw new InvalidArgumentError(`Use a whole number from ${from} to ${to}.`);
+  };
+}
+
+/** A parser for one of a few names, in any case. */
+export function oneOf<Name extends string>(names: readonly Name[]): (text: string) => Name {
+  return (text) => {
+    const found = names.find((name) => name.toLowerCase() === text.toLowerCase());
+    if (found !== undefined) return found;
+    const meant = nearest(text, names);
+    throw new InvalidArgumentError(
+      `${meant === null ? '' : `Did you mean ${meant}? `}Use one of ${names.join(', ')}.`,
+    );
+  };
+}
+
+/** A parser for some of a few names, separated by commas; each counts once. */
+export function someOf<Name extends string>(names: readonly Name[]): (text: string) => readonly Name[] {
+  return (text) => {
+    const parts = commaSeparated(text);
+    if (parts.length === 0)
+      throw new InvalidArgumentError(`It is empty. Use one or more of ${names.join(', ')}.`);
+    return [...new Set(parts.map(oneOf(names)))];
+  };
+}
+
+/** At least one name; several are separated by commas. */
+export function someNames(text: string): readonly string[] {
+  const parts = commaSeparated(text);
+  if (parts.length === 0) throw new InvalidArgumentError('It is empty.');
+  return parts;
+}
+
+function commaSeparated(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+}
+
+/**
+ * Adds an option that a command cannot do without. Commander's own required options are checked before the unknown ones, so that
+ * `--mesage` is reported as a missing `--message`.
+ */
+export function withRequired<Value>(
+  command: Command,
+  flags: string,
+  description: string,
+  parse: (text: string) => Value,
+): Command {
+  const option = command.createOption(flags, description).argParser(parse);
+  return command.addOption(option).hook('preAction', (_parent, called) => {
+    if (called.getOptionValue(option.attributeName()) !== undefined) return;
+    called.error(`error: required option '${flags}' not specified`, {
+      code: 'commander.missingMandatoryOptionValue',
+    });
+  });
+}
+
+/** A text that is not empty. */
+export function filled(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It is empty.');
+  return text;
+}

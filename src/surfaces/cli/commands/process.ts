@@ -1,0 +1,282 @@
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import { readProblem } from '../../../base/config/file-problem.js';
+import { API_SCOPES } from '../../../campaign/api-key.js';
+import { ROLES } from '../../../engine/recovery/roles.js';
+import type { SimulatorOptions } from '../../../tools/simulator/index.js';
+import type { Context } from '../context.js';
+import { action, examples } from './action.js';
+import {
+  duration,
+  filled,
+  oneOf,
+  orNever,
+  overlap,
+  someNames,
+  someOf,
+  wholeNumber,
+  withRequired,
+} from './option-values.js';
+
+const verbs = () => import('../process.js');
+const keysVerbs = () => import('../keys.js');
+const CONCURRENCY = ['--concurrency <lanes>', 'lanes served at a time (default: 50)'] as const;
+
+/** Adds the commands that run Volley, in the order in which help lists them. */
+export function addProcessCommands(program: Command, context: Context): void {
+  program
+    .command('init')
+    .summary('write the settings')
+    .description(
+      'Asks for the settings that an account needs, checks them, and writes them to .env in this folder.',
+    )
+    .option('--force', 'overwrite .env')
+    .option('--json', 'print one JSON object at the end')
+    .addHelpText('after', examples('init'))
+    .action(action(context, () => import('../init.js'), 'init'));
+
+  program
+    .command('up')
+    .summary('run everything on this machine')
+    .description(
+      'Runs everything on this machine: workers, the HTTP API, and, unless REDIS_URL is set, a Redis server with its data in .volley/. Other commands find that server from the same folder or below it.',
+    )
+    .option('--simulator', 'use a simulator instead of the service: needs no account and sends no messages')
+    .option(...CONCURRENCY, wholeNumber(1, 10_000))
+    .option('--no-http', 'without the HTTP API')
+    .option('--install', 'as root, install a Redis server if there is none')
+    .option('--json', 'print one JSON object when it is ready')
+    .addHelpText('after', examples('up --simulator', 'up'))
+    .action(action(context, () => import('../up.js'), 'up'));
+
+  program
+    .command('work')
+    .summary('run a worker')
+    .description('Runs a worker in this process until you stop it. Any number of workers share the lanes.')
+    .option(
+      '--roles <roles>',
+      `what it does, separated by commas (default: ${ROLES.join(',')})`,
+      someOf(ROLES),
+    )
+    .option(...CONCURRENCY, wholeNumber(1, 10_000))
+    .option('--json', 'print one JSON object when it is ready')
+    .addHelpText('after', examples('work', 'work --roles send --concurrency 200'))
+    .action(action(context, verbs, 'work'));
+
+  program
+    .command('serve')
+    .summary('serve the HTTP API')
+    .description(
+      'Serves the HTTP API at HTTP_HOST and HTTP_PORT until you stop it. It sends no messages; workers do. Clients need a key: see `volley keys`.',
+    )
+    .option('--json', 'print one JSON object when it is ready')
+    .addHelpText('after', examples('serve'))
+    .action(action(context, verbs, 'serve'));
+
+  const keys = program
+    .command('keys')
+    .summary('create and revoke keys for the HTTP API')
+    .description('Creates, lists, and revokes keys for the HTTP API. Only a digest of each key is stored.')
+    .addHelpText(
+      'after',
+      examples('keys create --name shop --scope read,send', 'keys list', 'keys revoke last'),
+    );
+  const create = keys.command('create').description('Creates a key and prints it. It is shown only once.');
+  withRequired(create, '--name <name>', 'who uses it, for people', filled);
+  withRequired(
+    create,
+    '--scope <scopes>',
+    'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them)',
+    someOf(API_SCOPES),
+  )
+    .option('--lane <lanes>', 'the only lanes it may use, separated by commas (default: all)', someNames)
+    .option(
+      '--expires <duration>',
+      'how long it works, such as 90d, or never (default: 365d)',
+      orNever(duration),
+    )
+    .option(
+      '--max-suppressions <count>',
+      'numbers that may be suppressed because of it (default: 10000)',
+      wholeNumber(0, 100_000_000),
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('keys create --name shop --scope read,send --lane default'))
+    .action(action(context, keysVerbs, 'create'));
+  keys
+    .command('list')
+    .description('Lists the keys.')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('keys list'))
+    .action(action(context, keysVerbs, 'list'));
+  keys
+    .command('revoke')
+    .description('Revokes a key. Requests with it are refused from then on.')
+    .argument('<id>', 'as `keys list` shows it, the beginning of it, or last for the newest one', filled)
+    .option(
+      '--cancel-campaigns',
+      'also cancel its campaigns that have not ended, and empty the outboxes that only it wrote to',
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('keys revoke last'))
+    .action(action(context, keysVerbs, 'revoke'));
+  keys
+    .command('rotate')
+    .description('Gives a key a new secret and prints it. The old one works for a while longer.')
+    .argument('<id>', 'as `keys list` shows it, the beginning of it, or last for the newest one', filled)
+    .option(
+      '--overlap <duration>',
+      'how long the old secret still works (default: 24h; 0s: not at all)',
+      overlap,
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('keys rotate last --overlap 2h'))
+    .action(action(context, keysVerbs, 'rotate'));
+
+  program
+    .command('results')
+    .summary('show the results of recipients, the oldest first')
+    .description(
+      'Shows recipients of all campaigns that have become settled or unknown, the oldest first, with your references. Pass the cursor that it prints as --after to continue. A result may be shown again, never lost.',
+    )
+    .option('--after <cursor>', 'continue after this cursor (default: the oldest result)', filled)
+    .option('-l, --lane <name>', 'only results of this lane', filled)
+    .option('--limit <count>', 'how many (default: 1000)', wholeNumber(1, 10_000))
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('results', 'results --limit 10000 --json'))
+    .action(action(context, () => import('../results.js'), 'results'));
+
+  program
+    .command('audit')
+    .summary('show who did what')
+    .description(
+      'Shows the operations of the command line, the HTTP API, and programs, newest first, and how many requests had an invalid key. AUDIT_RETENTION says how long they are kept.',
+    )
+    .option('-l, --lane <name>', 'only operations of this lane', filled)
+    .option('--campaign <id>', 'only operations of this campaign', filled)
+    .option('--limit <count>', 'how many (default: 50)', wholeNumber(1, 100_000))
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('audit', 'audit --lane default --limit 200'))
+    .action(action(context, () => import('../audit.js'), 'audit'));
+
+  program
+    .command('simulator')
+    .summary('run a simulator of the service')
+    .description(
+      'Runs a simulator of the messaging and account services, to try things out: quotas, faults, and numbers that lead to each outcome. It sends no messages. Ctrl-C ends it with a summary.',
+    )
+    .option('--port <port>', 'the port to listen on (default: a free one)', wholeNumber(0, 65_535))
+    .option('--host <address>', 'the address to listen on (default: 127.0.0.1)', filled)
+    .option(
+      '--options <json|@file>',
+      'quotas, accounts, faults, and more; see docs/simulator.md',
+      parseSimulatorOptions,
+      {},
+    )
+    .option('--json', 'print only the addresses, as one JSON object')
+    .addHelpText('after', examples(`simulator --port 8090 --options '{"keys":[{"key":"demo","quota":100}]}'`))
+    .action(action(context, verbs, 'simulate'));
+
+  program
+    .command('doctor')
+    .summary('check everything Volley depends on')
+    .description(
+      'Checks everything Volley depends on and says how to fix what it finds. It sends nothing and does not log in. Exit code 1 if something does not work.',
+    )
+    .option('--json', 'print one JSON object')
+    .option(
+      '--restored',
+      'after Redis was restored from a backup: also list the API keys that work, to confirm each',
+    )
+    .addHelpText('after', examples('doctor', 'doctor --restored'))
+    .action(action(context, () => import('../doctor.js'), 'doctor'));
+
+  program
+    .command('conformance')
+    .summary('test whether the service keeps to its documentation')
+    .description(
+      'Tests whether the messaging service keeps to its documentation, and shows which way it takes where the documentation shows none. It reads only, unless --to, --subscribe, or --login says otherwise. Its requests use the quota of the lane. Exit code 1 if a check fails.',
+    )
+    .option(
+      '--profile <name>',
+      'the version of the interface: v1 or v3 (default: that of the lane)',
+      oneOf(['v1', 'v3'] as const),
+    )
+    .option('--base-url <url>', 'the service to test (default: MESSAGING_BASE_URL)', filled)
+    .option(
+      '--account-base-url <url>',
+      'its account service (default: ACCOUNT_BASE_URL, or the origin of --base-url)',
+      filled,
+    )
+    .option(
+      '-l, --lane <name>',
+      'the lane whose credentials and quota are used (default: the only one)',
+      filled,
+    )
+    .option('--request <id>', 'also read the delivery status of this request, which you sent earlier', filled)
+    .option(
+      '--sender <sender>',
+      'the sender of that request, or of the message (default: SENDER_ADDRESS)',
+      filled,
+    )
+    .option('--to <number>', 'send one message to this number; repeat it for several recipients', collected)
+    .option('--message <text>', 'the text of the message (default: one that says that it is a test)', filled)
+    .option('--correlator', 'send a clientCorrelator with the message')
+    .option('--twice', 'repeat the message with the same clientCorrelator, at the risk of a second message')
+    .option(
+      '--subscribe <url>',
+      'create a subscription with this address and delete it, if there is none',
+      filled,
+    )
+    .option(
+      '--listen <url>',
+      'record and check the notifications of the message at this http address of this machine; --subscribe names the public address in front of it',
+      filled,
+    )
+    .option('--login', 'log in even if there is a token; a refused login counts towards the lockout')
+    .option('-y, --yes', 'do not ask before something is written')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      examples('conformance', 'conformance --to +447700900123 --sender ACME', 'conformance --json'),
+    )
+    .action(action(context, () => import('../conformance.js'), 'conformance'));
+
+  program
+    .command('completion')
+    .summary('print the completion script of a shell')
+    .description(
+      'Prints a script with which the shell completes commands, options, lanes, and ids of campaigns, after `volley` and after `npx volley`.',
+    )
+    .argument('<shell>', 'bash, zsh, or fish', oneOf(['bash', 'zsh', 'fish'] as const))
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `${examples('completion bash > ~/.volley-completion', 'completion zsh > ~/.volley-completion', 'completion fish > ~/.config/fish/completions/volley.fish')}
+
+For bash, add to ~/.bashrc: source ~/.volley-completion
+For zsh, save the script for zsh, and add the same line to ~/.zshrc, after compinit.`,
+    )
+    .action(action(context, () => import('../completion.js'), 'completion'));
+}
+
+function collected(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, filled(value)];
+}
+
+function parseSimulatorOptions(value: string): SimulatorOptions {
+  const path = value.startsWith('@') ? value.slice(1) : undefined;
+  let text: string;
+  try {
+    text = path === undefined ? value : readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InvalidArgumentError(`${readProblem(error, path ?? '') ?? 'The file cannot be read'}.`);
+  }
+  try {
+    return JSON.parse(text) as SimulatorOptions;
+  } catch (error) {
+    throw new InvalidArgumentError(
+      `Use JSON, or @ and the name of a JSON file: ${error instanceof Error ? error.message : error}.`,
+    );
+  }
+}

@@ -1,0 +1,120 @@
+import type { Volley } from '../../../app/volley.js';
+import type { Config } from '../../../base/config/index.js';
+import { formatDuration } from '../../../base/duration.js';
+import type { LaneStatus } from '../../../campaign/views.js';
+import type { SubscriptionStatus } from '../../../engine/notifications/subscription-status.js';
+import { type Check, fail, ok, warn } from './check.js';
+
+/** Requests in flight, or phones that are off, may explain a shorter silence. */
+const SILENT_MS = 30 * 60_000;
+/** A new subscription gets no notifications of earlier requests, and those of later ones take a while. */
+const FIRST_WITHIN_MS = 5 * 60_000;
+/** Workers check a subscription every five minutes; their result counts for this long. */
+const CHECKED_WITHIN_MS = 15 * 60_000;
+
+/** Each lane's subscription to notifications, as workers last found it. It sends no request to the service. */
+export async function checkSubscriptions(
+  { callback }: Config,
+  volley: Volley,
+  lanes: readonly LaneStatus[],
+): Promise<Check[]> {
+  const title = 'notifications';
+  const states = await Promise.all(
+    lanes.map(async (lane) => ({ lane, state: await volley.notifications.subscriptionStatus(lane.name) })),
+  );
+  if (callback === undefined) {
+    return [checkOff(states.filter(({ state }) => isKept(state)).map(({ lane }) => lane.name))];
+  }
+  const checks = states.map(({ lane, state }) => checkSubscription(lane.name, state, lane));
+  if (callback.proof === 'token') return checks;
+  return [
+    ...checks,
+    warn(
+      title,
+      'the secret address is their only proof: anyone who reads it in a proxy’s log can forge notifications',
+      'Remove CALLBACK_PROOF if the service sends the security token with its notifications.',
+    ),
+  ];
+}
+
+function isKept({ state, checkedAt, now }: SubscriptionStatus): boolean {
+  return state === 'ours' && now - checkedAt <= CHECKED_WITHIN_MS;
+}
+
+const CHECK_URL =
+  'Check that the service can reach the HTTP API (volley serve, or volley up) at CALLBACK_URL.';
+
+/** Notifications are off in this process. `subscribed`: lanes that workers keep subscribed nevertheless. */
+export function checkOff(subscribed: readonly string[]): Check {
+  const title = 'notifications';
+  if (subscribed.length === 0) {
+    return ok(title, 'off: workers poll the delivery status; CALLBACK_URL turns notifications on');
+  }
+  return warn(
+    title,
+    `CALLBACK_URL is not set here, but workers have subscribed ${subscribed.length === 1 ? 'lane' : 'lanes'} ${subscribed.join(', ')}`,
+    'Use the same settings for every process: a worker without CALLBACK_URL discards what the others store for notifications.',
+  );
+}
+
+/** Whether a lane’s subscription works. A lane that awaits no reports expects no notifications. */
+export function checkSubscription(
+  lane: string,
+  subscription: SubscriptionStatus,
+  { quota, awaitingReports }: Pick<LaneStatus, 'quota' | 'awaitingReports'>,
+): Check {
+  const { state, detail, checkedAt, oursSince, heardAt, now } = subscription;
+  const title = `notifications of lane ${lane}`;
+  const notYet = warn(
+    title,
+    'not subscribed yet',
+    'A running worker subscribes it. The line about workers says whether one runs.',
+  );
+  if (checkedAt === 0) return notYet;
+  const ago = formatDuration(now - checkedAt);
+  switch (state) {
+    case 'ours':
+      if (!isKept(subscription)) {
+        return warn(
+          title,
+          `subscribed when last checked, ${ago} ago`,
+          'A running worker checks it. The line about workers says whether one runs.',
+        );
+      }
+      if (heardAt === 0 && quota.used.send > 0 && now - oursSince > FIRST_WITHIN_MS) {
+        return warn(
+          title,
+          `subscribed${oursSince === 0 ? '' : ` ${formatDuration(now - oursSince)} ago`}, but none has arrived yet, although requests were sent`,
+          CHECK_URL,
+        );
+      }
+      if (heardAt !== 0 && awaitingReports > 0 && now - heardAt > SILENT_MS) {
+        return warn(
+          title,
+          `subscribed, but none has arrived for ${formatDuration(now - heardAt)}, although reports are due`,
+          CHECK_URL,
+        );
+      }
+      return ok(
+        title,
+        `subscribed when last checked, ${ago} ago; ${heardAt === 0 ? 'none has arrived yet' : `the last arrived ${formatDuration(now - heardAt)} ago`}`,
+      );
+    case 'foreign':
+      return fail(
+        title,
+        `another system’s subscription exists, at ${detail}`,
+        `To replace it: volley subscription create --lane ${lane} --force`,
+      );
+    case 'refused':
+    case 'unanswered':
+      return fail(
+        title,
+        `not subscribed, ${ago} ago: ${detail}`,
+        `To try again: volley subscription create --lane ${lane}`,
+      );
+    case '':
+      return notYet;
+    default:
+      return state satisfies never;
+  }
+}

@@ -1,0 +1,126 @@
+import type { LaneStatus, SendWindow } from '../../campaign/views.js';
+import type { Answer, Context } from './context.js';
+import { withLocalVolley } from './open.js';
+import { bar, quotaUse } from './progress.js';
+import { failureText } from './sentence.js';
+import type { Paint } from './terminal.js';
+import { counted, grouped, oneLine, padded, until } from './text.js';
+
+const BAR_WIDTH = 24;
+const STEPS_SHOWN = 4;
+
+/** `volley lanes` */
+export function list(context: Context): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const lanes = await volley.lanes();
+    const now = context.clock();
+    return { json: { lanes }, lines: lanes.flatMap((lane) => renderLane(lane, now, context.paint)) };
+  });
+}
+
+/** `volley lane hold` */
+export function hold(context: Context, name: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    await volley.pauseLane(name);
+    return {
+      json: { lane: name, state: 'held' },
+      lines: [`Lane ${name} is held. To resume it: volley lane resume ${name}`],
+    };
+  });
+}
+
+/** `volley lane resume` */
+export function resume(context: Context, name: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    await volley.resumeLane(name);
+    const state = (await volley.lanes()).find((lane) => lane.name === name)?.state ?? 'open';
+    const how =
+      state === 'probing'
+        ? ' It sends one request first, and the rest when the service accepts that one.'
+        : state === 'recovering'
+          ? ' It sends when its workers have reported again what they sent last.'
+          : '';
+    return { json: { lane: name, state }, lines: [`Lane ${name} is resumed.${how}`] };
+  });
+}
+
+/** `volley lane rename` */
+export function rename(context: Context, name: string, newName: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley, { config }) => {
+    const { id } = await volley.renameLane(name, newName);
+    const isConfigured = config.lanes.some((lane) => lane.name === newName);
+    const next = isConfigured ? '' : ` Change its name in your settings, too, before you restart a process.`;
+    return {
+      json: { lane: newName, from: name, id },
+      lines: [`Lane ${name} is now called ${newName}; its quota and campaigns stay with it.${next}`],
+    };
+  });
+}
+
+const INK = {
+  open: 'green',
+  waiting: 'cyan',
+  paused: 'yellow',
+  probing: 'yellow',
+  recovering: 'yellow',
+  noToken: 'yellow',
+  stopped: 'red',
+  held: 'yellow',
+} as const;
+const MEANING = {
+  open: 'open',
+  waiting: 'waits for its window',
+  paused: 'paused',
+  probing: 'probing: one request tests whether the service accepts more',
+  recovering: 'recovering: Redis may have lost data',
+  noToken: 'waits for an access token',
+  stopped: 'stopped until you fix the reason and resume it',
+  held: 'held by an operator',
+} as const;
+
+/** `Mon-Sat 09:00-20:00 Europe/Paris, opens 09:00:00 (in 2h)` */
+export function windowText({ window, zone, except, opensAt, closesAt }: SendWindow, now: number): string {
+  const [first, ...others] = except;
+  const not = first === undefined ? '' : `, except ${[first, ...others].join(', ')}`;
+  const next =
+    closesAt !== null
+      ? `; closes ${until(closesAt, now)}`
+      : opensAt !== null
+        ? `; opens ${until(opensAt, now)}`
+        : '';
+  return `${window} ${zone}${not}${next}`;
+}
+
+/** A lane in a few lines. */
+export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {
+  const { id, name, targetAccount, state, quota, pause: pauseOf, turnFailures, window, campaigns } = lane;
+  const label = (text: string): string => `  ${paint('dim', padded(text, 9))} `;
+  const used = quota.used.send + quota.used.poll + quota.inFlight;
+  const filledBar =
+    quota.limit === null ? '' : `${padded(paint('cyan', bar(used / quota.limit, BAR_WIDTH)), BAR_WIDTH)} `;
+  const learned = quota.learned === null ? '' : `, ${grouped(quota.learned)} learned`;
+  const permits = quota.permitsToCome
+    .slice(0, STEPS_SHOWN)
+    .map(
+      (step) =>
+        `${grouped(step.permits)} ${Date.parse(step.at) <= now ? 'now' : `at ${until(step.at, now)}`}`,
+    )
+    .join(', ');
+  const howToResume =
+    state === 'stopped' || state === 'held' ? `. To resume it: volley lane resume ${name}` : '';
+  const reason =
+    pauseOf === null
+      ? []
+      : [
+          `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : ` (${state === 'noToken' ? 'next attempt' : 'until'} ${until(pauseOf.until, now)})`}${howToResume}`,
+        ];
+  return [
+    `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,
+    ...reason,
+    ...turnFailures.map((failure) => `${label('failing')}${paint('red', failureText(failure, now))}`),
+    ...(window === null ? [] : [`${label('window')}${windowText(window, now)}`]),
+    `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
+    ...(permits === '' ? [] : [`${label('permits')}${permits}`]),
+    `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${campaigns.waiting === 0 ? '' : `${grouped(campaigns.waiting)} waiting for their windows, `}${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${lane.throttled === 0 ? 'no 429 response' : counted(lane.throttled, '429 response')} so far`,
+  ];
+}

@@ -1,0 +1,131 @@
+import type { CampaignState } from '../../campaign/campaign.js';
+import type { CampaignStatus } from '../../campaign/views.js';
+import { HOW_TO_CREATE } from './commands/action.js';
+import type { Answer, Context } from './context.js';
+import { withLocalVolley } from './open.js';
+import { percentOf, settledOf } from './progress.js';
+import { columnsOf } from './terminal.js';
+import { compact, cut, grouped, moment, money, oneLine, shortMoment, type Table, table } from './text.js';
+
+/** Which campaigns `volley list` shows. Times in ms since the epoch. */
+interface ListFilters {
+  readonly state?: CampaignState;
+  readonly lane?: string;
+  readonly name?: string;
+  readonly idempotencyKey?: string;
+  readonly createdFrom?: number;
+  readonly createdBefore?: number;
+  readonly limit: number;
+}
+
+/** `volley list` */
+export function list(context: Context, { lane, ...filters }: ListFilters): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const campaigns = await volley.list({ ...filters, lanes: lane === undefined ? undefined : [lane] });
+    const now = context.clock();
+    const { limit: _, ...chosen } = filters;
+    const isFiltered = [lane, ...Object.values(chosen)].some((value) => value !== undefined);
+    const none = isFiltered ? 'No campaign matches these options.' : `No campaigns yet. ${HOW_TO_CREATE}`;
+    return {
+      json: { campaigns },
+      lines: campaigns.length === 0 ? [none] : listLines(campaigns, now, columnsOf(context.stdout)),
+    };
+  });
+}
+
+const perHour = (rate: number | null, number = grouped): string =>
+  rate === null ? '' : `${number(Math.round(rate))}/h`;
+
+/** The campaigns as a table that fits into `width` columns if they are at least 80. */
+export function listLines(
+  campaigns: readonly CampaignStatus[],
+  now: number,
+  width: number | undefined,
+): string[] {
+  const startOf = ({ launchAt }: CampaignStatus, form: typeof moment): string =>
+    launchAt === null ? '' : form(Date.parse(launchAt), now);
+  const hasCosts = campaigns.some(({ cost }) => cost !== null);
+  /** Puts the cost before the last column, if any campaign has one. */
+  const withCost = (texts: readonly string[], text: string): string[] =>
+    hasCosts ? texts.toSpliced(-1, 0, text) : [...texts];
+  const costOf = ({ cost }: CampaignStatus): string =>
+    cost === null ? '' : money(cost.total, cost.currency);
+  const full: Table = {
+    heading: withCost(
+      ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'START', 'RATE', 'ATTENTION'],
+      'COST',
+    ),
+    rows: campaigns.map((campaign) =>
+      withCost(
+        [
+          campaign.id,
+          cut(oneLine(campaign.name), 30),
+          campaign.lane,
+          campaign.state,
+          grouped(campaign.recipients.total),
+          grouped(settledOf(campaign)),
+          startOf(campaign, moment),
+          perHour(campaign.rate),
+          attention(campaign, now),
+        ],
+        costOf(campaign),
+      ),
+    ),
+  };
+  const hasOneLane = campaigns.every(({ lane }) => lane === campaigns[0]?.lane);
+  // The same in 80 columns.
+  const short: Table = {
+    heading: withCost(['ID', 'NAME', 'LANE', 'STATE', 'SETTLED', 'START', 'RATE', 'ATTENTION'], 'COST'),
+    rows: campaigns.map((campaign) =>
+      withCost(
+        [
+          campaign.id,
+          oneLine(campaign.name),
+          hasOneLane ? '' : campaign.lane,
+          campaign.state,
+          `${percentOf(campaign)} of ${compact(campaign.recipients.total)}`,
+          startOf(campaign, shortMoment),
+          perHour(campaign.rate, compact),
+          attention(campaign, now, { short: true }),
+        ],
+        costOf(campaign),
+      ),
+    ),
+    flexible: 'NAME',
+    optional: ['COST', 'LANE'],
+  };
+  return table(full.heading, full.rows, width, short);
+}
+
+/** `09:00` of `09:00:00`. */
+const toMinute = (text: string): string => text.replace(/^(\d{2}:\d{2}):\d{2}$/, '$1');
+
+/** What an operator has to act on or to know: unknown outcomes, a closed window, a lane that sends nothing until it is resumed, and what fails. Empty if nothing. */
+function attention(
+  { recipients, lane, blockedBy, waitingFor, turnFailures }: CampaignStatus,
+  now: number,
+  { short = false } = {},
+): string {
+  const isClosed = blockedBy?.state === 'stopped' || blockedBy?.state === 'held';
+  return [
+    ...(recipients.unknown === 0 ? [] : [`${grouped(recipients.unknown)} unknown`]),
+    ...(waitingFor === 'lane' && isClosed
+      ? [short ? `lane ${blockedBy.state}` : `lane ${lane} is ${blockedBy.state}`]
+      : []),
+    ...(waitingFor === 'lane' && blockedBy?.state === 'noToken'
+      ? [short ? 'no token' : `lane ${lane} waits for an access token`]
+      : []),
+    ...(waitingFor === 'window' && blockedBy !== null && blockedBy.until !== null
+      ? [
+          short
+            ? `opens ${shortMoment(Date.parse(blockedBy.until), now)}`
+            : `waits until ${toMinute(moment(Date.parse(blockedBy.until), now))} (window)`,
+        ]
+      : []),
+    ...turnFailures.map(({ kind, since }) => {
+      const fails = kind === 'send' ? 'sending fails' : 'polling fails';
+      return short ? fails : `${fails} since ${moment(Date.parse(since), now)}`;
+    }),
+    ...(waitingFor === 'workers' ? [short ? 'no worker' : 'no worker is running'] : []),
+  ].join(', ');
+}

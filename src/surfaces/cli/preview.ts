@@ -1,0 +1,380 @@
+import { formatDuration } from '../../base/duration.js';
+import { EXIT } from '../../base/exit-codes.js';
+import { rowProblem } from '../../campaign/row-problem.js';
+import type { InvalidCause, InvalidGroup, InvalidRow, PlannedCost, Preview } from '../../campaign/views.js';
+import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
+import { listenForStop } from '../lifecycle.js';
+import type { ListOptions } from './commands/list-options.js';
+import type { Answer, Context } from './context.js';
+import { destinationOf, SIMULATOR } from './destination.js';
+import { badInput, interrupted } from './errors.js';
+import { openListFile } from './input.js';
+import { windowText } from './lane.js';
+import { type SettingWithoutRedis, withLocalVolleyOr } from './open.js';
+import { withOptions } from './option-names.js';
+import { columnsOf, type Ink, type Paint } from './terminal.js';
+import { between, counted, grouped, moment, money, oneLine, padded, until, wrapped } from './text.js';
+
+/** Of a long text, people see so many characters: enough for twelve segments. */
+const TEXT_SHOWN = 2_000;
+/** Samples are there to check the placeholders. */
+const SAMPLE_SHOWN = 500;
+const LABEL_WIDTH = 12;
+
+/** `volley preview` */
+export function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
+  mustBeInFuture(options.at, context.clock());
+  const show = async (
+    setting: SettingWithoutRedis,
+    see: (input: CampaignInput) => Promise<Preview>,
+  ): Promise<Answer> => {
+    const input = await campaignInput(context, file, options);
+    const interrupt = listenForStop();
+    try {
+      return previewed(context, setting, await see({ ...input, signal: interrupt.signal }), options);
+    } catch (error) {
+      throw interrupt.signal.aborted ? interrupted('nothing was stored or sent') : error;
+    } finally {
+      interrupt.dispose();
+    }
+  };
+  return withLocalVolleyOr(
+    context,
+    (volley, setting) => show(setting, (input) => volley.preview(input)),
+    async (setting, reason) => {
+      const { previewWithoutRedis } = await import('../../intake/import/import-campaign.js');
+      context.note(
+        `${context.paintErr('yellow', 'Suppressed numbers are not checked, and the time is not known.')} ${reason}`,
+      );
+      return show(setting, (input) => previewWithoutRedis(setting.config, input, context.clock));
+    },
+  );
+}
+
+function previewed(
+  context: Context,
+  setting: SettingWithoutRedis,
+  seen: Preview,
+  options: ListOptions,
+): Answer {
+  const { paint } = context;
+  const destination = destinationOf(setting, seen.lane);
+  const bad =
+    seen.invalid === 0
+      ? []
+      : [paint('red', `${counted(seen.invalid, 'invalid row')}:`), ...renderInvalid(seen)];
+  const repeated = seen.duplicates + (options.duplicates === 'keep' ? seen.differentTexts : 0);
+  const again =
+    seen.repeats.length === 0
+      ? []
+      : [
+          paint('yellow', `${counted(repeated, 'row')} with the number of an earlier row:`),
+          ...renderRepeats(seen, repeated),
+        ];
+  const refused = refusalText(seen);
+  return {
+    json: { ...seen, destination },
+    lines: [
+      ...renderPreview(seen, destination, lookOf(context, context.stdout)),
+      ...again,
+      ...bad,
+      ...(refused === null ? [] : [`${paint('red', '`volley send` would refuse this list:')} ${refused}`]),
+    ],
+    exit: refused === null ? EXIT.done : EXIT.badInput,
+  };
+}
+
+/** Why `volley send` would refuse the list, and what to do; null if it would not. */
+function refusalText(seen: Preview): string | null {
+  const { refusal, differentTexts, cost } = seen;
+  if (refusal === null) return null;
+  switch (refusal.kind) {
+    case 'noRows':
+      return 'it has no rows below its header. Add at least one recipient.';
+    case 'invalidRows':
+      return `${invalidText(seen)}. ${howToFix(seen)}`;
+    case 'differentTexts':
+      return `${counted(differentTexts, 'row has', 'rows have')} the number of an earlier row, but a different text. Send all messages with --duplicates keep, or only the first to each number with --duplicates first.`;
+    case 'noPrice':
+      return cost === null ? '' : noPriceText(cost);
+    case 'overBudget':
+      return cost === null ? '' : `it ${overBudgetText(cost)}.`;
+    case 'repeated':
+      return `campaign ${refusal.campaign} has the same list, text, and sender and was created less than 24 hours ago. To send it again, add --again.`;
+    default:
+      return refusal.kind satisfies never;
+  }
+}
+
+/** `costs 47.04 EUR, which is more than the limit of 40.00 EUR (--max-cost)` */
+export function overBudgetText({ total, maxCost, currency }: PlannedCost): string {
+  return `costs ${money(total, currency)}, which is more than the limit of ${money(maxCost ?? '', currency)} (--max-cost)`;
+}
+
+/** The numbers without a price, and what to do about them. */
+export function noPriceText(cost: PlannedCost): string {
+  const { unpriced } = cost;
+  return `${counted(unpriced, 'number has', 'numbers have')} no price: ${unpricedList(cost)}. Add ${unpriced === 1 ? 'its prefix' : 'their prefixes'} to PRICE_FILE, set PRICE_PER_SEGMENT, or leave out --max-cost.`;
+}
+
+/** Numbers without a price that people see. */
+const UNPRICED_SHOWN = 10;
+
+function unpricedList({ unpriced, unpricedRows }: PlannedCost): string {
+  const shown = unpricedRows.slice(0, UNPRICED_SHOWN);
+  const more = unpriced > shown.length ? `, and ${grouped(unpriced - shown.length)} more` : '';
+  return `${shown.map(({ line, recipient }) => `line ${line} (${recipient})`).join(', ')}${more}`;
+}
+
+/** `2 of 100 rows are invalid` */
+export function invalidText({ invalid, rows }: Pick<Preview, 'invalid' | 'rows'>): string {
+  return `${grouped(invalid)} of ${counted(rows, 'row')} ${invalid === 1 ? 'is' : 'are'} invalid`;
+}
+
+/** What to do about invalid rows. */
+export function howToFix({
+  invalid,
+  rows,
+  invalidGroups,
+}: Pick<Preview, 'invalid' | 'rows' | 'invalidGroups'>): string {
+  const leaveOut = invalid === rows ? '' : ', or leave them out with --skip-invalid';
+  const national = invalidGroups.find(({ cause }) => cause === 'noCountry');
+  if (national === undefined) return `Fix them${leaveOut}.`;
+  const country = `Add ${countryOption(national)}`;
+  if (national.count === invalid) return `${country}${leaveOut}.`;
+  return `${country}, and fix the others${leaveOut}.`;
+}
+
+function countryOption({ country }: Pick<InvalidGroup, 'country'>): string {
+  return `--country ${country ?? 'with their country, such as --country GB'}`;
+}
+
+/** Refuses a start time that has passed. */
+export function mustBeInFuture(at: number | undefined, now: number): void {
+  if (at === undefined || at > now) return;
+  throw badInput(
+    `option '--at <time>': the time has passed (it is ${new Date(now).toISOString()} now). Leave out --at to send immediately.`,
+  );
+}
+
+/** The library's input for a list and its options. */
+export async function campaignInput(
+  context: Context,
+  file: string,
+  options: ListOptions,
+): Promise<CampaignInput & { readonly recipients: CsvStream }> {
+  const list = await openListFile(context, file);
+  const { validFor: validForMs, message, sender, senderName, lane, name, toColumn, country, at } = options;
+  const { metadata } = options;
+  const { priority, duplicates, skipInvalid, maxCost, again, window, zone, except } = options;
+  return {
+    recipients: list,
+    validForMs,
+    message,
+    sender,
+    senderName,
+    lane,
+    name: name ?? list.name,
+    metadata,
+    toColumn,
+    country,
+    at,
+    window,
+    zone,
+    except,
+    priority,
+    duplicates,
+    skipInvalid,
+    maxCost,
+    again,
+  };
+}
+
+/** How to draw a preview. */
+interface Look {
+  readonly paint: Paint;
+  /** ms since the epoch. */
+  readonly now: number;
+  /** Columns of the terminal; undefined if it is none. */
+  readonly width: number | undefined;
+}
+
+/** How to draw on a stream of the command. */
+export function lookOf({ clock, paint, paintErr, stdout }: Context, stream: NodeJS.WriteStream): Look {
+  return { paint: stream === stdout ? paint : paintErr, now: clock(), width: columnsOf(stream) };
+}
+
+/**
+ * A preview in a few lines: what is sent, through which service, and to whom; what it takes; and what may not be as intended.
+ * `destination`: as in {@link destinationOf}.
+ */
+export function renderPreview(seen: Preview, destination: string | null, look: Look): string[] {
+  const { requests } = seen;
+  const { paint, now } = look;
+  const line = (label: string, ...texts: readonly string[]): string[] =>
+    texts.flatMap((text, at) => labelled(at === 0 ? label : '', text, look));
+  const left = leftOut(seen);
+  return [
+    ...line('text', shortened(oneLine(seen.message), TEXT_SHOWN)),
+    ...line('sender', senderText(seen)),
+    ...line('lane', seen.lane),
+    ...line('service', serviceText(destination, look)),
+    ...line('start', seen.startsAt === null ? 'now' : until(seen.startsAt, now)),
+    ...(seen.window === null ? [] : line('window', windowText(seen.window, now))),
+    ...(seen.laneWindow === null ? [] : line('window', `of the lane: ${windowText(seen.laneWindow, now)}`)),
+    ...line('validity', validityText(seen, now)),
+    ...line(
+      'recipients',
+      `${paint('bold', grouped(seen.recipients))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.numberColumn))}`,
+    ),
+    ...(left === '' ? [] : line('left out', left)),
+    ...line('segments', ...segmentTexts(seen)),
+    ...(seen.cost === null ? [] : line('cost', ...costTexts(seen.cost))),
+    ...line(
+      'requests',
+      `${grouped(requests.total)}: ${grouped(requests.send)} to send, about ${grouped(requests.poll)} to poll delivery status`,
+    ),
+    ...line('time', ...timeTexts(seen, now)),
+    ...line(
+      'samples',
+      ...seen.samples.map(
+        ({ recipient, text }) => `${paint('dim', recipient)}  ${shortened(oneLine(text), SAMPLE_SHOWN)}`,
+      ),
+    ),
+    ...renderWarnings(seen, look),
+  ];
+}
+
+/** The warnings of a preview. */
+export function renderWarnings({ warnings }: Pick<Preview, 'warnings'>, look: Look): string[] {
+  return warnings.flatMap((warning) => labelled('warning', withOptions(oneLine(warning)), look, 'yellow'));
+}
+
+/** A text behind its label, on as many lines as it takes. */
+function labelled(label: string, text: string, { paint, width }: Look, ink: Ink = 'dim'): string[] {
+  const room = width === undefined ? undefined : Math.max(20, width - LABEL_WIDTH);
+  return wrapped(text, room).map(
+    (line, at) => `${paint(ink, padded(at === 0 ? label : '', LABEL_WIDTH))}${line}`,
+  );
+}
+
+function shortened(text: string, most: number): string {
+  const characters = [...text];
+  if (characters.length <= most) return text;
+  return `${characters.slice(0, most).join('')}… (${grouped(characters.length - most)} more characters)`;
+}
+
+function senderText({ sender, senderName }: Preview): string {
+  return senderName === null ? oneLine(sender) : `${oneLine(sender)} (application ${oneLine(senderName)})`;
+}
+
+function serviceText(destination: string | null, { paint }: Look): string {
+  if (destination === SIMULATOR) return paint('green', `${SIMULATOR}: no message is sent`);
+  return destination ?? 'the service of the workers (MESSAGING_BASE_URL is not set here)';
+}
+
+function validityText({ startsAt, validForMs }: Preview, now: number): string {
+  if (validForMs === null) return 'no limit';
+  const end = (startsAt === null ? now : Date.parse(startsAt)) + validForMs;
+  return `${formatDuration(validForMs)}: messages not sent by ${moment(end, now)} lapse`;
+}
+
+/** How long the messages are, and which of them are UCS-2, and why. */
+function segmentTexts({ segments, encodings, ucs2Characters, recipients }: Preview): string[] {
+  if (segments.total === 0) return [];
+  const range = segments.min === segments.max ? `${segments.min}` : `${segments.min} to ${segments.max}`;
+  const perMessage = `${range} ${segments.max === 1 ? 'segment' : 'segments'} per message, ${grouped(segments.total)} in total`;
+  if (encodings.ucs2 === 0) return [`${perMessage}, GSM-7`];
+  const forcing = ucs2Characters.map((character) => oneLine(character)).join(', ');
+  const which =
+    encodings.ucs2 === recipients
+      ? 'UCS-2'
+      : `${grouped(encodings.ucs2)} of ${counted(recipients, 'text')} ${encodings.ucs2 === 1 ? 'is' : 'are'} UCS-2`;
+  return [perMessage, `${which} because of ${forcing}`];
+}
+
+/** What the messages cost, and which of them are not counted. */
+function costTexts(cost: PlannedCost): string[] {
+  const { total, currency, segmentPrice, maxCost, unpriced } = cost;
+  const price =
+    segmentPrice === null
+      ? ''
+      : segmentPrice.min === segmentPrice.max
+        ? ` at ${segmentPrice.min} ${currency} per segment`
+        : ` at ${segmentPrice.min} to ${segmentPrice.max} ${currency} per segment`;
+  const limit = maxCost === null ? '' : `; the limit is ${money(maxCost, currency)}`;
+  const sum = `${money(total, currency)}${price}${limit}`;
+  if (unpriced === 0) return [sum];
+  const missing = `without ${counted(unpriced, 'number that has', 'numbers that have')} no price`;
+  return [sum, `${missing}: ${unpricedList(cost)}`];
+}
+
+/** `1 duplicate, 2 invalid rows`: rows that get no message; empty if there are none. */
+export function leftOut(counts: Pick<Preview, 'duplicates' | 'invalid' | 'suppressed'>): string {
+  const parts = [
+    [counts.duplicates, 'duplicate', 'duplicates'],
+    [counts.invalid, 'invalid row', 'invalid rows'],
+    [counts.suppressed, 'suppressed', 'suppressed'],
+  ] as const;
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, one, many]) => counted(count, one, many))
+    .join(', ');
+}
+
+/** When the last message is sent, and when its delivery status is known. */
+function timeTexts({ eta, completion, isSuppressionChecked }: Preview, now: number): string[] {
+  if (!isSuppressionChecked) return ['not known without Redis'];
+  if (eta === null || completion === null) return ['nothing to send'];
+  const sent = `last message ${between(eta, now)}`;
+  return eta.latest === null ? [sent] : [sent, `last delivery status ${between(completion, now)}`];
+}
+
+/** The listed rows with the number of an earlier row, one per line, and how many more of the `count` there are. */
+function renderRepeats({ repeats }: Preview, count: number): string[] {
+  const lines = repeats.map(({ line, firstLine, recipient, text }) => {
+    const how = text === 'same' ? `repeats line ${firstLine}` : `has another text than line ${firstLine}`;
+    return `  line ${line}: ${recipient} ${how}`;
+  });
+  return count > lines.length ? [...lines, `  … and ${grouped(count - lines.length)} more`] : lines;
+}
+
+/** Rows with the same reason share a line if there are more of them. */
+const FEW = 3;
+
+/** What rows with the same reason lack, for one line about all of them. */
+const LACKING = {
+  noCountry: (group) =>
+    `${counted(group.count, 'number has', 'numbers have')} no calling code; add ${countryOption(group)}`,
+  noNumber: ({ count }) => `${counted(count, 'row has', 'rows have')} no number`,
+  noValue: ({ count, column }) =>
+    `${counted(count, 'row is', 'rows are')} empty, but the message uses {{${oneLine(column ?? '')}}}`,
+} as const satisfies Partial<Record<InvalidCause, (group: InvalidGroup) => string>>;
+
+/** The invalid rows: those with the same reason in one line if there are many, the others one per line. */
+export function renderInvalid({
+  invalid,
+  invalidGroups,
+  problems,
+}: Pick<Preview, 'invalid' | 'invalidGroups' | 'problems'>): string[] {
+  const uniform = invalidGroups.flatMap((group) => {
+    const { cause, count, lines } = group;
+    if (count <= FEW || !Object.hasOwn(LACKING, cause)) return [];
+    const { column } = group;
+    const where = column === null ? '' : `, column ${JSON.stringify(oneLine(column))}`;
+    const text = LACKING[cause as keyof typeof LACKING](group);
+    return [{ group, text: `  lines ${lines.join(', ')}, …${where}: ${text}` }];
+  });
+  const isShared = ({ cause, column }: InvalidRow): boolean =>
+    uniform.some(({ group }) => group.cause === cause && group.column === column);
+  const rows = problems.filter((row) => !isShared(row));
+  const shown = rows.length + uniform.reduce((sum, { group }) => sum + group.count, 0);
+  return [
+    ...uniform.map(({ text }) => text),
+    ...rows.map(({ line, column, reason }) => {
+      const at = column === null ? null : oneLine(column);
+      return `  ${rowProblem(line, at, withOptions(oneLine(reason)))}`;
+    }),
+    ...(invalid > shown ? [`  … and ${grouped(invalid - shown)} more`] : []),
+  ];
+}

@@ -1,0 +1,211 @@
+import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../../campaign/recipient.js';
+import type { CampaignCost, CampaignStatus } from '../../campaign/views.js';
+import { pasteable } from './command-name.js';
+import { campaignSentence } from './sentence.js';
+import type { Ink, Paint } from './terminal.js';
+import { counted, cut, grouped, moment, money, oneLine, padded, until, widthOf, wrapped } from './text.js';
+
+/** How to draw a picture. */
+interface Look {
+  /** ms since the epoch. */
+  readonly now: number;
+  /** Columns of the terminal. */
+  readonly width: number;
+  readonly paint: Paint;
+  /** How to start a worker, for a campaign that waits for one. */
+  readonly howToStart?: string;
+  /** The states in one line, for a terminal with few. */
+  readonly compact?: boolean;
+}
+
+/** Each state has its own colour and glyph, so that the picture is readable without colours. */
+const SHOWN: Readonly<Record<RecipientState, { label: string; glyph: string; ink: Ink }>> = {
+  deliveredToTerminal: { label: 'delivered', glyph: '█', ink: 'green' },
+  deliveredToNetwork: { label: 'on network', glyph: '▓', ink: 'cyan' },
+  sending: { label: 'sending', glyph: '▒', ink: 'yellow' },
+  unknown: { label: 'unknown', glyph: '?', ink: 'magenta' },
+  deliveryImpossible: { label: 'impossible', glyph: '×', ink: 'red' },
+  rejected: { label: 'rejected', glyph: '!', ink: 'red' },
+  abandoned: { label: 'abandoned', glyph: '!', ink: 'red' },
+  unconfirmed: { label: 'unconfirmed', glyph: '~', ink: 'gray' },
+  lapsed: { label: 'lapsed', glyph: '-', ink: 'gray' },
+  cancelled: { label: 'cancelled', glyph: '-', ink: 'gray' },
+  suppressed: { label: 'suppressed', glyph: '-', ink: 'gray' },
+  planned: { label: 'planned', glyph: '░', ink: 'gray' },
+};
+/** What people read for a state of recipients; other names stay as they are. */
+export function stateLabel(state: string): string {
+  return Object.hasOwn(SHOWN, state) ? SHOWN[state as RecipientState].label : state;
+}
+
+const ORDER = Object.keys(SHOWN) as RecipientState[];
+const ALWAYS_SHOWN: readonly RecipientState[] = [
+  'deliveredToTerminal',
+  'deliveredToNetwork',
+  'sending',
+  'planned',
+];
+
+const LABEL_WIDTH = 11;
+const WIDEST = 100;
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/** A bar that fills `share` (0 to 1) of `width` columns, to an eighth of a column. Any share above 0 is visible. */
+export function bar(share: number, width: number): string {
+  const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8);
+  const shown = share > 0 ? Math.max(1, eighths) : 0;
+  return '█'.repeat(Math.floor(shown / 8)) + EIGHTHS[shown % 8];
+}
+
+/** Whole columns for counts, `width` in total. Each count above 0 gets at least one, if there is room. */
+export function shares(counts: readonly number[], width: number): number[] {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return counts.map(() => 0);
+  const columns = counts.map((count) => (count === 0 ? 0 : Math.max(1, Math.floor((count / total) * width))));
+  const largest = counts.indexOf(Math.max(...counts));
+  const used = columns.reduce((sum, count) => sum + count, 0);
+  columns[largest] = Math.max(1, (columns[largest] ?? 0) + width - used);
+  return columns;
+}
+
+/** Recipients in a final state. */
+export function settledOf({ recipients }: CampaignStatus): number {
+  return SETTLED_STATES.reduce((sum, state) => sum + recipients[state], 0);
+}
+
+/** The part of the recipients in a final state, such as `22 %`. */
+export function percentOf(status: CampaignStatus): string {
+  const { total } = status.recipients;
+  // Rounded down, so that 100 % means all of them.
+  return `${total === 0 ? 0 : Math.floor((settledOf(status) / total) * 100)} %`;
+}
+
+/** The picture of a campaign: the states of its recipients, its lane's quota, and what happens next. */
+export function renderCampaign(status: CampaignStatus, look: Look): string[] {
+  const { paint, now } = look;
+  const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
+  const { recipients, rate, requests, quota, cost } = status;
+
+  const percent = percentOf(status).padStart(6);
+  const columns = shares(
+    ORDER.map((state) => recipients[state]),
+    width - percent.length,
+  );
+  const picture = ORDER.map((state, at) =>
+    paint(SHOWN[state].ink, SHOWN[state].glyph.repeat(columns[at] ?? 0)),
+  );
+
+  const states = look.compact
+    ? wrapped(legend(recipients, paint), width, 2)
+    : stateLines(recipients, width, paint);
+  const labelled = (label: string, text: string): string[] =>
+    wrapped(text, width - LABEL_WIDTH - 5).map(
+      (line, at) => `  ${paint('dim', padded(at === 0 ? label : '', LABEL_WIDTH + 2))} ${line}`,
+    );
+  const sentence = campaignSentence(status, now, look.howToStart);
+  return [
+    ...headingLines(status, width, paint),
+    `${picture.join('')}${percent}`,
+    ...states,
+    ...labelled(
+      'requests',
+      `${grouped(requests.send)} sent, ${counted(requests.poll, 'poll')}, ${grouped(requests.throttled)} throttled (429)`,
+    ),
+    ...labelled('quota', quotaText(quota, now)),
+    ...(cost === null ? [] : labelled('cost', costText(cost))),
+    ...(rate === null ? [] : labelled('rate', `${rateText(rate)} on average`)),
+    // The picture is not printed as other lines are: a terminal would cut what is too long, such as a command.
+    ...fitted(pasteable(sentence.text), width - 2).map((text) => `  ${paint(sentence.ink, text)}`),
+  ];
+}
+
+/** The name at the left, the rest at the right; below each other if they do not fit. */
+function headingLines({ id, name, lane, state }: CampaignStatus, width: number, paint: Paint): string[] {
+  const about = `${id} · lane ${oneLine(lane)} · ${state}`;
+  const room = width - widthOf(about) - 2;
+  if (room < 8) {
+    return [
+      paint('bold', cut(oneLine(name), width)),
+      ...wrapped(about, width).map((line) => paint('dim', line)),
+    ];
+  }
+  const shown = cut(oneLine(name), room);
+  return [
+    `${paint('bold', shown)}${' '.repeat(width - widthOf(shown) - widthOf(about))}${paint('dim', about)}`,
+  ];
+}
+
+/** `12.60 EUR for accepted messages, 47.04 EUR for all`; only the total if all are accepted, or it is not known. */
+export function costText({ total, accepted, currency, unpriced }: CampaignCost): string {
+  const all = money(total, currency);
+  const sum =
+    accepted === null || accepted === total
+      ? all
+      : `${money(accepted, currency)} for accepted messages, ${all} for all`;
+  return unpriced === 0
+    ? sum
+    : `${sum}, without ${counted(unpriced, 'number that has', 'numbers that have')} no price`;
+}
+
+/** `1,200 messages an hour`: the unit of quotas, of `volley list`, and of `rate` in JSON. */
+export function rateText(perHour: number): string {
+  return `${counted(Math.round(perHour), 'message')} an hour`;
+}
+
+/** Breaks a sentence into lines; the time of the last message begins one. */
+function fitted(text: string, width: number): string[] {
+  const at = text.indexOf(' Last message ');
+  if (at === -1 || widthOf(text) <= width) return wrapped(text, width);
+  return [...wrapped(text.slice(0, at), width), ...wrapped(text.slice(at + 1), width)];
+}
+
+/** A line with a bar for each state that has recipients. */
+function stateLines(recipients: CampaignStatus['recipients'], width: number, paint: Paint): string[] {
+  const digits = grouped(recipients.total).length;
+  const room = Math.min(40, width - LABEL_WIDTH - digits - 6);
+  return shownOf(recipients).map((state) => {
+    const { label, glyph, ink } = SHOWN[state];
+    const count = recipients[state];
+    const line = bar(recipients.total === 0 ? 0 : count / recipients.total, room);
+    return `  ${paint(ink, glyph)} ${padded(label, LABEL_WIDTH)} ${grouped(count).padStart(digits)}  ${paint(ink, line)}`.trimEnd();
+  });
+}
+
+function legend(recipients: CampaignStatus['recipients'], paint: Paint): string {
+  const entries = shownOf(recipients).map((state) => {
+    const { label, glyph, ink } = SHOWN[state];
+    return `${paint(ink, glyph)} ${label} ${grouped(recipients[state])}`;
+  });
+  return `  ${entries.join('  ')}`;
+}
+
+function shownOf(recipients: CampaignStatus['recipients']): RecipientState[] {
+  return ORDER.filter((state) => recipients[state] > 0 || ALWAYS_SHOWN.includes(state));
+}
+
+/**
+ * How much of the quota is used. A limit that was just learned from refused requests may be lower than the use; then all
+ * of it is used.
+ */
+export function quotaUse(used: number, limit: number | null): string {
+  if (limit === null) return `${grouped(used)} used; the quota is not known yet`;
+  return used > limit ? `all ${grouped(limit)} used` : `${grouped(used)} of ${grouped(limit)} used`;
+}
+
+function quotaText({ used, limit, nextPermitAt }: CampaignStatus['quota'], now: number): string {
+  const next =
+    nextPermitAt === null || Date.parse(nextPermitAt) <= now
+      ? ''
+      : `, next permit ${until(nextPermitAt, now)}`;
+  return `${quotaUse(used, limit)}${next}`;
+}
+
+/** The campaign in one plain line, for logs and pipes. */
+export function campaignLine(status: CampaignStatus, now: number, howToStart?: string): string {
+  const { recipients } = status;
+  const counts = RECIPIENT_STATES.filter((state) => recipients[state] > 0).map(
+    (state) => `${SHOWN[state].label} ${grouped(recipients[state])}`,
+  );
+  const settled = `${grouped(settledOf(status))} of ${grouped(recipients.total)} settled`;
+  return `${moment(now, now)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${counts.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;
+}

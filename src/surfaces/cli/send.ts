@@ -1,0 +1,305 @@
+import { join } from 'node:path';
+import type { Volley } from '../../app/volley.js';
+import type { LocalConfig } from '../../base/config/index.js';
+import { EXIT } from '../../base/exit-codes.js';
+import { numberReader } from '../../campaign/number.js';
+import { compileTemplate } from '../../campaign/template.js';
+import type { Preview } from '../../campaign/views.js';
+import type { CampaignInput, CsvStream, EnqueueOutcome } from '../../intake/import/campaign-input.js';
+import { checkRows } from '../../intake/import/check-rows.js';
+import { readCsv } from '../../intake/import/csv/read-csv.js';
+import type { RecipientInput } from '../../intake/import/read-objects.js';
+import { listenForStop } from '../lifecycle.js';
+import type { ListOptions } from './commands/list-options.js';
+import type { Answer, Context } from './context.js';
+import { destinationOf, via } from './destination.js';
+import { badInput, CliError, interrupted } from './errors.js';
+import { readNumbers, STDIN } from './input.js';
+import { type InvalidFile, invalidFile } from './invalid-file.js';
+import { type Setting, withLocalVolley } from './open.js';
+import { withOptions } from './option-names.js';
+import {
+  campaignInput,
+  howToFix,
+  invalidText,
+  leftOut,
+  lookOf,
+  mustBeInFuture,
+  noPriceText,
+  overBudgetText,
+  renderInvalid,
+  renderPreview,
+  renderWarnings,
+} from './preview.js';
+import { counted, money } from './text.js';
+import { howToStop, noteIfNoWorkers, watchCampaign } from './watch.js';
+
+interface SendOptions extends ListOptions {
+  idempotencyKey?: string;
+  testTo?: string;
+  yes?: boolean;
+  wait?: boolean;
+}
+
+/** What an interrupted command did, before the campaign is confirmed. */
+const NOTHING_SENT = 'nothing was sent';
+
+/** `volley send` */
+export async function send(context: Context, file: string, options: SendOptions): Promise<Answer> {
+  refuseConflicts(options);
+  // With an idempotency key, a repeated command returns the first campaign even if its time has passed.
+  if (options.idempotencyKey === undefined) mustBeInFuture(options.at, context.clock());
+  const asks = options.yes !== true;
+  if (asks && !context.interactive) {
+    throw badInput(
+      'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to send without a question. To check first, write `preview` in place of `send`.',
+    );
+  }
+  return withLocalVolley(context, async (volley, setting) => {
+    const { config, simulator } = setting;
+    if (simulator !== undefined) context.note('A simulator stands in for the service: no message is sent.');
+    const input = await campaignInput(context, file, options);
+    const bad = options.skipInvalid
+      ? invalidFile(file === STDIN ? join(context.cwd, 'stdin') : file)
+      : undefined;
+    const interrupt = listenForStop();
+    let isConfirmed = false;
+    let outcome: EnqueueOutcome;
+    try {
+      outcome = await volley.enqueue({
+        ...(options.testTo === undefined
+          ? input
+          : await sampleInput(context, input, file, options.testTo, config.defaultCountry)),
+        idempotencyKey: options.idempotencyKey,
+        estimate: asks,
+        signal: interrupt.signal,
+        again: options.again === true || options.testTo !== undefined,
+        ...(bad === undefined ? {} : { skipInvalid: true, onInvalid: bad.add }),
+        async confirm(preview) {
+          mustBeInFuture(options.at, context.clock());
+          interrupt.signal.throwIfAborted();
+          isConfirmed = asks ? await ask(context, setting, preview, interrupt.signal) : true;
+          if (!asks)
+            for (const line of renderWarnings(preview, lookOf(context, context.stderr))) context.note(line);
+          return isConfirmed;
+        },
+      });
+    } catch (error) {
+      bad?.discard();
+      // Once it is confirmed, nothing checks the signal any more, so another error has its own reason.
+      throw interrupt.signal.aborted && !isConfirmed ? interrupted(NOTHING_SENT) : error;
+    } finally {
+      interrupt.dispose();
+    }
+    // If the campaign existed before, so does the file of its invalid rows.
+    if (outcome.kind !== 'created') bad?.discard();
+    if (!('recipients' in outcome)) throw refusalOf(outcome);
+    const answer = await created(
+      context,
+      volley,
+      destinationOf(setting, outcome.preview.lane),
+      options.wait === true && !interrupt.signal.aborted,
+      outcome,
+      bad,
+    );
+    if (!interrupt.signal.aborted) return answer;
+    context.note(`Interrupted, but the campaign was already created. ${howToStop(outcome.id)}`);
+    return { ...answer, exit: EXIT.interrupted };
+  });
+}
+
+/** Shows what is sent, and asks whether to send it. */
+function ask(
+  context: Context,
+  setting: Setting<LocalConfig>,
+  preview: Preview,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const destination = destinationOf(setting, preview.lane);
+  for (const line of renderPreview(preview, destination, lookOf(context, context.stderr))) context.note(line);
+  const { recipients } = preview;
+  const question =
+    recipients === 0
+      ? `No recipient gets a message. Create the campaign${via(destination)} all the same?`
+      : `Send to ${counted(recipients, 'recipient')}${forCost(preview)}${via(destination)}?`;
+  return context.confirm(question, NOTHING_SENT, signal);
+}
+
+/** ` for 47.04 EUR`; empty if no prices are configured. */
+function forCost({ cost }: Preview): string {
+  if (cost === null) return '';
+  return ` for ${cost.unpriced > 0 ? 'at least ' : ''}${money(cost.total, cost.currency)}`;
+}
+
+/** Refuses options that contradict each other, before anything is read. */
+function refuseConflicts(options: SendOptions): void {
+  if (options.testTo === undefined) return;
+  const conflicting = [
+    ['--idempotency-key', options.idempotencyKey],
+    ['--skip-invalid', options.skipInvalid],
+    ['--at', options.at],
+  ] as const;
+  for (const [name, value] of conflicting) {
+    if (value === undefined) continue;
+    throw badInput(
+      `--test-to and ${name} do not go together: a sample is sent now, to one number. Leave out ${name}.`,
+    );
+  }
+}
+
+/**
+ * A campaign with one recipient, `number`, and the values of the first valid row of the list, to see the message on a
+ * phone (`send --test-to`). The rest of the list is not read.
+ */
+async function sampleInput(
+  context: Context,
+  input: CampaignInput & { readonly recipients: CsvStream },
+  file: string,
+  typed: string,
+  defaultCountry: string | undefined,
+): Promise<CampaignInput> {
+  const country = input.country ?? defaultCountry;
+  const [number = ''] = await readNumbers(context, [typed]);
+  const read = numberReader(country)(number);
+  if (!read.ok) throw badInput(`option '--test-to <number>': ${withOptions(read.reason)}.`);
+  const list = await readCsv(input.recipients.csv);
+  const compiled = compileTemplate(input.message, list.columns);
+  if (!compiled.ok) {
+    list.close();
+    throw badInput(`--message: ${compiled.reason}`);
+  }
+  const checked = await checkRows(list, {
+    toColumn: input.toColumn,
+    defaultCountry: country,
+    template: compiled.template,
+  });
+  const { columns } = checked;
+  for await (const batch of checked.batches) {
+    const row = batch.find((candidate) => candidate.kind === 'recipient');
+    if (row?.kind !== 'recipient') continue;
+    const values = Object.fromEntries(columns.map((column, index) => [column, row.values[index] ?? '']));
+    const recipient: RecipientInput = { ...values, to: read.number };
+    return {
+      ...input,
+      recipients: [recipient],
+      toColumn: 'to',
+      name: `sample of ${input.name}`,
+    };
+  }
+  throw badInput(`No row of ${file} is valid. To see what is wrong with each row: volley preview ${file}`);
+}
+
+/** Why no campaign was created, and what to do. */
+function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number }>): CliError {
+  switch (outcome.kind) {
+    case 'invalidRows': {
+      const { invalid, rows, problems } = outcome.preview;
+      return badInput(
+        [
+          `${invalidText(outcome.preview)}; nothing was sent. ${howToFix(outcome.preview)}`,
+          ...renderInvalid(outcome.preview),
+        ].join('\n'),
+        {
+          reason: 'invalidRows',
+          invalid,
+          rows,
+          problems: problems.map(({ line, column, cause, reason }) => ({ line, column, cause, reason })),
+        },
+      );
+    }
+    case 'differentTexts': {
+      const { differentTexts } = outcome.preview;
+      const repeats = outcome.preview.repeats.filter(({ text }) => text === 'different');
+      const { line, firstLine, recipient } = outcome;
+      const more = differentTexts > 1 ? ` There are ${counted(differentTexts - 1, 'more such row')}.` : '';
+      return badInput(
+        `Line ${line} has the number of line ${firstLine} (${recipient}), but a different text.${more} Nothing was sent. Send all messages with --duplicates keep, or only the first to each number with --duplicates first.`,
+        {
+          reason: 'differentTexts',
+          differentTexts,
+          repeats,
+        },
+      );
+    }
+    case 'noPrice': {
+      const { cost } = outcome.preview;
+      return badInput(`Nothing was sent. ${cost === null ? outcome.reason : noPriceText(cost)}`, {
+        reason: 'noPrice',
+        unpriced: cost?.unpriced,
+        unpricedRows: cost?.unpricedRows,
+      });
+    }
+    case 'overBudget': {
+      const { cost } = outcome.preview;
+      return badInput(
+        `The campaign ${cost === null ? 'costs too much' : overBudgetText(cost)}. Nothing was sent.`,
+        {
+          reason: 'overBudget',
+          total: cost?.total,
+          maxCost: cost?.maxCost,
+          currency: cost?.currency,
+        },
+      );
+    }
+    case 'repeated':
+      return badInput(
+        `Campaign ${outcome.id} has the same file, text, and sender and was created less than 24 hours ago. See \`volley status ${outcome.id}\`. To send it again, add --again.`,
+        { reason: 'repeated', id: outcome.id },
+      );
+    case 'conflict':
+      return badInput(
+        `Campaign ${outcome.id} was created with this --idempotency-key, but with another list, text, sender, sender name, lane, time, validity, or priority. Use the same values, or another key.`,
+        { reason: 'conflict', id: outcome.id },
+      );
+    case 'declined':
+      return new CliError(EXIT.failed, 'declined', 'Nothing was sent.');
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** Describes the campaign. With `wait` it follows the campaign to its end and shows progress. */
+async function created(
+  context: Context,
+  volley: Volley,
+  destination: string | null,
+  wait: boolean,
+  outcome: Extract<EnqueueOutcome, { recipients: number }>,
+  bad: InvalidFile | undefined,
+): Promise<Answer> {
+  const { id, recipients, duplicates, differentTexts, invalid, suppressed } = outcome;
+  const { repeats, warnings, cost } = outcome.preview;
+  const existing = outcome.kind === 'existing';
+  const file = bad?.end();
+  const counts = { recipients, duplicates, invalid, suppressed };
+  const json = {
+    id,
+    destination,
+    ...counts,
+    differentTexts,
+    repeats,
+    cost,
+    warnings,
+    existing,
+    ...(file && { invalidFile: file.path }),
+  };
+  const left = leftOut(outcome);
+  const lines = [
+    existing
+      ? `Campaign ${id}${via(destination)} was already created with this idempotency key; nothing was added.`
+      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${forCost(outcome.preview)}${via(destination)}${left === '' ? '' : `; left out: ${left}`}.`,
+    ...(file === undefined ? [] : [`The invalid rows are in ${file.path}.`]),
+    ...(duplicates === 0
+      ? []
+      : [`The duplicates are listed in its report: volley report ${id} --status duplicate`]),
+    `To see its progress: volley status ${id} --watch`,
+  ];
+  await noteIfNoWorkers(context, volley);
+  if (!wait) return { json, lines };
+  if (!context.json) for (const line of lines.slice(0, -1)) context.note(line);
+  const { status, exit } = await watchCampaign(context, volley, id);
+  if (exit === EXIT.done && status.state === 'cancelled') {
+    throw new CliError(EXIT.failed, 'cancelled', `Campaign ${id} was cancelled.`, { ...json, status });
+  }
+  return { json: { ...json, status }, lines: [`${id} ${status.state}`], exit };
+}

@@ -1,0 +1,153 @@
+import { formatDuration } from '../../base/duration.js';
+import type { CampaignStatus, TurnFailure } from '../../campaign/views.js';
+import { pasteable } from './command-name.js';
+import type { Ink } from './terminal.js';
+import { between, grouped, moment, oneLine, until } from './text.js';
+
+/** What a campaign is doing, in a sentence, and what an operator has to do, if anything. `howToStart`: how to start a worker. */
+export function campaignSentence(
+  status: CampaignStatus,
+  now: number,
+  howToStart = '',
+): { text: string; ink: Ink } {
+  const { text, ink } = sentenceOf(status, now, howToStart);
+  return { text: pasteable(text), ink };
+}
+
+function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { text: string; ink: Ink } {
+  const { id, blockedBy, recipients } = status;
+  switch (status.state) {
+    case 'importing':
+      return { text: 'Importing its list.', ink: 'dim' };
+    case 'completed':
+      return { text: `Completed${tookOf(status)}: every recipient is accounted for.`, ink: 'green' };
+    case 'cancelled':
+      if (status.endedAt !== null) return { text: 'Cancelled.', ink: 'yellow' };
+      break;
+    case 'scheduled':
+    case 'running':
+    case 'paused':
+      break;
+    default:
+      return status.state satisfies never;
+  }
+  const blocked = reasonText(blockedBy, now);
+  switch (status.waitingFor) {
+    case 'start':
+      return {
+        text: `Starts ${status.launchAt === null ? 'later' : until(status.launchAt, now)}.${etaOf(status, now)}`,
+        ink: 'dim',
+      };
+    case 'workers':
+      return {
+        text: `No worker is running, so nothing happens. ${howToStart}`.trimEnd(),
+        ink: 'yellow',
+      };
+    case 'operator':
+      return {
+        // A reason such as `paused by cli ann@host` needs no other beginning.
+        text: `${blocked.startsWith('paused') ? `P${blocked.slice(1)}` : blocked === '' ? 'Paused' : `Paused: ${blocked}`}. To resume it: volley resume ${id}`,
+        ink: 'yellow',
+      };
+    case 'resolve':
+      return {
+        text: `${recipients.unknown === 1 ? 'One recipient has' : `${grouped(recipients.unknown)} recipients have`} an unknown outcome. To settle ${recipients.unknown === 1 ? 'it' : 'them'}: volley resolve ${id}`,
+        ink: 'magenta',
+      };
+    case 'lane':
+      return blockedBy === null || blockedBy.state === 'failing'
+        ? { text: failingText(status, now), ink: 'red' }
+        : { text: laneText(status, blocked), ink: 'yellow' };
+    case 'window': {
+      const opens = blockedBy?.until == null ? '' : ` until ${until(blockedBy.until, now)}`;
+      return {
+        text: `Waits${opens}: ${oneLine(blockedBy?.reason ?? 'the window is closed')}.${etaOf(status, now)}`,
+        ink: 'cyan',
+      };
+    }
+    case 'permits':
+      return {
+        text: `Waiting for permits${blocked === '' ? '' : `: ${blocked}`}.${etaOf(status, now)}`,
+        ink: 'cyan',
+      };
+    case 'reports':
+      return {
+        text: `${isCutShort(status) ? 'Nothing more' : 'Everything'} is sent. Waiting for delivery reports.`,
+        ink: 'cyan',
+      };
+    case null:
+      return {
+        text: `${status.state === 'cancelled' ? 'Cancelled. Finishing in-flight requests.' : 'Sending.'}${etaOf(status, now)}`,
+        ink: 'cyan',
+      };
+    default:
+      return status.waitingFor satisfies never;
+  }
+}
+
+/** Whether some recipients are never sent a message, because the campaign was cancelled or they lapsed. */
+function isCutShort({ recipients: { cancelled, lapsed } }: CampaignStatus): boolean {
+  return cancelled + lapsed > 0;
+}
+
+function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string {
+  if (blockedBy === null) return `Lane ${lane} is not open. See: volley lanes`;
+  const reason = blocked.replace(/\.$/, '');
+  const resume = `volley lane resume ${lane}`;
+  switch (blockedBy.state) {
+    case 'held':
+      // The reason says by whom.
+      return `Lane ${lane} is ${reason}. To resume it: ${resume}`;
+    case 'stopped': {
+      // Some reasons end with this command already.
+      const todo = reason.includes(resume) ? '' : `. Fix the cause, then: ${resume}`;
+      return `Lane ${lane} is stopped: ${reason}${todo}`;
+    }
+    case 'recovering':
+      return `Lane ${lane} is recovering: ${reason}.`;
+    case 'noToken':
+      return `Lane ${lane} waits for an access token: ${reason}.`;
+    default:
+      return `Lane ${lane} is paused: ${reason}.`;
+  }
+}
+
+function failingText({ lane, recipients, turnFailures }: CampaignStatus, now: number): string {
+  const kind = recipients.planned > 0 ? 'send' : 'poll';
+  const failure = turnFailures.find((each) => each.kind === kind);
+  if (failure === undefined) return `Lane ${lane} is not open. See: volley lanes`;
+  return `Lane ${lane}: ${failureText(failure, now)}. Volley tries again every second; the log of its workers says more.`;
+}
+
+/** `sending has failed since 14:03:20: ENOENT`, without a final full stop. */
+export function failureText({ kind, since, error }: TurnFailure, now: number): string {
+  const what = kind === 'send' ? 'sending' : 'polling the delivery status';
+  return `${what} has failed since ${moment(Date.parse(since), now)}: ${oneLine(error).replace(/\.$/, '')}`;
+}
+
+function reasonText(blockedBy: CampaignStatus['blockedBy'], now: number): string {
+  if (blockedBy === null) return '';
+  const { state, reason, until: end } = blockedBy;
+  const text = oneLine(reason);
+  // A pause may have ended a moment ago, before a worker has resumed the lane.
+  return end === null || Date.parse(end) <= now
+    ? text
+    : `${text}, ${state === 'noToken' ? 'next attempt' : 'until'} ${until(end, now)}`;
+}
+
+function etaOf(status: CampaignStatus, now: number): string {
+  const { eta, rate, recipients } = status;
+  if (eta === null) return '';
+  if (eta.latest !== null || rate === null || recipients.planned === 0)
+    return ` Last message ${between(eta, now)}.`;
+  // Nothing bounds it, such as while the quota is being learned; what was sent so far shows the most likely time.
+  const at = new Date(now + (recipients.planned / rate) * HOUR_MS).toISOString();
+  return ` Last message about ${until(at, now)} if this rate holds; ${eta.reason}.`;
+}
+
+const HOUR_MS = 3_600_000;
+
+function tookOf({ launchAt, endedAt }: CampaignStatus): string {
+  if (launchAt === null || endedAt === null) return '';
+  return ` in ${formatDuration(Date.parse(endedAt) - Date.parse(launchAt))}`;
+}

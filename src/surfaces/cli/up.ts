@@ -1,0 +1,205 @@
+import { join } from 'node:path';
+import {
+  type Config,
+  type Environment,
+  isSecretSet,
+  loadConfig,
+  loadDotEnv,
+  type SimulatorAddress,
+} from '../../base/config/index.js';
+import { EXIT } from '../../base/exit-codes.js';
+import { findEmbedded, type StartedEmbedded, startEmbedded } from '../../base/redis/embedded.js';
+import { ROLES } from '../../engine/recovery/roles.js';
+import { listenForStop, servingHttp, servingLanes } from '../lifecycle.js';
+import { exampleFile } from './command-name.js';
+import type { Context } from './context.js';
+import { CliError } from './errors.js';
+import { commandOf } from './find-up.js';
+import { howToTryOrConfigure, isUnconfigured } from './how-to-start.js';
+import { mustAnswer, simulatorOrRedis } from './open.js';
+import { laneNames, reportReady, summaryText, untilStopped } from './process.js';
+import { simulatedConfig, simulatorLanes, simulatorRecords } from './simulated-config.js';
+import { publishUp, type RunningSimulator, readUp, removeUp, removeUpsOfDead } from './up-file.js';
+
+interface UpOptions {
+  simulator?: boolean;
+  http: boolean;
+  concurrency?: number;
+  install?: boolean;
+}
+
+/** Beside the data of Redis, whose campaigns refer to it. */
+const SIMULATOR_STATE = 'simulator-state.ndjson';
+
+/** Lets the settings be checked before the simulator has an address. */
+const ANY_ADDRESS: SimulatorAddress = {
+  messagingBaseUrl: 'http://127.0.0.1:9',
+  accountBaseUrl: 'http://127.0.0.1:9',
+  v3: { messagingBaseUrl: 'http://127.0.0.1:9', tokenUrl: 'http://127.0.0.1:9' },
+};
+
+/** `volley up` */
+export async function up(context: Context, options: UpOptions): Promise<undefined> {
+  const { simulator, concurrency, http, install = false } = options;
+  const env = loadDotEnv(context.cwd, context.env);
+  const isUrlSet = isSecretSet(env, 'REDIS_URL');
+  if (simulator && isUrlSet) {
+    throw simulatorOrRedis('Unset REDIS_URL, or leave out --simulator.');
+  }
+  const running = !isUrlSet ? await findEmbedded(context.cwd) : undefined;
+  if (running !== undefined) throw await alreadyUp(running);
+  const config = simulator ? simulatedConfig(env, ANY_ADDRESS, '') : settingsOf(env, context.cwd);
+  const redisUrl = isUrlSet ? config.redisUrl : undefined;
+  const stop = listenForStop();
+  const run: Run = (started, where, { note, lost } = {}) =>
+    untilStopped(
+      context,
+      {
+        config: started,
+        role: ROLES.join('+'),
+        // The API comes first: if its port is in use, the command fails before anything is sent.
+        parts: [...(http ? [servingHttp] : []), servingLanes(ROLES, concurrency)],
+        lost,
+        onReady: (messages) => {
+          context.note(`Running with ${where} and ${laneNames(started)}. Ctrl-C ends it.`);
+          for (const message of messages) context.note(message);
+          if (note !== undefined) context.note(note);
+          reportReady(context, started, { roles: ROLES, http, simulator: simulator === true });
+        },
+      },
+      stop,
+    );
+  try {
+    if (redisUrl === undefined)
+      await withEmbeddedRedis(context, env, simulator ? undefined : config, install, run);
+    else {
+      await mustAnswer(redisUrl, context);
+      await run({ ...config, redisUrl }, 'the Redis at REDIS_URL');
+    }
+  } finally {
+    stop.dispose();
+  }
+}
+
+/** The settings. Without any for the service, people probably want to try Volley, so the error says how. */
+function settingsOf(env: Environment, cwd: string): Config {
+  if (!isUnconfigured(env)) return loadConfig(env);
+  throw new CliError(
+    EXIT.badInput,
+    'noSettings',
+    `There are no settings for an account yet. ${howToTryOrConfigure(env, cwd)}`,
+  );
+}
+
+/** Runs everything until it is stopped. `where`: the Redis, for people. */
+type Run = (
+  config: Config,
+  where: string,
+  more?: { readonly note?: string; readonly lost?: Promise<Error> },
+) => Promise<void>;
+
+/** `config` is undefined with a simulator, whose address is only known once it runs. */
+async function withEmbeddedRedis(
+  context: Context,
+  env: Environment,
+  config: Config | undefined,
+  install: boolean,
+  run: Run,
+): Promise<void> {
+  const mode = config === undefined ? 'simulator' : 'service';
+  let published: { dir: string; pid: number } | undefined;
+  const unpublish = async (): Promise<void> => {
+    if (published !== undefined) await removeUp(published);
+  };
+  const started = await startEmbedded(context.cwd, {
+    install,
+    installer: 'volley up --install',
+    announce: context.note,
+    async beforeListening(redis) {
+      published = redis;
+      await publishUp(redis, { pid: process.pid, state: 'starting', mode });
+    },
+  }).catch(async (error: unknown) => {
+    await unpublish();
+    throw error;
+  });
+  if (started.kind === 'running') {
+    await unpublish();
+    throw await alreadyUp(started);
+  }
+  const { server, url, dir } = started;
+  const publishRunning = (simulator?: RunningSimulator): Promise<void> =>
+    publishUp(
+      { dir, pid: server.pid },
+      simulator === undefined
+        ? { pid: process.pid, state: 'running', mode: 'service' }
+        : { pid: process.pid, state: 'running', mode: 'simulator', simulator },
+    );
+  const where = `its own Redis in ${dir}`;
+  const lost = server.ended.then(
+    () =>
+      new CliError(EXIT.failed, 'lost', `The Redis server in ${dir} has ended. Its log is ${dir}/redis.log.`),
+  );
+  try {
+    await removeUpsOfDead(dir);
+    if (config === undefined) {
+      await withSimulator(context, env, started, publishRunning, (simulated, note) =>
+        run(simulated, `${where}, a simulator,`, { note, lost }),
+      );
+      return;
+    }
+    await publishRunning();
+    await run({ ...config, redisUrl: url }, where, { lost });
+  } finally {
+    await server.stop();
+    // Until then, a command may still find this Redis.
+    await unpublish();
+  }
+}
+
+async function withSimulator(
+  context: Context,
+  env: Environment,
+  { dir, url }: Extract<StartedEmbedded, { kind: 'started' }>,
+  publishRunning: (simulator: RunningSimulator) => Promise<void>,
+  run: (config: Config, note: string) => Promise<void>,
+): Promise<void> {
+  const { startSimulator } = await import('../../tools/simulator/index.js');
+  const planned = simulatedConfig(env, ANY_ADDRESS, url);
+  const options = { ...simulatorLanes(planned), ...(await simulatorRecords(planned)) };
+  const simulator = await startSimulator(options, {
+    stateFile: join(dir, SIMULATOR_STATE),
+  });
+  // Its state survives restarts; people want to know what this run did.
+  const before = simulator.summary();
+  try {
+    const { messagingBaseUrl, accountBaseUrl, v3 } = simulator;
+    const config = simulatedConfig(env, { messagingBaseUrl, accountBaseUrl, v3 }, url);
+    await publishRunning({ messagingBaseUrl, accountBaseUrl, v3 });
+    await run(
+      config,
+      `${context.paintErr('green', 'No message is sent.')} In another terminal: volley send ${exampleFile('spring-sale.csv', context.cwd)} --country GB --sender ACME --message "Hi {{name}}" --wait`,
+    );
+    const after = simulator.summary();
+    context.note(
+      summaryText({
+        requests: after.requests - before.requests,
+        recipients: after.recipients - before.recipients,
+        duplicates: after.duplicates - before.duplicates,
+        throttled: after.throttled - before.throttled,
+      }),
+    );
+  } finally {
+    await simulator.close();
+  }
+}
+
+async function alreadyUp(running: { dir: string; pid: number }): Promise<CliError> {
+  const up = await readUp(running);
+  const which = up === undefined ? '`volley up`' : commandOf(up);
+  return new CliError(
+    EXIT.failed,
+    'alreadyUp',
+    `Volley is already running: the Redis server in ${running.dir} (process ${running.pid}) belongs to another ${which}. To add workers: volley work`,
+  );
+}

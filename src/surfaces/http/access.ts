@@ -1,0 +1,212 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Volley } from '../../app/volley.js';
+import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/api-key.js';
+import { NotFoundError } from '../../campaign/errors.js';
+import { listed } from '../../campaign/listed.js';
+import { invalidKeyLimit } from './address-limits.js';
+import { requestEnder } from './end-revoked.js';
+import { Problem } from './problem.js';
+import { concurrencyLimit, type RateLimit, type RouteCost, rateLimits } from './rate-limit.js';
+import type { HttpOptions } from './routes.js';
+import { turnsOf } from './turns.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The API key of the request; null until it has been checked. */
+    apiKey: ApiKey | null;
+    /** The last check of the API key; null before the first one. */
+    keyCheck: KeyCheck | null;
+  }
+  interface FastifyContextConfig {
+    /** The scope that the route requires. Every route that requires a key has one. */
+    scope?: ApiScope;
+    /** Whether the route accepts a form with a list as well as JSON. */
+    acceptsUpload?: boolean;
+    /** The bucket of the rate limit; default: `requests`. */
+    limit?: RateLimit;
+    /** The member of a JSON body that is a list of any length. All other JSON is short. */
+    list?: string;
+    /** What the request costs; default: a token. Few such requests of a key run at the same time. */
+    cost?: RouteCost;
+    /** Whether the request or the response is a list, which is refused when the key has used up its bytes. */
+    transfersList?: boolean;
+    /** Whether the response has an `ETag`, and 304 is a possible status. */
+    hasEtag?: boolean;
+    /** Whether the address is a secret, so that no response may show that it exists. */
+    isSecret?: boolean;
+  }
+}
+
+/** A check of the API key of a request. */
+interface KeyCheck {
+  /** The key as the client sent it. Its id would not do: a rotation ends the secret and not the id. */
+  readonly key: string;
+  /** By `performance.now()`. */
+  readonly at: number;
+  /** Whether the whole request had arrived by then. */
+  readonly isWhole: boolean;
+}
+
+/** How long a check holds for a request that had arrived as a whole: about as long as it takes to answer it. */
+const CHECK_HOLDS_MS = 100;
+/** Uploads of one key in progress: each may take a long time and holds resources here and in Redis. */
+const MAX_UPLOADS_PER_KEY = 200;
+/** Lists, searches, and results of one key that are read at a time. Further ones wait for their turn. */
+const MAX_READS_PER_KEY = 4;
+
+/**
+ * Requires a valid API key with the route's scope for every route of `scope`, and limits the requests of each key. The hook
+ * runs before the body is read, so the body of an unauthorised request never is.
+ */
+export function requireApiKey(
+  scope: FastifyInstance,
+  { volley, config, maxConnectionsPerKey }: HttpOptions,
+): void {
+  const limitRequests = rateLimits(config.http, maxConnectionsPerKey);
+  const takeTurn = turnsOf(MAX_READS_PER_KEY);
+  const invalidKeys = invalidKeyLimit(volley.keys);
+  const limitUploads = concurrencyLimit(MAX_UPLOADS_PER_KEY, 'uploads');
+  const endIfRevoked = requestEnder(volley.keys, revoked);
+  scope.decorateRequest('apiKey', null);
+  scope.decorateRequest('keyCheck', null);
+  scope.addHook('onRoute', ({ url, config: own }) => {
+    if (own?.scope === undefined) throw new TypeError(`the route ${url} declares no scope`);
+  });
+  scope.addHook('onRequest', async (request, reply) => {
+    const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+    await invalidKeys.admit(request.ip, token);
+    const key = token === undefined ? null : await volley.keys.check(token);
+    if (token === undefined || key === null) {
+      if (token !== undefined) volley.keys.refused(request.ip);
+      invalidKeys.refused(request.ip, token);
+      throw new Problem(
+        'unauthorised',
+        token === undefined
+          ? 'Send an API key as `Authorization: Bearer vk_…`. `volley keys create` creates one.'
+          : 'The API key is unknown, expired, or revoked. `volley keys list` lists the valid keys.',
+        { headers: { 'www-authenticate': 'Bearer' } },
+      );
+    }
+    invalidKeys.accepted(token);
+    request.apiKey = key;
+    request.keyCheck = { key: token, at: performance.now(), isWhole: request.raw.complete };
+    limitRequests(key.id, request, reply);
+    const { scope: required, acceptsUpload, cost } = request.routeOptions.config;
+    if (required !== undefined && !allowsScope(key, required)) {
+      throw new Problem(
+        'forbidden',
+        `This request requires the scope ${required}; the key has ${key.scopes.join(', ')}.`,
+      );
+    }
+    if (acceptsUpload === true) limitUploads(key.id, request, reply);
+    // Event streams check their key themselves.
+    if (request.routeOptions.config.limit !== 'stream') endIfRevoked(token, request, reply);
+    if (cost !== undefined) await takeTurn(key.id, request, reply);
+  });
+}
+
+/** The API key of a request that passed {@link requireApiKey}. */
+export function apiKeyOf({ apiKey }: FastifyRequest): ApiKey {
+  if (apiKey === null) throw new TypeError('the route requires no API key');
+  return apiKey;
+}
+
+/** The API key of a request as the client sent it. */
+export function keyTextOf({ keyCheck }: FastifyRequest): string {
+  if (keyCheck === null) throw new TypeError('the route requires no API key');
+  return keyCheck.key;
+}
+
+/** The Volley of the client of a request. It checks the API key again before each write. */
+export function actingFor(volley: Volley, request: FastifyRequest): Volley {
+  const { id, name, lanes } = apiKeyOf(request);
+  return volley.as({ kind: 'key', id, name, lanes }, async () => {
+    const { keyCheck: last } = request;
+    if (last?.isWhole === true && performance.now() - last.at < CHECK_HOLDS_MS) return;
+    await requireActiveKey(volley, request);
+  });
+}
+
+/** Throws if the API key was revoked, or its secret replaced, after the request began. */
+export async function requireActiveKey(volley: Volley, request: FastifyRequest): Promise<void> {
+  if (!(await volley.keys.isActive(keyTextOf(request)))) throw revoked();
+}
+
+function revoked(): Problem {
+  return new Problem(
+    'unauthorised',
+    'The API key was revoked, expired, or got a new secret while the request was in progress.',
+  );
+}
+
+/** Whether a key may use a lane. */
+export function allowsLane({ lanes }: ApiKey, lane: string): boolean {
+  return lanes === null || lanes.includes(lane);
+}
+
+/** Throws for a lane that the key may not use. The error is the same whether or not the lane exists. */
+export function requireLane(key: ApiKey, lane: string): void {
+  if (allowsLane(key, lane)) return;
+  const own = listed(key.lanes ?? []);
+  throw new Problem('forbidden', `This key may not use the lane ${lane}. It may use ${own}.`);
+}
+
+/** The query of a route that names something which is unique only within its lane. */
+export const onLane = z.strictObject({
+  lane: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('The lane it belongs to. Required if several lanes of the key have one of this name'),
+});
+
+/** A request with {@link onLane}. */
+export interface NamesLane {
+  readonly query: z.output<typeof onLane>;
+}
+
+/** The lanes on which the request's key may mean something by its name; undefined: all. Throws for a lane that the key may not use. */
+export function lanesFor(request: FastifyRequest & NamesLane): readonly string[] | undefined {
+  const key = apiKeyOf(request);
+  const { lane } = request.query;
+  if (lane === undefined) return key.lanes ?? undefined;
+  requireLane(key, lane);
+  return [lane];
+}
+
+/** Throws if the key is limited to lanes: what `subject` names belongs to all of them. */
+export function requireAllLanes(key: ApiKey, subject: string): void {
+  if (key.lanes === null) return;
+  throw new Problem(
+    'forbidden',
+    `${subject} cover all lanes, and this key is limited to ${listed(key.lanes)}.`,
+  );
+}
+
+/** The path parameters of a campaign. */
+export const campaignId = z.strictObject({ id: z.string().min(1).max(40) });
+
+/**
+ * The id of the campaign that a request names. Throws for a campaign that does not exist, with the same error as for one on a
+ * lane that the key may not use.
+ */
+export async function requireCampaign(
+  volley: Volley,
+  request: FastifyRequest & { readonly params: { readonly id: string } },
+): Promise<string> {
+  const { id } = request.params;
+  if (await allowsCampaign(volley, apiKeyOf(request), id)) return id;
+  throw new Problem('notFound', `There is no campaign ${id}.`);
+}
+
+/** Whether a campaign exists on a lane that the key may use. */
+export async function allowsCampaign(volley: Volley, key: ApiKey, id: string): Promise<boolean> {
+  try {
+    return allowsLane(key, await volley.laneOf(id));
+  } catch (error) {
+    if (error instanceof NotFoundError) return false;
+    throw error;
+  }
+}

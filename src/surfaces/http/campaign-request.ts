@@ -1,0 +1,368 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { systemClock } from '../../base/clock.js';
+import { DURATION_FORM, parseDuration } from '../../base/duration.js';
+import { InputError } from '../../campaign/errors.js';
+import { listed } from '../../campaign/listed.js';
+import { metadata } from '../../campaign/metadata.js';
+import { readMoment } from '../../campaign/moment.js';
+import { type CampaignInput, resolveInput } from '../../intake/import/campaign-input.js';
+import { MAX_FIELD_LENGTH } from '../../intake/import/rows.js';
+import { allowsLane, apiKeyOf, requireLane } from './access.js';
+import { abortOnClose } from './connections.js';
+import { inputItems, schemaItems } from './error-to-problem.js';
+import { MAX_MEMBERS } from './json-limits.js';
+import type { ListMemory } from './list-memory.js';
+import { invalidMember, invalidParts, Problem, type ProblemItem } from './problem.js';
+import { reservation } from './request-body.js';
+import { ANY_VALUES, type HttpOptions } from './routes.js';
+import { readUpload } from './upload.js';
+import { plainMessage } from './validation.js';
+
+/*
+ * A campaign as a client requests it, and its translation into the input of the library. The members have the names of the
+ * command line's options.
+ */
+
+const text = z.string().trim().min(1).max(200);
+
+/** The country of nationally written numbers, in upper or lower case; parsed as upper case. */
+export const country = z
+  .string()
+  .regex(/^[A-Za-z]{2}$/, 'Use two letters of ISO 3166, such as GB')
+  .toUpperCase()
+  .optional()
+  .describe('The country (ISO 3166) of numbers that are written nationally. Default: DEFAULT_COUNTRY.');
+
+const AMOUNT_FORM = 'Use an amount with at most six decimals, such as 50 or "49.90 EUR"';
+
+/** The members that describe a campaign, besides its list. */
+export const details = {
+  message: z
+    .string()
+    .min(1)
+    .max(20_000)
+    .describe('The text. Placeholders such as `{{name}}` are replaced by the values of each recipient.'),
+  sender: text
+    .optional()
+    .describe('A number of up to 15 digits, or a name of up to 11 characters. Default: SENDER_ADDRESS.'),
+  senderName: text.optional().describe('A name for the sending application. Default: SENDER_NAME.'),
+  lane: text.optional().describe('Default: the first lane, or the only lane of the key.'),
+  name: text.optional().describe('A name for people to read. Default: the time.'),
+  metadata: metadata
+    .optional()
+    .describe(
+      'Your own data about the campaign: at most 20 texts of up to 500 characters. The status, the recipients, and the results return it.',
+    ),
+  country,
+  at: z
+    .string()
+    .refine((time) => readMoment(time).kind === 'moment', {
+      error: 'Use ISO 8601 with a time zone, such as YYYY-MM-DDThh:mm+01:00',
+    })
+    .optional()
+    .describe('When sending starts, in ISO 8601 with a time zone. Default: now.'),
+  priority: z.enum(['high', 'normal']).optional(),
+  validFor: z
+    .string()
+    .refine((time) => (parseDuration(time) ?? 0) > 0, `Use a duration greater than zero: ${DURATION_FORM}`)
+    .optional()
+    .describe('Messages that have not been sent this long after the start lapse. For example: `24h`.'),
+  window: text
+    .optional()
+    .describe(
+      'When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`, several separated by commas. Default: whenever the lane may send.',
+    ),
+  zone: text.max(100).optional().describe('The IANA time zone of `window`, such as `Europe/Paris`.'),
+  except: z
+    .array(z.iso.date())
+    .max(200)
+    .optional()
+    .describe('Dates on which `window` is closed, such as `2030-05-01`.'),
+  skipInvalid: z
+    .boolean()
+    .optional()
+    .describe('Leave out invalid rows. Otherwise one invalid row rejects the whole list.'),
+  duplicates: z
+    .enum(['first', 'keep', 'refuse'])
+    .optional()
+    .describe(
+      'What to do with a row that has the number of an earlier row and a different text: leave it out (`first`), send both messages, each in a request of its own (`keep`), or reject the list (`refuse`). Default: `refuse` for JSON, `first` for a CSV. A row with the same number and the same text is always left out.',
+    ),
+  maxCost: z
+    .union(
+      [
+        z.number().min(0, AMOUNT_FORM),
+        z.string().regex(/^\d{1,12}(?:\.\d{1,6})?(?: [A-Za-z]{3})?$/, AMOUNT_FORM),
+      ],
+      AMOUNT_FORM,
+    )
+    .optional()
+    .describe(
+      'Reject a campaign that costs more (`overBudget`), or that has a number without a price (`noPrice`). Needs prices: PRICE_PER_SEGMENT or PRICE_FILE.',
+    ),
+  again: z
+    .boolean()
+    .optional()
+    .describe('Allow a campaign that equals one of the last 24 hours (same list, text, and sender).'),
+};
+
+const value = z.union(
+  [z.string().max(MAX_FIELD_LENGTH), z.number(), z.null()],
+  `Use a number, null, or a string of up to ${MAX_FIELD_LENGTH} characters`,
+);
+/** The schema rejects only what is not a row. A row without a number or a value is an invalid row, as in a CSV. */
+export const recipient = z
+  .object({
+    to: value.optional().describe('The number, in any common spelling. A row without one is an invalid row.'),
+    reference: value
+      .optional()
+      .describe(
+        'Your own name for the message, such as the number of an order, of at most 128 bytes. The report and the results return it.',
+      ),
+  })
+  .catchall(value)
+  .meta({
+    ...ANY_VALUES,
+    description:
+      'A number and the values for the placeholders: `{ "to": "+447700900123", "name": "Ada", "reference": "order-17" }`',
+    maxProperties: MAX_MEMBERS,
+    // Not in the schema itself: a recipient without a number is an invalid row, which can be left out like any other.
+    required: ['to'],
+  });
+
+/** A campaign with its recipients: `application/json`. */
+export const campaignRequest = z.strictObject({ recipients: z.array(recipient).min(1), ...details }).meta({
+  id: 'CampaignRequest',
+  examples: [
+    {
+      sender: 'ACME',
+      message: 'Hi {{name}}, your table is ready.',
+      recipients: [{ to: '+447700900123', name: 'Ada', reference: 'order-17' }],
+    },
+  ],
+});
+
+/** A campaign whose recipients follow as CSV: the part `campaign` of `multipart/form-data`. */
+export const campaignDetails = z
+  .strictObject({
+    ...details,
+    toColumn: text.optional().describe('The column of the numbers. Default: found by its name and values.'),
+  })
+  .meta({ id: 'CampaignDetails' });
+
+type CampaignDetails = z.output<typeof campaignDetails>;
+
+/** The header with which a client may repeat a request. */
+export const idempotencyHeader = z.looseObject({
+  'idempotency-key': z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe(
+      'A unique key for this campaign. A retry with the same key and content returns the existing campaign; other content is rejected.',
+    ),
+});
+
+/** A request that creates or previews a campaign. */
+type CampaignRequest = FastifyRequest<{ Body: z.output<typeof campaignRequest> | null }>;
+
+/** What of a campaign is checked besides its schema. */
+interface Checks extends HttpOptions {
+  /** Whether a start in the past is an error. */
+  readonly refusesPast: boolean;
+}
+
+/**
+ * Reads the requested campaign: all of it from JSON, or from a form as far as its list. The route attaches the result of its
+ * validation to the request, so that one response lists everything that is invalid.
+ */
+export async function readCampaign(
+  request: CampaignRequest,
+  reply: FastifyReply,
+  checks: Checks,
+  memory: ListMemory,
+): Promise<CampaignInput> {
+  const signal = abortOnClose(request, reply);
+  const invalid = attachedItems(request);
+  if (request.isMultipart()) {
+    if (invalid.length > 0) throw invalidParts(invalid);
+    const onMemory = reservation(request, reply, memory);
+    await onMemory(0);
+    const parse = (json: unknown): CampaignDetails => {
+      const { data, error } = campaignDetails.safeParse(json, { error: plainMessage });
+      const items = [
+        ...(error === undefined ? [] : schemaItems(error)),
+        ...memberItems(request, json, checks),
+      ];
+      if (data === undefined || items.length > 0) throw invalidParts(onePerPart(items));
+      return data;
+    };
+    const { campaign, list } = await readUpload(request, parse, checks.config.http.maxUploadBytes);
+    return { ...inputOf(request, campaign, checks), recipients: list, onMemory, signal };
+  }
+  if (request.body === null && invalid.length === 0)
+    throw new Problem('badInput', 'The body is empty. Send a campaign.');
+  const items = onePerPart([...invalid, ...memberItems(request, request.body, checks)]);
+  if (request.body === null || items.length > 0) throw invalidParts(items);
+  const { recipients, ...campaign } = request.body;
+  return {
+    ...inputOf(request, campaign, checks),
+    recipients: rowsOf(recipients, await columnsOf(recipients)),
+    signal,
+  };
+}
+
+/** What the validation of the route found. It stops at the body, so the header is validated here. */
+function attachedItems(request: CampaignRequest): ProblemItem[] {
+  const error: unknown = request.validationError;
+  if (error === undefined) return [];
+  if (!(error instanceof z.ZodError)) throw error;
+  const headers = idempotencyHeader.safeParse(request.headers, { error: plainMessage }).error;
+  const ofHeaders =
+    headers === undefined ? [] : schemaItems(Object.assign(headers, { validationContext: 'headers' }));
+  return [...schemaItems(error), ...ofHeaders];
+}
+
+/** The first item for each part; those of the list come last, because there may be many. */
+function onePerPart(items: readonly ProblemItem[]): ProblemItem[] {
+  const first = [...new Map(items.toReversed().map((item) => [item.pointer, item])).values()].reverse();
+  const isOfList = ({ pointer }: ProblemItem): boolean => pointer.startsWith('/recipients/');
+  return [...first.filter((item) => !isOfList(item)), ...first.filter(isOfList)];
+}
+
+/** The members that are invalid although they may match the schema. Those that do not match it are left out. */
+function memberItems(
+  request: CampaignRequest,
+  body: unknown,
+  { config, clock = systemClock, refusesPast }: Checks,
+): ProblemItem[] {
+  const sound = Object.fromEntries(
+    Object.entries(Object(body)).filter(
+      ([name, given]) =>
+        Object.hasOwn(details, name) && details[name as keyof typeof details].safeParse(given).success,
+    ),
+  ) as Partial<CampaignDetails>;
+  const items: ProblemItem[] = [];
+  if (sound.sender === undefined && config.senderAddress === undefined) {
+    const message =
+      'It is missing, and there is no default (SENDER_ADDRESS). Use a number, or a name of up to 11 characters';
+    items.push({ pointer: '/sender', message });
+  }
+  const at = momentOf(sound.at);
+  // A retry may arrive after the start time and still receives the existing campaign.
+  if (refusesPast && at !== undefined && at <= clock() && request.headers['idempotency-key'] === undefined)
+    items.push({ pointer: '/at', message: PAST });
+  try {
+    laneOf(request, sound.lane, config);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'badInput') throw error;
+    items.push(...(error.toJSON().errors ?? []));
+  }
+  const lanes = new Map(config.lanes.map(({ name }) => [name, name]));
+  const { validFor, lane: _lane, at: _at, ...others } = sound;
+  const validForMs = validFor === undefined ? undefined : parseDuration(validFor);
+  try {
+    resolveInput({ config, lanes, clock }, { message: '-', ...others, at, validForMs, recipients: [] });
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    items.push(...inputItems(error));
+  }
+  return items;
+}
+
+/** The message about a start in the past. */
+export const PAST = 'The time is in the past. Leave it out to start sending now';
+
+function momentOf(at: string | undefined): number | undefined {
+  const moment = at === undefined ? undefined : readMoment(at);
+  return moment?.kind === 'moment' ? moment.at : undefined;
+}
+
+function inputOf(
+  request: CampaignRequest,
+  { at, validFor, ...campaign }: CampaignDetails,
+  { config }: Checks,
+): Omit<CampaignInput, 'recipients'> {
+  return {
+    ...campaign,
+    lane: laneOf(request, campaign.lane, config),
+    at: momentOf(at),
+    validForMs: validFor === undefined ? undefined : parseDuration(validFor),
+  };
+}
+
+/** The requested lane, or the only one of the key. An error names no lanes that the key may not use. */
+export function laneOf(
+  request: FastifyRequest,
+  requested: string | undefined,
+  { lanes }: HttpOptions['config'],
+): string | undefined {
+  const key = apiKeyOf(request);
+  if (requested === undefined && key.lanes === null) return undefined;
+  if (requested !== undefined) requireLane(key, requested);
+  // The lanes of a key may have been removed from the configuration since the key was created.
+  const names = lanes.map(({ name }) => name).filter((name) => allowsLane(key, name));
+  if (requested !== undefined) {
+    if (names.includes(requested)) return requested;
+    throw invalidMember('lane', `There is no lane ${requested}. The lanes are: ${listed(names)}`);
+  }
+  const [only] = names;
+  if (only === undefined) throw invalidMember('lane', 'The lanes of this key no longer exist');
+  if (names.length === 1) return only;
+  throw invalidMember('lane', `Name a lane: this key may use ${listed(names)}`);
+}
+
+type JsonRow = Readonly<Record<string, string | number | null | undefined>>;
+
+/** Members of rows that are read before other work of the process gets a turn. */
+const MEMBERS_PER_TICK = 5_000;
+
+/** The members of all rows, without values. */
+export async function columnsOf(recipients: readonly JsonRow[]): Promise<JsonRow> {
+  const names = new Set<string>();
+  let members = 0;
+  for (const row of recipients) {
+    const own = Object.keys(row);
+    for (const name of own) names.add(name);
+    members += 1 + own.length;
+    if (members >= MEMBERS_PER_TICK) {
+      members = 0;
+      await nextTick();
+    }
+    // A million rows with members of their own would otherwise result in a million columns.
+    if (names.size > MAX_MEMBERS) break;
+  }
+  return Object.fromEntries([...names].slice(0, MAX_MEMBERS).map((name) => [name, '']));
+}
+
+/**
+ * The recipients of a JSON body as the library takes them. The library takes the members of the first row as the columns,
+ * but here any row may lack members without a value, so the first row is given the members of all.
+ */
+export function* rowsOf(
+  recipients: readonly JsonRow[],
+  columns: JsonRow,
+): Generator<JsonRow & { readonly to: string }> {
+  for (const [at, row] of recipients.entries()) {
+    yield { ...(at === 0 ? columns : {}), ...row, to: String(row['to'] ?? '') };
+  }
+}
+
+/** The same as a list, for what keeps it. Other work of the process runs in between. */
+export async function listOfRows(
+  recipients: readonly JsonRow[],
+): Promise<(JsonRow & { readonly to: string })[]> {
+  const rows: (JsonRow & { readonly to: string })[] = [];
+  let members = 0;
+  for (const row of rowsOf(recipients, await columnsOf(recipients))) {
+    rows.push(row);
+    members += 1 + Object.keys(row).length;
+    if (members < MEMBERS_PER_TICK) continue;
+    members = 0;
+    await nextTick();
+  }
+  return rows;
+}

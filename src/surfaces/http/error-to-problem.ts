@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { isFull, isUnavailable, RedisFullError } from '../../base/redis/unavailable.js';
+import type { ApiKey } from '../../campaign/api-key.js';
+import {
+  AmbiguousNameError,
+  asSentence,
+  GoneError,
+  InputError,
+  InputErrors,
+  KeyFullError,
+  NoSuchLaneError,
+  NotAllowedError,
+  NotFoundError,
+  OtherFormatError,
+} from '../../campaign/errors.js';
+import { listed } from '../../campaign/listed.js';
+import {
+  OpensTooLateError,
+  OutboxClosedError,
+  OutboxExistsError,
+  RecoveringError,
+} from '../../intake/outbox/errors.js';
+import { invalidParts, Problem, type ProblemItem } from './problem.js';
+import { type BodyFormat, expectedBody } from './request-body.js';
+
+/**
+ * Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. `key`: that of the
+ * request, which limits what an error may name; null or undefined if there is none.
+ */
+export function errorToProblem(
+  error: unknown,
+  tooLarge: () => Problem,
+  accepted: BodyFormat,
+  key?: ApiKey | null,
+): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof z.ZodError) return ofSchema(error);
+  if (error instanceof NoSuchLaneError) return noSuchLane(error, key);
+  if (error instanceof NotFoundError) return new Problem('notFound', error.message);
+  if (error instanceof GoneError) return new Problem('gone', error.message);
+  if (error instanceof NotAllowedError) return new Problem('forbidden', error.message);
+  if (error instanceof OtherFormatError) {
+    // The message names processes, which are no business of the client.
+    return new Problem('unavailable', 'An upgrade of Volley is in progress. Retry in a moment.', {
+      headers: { 'retry-after': '10' },
+    });
+  }
+  if (error instanceof AmbiguousNameError) return ambiguous(error);
+  if (error instanceof OutboxExistsError) return new Problem('exists', error.message);
+  if (error instanceof OutboxClosedError) return new Problem('closed', error.message);
+  if (error instanceof RecoveringError) {
+    return new Problem('unavailable', error.message, { headers: { 'retry-after': '5' } });
+  }
+  if (error instanceof OpensTooLateError)
+    return new Problem('opensTooLate', error.message, { errors: inputItems(error) });
+  if (error instanceof InputError) {
+    return new Problem('badInput', error.message, { errors: inputItems(error) });
+  }
+  if (error instanceof KeyFullError) return new Problem('keyFull', error.message);
+  if (isFull(error)) {
+    const detail =
+      error instanceof RedisFullError ? error.message : 'Redis is full: it has reached maxmemory';
+    return new Problem('full', detail, { headers: { 'retry-after': '60' } });
+  }
+  if (isUnavailable(error)) {
+    return new Problem('unavailable', 'Redis does not respond. Retry in a moment.', {
+      headers: { 'retry-after': '2' },
+    });
+  }
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge();
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Problem('unsupported', expectedBody(accepted));
+  // The messages of these two repeat the address, which may contain a number.
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH')
+    return new Problem('notFound', 'The address is too long. See /docs.');
+  if (code === 'FST_ERR_BAD_URL') {
+    return new Problem(
+      'badInput',
+      'The address is invalid. Encode special characters as UTF-8 and percent signs as `%25`.',
+    );
+  }
+  return ofFramework(error);
+}
+
+const MAX_LANES_LISTED = 100;
+
+const PARTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
+
+/** The invalid members that an error of the library names. */
+export function inputItems(error: InputError): ProblemItem[] {
+  const all = error instanceof InputErrors ? error.all : [error];
+  return all.flatMap(({ field, message }) =>
+    field === undefined ? [] : [{ pointer: `/${field}`, message }],
+  );
+}
+
+/** Names only lanes that the key may use. */
+function noSuchLane({ message, lane, lanes }: NoSuchLaneError, key: ApiKey | null | undefined): Problem {
+  if (key?.lanes === null) return new Problem('notFound', message);
+  const own = lanes.filter((name) => key?.lanes?.includes(name));
+  const others = own.length === 0 ? '' : ` The lanes of this key are: ${listed(own)}.`;
+  return new Problem('notFound', `There is no lane ${lane}.${others}`);
+}
+
+/** The library has looked only at lanes that the key may use. */
+function ambiguous({ message, lanes }: AmbiguousNameError): Problem {
+  return new Problem('ambiguous', `${asSentence(message)} Set \`?lane=\`.`, {
+    members: { lanes: lanes.slice(0, MAX_LANES_LISTED) },
+  });
+}
+
+function ofSchema(error: z.ZodError): Problem {
+  return invalidParts(schemaItems(error));
+}
+
+/** The parts that do not match a schema. Fastify notes on the error which part of the request it validated. */
+export function schemaItems(error: z.ZodError & { readonly validationContext?: unknown }): ProblemItem[] {
+  const part = PARTS[String(error.validationContext)] ?? '';
+  const pointerTo = (path: readonly PropertyKey[]): string =>
+    [part, ...path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');
+  return error.issues.flatMap((issue) => {
+    const { message } = issue;
+    const paths =
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+    return paths.map((path) => ({ pointer: pointerTo(path), message }));
+  });
+}
+
+/** What Fastify and its plugins reject by themselves. */
+function ofFramework(error: unknown): Problem {
+  const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
+  const detail = error instanceof Error ? error.message : '';
+  switch (status) {
+    case 404:
+      return new Problem('notFound', detail);
+    case 413:
+      return new Problem('tooLarge', detail);
+    case 406:
+    case 415:
+      return new Problem('unsupported', detail);
+    case 429:
+      return new Problem('tooManyRequests', detail);
+    default:
+      return status >= 400 && status < 500
+        ? new Problem('badInput', detail)
+        : new Problem(
+            'failed',
+            'The server has a fault, which it logged. The request may have taken effect.',
+          );
+  }
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { CATALOGUE, type FieldTable } from '../../base/events/catalogue.js';
+import type { Field } from '../../base/events/field.js';
+import { campaignStatus } from '../../campaign/views.js';
+import { BROADCAST_EVENTS } from '../../reporting/event-feed.js';
+
+/*
+ * The `data` of server-sent events, for the OpenAPI document. The fields are those of the catalogue.
+ */
+
+const time = z.string().describe('ISO 8601, UTC');
+
+function fieldSchema({ kind, isNullable = false }: Field<never>): z.ZodType {
+  const schema = kind === 'number' ? z.number() : kind === 'time' ? time : z.string();
+  return isNullable ? schema.nullable() : schema;
+}
+
+const events = BROADCAST_EVENTS.map((type) => {
+  const fields: FieldTable = CATALOGUE[type].fields;
+  const own = Object.entries(fields).map(([name, field]) => [name, fieldSchema(field)] as const);
+  const named =
+    'campaign' in fields
+      ? {
+          name: z.string().nullable().describe('Of the campaign; null once it has been removed'),
+          idempotencyKey: z.string().nullable(),
+        }
+      : {};
+  return z.looseObject({ type: z.literal(type), time, ...Object.fromEntries(own), ...named });
+});
+
+const [first, ...others] = events;
+
+/** An event, as `event: TYPE` and `data: JSON`. */
+const event = z
+  .discriminatedUnion('type', [first as (typeof events)[number], ...others])
+  .meta({ id: 'Event', description: 'An event. A later version may add types and members.' });
+
+const gap = z
+  .object({ after: z.string().describe('The id after which the stream continues') })
+  .meta({ id: 'Gap', description: 'Some events are no longer stored (`event: gap`).' });
+
+/** The `data` of an item of the stream of all events. */
+export const eventData = z.union([event, gap]);
+
+/** The `data` of an item of the stream of a campaign. */
+export const campaignEventData = z.union([event, gap, campaignStatus]);

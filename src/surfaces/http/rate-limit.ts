@@ -1,0 +1,156 @@
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { LocalConfig } from '../../base/config/index.js';
+import { onClose } from './connections.js';
+import { Problem } from './problem.js';
+import { TokenBucket } from './token-bucket.js';
+
+/*
+ * A request takes as many tokens as it costs; one that reads a page costs more (RouteCost).
+ *
+ * Each key has four buckets in each process, so that what it does most cannot starve the rest:
+ *
+ *   requests   every request that belongs to no other bucket
+ *   control    pausing, resuming, cancelling, and resolving: they work while a program floods the API
+ *   streams    starting event streams
+ *   bytes      what requests and responses transfer, except event streams; only requests that transfer lists are refused for it
+ */
+
+/** The bucket that a route takes its token from; default: `requests`. */
+export type RateLimit = 'requests' | 'control' | 'stream';
+
+interface Buckets {
+  readonly requests: TokenBucket;
+  readonly control: TokenBucket;
+  readonly stream: TokenBucket;
+  readonly bytes: TokenBucket;
+  /** Connections with a request of this key in progress. */
+  readonly sockets: Map<Socket, number>;
+}
+
+const NAMES = {
+  requests: 'requests',
+  control: 'requests that pause, resume, cancel, or resolve',
+  stream: 'event streams',
+} as const satisfies Record<RateLimit, string>;
+
+/** Connections of a key with requests in progress: each takes memory and a file descriptor. */
+const MAX_CONNECTIONS_PER_KEY = 500;
+
+/** What a route costs: about a token for each 2 ms of CPU time. */
+export type RouteCost =
+  | { readonly tokens: number }
+  /** A token for so many items of a page. */
+  | { readonly itemsPerToken: number; readonly defaultLimit: number };
+
+/** The tokens that a request takes. Its query has not been validated. */
+function costOf(cost: RouteCost | undefined, query: unknown): number {
+  if (cost === undefined) return 1;
+  if ('tokens' in cost) return cost.tokens;
+  const limit = Number(Object(query).limit ?? cost.defaultLimit);
+  return Math.max(1, Math.ceil((limit > 0 ? limit : cost.defaultLimit) / cost.itemsPerToken));
+}
+
+/**
+ * Limits the requests of each key, by what they cost, and its connections. The returned function throws a Problem, `tooManyRequests`, if a
+ * limit is exceeded.
+ */
+export function rateLimits(
+  { requestsPerMinute, bytesPerMinute }: LocalConfig['http'],
+  maxConnections = MAX_CONNECTIONS_PER_KEY,
+) {
+  const keys = new Map<string, Buckets>();
+  const charged = new WeakMap<Socket, number>();
+
+  const bucketsOf = (key: string): Buckets => {
+    const buckets = keys.get(key) ?? {
+      requests: new TokenBucket(requestsPerMinute),
+      control: new TokenBucket(requestsPerMinute),
+      stream: new TokenBucket(requestsPerMinute),
+      bytes: new TokenBucket(bytesPerMinute),
+      sockets: new Map<Socket, number>(),
+    };
+    keys.set(key, buckets);
+    return buckets;
+  };
+  /** Charges what a connection has transferred since it was last charged. */
+  const charge = ({ bytes }: Buckets, socket: Socket): void => {
+    // A request that a program injects has no connection.
+    const transferred = Number(socket.bytesRead ?? 0) + Number(socket.bytesWritten ?? 0);
+    bytes.spend(transferred - (charged.get(socket) ?? 0));
+    charged.set(socket, transferred);
+  };
+  const meter = (buckets: Buckets, request: FastifyRequest, reply: FastifyReply): void => {
+    const { socket } = request.raw;
+    const { sockets } = buckets;
+    sockets.set(socket, (sockets.get(socket) ?? 0) + 1);
+    onClose(request, reply, () => {
+      charge(buckets, socket);
+      const others = (sockets.get(socket) ?? 1) - 1;
+      if (others > 0) sockets.set(socket, others);
+      else sockets.delete(socket);
+    });
+  };
+
+  return (key: string, request: FastifyRequest, reply: FastifyReply): void => {
+    const { limit = 'requests', transfersList = false, cost } = request.routeOptions.config;
+    const buckets = bucketsOf(key);
+    const bucket = buckets[limit];
+    // A request that costs more than a minute's tokens waits for all of them.
+    const tokens = Math.min(costOf(cost, request.query), bucket.perMinute);
+    const isAllowed = bucket.take(tokens);
+    reply.headers({
+      'ratelimit-limit': String(bucket.perMinute),
+      'ratelimit-remaining': String(Math.max(0, Math.floor(bucket.left()))),
+      'ratelimit-reset': String(bucket.secondsUntil(bucket.perMinute)),
+      'ratelimit-policy': `${requestsPerMinute};w=60, ${bytesPerMinute};w=60;unit="bytes"`,
+    });
+    if (!isAllowed) {
+      const counts = tokens === 1 ? '' : ` This one counts as ${tokens}.`;
+      const text = `The limit is ${bucket.perMinute} ${NAMES[limit]} a minute.${counts}`;
+      throw exceeded(text, bucket.secondsUntil(tokens));
+    }
+    if (limit === 'stream') return;
+    if (buckets.sockets.size >= maxConnections && !buckets.sockets.has(request.raw.socket)) {
+      throw exceeded(`Requests of this key are in progress on ${maxConnections} connections.`, 1);
+    }
+    meter(buckets, request, reply);
+    if (!transfersList) return;
+    for (const socket of buckets.sockets.keys()) charge(buckets, socket);
+    if (buckets.bytes.left() > 0) return;
+    const megabytes = bytesPerMinute / 1_000_000;
+    throw exceeded(
+      `The limit is ${megabytes} MB a minute, and requests of this key have transferred more.`,
+      buckets.bytes.secondsUntil(1),
+    );
+  };
+}
+
+/**
+ * Limits what a key does at the same time. The returned function counts a request until its response is closed, and throws a Problem,
+ * `tooManyRequests`, if there are `max` already. `what`: in the plural.
+ */
+export function concurrencyLimit(max: number, what: string) {
+  const inProgress = new Map<string, number>();
+  return (key: string, request: FastifyRequest, reply: FastifyReply): void => {
+    const count = inProgress.get(key) ?? 0;
+    if (count >= max) {
+      const detail = `${max} ${what} of this key are in progress. Retry when one of them has finished.`;
+      throw new Problem('tooManyRequests', detail, { headers: { 'retry-after': '1' } });
+    }
+    inProgress.set(key, count + 1);
+    onClose(request, reply, () => {
+      const left = (inProgress.get(key) ?? 0) - 1;
+      if (left > 0) inProgress.set(key, left);
+      else inProgress.delete(key);
+    });
+  };
+}
+
+/** The response to a request that exceeds a limit. */
+export function exceeded(limit: string, seconds: number): Problem {
+  const wait = Math.max(1, seconds);
+  return new Problem('tooManyRequests', `${limit} Retry in ${wait} s.`, {
+    headers: { 'retry-after': String(wait) },
+  });
+}

@@ -1,0 +1,80 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Volley } from '../../app/volley.js';
+import type { Clock } from '../../base/clock.js';
+import type { Config, LocalConfig } from '../../base/config/index.js';
+import type { BodyRate } from './body-rate.js';
+import type { ListMemory } from './list-memory.js';
+import { PROBLEMS, type ProblemCode, problemBody } from './problem.js';
+
+/** What the HTTP API needs. The caller closes both, first the app and then the Volley. */
+export interface HttpOptions {
+  readonly volley: Volley;
+  readonly config: Config | LocalConfig;
+  /** For tests. */
+  readonly clock?: Clock | undefined;
+  /** How long the rest of a body is read after the response, in ms; default 30 s. */
+  readonly lingerMs?: number | undefined;
+  /** A client that reads nothing of its response for this long, in ms, is disconnected; default 60 s. */
+  readonly stallTimeoutMs?: number | undefined;
+  /** How long an incomplete request may continue after the app begins to close, in ms; default 5 s. */
+  readonly closeGraceMs?: number | undefined;
+  /** How slowly a body may arrive; default: 10 kB a second, over 10 s. */
+  readonly bodyRate?: BodyRate | undefined;
+  /** Connections of one key with requests in progress; default 500. */
+  readonly maxConnectionsPerKey?: number | undefined;
+  /** Event streams of the process at a time; default 5,000. */
+  readonly maxStreams?: number | undefined;
+  /** Downloads of call records of one key at a time, waiting or open; default 50. */
+  readonly maxDownloadsPerKey?: number | undefined;
+}
+
+/** The default of `stallTimeoutMs`. */
+export const STALL_TIMEOUT_MS = 60_000;
+
+/** Registers the routes of a resource. `memory`: for lists that they read. */
+export type Routes = (app: ReturnType<typeof withZod>, options: HttpOptions, memory: ListMemory) => void;
+
+/** The app as routes use it: their schemas are zod's. */
+export const withZod = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();
+
+/** The configuration of a route that pauses, resumes, cancels, or resolves. Floods of other requests never block it. */
+export const CONTROL = { scope: 'operate', limit: 'control' } as const;
+
+/**
+ * The values of a row in the OpenAPI document: of any type. The server accepts only texts, numbers, and null, but a generated client
+ * would refuse a list in which only some rows have an optional member such as `reference`.
+ */
+export const ANY_VALUES = {
+  additionalProperties: {
+    description:
+      'The value for the placeholder with this name: a text, a number, or null for no value. Other types are refused.',
+  },
+} as const;
+
+/** A number of things. */
+export const count = z.int().min(0);
+
+/** Describes a JSON response for the OpenAPI document. */
+export function jsonResponse<Schema extends z.ZodType>(description: string, schema: Schema) {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+interface ProblemResponse {
+  readonly description: string;
+  readonly content: { readonly 'application/problem+json': { readonly schema: typeof problemBody } };
+}
+
+/** Describes error responses, by status. Several problems may share a status. */
+export function problemResponses(...codes: readonly ProblemCode[]): Record<number, ProblemResponse> {
+  const content = { 'application/problem+json': { schema: problemBody } };
+  const described = PROBLEMS.filter(({ code }) => codes.includes(code));
+  return Object.fromEntries(
+    described.map(({ status }) => {
+      const same = described.filter((problem) => problem.status === status);
+      const description = same.map(({ code, title }) => `\`${code}\`: ${title}`).join('; ');
+      return [status, { description, content }];
+    }),
+  );
+}

@@ -1,0 +1,183 @@
+import { createVolley } from '../app/runtime.js';
+import type { Volley } from '../app/volley.js';
+import {
+  type Config,
+  configHints,
+  type Environment,
+  type LocalConfig,
+  secretsOf,
+} from '../base/config/index.js';
+import { createEvents, type Events } from '../base/events/events.js';
+import { EXIT } from '../base/exit-codes.js';
+import { version } from '../base/version.js';
+import type { Role } from '../engine/recovery/heartbeats.js';
+
+/*
+ * The life of a process that serves lanes or the HTTP API: `volley up`, `work`, and `serve`, and the shells in workers/.
+ *
+ *   parts start in order ── ready ── SIGTERM or SIGINT ── parts stop in reverse order ── Volley closes
+ */
+
+/** What a drain may take beyond the longest request: settling, and handing lanes back. */
+const DRAIN_MARGIN_MS = 10_000;
+/** Without Redis nothing can be settled, so there is little to wait for. */
+const DRAIN_WITHOUT_REDIS_MS = 1_000;
+
+/** One thing that a process does, such as serving the HTTP API. */
+export type Part<Configuration> = (volley: Volley, config: Configuration, events: Events) => RunningPart;
+
+/** A part that has been started. */
+interface RunningPart {
+  /** Resolves when the part works, with a message for people if there is one. */
+  readonly ready: Promise<string | undefined>;
+  /** Accepts no new work and finishes the work in flight. You may call it before `ready` resolves. */
+  stop(): Promise<void>;
+}
+
+/** The first SIGINT or SIGTERM that the process receives. */
+export interface StopSignal {
+  /** Aborted when the signal arrives. */
+  readonly signal: AbortSignal;
+  readonly received: Promise<NodeJS.Signals>;
+  /** Stops listening: the next signal ends the process, as without a listener. */
+  dispose(): void;
+}
+
+/** Listens for SIGINT and SIGTERM. By default, a second signal ends the process as if nothing listened. */
+export function listenForStop(onSecond?: () => void): StopSignal {
+  const controller = new AbortController();
+  let resolve: (name: NodeJS.Signals) => void = () => {};
+  const received = new Promise<NodeJS.Signals>((settle) => {
+    resolve = settle;
+  });
+  const dispose = (): void => {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  };
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (controller.signal.aborted) {
+      onSecond?.();
+      return;
+    }
+    if (onSecond === undefined) dispose();
+    resolve(name);
+    controller.abort();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  return { signal: controller.signal, received, dispose };
+}
+
+/** Options of {@link runProcess}. */
+export interface ProcessOptions<Configuration extends Config | LocalConfig> {
+  readonly config: Configuration;
+  /** Where misspelled settings are looked for. */
+  readonly environment: Environment;
+  /** Shown in log lines, such as `send+follow-up`. */
+  readonly role: string;
+  /** Started in this order, stopped in the opposite one. */
+  readonly parts: readonly Part<Configuration>[];
+  readonly stop: StopSignal;
+  /** Resolves with an error if the process cannot continue, for instance because its own Redis has ended. */
+  readonly lost?: Promise<Error> | undefined;
+  /** Called when all parts are ready, with their messages. */
+  onReady?(messages: readonly string[]): void;
+  /** Called when a signal begins the drain. */
+  onDraining?(): void;
+  /** Called with the error of `lost` if the process exits before its parts have stopped. */
+  onAbandoned?(error: Error): void;
+}
+
+/**
+ * Runs the parts until a signal arrives, then drains. The process exits with 1 if the drain misses its deadline.
+ * Rejects with the error of a part that could not start, or with that of `lost`.
+ */
+export async function runProcess<Configuration extends Config | LocalConfig>(
+  options: ProcessOptions<Configuration>,
+): Promise<void> {
+  const { config, environment, role, parts, stop, lost } = options;
+  const events = createEvents({ level: config.logLevel, role, secrets: secretsOf(config) });
+  for (const hint of configHints(environment)) events.emit({ type: 'config.hint', hint });
+  events.emit({ type: 'process.started', version });
+  const volley = createVolley({ config, events });
+  const running: RunningPart[] = [];
+  const start = async (): Promise<readonly string[]> => {
+    const messages: string[] = [];
+    for (const part of parts) {
+      const started = part(volley, config, events);
+      running.push(started);
+      const message = await started.ready;
+      if (message !== undefined) messages.push(message);
+    }
+    return messages;
+  };
+  const drain = async (deadlineMs: number, error?: Error): Promise<void> => {
+    const deadline = setTimeout(() => {
+      if (error !== undefined) options.onAbandoned?.(error);
+      process.exit(EXIT.failed);
+    }, deadlineMs);
+    try {
+      for (const part of running.reverse()) await part.stop();
+    } finally {
+      await volley.close();
+      clearTimeout(deadline);
+    }
+  };
+
+  const deadlineMs = config.requestTimeoutMs + DRAIN_MARGIN_MS;
+  const ending = lost === undefined ? stop.received : Promise.race([stop.received, lost]);
+  let end: NodeJS.Signals | Error;
+  try {
+    const first = await Promise.race([start(), ending]);
+    if (Array.isArray(first)) {
+      events.emit({ type: 'process.ready', lanes: config.lanes.length });
+      options.onReady?.(first);
+    }
+    end = await ending;
+  } catch (error) {
+    await drain(deadlineMs);
+    throw error;
+  }
+  if (end instanceof Error) {
+    await drain(DRAIN_WITHOUT_REDIS_MS, end);
+    throw end;
+  }
+  const began = performance.now();
+  events.emit({ type: 'process.draining', signal: end, deadlineMs });
+  options.onDraining?.();
+  await drain(deadlineMs);
+  events.emit({ type: 'process.drained', tookMs: Math.round(performance.now() - began) });
+}
+
+/** Serves the lanes, and metrics if a port is configured. `concurrency`: lanes at a time. */
+export function servingLanes(roles: readonly Role[], concurrency?: number | undefined): Part<Config> {
+  return (volley, config) => {
+    const starting = (async () => {
+      const { startMetrics } = await import('./metrics/index.js');
+      const stopMetrics = await startMetrics({ volley, config, role: roles.join('+') });
+      return { stopMetrics, workers: volley.work({ roles, concurrency }) };
+    })();
+    return {
+      ready: starting.then(({ workers }) => workers.ready).then(() => undefined),
+      async stop() {
+        const { stopMetrics, workers } = await starting;
+        await workers.drain();
+        await stopMetrics();
+      },
+    };
+  };
+}
+
+/** Serves the HTTP API. Its `ready` rejects with an InputError if the address cannot be used. */
+export const servingHttp: Part<Config | LocalConfig> = (volley, config, events) => {
+  const opening = import('./http/index.js').then(async ({ createHttp, listen }) => {
+    // An invalid contract is reported now, and not to the first client that needs it.
+    await volley.records.contract();
+    const app = createHttp({ volley, config });
+    return { app, listening: listen(app, config, events) };
+  });
+  return {
+    ready: opening
+      .then(({ listening }) => listening)
+      .then((address) => `The HTTP API is at ${address}, documented at ${address}/docs.`),
+    stop: async () => (await opening).app.close(),
+  };
+};

@@ -1,0 +1,226 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import { within } from '../../base/clock.js';
+import {
+  type FleetSnapshot,
+  type LaneSnapshot,
+  PAUSE_CAUSES,
+  SUBSCRIPTION_STATES,
+} from '../../reporting/fleet-snapshot.js';
+
+const LANE_STATES = [
+  'open',
+  'waiting',
+  'paused',
+  'probing',
+  'recovering',
+  'noToken',
+  'stopped',
+  'held',
+] as const satisfies readonly LaneSnapshot['status']['state'][];
+
+const UP = 'volley_fleet_up';
+
+/** Less than the scrape timeout of Prometheus, 10 s by default. */
+const SNAPSHOT_WITHIN_MS = 8_000;
+
+/**
+ * The state of lanes, campaigns, and workers, from a snapshot that each call of the returned function takes. It is the same in every process. If
+ * Redis does not answer in time, the text has only `volley_fleet_up 0`.
+ */
+export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => Promise<string> {
+  const registry = new Registry();
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+
+  const up = gauge(UP, '1 if Redis answered the request for the state of the fleet, otherwise 0.');
+  const info = gauge(
+    'volley_lane_info',
+    'Always 1. The labels show the id of the lane, and the account that a reseller acts for.',
+    'lane',
+    'id',
+    'target_account',
+  );
+  const state = gauge(
+    'volley_lane_state',
+    '1 for the current state of the lane, 0 for every other state.',
+    'lane',
+    'state',
+  );
+  const pauseCause = gauge(
+    'volley_lane_pause_cause',
+    '1 for the cause why the lane starts no requests, or only a probe; 0 for every other cause.',
+    'lane',
+    'cause',
+  );
+  const limit = gauge(
+    'volley_lane_quota_limit',
+    'Requests that the quota currently allows per window; absent while unknown.',
+    'lane',
+  );
+  const learned = gauge(
+    'volley_lane_quota_learned',
+    'Requests per window that Volley learned; absent before that, and if the quota is configured.',
+    'lane',
+  );
+  const used = gauge('volley_lane_quota_used', 'Requests in the current window.', 'lane', 'kind');
+  const inFlight = gauge('volley_lane_in_flight', 'Requests in flight, or about to be sent.', 'lane');
+  const permits = gauge(
+    'volley_lane_permits_available',
+    'Requests that may be sent now; absent while the limit is unknown.',
+    'lane',
+  );
+  const throttled = new Counter({
+    name: 'volley_lane_throttled_total',
+    help: 'Requests for which the service returned 429 since the lane exists.',
+    labelNames: ['lane'],
+    registers: [registry],
+  });
+  const awaiting = gauge('volley_lane_awaiting_reports', 'Requests that still await final reports.', 'lane');
+  const pollOverdue = gauge(
+    'volley_lane_poll_overdue_seconds',
+    'Time for which the earliest due poll is overdue.',
+    'lane',
+  );
+  const unknownOutcomes = gauge('volley_lane_unknown_outcomes', 'Requests with an unknown outcome.', 'lane');
+  const failing = gauge(
+    'volley_lane_failing_seconds',
+    'How long the turns of the lane have failed again and again; 0 if they do not.',
+    'lane',
+    'kind',
+  );
+  const subscription = gauge(
+    'volley_lane_subscription',
+    '1 for the state of the subscription to notifications at the last check, 0 for every other state.',
+    'lane',
+    'state',
+  );
+  const lastNotification = gauge(
+    'volley_lane_last_notification_age_seconds',
+    'Time since the last notification; absent before the first.',
+    'lane',
+  );
+  const unmatched = gauge(
+    'volley_lane_unmatched_notifications',
+    'Request ids in notifications that match no request yet.',
+    'lane',
+  );
+  const running = gauge(
+    'volley_lane_running_campaigns',
+    'Campaigns that have recipients to send to now.',
+    'lane',
+  );
+  const waiting = gauge(
+    'volley_lane_waiting_campaigns',
+    'Running campaigns that wait until their window opens.',
+    'lane',
+  );
+  const campaigns = gauge('volley_campaigns', 'Stored campaigns by state.', 'lane', 'state');
+  const recipients = gauge(
+    'volley_recipients',
+    'Recipients of the stored campaigns by state.',
+    'lane',
+    'state',
+  );
+  const requests = gauge(
+    'volley_campaign_requests',
+    'Requests sent for the stored campaigns, including repeated ones.',
+    'lane',
+    'kind',
+  );
+  const jobs = gauge('volley_jobs', 'Jobs in the queues. A lane with work has one job.', 'kind', 'state');
+  const workers = gauge('volley_workers', 'Live worker processes.', 'role');
+  const swept = gauge(
+    'volley_last_sweep_age_seconds',
+    'Time since the last sweep; +Inf if there was none within a day.',
+  );
+
+  const outboxWaiting = gauge(
+    'volley_outbox_waiting',
+    'Messages of outboxes that wait for their time, or until the lane may send them.',
+    'lane',
+  );
+  const outboxLapsed = gauge(
+    'volley_outbox_lapsed',
+    'Lapsed messages of all outboxes. Falls if one is put again with a higher version.',
+    'lane',
+  );
+  const outboxLate = gauge(
+    'volley_outbox_late_seconds',
+    'How long the earliest message of an outbox that is due has waited; 0 if none is due. Paused outboxes do not count.',
+    'lane',
+  );
+  const schedules = gauge(
+    'volley_schedules',
+    'Schedules by state: active, paused by an operator, or failing: paused after three failures in a row.',
+    'state',
+  );
+  const scheduleLate = gauge(
+    'volley_schedule_late_seconds',
+    'How long the earliest due schedule has waited for a worker that can run it.',
+  );
+
+  const setLane = (snapshot: LaneSnapshot): void => {
+    const { status } = snapshot;
+    const { quota, name: lane } = status;
+    info.set({ lane, id: status.id, target_account: status.targetAccount ?? '' }, 1);
+    for (const one of LANE_STATES) state.set({ lane, state: one }, Number(one === status.state));
+    for (const cause of PAUSE_CAUSES) pauseCause.set({ lane, cause }, Number(cause === snapshot.cause));
+    if (quota.limit !== null) {
+      limit.set({ lane }, quota.limit);
+      const left = quota.limit - quota.used.send - quota.used.poll - quota.inFlight;
+      permits.set({ lane }, Math.max(0, left));
+    }
+    if (quota.learned !== null) learned.set({ lane }, quota.learned);
+    used.set({ lane, kind: 'send' }, quota.used.send);
+    used.set({ lane, kind: 'poll' }, quota.used.poll);
+    inFlight.set({ lane }, quota.inFlight);
+    throttled.inc({ lane }, status.throttled);
+    awaiting.set({ lane }, status.awaitingReports);
+    pollOverdue.set({ lane }, snapshot.pollOverdueMs / 1_000);
+    unknownOutcomes.set({ lane }, status.unknownOutcomes);
+    for (const kind of ['send', 'poll'] as const)
+      failing.set({ lane, kind }, snapshot.failingMs[kind] / 1_000);
+    const { notifications } = snapshot;
+    for (const one of SUBSCRIPTION_STATES) {
+      subscription.set({ lane, state: one }, Number(one === notifications.subscription));
+    }
+    if (notifications.lastReceivedMsAgo !== null)
+      lastNotification.set({ lane }, notifications.lastReceivedMsAgo / 1_000);
+    unmatched.set({ lane }, notifications.unmatched);
+    outboxWaiting.set({ lane }, snapshot.outboxes.waiting);
+    outboxLapsed.set({ lane }, snapshot.outboxes.lapsed);
+    outboxLate.set({ lane }, snapshot.outboxes.lateMs / 1_000);
+    running.set({ lane }, status.campaigns.running);
+    waiting.set({ lane }, status.campaigns.waiting);
+    for (const [one, count] of Object.entries(snapshot.campaigns)) campaigns.set({ lane, state: one }, count);
+    for (const [one, count] of Object.entries(snapshot.recipients))
+      recipients.set({ lane, state: one }, count);
+    requests.set({ lane, kind: 'send' }, snapshot.requests.send);
+    requests.set({ lane, kind: 'poll' }, snapshot.requests.poll);
+  };
+
+  const set = (snapshot: FleetSnapshot): void => {
+    registry.resetMetrics();
+    up.set(1);
+    for (const lane of snapshot.lanes) setLane(lane);
+    for (const [kind, depth] of Object.entries(snapshot.jobs)) {
+      for (const [one, count] of Object.entries(depth)) jobs.set({ kind, state: one }, count);
+    }
+    for (const [role, count] of Object.entries(snapshot.workers)) workers.set({ role }, count);
+    for (const one of ['active', 'paused', 'failing'] as const)
+      schedules.set({ state: one }, snapshot.schedules[one]);
+    scheduleLate.set(snapshot.schedules.lateMs / 1_000);
+    swept.set((snapshot.sweptAgoMs ?? Number.POSITIVE_INFINITY) / 1_000);
+  };
+
+  return async () => {
+    const snapshot = await within(SNAPSHOT_WITHIN_MS, takeSnapshot()).catch(() => null);
+    if (snapshot === null) {
+      up.set(0);
+      return registry.getSingleMetricAsString(UP);
+    }
+    // Nothing may be awaited in between, so that concurrent calls do not mix their values.
+    set(snapshot);
+    return registry.metrics();
+  };
+}

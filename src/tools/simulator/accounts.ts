@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import type { Random } from '../../base/clock.js';
+import { AccountTree, idOf } from './account-tree.js';
+import { type Activity, ActivityLog } from './activity.js';
+import { type AccountFault, createFaultDraw } from './faults.js';
+import type { Change, Recorder } from './journal.js';
+import type { AccountSettings, Settings } from './options.js';
+import type { Session, TokenIssuer } from './tokens.js';
+import { type Answer, failure, type Incoming, isJson, json, RESET, SILENCE, unreadable } from './wire.js';
+
+const loginSchema = z.strictObject({
+  username: z.string(),
+  password: z.string(),
+  targetAccountId: z.string().optional(),
+});
+
+type LoginRequest = z.infer<typeof loginSchema>;
+
+/** The result codes of the account interface (area B). */
+const BAD_CREDENTIAL = 10126;
+const WRONG_TARGET = 10117;
+const BLOCKED = 11044;
+
+/** The account interface (area B): logins and refreshes. Its requests do not count against a quota. */
+export class Accounts {
+  readonly #tokens: TokenIssuer;
+  readonly #random: Random;
+  readonly #record: Recorder;
+  readonly #failures = new Map<string, number>();
+  #settings: Settings;
+  #tree: AccountTree;
+  readonly activity = new ActivityLog();
+  #drawFault: () => AccountFault | undefined;
+  /** Login and refresh requests, and how many of each were granted a token pair. */
+  readonly counts = { logins: 0, loginsGranted: 0, refreshes: 0, refreshesGranted: 0 };
+
+  constructor(settings: Settings, tokens: TokenIssuer, random: Random, record: Recorder) {
+    this.#record = record;
+    this.#tokens = tokens;
+    this.#random = random;
+    this.#settings = settings;
+    this.#tree = new AccountTree(settings.accounts);
+    this.#drawFault = createFaultDraw(settings.accountFaults, random);
+  }
+
+  /** Applies new settings. */
+  configure(settings: Settings): void {
+    this.#settings = settings;
+    this.#tree = new AccountTree(settings.accounts);
+    this.#drawFault = createFaultDraw(settings.accountFaults, this.#random);
+    this.#tokens.configure(settings.tokens);
+  }
+
+  /** Resets the failed logins of all accounts, as a forgot-password reset does for one. */
+  unblock(): void {
+    this.#failures.clear();
+    this.#record({ kind: 'unblocked' });
+  }
+
+  /** Whether the options list the account, or it has been used. */
+  has(account: string): boolean {
+    return this.#tree.has(account) || this.activity.entries(account).length > 0;
+  }
+
+  /** Restores what an earlier simulator recorded. */
+  restore(change: Extract<Change, { kind: 'loginFailed' | 'unblocked' | 'activity' }>): void {
+    if (change.kind === 'unblocked') this.#failures.clear();
+    else if (change.kind === 'activity') this.activity.record(activityOf(change));
+    else this.#failures.set(change.username, (this.#failures.get(change.username) ?? 0) + 1);
+  }
+
+  /** Serves a request whose path begins with /api/, arriving at `now` (ms). */
+  async handle(request: Incoming, now: number): Promise<Answer> {
+    const { method, path, headers } = request;
+    const isLogin = path === '/api/login';
+    if (!isLogin && path !== '/api/RefreshToken') return failure(404, 'no such resource');
+    if (method !== (isLogin ? 'POST' : 'GET'))
+      return failure(405, 'use POST for login and GET for RefreshToken');
+    if (isLogin) this.counts.logins += 1;
+    else this.counts.refreshes += 1;
+    if (!isJson(headers)) return failure(400, 'Content-Type must be application/json');
+    if (headers['x-requested-with'] !== 'XMLHttpRequest')
+      return failure(400, 'X-Requested-With must be XMLHttpRequest');
+    const serve = () => (isLogin ? this.#login(request, now) : this.#refresh(request, now));
+    return this.#withFault(this.#drawFault(), isLogin, serve);
+  }
+
+  async #withFault(
+    fault: AccountFault | undefined,
+    isLogin: boolean,
+    serve: () => Promise<Answer>,
+  ): Promise<Answer> {
+    switch (fault) {
+      case undefined:
+        return serve();
+      case 'loginTimeout':
+        return isLogin
+          ? this.#result(BAD_CREDENTIAL, 'BadCredential: timeout while checking the credentials')
+          : serve();
+      case 'error500':
+        return failure(500, 'internal error');
+      case 'resetBefore':
+        return RESET;
+      case 'resetAfter':
+        await serve();
+        return RESET;
+      case 'hang':
+        return SILENCE;
+      case 'unreadable':
+        await serve();
+        return unreadable(200);
+      default:
+        return fault satisfies never;
+    }
+  }
+
+  async #login({ body }: Incoming, now: number): Promise<Answer> {
+    const request = readLogin(body);
+    if (request === undefined) return failure(400, 'the body must contain username and password');
+    const account = this.#settings.accounts.find(({ username }) => username === request.username);
+    const failures = this.#failures.get(request.username) ?? 0;
+    const { lockoutAfter } = this.#settings.tokens;
+    if (lockoutAfter !== null && failures >= lockoutAfter) {
+      return this.#result(BLOCKED, 'account blocked after multiple failed login attempts');
+    }
+    if (account === undefined || account.password !== request.password) {
+      this.#failures.set(request.username, failures + 1);
+      this.#record({ kind: 'loginFailed', username: request.username });
+      return this.#result(BAD_CREDENTIAL, 'BadCredential: username or password not valid');
+    }
+    const accountId = this.#accountOf(account, request);
+    if (accountId === undefined) return this.#result(WRONG_TARGET, 'incorrect value in targetAccountId');
+    this.counts.loginsGranted += 1;
+    return this.#grant('login', this.#tokens.openSession(request.username, accountId), now);
+  }
+
+  async #refresh({ headers }: Incoming, now: number): Promise<Answer> {
+    const authorization = headers['x-authorization'];
+    if (typeof authorization !== 'string' || !authorization.startsWith('Bearer ')) {
+      return failure(401, 'X-Authorization must be "Bearer" followed by the refresh token');
+    }
+    const redemption = this.#tokens.redeem(authorization.slice('Bearer '.length), now);
+    if (redemption.kind !== 'redeemed') return failure(401, `refresh token ${redemption.kind}`);
+    this.counts.refreshesGranted += 1;
+    return this.#grant('refresh', redemption.session, now);
+  }
+
+  /** The account of a login; undefined for an invalid target. Only a reseller may name a target, and only one below its account. */
+  #accountOf(account: AccountSettings, { targetAccountId }: LoginRequest): string | undefined {
+    if (targetAccountId === undefined) return idOf(account);
+    return account.reseller && this.#tree.isBelow(targetAccountId, idOf(account))
+      ? targetAccountId
+      : undefined;
+  }
+
+  async #grant(action: Activity['action'], session: Session, now: number): Promise<Answer> {
+    const { username: byUser, accountId: account } = session;
+    const user = this.#settings.accounts.find(({ username }) => username === byUser);
+    const activity = {
+      at: now,
+      account,
+      action,
+      byUser,
+      byAccount: user === undefined ? byUser : idOf(user),
+    };
+    this.activity.record(activity);
+    this.#record({ kind: 'activity', ...activity });
+    return json(200, await this.#tokens.issue(session, now));
+  }
+
+  /** A reply with a result code, in the place that the options choose. */
+  #result(code: number, message: string): Answer {
+    const { placement, status } = this.#settings.resultCode;
+    switch (placement) {
+      case 'resultCode':
+        return json(status, { resultCode: code, message });
+      case 'error.code':
+        return json(status, { error: { code, message } });
+      case 'message':
+        return json(status, { message: `${code} ${message}` });
+      default:
+        return placement satisfies never;
+    }
+  }
+}
+
+function activityOf({ kind: _kind, ...activity }: Extract<Change, { kind: 'activity' }>): Activity {
+  return activity;
+}
+
+function readLogin(body: string): LoginRequest | undefined {
+  try {
+    return loginSchema.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Random } from '../../base/clock.js';
+import { statusAfter } from './deliveries.js';
+import { createFaultDraw, type PollFault } from './faults.js';
+import type { KeyState } from './key-ring.js';
+import type { Ledger } from './ledger.js';
+import type { Settings } from './options.js';
+import { deliveryInfoList, noSuchMessage, resourceUrl, type Served, servedFault } from './replies.js';
+import { decodeSender } from './sender.js';
+import type { Version } from './versions.js';
+import { json, RESET, unreadable } from './wire.js';
+
+/** Answers polls (requests for delivery infos). */
+export class Polls {
+  readonly #ledger: Ledger;
+  readonly #random: Random;
+  #settings: Settings;
+  #drawFault: () => PollFault | undefined;
+
+  constructor(settings: Settings, ledger: Ledger, random: Random) {
+    this.#ledger = ledger;
+    this.#random = random;
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.pollFaults, random);
+  }
+
+  configure(settings: Settings): void {
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.pollFaults, this.#random);
+  }
+
+  /** Serves a poll; `segment` is the sender as spelled in the path. */
+  handle(segment: string, requestId: string, key: KeyState, now: number, version: Version): Served {
+    const fault = this.#drawFault();
+    switch (fault) {
+      case undefined:
+        return this.#infos(segment, requestId, key, now, version);
+      case 'notFound':
+        return noSuchMessage();
+      case 'reset':
+        return { answer: RESET, outcome: 'reset' };
+      case 'unreadable':
+        return { answer: unreadable(200), outcome: 'error' };
+      default:
+        return servedFault(fault, now, this.#settings.faultRetryAfterSeconds);
+    }
+  }
+
+  /** The decoded sender must equal that of the send request, including `tel:`. Another key gets a 404. */
+  #infos(segment: string, requestId: string, key: KeyState, now: number, version: Version): Served {
+    const kept = this.#ledger.find(requestId);
+    if (kept === undefined || !kept.pollable || kept.keyIndex !== key.index || kept.version !== version)
+      return noSuchMessage();
+    if (kept.sender !== decodeSender(segment)) return noSuchMessage();
+    const url = resourceUrl(this.#settings.resourceHost, kept.sender, requestId, version);
+    const infos = deliveryInfoList({ ...kept, resourceUrl: url }, (fate) =>
+      statusAfter(fate, now - kept.at, kept),
+    );
+    return { answer: json(200, infos), outcome: 'infos' };
+  }
+}

@@ -1,0 +1,172 @@
+import type { Random } from '../../base/clock.js';
+import { drawFate, type Fate, statusOnAcceptance } from './deliveries.js';
+import { createFaultDraw, isSendFault, type SendFault } from './faults.js';
+import type { Recorder } from './journal.js';
+import type { KeyState } from './key-ring.js';
+import type { Answered, Ledger, WholeRequest } from './ledger.js';
+import { type MagicName, magicOf } from './magic-recipients.js';
+import type { Settings } from './options.js';
+import { partsOf } from './parts.js';
+import { badRequest, correlatorOf, created, type Served, servedFault } from './replies.js';
+import { readSendBody, type SendBody } from './send-request.js';
+import { decodeSender, senderFault, withoutTel } from './sender.js';
+import type { Subscriptions } from './subscriptions.js';
+import { CORRELATOR_LIFETIME_MS, type Version } from './versions.js';
+import { type Answer, failure, type Incoming, isJson, RESET, SILENCE, unreadable } from './wire.js';
+
+/** A valid send request. */
+interface Send {
+  readonly body: SendBody;
+  readonly sender: string;
+  readonly magic: readonly (MagicName | undefined)[];
+  readonly key: KeyState;
+  readonly now: number;
+  readonly version: Version;
+}
+
+/** Accepts send requests, or applies the faults that magic recipients or random draws select. */
+export class Sends {
+  readonly #ledger: Ledger;
+  readonly #subscriptions: Subscriptions;
+  readonly #random: Random;
+  readonly #record: Recorder;
+  readonly #usedMagicNumbers = new Set<number>();
+  #settings: Settings;
+  #drawFault: () => SendFault | undefined;
+
+  constructor(
+    settings: Settings,
+    ledger: Ledger,
+    subscriptions: Subscriptions,
+    random: Random,
+    record: Recorder,
+  ) {
+    this.#record = record;
+    this.#ledger = ledger;
+    this.#subscriptions = subscriptions;
+    this.#random = random;
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.faults, random);
+  }
+
+  configure(settings: Settings): void {
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.faults, this.#random);
+  }
+
+  /** Lets magic recipients that have been used take effect again. */
+  resetMagicRecipients(): void {
+    this.#usedMagicNumbers.clear();
+  }
+
+  /** Serves a send request; `segment` is the sender as spelled in the path. */
+  handle(request: Incoming, segment: string, key: KeyState, now: number, version: Version): Served {
+    if (!isJson(request.headers)) return badRequest('Content-Type must be application/json');
+    const body = readSendBody(request.body, this.#settings.maxRecipients, version);
+    if (typeof body === 'string') return badRequest(body);
+    const sender = decodeSender(segment);
+    if (sender === undefined) return badRequest('senderAddress in the path is not URL-encoded');
+    const fault = senderFault(sender);
+    if (fault !== undefined) return badRequest(fault);
+    if (withoutTel(body.senderAddress) !== withoutTel(sender))
+      return badRequest('senderAddress of path and body differ');
+    const magic = this.#settings.magicRecipients === 'off' ? [] : body.recipients.map(magicOf);
+    if (magic.includes('badRequest')) return badRequest('address contains an invalid number');
+    const send = { body, sender, magic, key, now, version };
+    return this.#repeated(send) ?? this.#finish(this.#magicFault(send) ?? this.#drawFault(), send);
+  }
+
+  /** The first reply again if the service deduplicates and the correlator is known. */
+  #repeated({ body, key, now, version }: Send): Served | undefined {
+    const isRemembered = version === 'v3' || this.#settings.deduplicates;
+    if (!isRemembered || body.correlator === undefined) return undefined;
+    const requestId = this.#ledger.findCorrelator(key.index, body.correlator);
+    const first = requestId === undefined ? undefined : this.#ledger.whole(requestId);
+    if (first === undefined) return undefined;
+    if (version === 'v3' && now - first.at >= CORRELATOR_LIFETIME_MS) return undefined;
+    // Also if the first request was asynchronous, so that its reply came before the response of the hub.
+    if (isImpossible(version, first.fates)) return { ...IMPOSSIBLE, outcome: 'repeated' };
+    return { answer: this.#reply(first), outcome: 'repeated' };
+  }
+
+  /** The fault of the first magic recipient that takes effect. */
+  #magicFault({ body, magic }: Send): SendFault | undefined {
+    for (const [index, name] of magic.entries()) {
+      const number = body.recipients[index];
+      if (number === undefined || name === undefined || !isSendFault(name)) continue;
+      if (this.#settings.magicRecipients === 'first' && this.#usedMagicNumbers.has(number)) continue;
+      this.#usedMagicNumbers.add(number);
+      return name;
+    }
+    return undefined;
+  }
+
+  #finish(fault: SendFault | undefined, send: Send): Served {
+    switch (fault) {
+      case undefined:
+        return { answer: this.#accept(send, 'answered'), outcome: 'accepted' };
+      case 'withoutRequestId':
+        return { answer: this.#accept(send, 'withoutRequestId'), outcome: 'accepted' };
+      case 'unreadable':
+        this.#accept(send, 'unreadable');
+        return { answer: unreadable(201), outcome: 'accepted' };
+      case 'error500After':
+        this.#accept(send, 'error500');
+        return { answer: failure(500, 'internal error'), outcome: 'accepted' };
+      case 'resetAfter':
+        this.#accept(send, 'reset');
+        return { answer: RESET, outcome: 'accepted' };
+      case 'acceptAndHang':
+        this.#accept(send, 'never');
+        return { answer: SILENCE, outcome: 'accepted' };
+      case 'resetBefore':
+        return { answer: RESET, outcome: 'reset' };
+      default:
+        return servedFault(fault, send.now, this.#settings.faultRetryAfterSeconds);
+    }
+  }
+
+  /** Records the request in the ledger and returns the 201 reply. */
+  #accept({ body, sender, magic, key, now, version }: Send, answered: Answered): Answer {
+    const { deliveryTime, impossible } = this.#settings;
+    const fates = body.recipients.map((_, index) =>
+      drawFate(magic[index], deliveryTime, impossible, this.#random),
+    );
+    const { addresses: _addresses, ...content } = body;
+    const isBad = !body.asynchronous && isImpossible(version, fates);
+    const accepted = {
+      ...content,
+      at: now,
+      sender,
+      answered: isBad && answered === 'answered' ? ('badRequest' as const) : answered,
+      pollable: !magic.includes('pollNotFound'),
+      fates,
+      version,
+    };
+    const requestId = this.#ledger.accept({ ...accepted, key });
+    this.#record({ kind: 'accepted', ...accepted, key: key.name });
+    const whole = { ...accepted, requestId, keyIndex: key.index, parts: partsOf(body.text) };
+    this.#subscriptions.announce(whole);
+    return isBad ? IMPOSSIBLE.answer : this.#reply(whole);
+  }
+
+  /** The 201 of an accepted request, which contains nothing of a later one with its correlator. */
+  #reply(request: WholeRequest): Answer {
+    const { correlatorInReply, resourceHost, requestIdIn } = this.#settings;
+    const { recipients, fates, requestId, answered } = request;
+    const reply = {
+      ...request,
+      addresses: recipients.map((number) => `tel:+${number}`),
+      statuses: fates.map((fate) => statusOnAcceptance(fate, request)),
+      correlator: correlatorOf(correlatorInReply, request.correlator, requestId),
+    };
+    return created(reply, resourceHost, answered === 'withoutRequestId' ? 'none' : requestIdIn);
+  }
+}
+
+/** The reply of version 3 if the first response of the hub was that a message cannot be delivered. The other messages are sent. */
+const IMPOSSIBLE = badRequest('the first response of the SMS hub was: delivery impossible');
+
+function isImpossible(version: Version, fates: readonly Fate[]): boolean {
+  return version === 'v3' && fates.some(({ final }) => final === 'impossibleAtOnce');
+}

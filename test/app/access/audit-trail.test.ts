@@ -1,0 +1,181 @@
+import { expect, test, vi } from 'vitest';
+import { auditTrail } from '../../../src/app/access/audit-trail.js';
+import { refusedKeys } from '../../../src/app/access/refused-keys.js';
+import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import type { Actor } from '../../../src/campaign/actor.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+
+const { redis, prefix } = testRedis('audit-trail');
+const HOUR_MS = 3_600_000;
+const SHOP: Actor = { kind: 'key', id: '0123456789ab', name: 'shop' };
+const ANNA: Actor = { kind: 'cli', id: null, name: 'anna@mail-1' };
+
+const open = (name: string, clock = () => Date.now()) => {
+  const keys = keyNames(`${prefix}-${name}`);
+  const finder = { nameOf: async (id: string) => `name of ${id}`, idOf: async (lane: string) => lane };
+  return { keys, trail: auditTrail({ redis, keys, finder, clock, retentionMs: HOUR_MS }) };
+};
+
+test('An operation is recorded before it runs, with its actor, and again if it fails', async () => {
+  const { trail } = open('order');
+  const cancel = { action: 'campaign.cancel', lane: 'main', campaign: 'c1' } as const;
+  const during = await trail.operator(SHOP).audited(cancel, async () => (await trail.audit()).entries);
+  expect(during).toMatchObject([{ ...cancel, lane: 'name of main', actor: SHOP, failed: null, details: {} }]);
+  const failing = trail.operator(ANNA).audited({ action: 'lane.hold', lane: 'main' }, async () => {
+    throw new Error('no such thing');
+  });
+  await expect(failing).rejects.toThrow('no such thing');
+  expect((await trail.audit()).entries).toMatchObject([
+    { action: 'lane.hold', actor: ANNA, failed: 'no such thing' },
+    { action: 'lane.hold', actor: ANNA, failed: null },
+    { action: 'campaign.cancel', actor: SHOP },
+  ]);
+});
+
+test('An operation that cannot be recorded does not run', async () => {
+  const { keys, trail } = open('unwritable');
+  await redis.set(keys.audit, 'not a stream');
+  const run = vi.fn(async () => 1);
+  await expect(trail.operator(ANNA).audited({ action: 'key.create' }, run)).rejects.toThrow('WRONGTYPE');
+  expect(run).not.toHaveBeenCalled();
+});
+
+test('Entries older than the retention are not shown, and are deleted by the clock of Redis', async () => {
+  const { keys, trail } = open('age', () => Date.now());
+  const by = trail.operator(ANNA);
+  const pause = () => by.audited({ action: 'lane.hold', lane: 'main' }, async () => 1);
+  const old = JSON.stringify({ actor: ANNA, action: 'lane.hold' });
+  const addOld = () => redis.xadd(keys.audit, `${Date.now() - HOUR_MS - 1_000}-0`, 'e', old);
+  await addOld();
+  expect((await trail.audit()).entries).toEqual([]);
+  expect(await redis.xlen(keys.audit)).toBe(1);
+  await trail.trim();
+  expect(await redis.xlen(keys.audit)).toBe(0);
+  await redis.del(keys.audit);
+  await addOld();
+  await pause();
+  expect(await redis.xlen(keys.audit)).toBe(1);
+  // A process whose clock is a day ahead deletes nothing.
+  const ahead = open('age', () => Date.now() + 24 * HOUR_MS).trail;
+  await ahead.operator(ANNA).audited({ action: 'lane.resume', lane: 'main' }, async () => 1);
+  expect(await redis.xlen(keys.audit)).toBe(2);
+});
+
+test('An entry of an earlier version is shown like a new one', async () => {
+  const { keys, trail } = open('earlier');
+  const entries = [
+    { actor: SHOP, action: 'campaign.create', lane: 'main', campaign: 'c1', details: { recipients: 3 } },
+    { actor: null, action: 'key.refused', details: { address: '192.0.2.1', requests: 4 } },
+    { actor: ANNA, action: 'lane.hold', lane: 'main', failed: 'no such thing' },
+  ] as const;
+  for (const entry of entries) {
+    await redis.xadd(keys.audit, '*', 'e', JSON.stringify(entry));
+    await trail.record(entry);
+  }
+  const shown = (await trail.audit()).entries.map(({ id: _id, at: _at, ...entry }) => entry);
+  for (const at of [0, 2, 4]) expect(shown[at]).toEqual(shown[at + 1]);
+  expect(shown[4]).toMatchObject({ actor: SHOP, campaign: 'c1', details: { recipients: 3 }, failed: null });
+  expect(shown[2]).toMatchObject({ actor: null, lane: null, details: { requests: 4 } });
+  expect(shown[0]).toMatchObject({ actor: ANNA, failed: 'no such thing', details: {} });
+});
+
+test('An entry of an earlier version that calls a hold a pause is shown as a hold', async () => {
+  const { keys, trail } = open('older', () => Date.now());
+  await redis.xadd(keys.audit, '*', 'e', JSON.stringify({ actor: ANNA, action: 'lane.pause' }));
+  expect((await trail.audit()).entries).toMatchObject([{ action: 'lane.hold' }]);
+});
+
+test('Pages are contiguous, newest first, and can be limited to lanes and a campaign', async () => {
+  const { trail } = open('pages');
+  const by = trail.operator(ANNA);
+  for (let at = 0; at < 10; at += 1) {
+    const lane = at % 2 === 0 ? 'even' : 'odd';
+    await by.audited({ action: 'campaign.pause', lane, campaign: `c${at}` }, async () => at);
+  }
+  await by.audited({ action: 'key.create' }, async () => 1);
+  const all = async (options: Parameters<typeof trail.audit>[0]) => {
+    const found: (string | null)[] = [];
+    let after: string | null | undefined;
+    do {
+      const page = await trail.audit({ ...options, limit: 3, after: after ?? undefined });
+      found.push(...page.entries.map(({ campaign }) => campaign));
+      after = page.next;
+    } while (after !== null);
+    return found;
+  };
+  const names = Array.from({ length: 10 }, (_, at) => `c${9 - at}`);
+  expect(await all({})).toEqual([null, ...names]);
+  expect(await all({ lanes: ['even'] })).toEqual(['c8', 'c6', 'c4', 'c2', 'c0']);
+  expect(await all({ campaign: 'c7' })).toEqual(['c7']);
+  expect(await all({ lanes: ['even'], campaign: 'c7' })).toEqual([]);
+  await expect(trail.audit({ after: 'x' })).rejects.toThrow('not the `next` of a page');
+});
+
+test('Refused keys are counted per address and minute, and the number of entries is bounded', async () => {
+  let now = 60_000;
+  const { trail } = open('refused');
+  const emitted: VolleyEvent[] = [];
+  const events = createEvents({ level: 'silent' });
+  events.onAny((event) => emitted.push(event));
+  const refused = refusedKeys(trail, events, () => now);
+  for (let at = 0; at < 500; at += 1) refused.count(`10.0.0.${at % 100}`);
+  for (let at = 0; at < 3; at += 1) refused.count('10.0.0.1');
+  // A new minute begins.
+  now += 60_000;
+  refused.count('10.9.9.9');
+  await expect.poll(async () => (await trail.audit({ limit: 100 })).entries.length).toBe(21);
+  await refused.close();
+  const { entries } = await trail.audit({ limit: 100 });
+  expect(entries).toHaveLength(22);
+  expect(entries[0]).toMatchObject({
+    action: 'key.refused',
+    actor: null,
+    details: { address: '10.9.9.9', count: 1 },
+  });
+  const counts = new Map(entries.slice(1).map(({ details }) => [details['address'], details['count']]));
+  expect([counts.get('10.0.0.0'), counts.get('10.0.0.1')]).toEqual([5, 8]);
+  expect(counts.get('other addresses')).toBe(400);
+  expect(emitted.filter(({ type }) => type === 'key.refused')).toHaveLength(22);
+});
+
+test('Refused requests of a valid key are counted per key, code, and minute', async () => {
+  const minutes = open('refused-requests').trail;
+  let now = 1_700_000_000_000;
+  const refused = refusedKeys(minutes, createEvents({ level: 'silent' }), () => now);
+  const [shop, bank] = [
+    { id: 'a', name: 'shop' },
+    { id: 'b', name: 'bank' },
+  ];
+  for (const code of ['forbidden', 'tooManyRequests', 'forbidden']) refused.countRequest(shop, code);
+  refused.countRequest(bank, 'forbidden');
+  now += 60_000;
+  refused.countRequest(shop, 'forbidden');
+  await refused.close();
+  await expect.poll(async () => (await minutes.audit()).entries.length).toBe(4);
+  const { entries } = await minutes.audit();
+  expect(entries.every(({ action }) => action === 'request.refused')).toBe(true);
+  expect(entries.map(({ actor, details }) => [actor?.id, details['code'], details['count']]).sort()).toEqual([
+    ['a', 'forbidden', 1],
+    ['a', 'forbidden', 2],
+    ['a', 'tooManyRequests', 1],
+    ['b', 'forbidden', 1],
+  ]);
+});
+
+test('The trail contains no phone number, whatever the names and errors are', async () => {
+  const own = open('numbers').trail;
+  const by = own.operator({ kind: 'library', id: null, name: 'a call to +447700900456' });
+  const operation = {
+    action: 'outbox.create',
+    lane: 'main',
+    details: { outbox: 'for +447700900456' },
+  } as const;
+  const failing = by.audited(operation, async () => {
+    throw new Error('07700900456 is not a name');
+  });
+  await expect(failing).rejects.toThrow();
+  const stored = JSON.stringify(await redis.xrange(keyNames(`${prefix}-numbers`).audit, '-', '+'));
+  expect(stored).toContain('outbox.create');
+  expect(stored).not.toMatch(/700900456/);
+});

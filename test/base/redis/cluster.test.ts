@@ -1,0 +1,242 @@
+import { Redis } from 'ioredis';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { connect } from '../../../src/base/redis/connection.js';
+import { findServer } from '../../../src/base/redis/find-server.js';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import { loadScript } from '../../../src/base/redis/script.js';
+import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import { checkRedis, redisFacts } from '../../../src/surfaces/cli/doctor/redis.js';
+import { recipients } from '../../end-to-end/recipients.js';
+import { finished, launch, startedFleet } from '../../end-to-end/started.js';
+import { startCluster } from './cluster.js';
+import { keysOf } from './test-redis.js';
+
+const isServerHere = (await findServer()) !== undefined;
+const PREFIX = 'cluster';
+const keys = keyNames(PREFIX);
+const ACCOUNT = { username: 'anna', password: 'right' };
+const SUPPRESSED = '+46700000002';
+const EACH = 300;
+
+describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
+  const cluster = await startCluster({ appendfsync: 'always' });
+  afterAll(() => cluster.stop());
+  const redis = connect(cluster.url);
+  afterAll(() => redis.disconnect());
+  /** A lane on each node. */
+  const names = await Promise.all([0, 1, 2].map((node) => laneOn(node)));
+
+  test('campaigns of lanes on all nodes are imported, sent, followed up, controlled, reported, and removed', async () => {
+    const [first = '', second = '', third = ''] = names;
+    const fleet = await startedFleet({
+      redisUrl: cluster.url,
+      prefix: PREFIX,
+      workers: ['send', 'follow-up'],
+      lanes: [
+        { name: first, apiKey: 'key-1', hourlyQuota: 100_000, maxRecipientsPerRequest: 20 },
+        { name: second, apiKey: 'key-2', hourlyQuota: 100_000, maxRecipientsPerRequest: 20 },
+        { name: third, account: ACCOUNT, hourlyQuota: 100_000, maxRecipientsPerRequest: 20 },
+      ],
+      simulator: {
+        keys: [{ key: 'key-1' }, { key: 'key-2' }, { account: ACCOUNT.username }],
+        accounts: [ACCOUNT],
+        deliveryTime: 100,
+        magicRecipients: 'off',
+      },
+    });
+    const { volley, simulator } = fleet;
+    expect(await volley.suppression.add([SUPPRESSED])).toMatchObject({ numbers: 1 });
+    const campaign = (lane: string) => ({
+      lane,
+      recipients: recipients(EACH),
+      message: `Sale on ${lane}`,
+      idempotencyKey: lane,
+    });
+    const ids = await Promise.all(names.map((lane) => launch(fleet, campaign(lane))));
+    const again = await Promise.all(names.map((lane) => volley.enqueue(campaign(lane))));
+    expect(again).toMatchObject(ids.map((id) => ({ kind: 'existing', id })));
+
+    const later = await launch(fleet, {
+      ...campaign(first),
+      message: 'Later',
+      idempotencyKey: 'later',
+      at: Date.now() + 3_600_000,
+    });
+    await volley.pause(later);
+    await volley.resume(later);
+    expect(await volley.cancel(later)).toEqual({ inFlight: 0, cancelled: EACH - 1 });
+    await volley.pauseLane(second);
+    await volley.resumeLane(second);
+
+    const final = await Promise.all(ids.map((id) => finished(volley, id, 15_000)));
+    expect(
+      final.map(({ state, recipients: { deliveredToTerminal, suppressed } }) => ({
+        state,
+        deliveredToTerminal,
+        suppressed,
+      })),
+    ).toEqual(ids.map(() => ({ state: 'completed', deliveredToTerminal: EACH - 1, suppressed: 1 })));
+
+    const completed = new Set<string>();
+    for await (const item of volley.follow({ after: '0-0', signal: AbortSignal.timeout(10_000) })) {
+      if (item.kind === 'event' && item.event.type === 'campaign.completed')
+        completed.add(item.event.campaign);
+      if (completed.size === ids.length) break;
+    }
+    expect([...completed].sort()).toEqual([...ids].sort());
+    const { key, ...made } = await volley.keys.create({ name: 'a test', scopes: ['read'], lanes: [third] });
+    expect(await volley.keys.check(key)).toEqual(made);
+    await volley.keys.revoke(made.id);
+    expect(await volley.keys.check(key)).toBeNull();
+    const summary = await simulator.summary();
+    expect(summary).toMatchObject({ recipients: 3 * (EACH - 1), duplicates: 0, logins: 1 });
+
+    for (const id of ids) expect((await all(volley.report(id))).length).toBe(EACH);
+    expect((await all(volley.find(SUPPRESSED))).map(({ campaign: of }) => of).sort()).toEqual(
+      [...ids, later].sort(),
+    );
+    expect((await volley.list()).map(({ id }) => id).sort()).toEqual([...ids, later].sort());
+    expect((await volley.lanes()).map(({ state }) => state)).toEqual(['open', 'open', 'open']);
+
+    for (const [at, lane] of [...names.entries(), [3, first] as const]) {
+      await removeCampaign(redis, keys, lane, [...ids, later][at] ?? '');
+    }
+    expect((await keysOf(redis, PREFIX)).filter((key) => key.includes('campaign:'))).toEqual([]);
+    expect(await redis.zcard(keys.campaigns)).toBe(0);
+  });
+
+  test('a command in flight when a connection breaks is rejected and never resent', async () => {
+    const [node] = cluster.nodes;
+    const operator = new Redis(node?.url ?? '');
+    onTestFinished(() => operator.disconnect());
+    const counter = await nameOn(0, (number) => `counter-${number}`);
+    await redis.set(counter, '0');
+    const [, client = ''] = /^id=(\d+) .*cmd=set /m.exec(String(await operator.client('LIST'))) ?? [];
+    await operator.client('PAUSE', 500, 'WRITE');
+    const increment = redis.incr(counter);
+    increment.catch(() => {});
+    await vi.waitUntil(async () => String(await operator.client('LIST')).match(/cmd=incr /));
+    await operator.client('KILL', 'ID', client);
+    await expect(increment).rejects.toThrow('Connection is closed');
+    await operator.client('UNPAUSE');
+    expect(await vi.waitUntil(() => redis.get(counter).catch(() => null))).toBe('0');
+  });
+
+  test('every command to an unreachable cluster is rejected', async () => {
+    const nowhere = connect('redis+cluster://127.0.0.1:1,127.0.0.1:2');
+    onTestFinished(() => nowhere.disconnect());
+    await expect(nowhere.set('key', '1')).rejects.toThrow('no node of the cluster can be reached');
+    await expect(nowhere.set('key', '2')).rejects.toThrow('no node of the cluster can be reached');
+  });
+
+  test('a script with keys in several slots is rejected before it is sent, on any server', async () => {
+    const script = loadScript(
+      import.meta.url,
+      '../../../src/engine/recipients/release-reservation.lua',
+      () => undefined,
+    );
+    const twoLanes = [keys.lane('one', 'lane'), keys.lane('two', 'lane')];
+    await expect(script.run(redis, twoLanes, [''])).rejects.toThrow(
+      'release-reservation.lua: its keys lie in different hash slots: {cluster:one}:lane, {cluster:two}:lane',
+    );
+  });
+
+  test('a node that is killed during a campaign and comes back loses nothing, and no message is sent twice', {
+    timeout: 45_000,
+  }, async () => {
+    const [, lane = ''] = names;
+    const fleet = await startedFleet({
+      redisUrl: cluster.url,
+      prefix: PREFIX,
+      workers: ['all', 'all'],
+      lanes: [{ name: lane, apiKey: 'key', hourlyQuota: 100_000 }],
+      simulator: { keys: [{ key: 'key' }], latency: 50, deliveryTime: 100 },
+    });
+    const { volley, simulator } = fleet;
+    const id = await launch(fleet, { lane, recipients: recipients(EACH, 1_000), message: 'Sale' });
+    await vi.waitUntil(async () => (await simulator.summary()).recipients > EACH / 4, { timeout: 10_000 });
+    await cluster.kill(1);
+    await cluster.restart(1);
+    const outcome = await vi.waitUntil(
+      async () => {
+        const { recipients: counts } = await volley.status(id).catch(() => ({ recipients: undefined }));
+        const settled = (counts?.deliveredToTerminal ?? 0) + (counts?.unknown ?? 0);
+        return settled === EACH ? counts : undefined;
+      },
+      { timeout: 25_000 },
+    );
+    const summary = await simulator.summary();
+    expect(summary.duplicates).toBe(0);
+    expect(summary.recipients).toBeGreaterThanOrEqual(outcome.deliveredToTerminal ?? 0);
+    const lost = fleet.logged('redis.lost');
+    expect(lost.length).toBeGreaterThan(0);
+    // Each process reports its own connection, the last one perhaps a moment later.
+    await vi.waitFor(() => expect(fleet.logged('redis.restored')).toHaveLength(lost.length), 10_000);
+  });
+
+  test('a reshard that stops halfway is reported once and by the doctor, and the lane goes on when it is finished', {
+    timeout: 60_000,
+  }, async () => {
+    const [lane = ''] = names;
+    const key = keys.lane(lane, 'lane');
+    const fleet = await startedFleet({
+      redisUrl: cluster.url,
+      prefix: PREFIX,
+      workers: ['all', 'all'],
+      lanes: [{ name: lane, apiKey: 'key-1', hourlyQuota: 100_000 }],
+      simulator: { keys: [{ key: 'key-1' }], latency: 50, deliveryTime: 100 },
+    });
+    const { volley, simulator } = fleet;
+    const id = await launch(fleet, { lane, recipients: recipients(EACH, 5_000), message: 'Moved' });
+    await vi.waitUntil(async () => (await simulator.summary()).recipients > EACH / 10, { timeout: 10_000 });
+    const finish = await cluster.moveSlotHalfway(key);
+    await vi.waitUntil(() => fleet.logged('redis.reshardUnfinished').length > 0, { timeout: 30_000 });
+    await expect(volley.status(id)).rejects.toThrow('finish the reshard with redis-cli --cluster fix');
+    const unfinished = checkRedis(await redisFacts(redis, Date.now), 'auto').find(
+      ({ name }) => name === 'Redis reshard',
+    );
+    expect(unfinished).toMatchObject({ level: 'warn', found: expect.stringContaining('is on its way') });
+    await finish();
+    const final = await finished(volley, id, 20_000);
+    expect(final.recipients).toMatchObject({ deliveredToTerminal: EACH, unknown: 0 });
+    expect(fleet.logged('redis.reshardUnfinished')).toHaveLength(1);
+    expect(fleet.logged('sweep.failed')).toEqual([]);
+    expect((await simulator.summary()).duplicates).toBe(0);
+    expect(checkRedis(await redisFacts(redis, Date.now), 'auto').map(({ level }) => level)).not.toContain(
+      'fail',
+    );
+  });
+
+  test('doctor checks every node and names the one that may lose acknowledged writes', async () => {
+    expect(checkRedis(await redisFacts(redis, Date.now), 'auto').map(({ level }) => level)).not.toContain(
+      'fail',
+    );
+    const { url = '', port } = cluster.nodes[2] ?? {};
+    const operator = new Redis(url);
+    onTestFinished(() => operator.disconnect());
+    await operator.config('SET', 'appendfsync', 'everysec');
+    const checks = checkRedis(await redisFacts(redis, Date.now), 'auto').filter(
+      ({ name }) => name === 'Redis fsync',
+    );
+    await operator.config('SET', 'appendfsync', 'always');
+    expect(checks).toMatchObject([
+      { level: 'warn', found: expect.stringContaining(`127.0.0.1:${port}: everysec`) },
+    ]);
+  });
+
+  /** A lane whose keys are on that node. */
+  async function laneOn(node: number): Promise<string> {
+    const key = await nameOn(node, (number) => keys.lane(`lane-${number}`, 'states'));
+    return /:(lane-\d+)}/.exec(key)?.[1] ?? '';
+  }
+
+  async function nameOn(node: number, name: (number: number) => string): Promise<string> {
+    for (let number = 1; ; number++) if ((await cluster.nodeOf(name(number))) === node) return name(number);
+  }
+});
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}

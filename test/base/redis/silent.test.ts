@@ -1,0 +1,100 @@
+import { describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
+import { connect, type Redis } from '../../../src/base/redis/connection.js';
+import { asOne, watchConnection } from '../../../src/base/redis/watch.js';
+import { startTcpProxy, type TcpProxy } from '../../faults/tcp-proxy.js';
+import { testRedis } from './test-redis.js';
+
+const { url, prefix } = testRedis('silent');
+/** The promise: connections are open again so soon after the path has fallen silent. */
+const OPEN_WITHIN_MS = 20_000;
+
+/** Two connections through a proxy, and the reports on them. */
+async function throughProxy(kind: 'protocol' | 'blocking', afterTest: TestContext['onTestFinished']) {
+  const target = new URL(url);
+  const proxy = await startTcpProxy(Number(target.port || 6379));
+  target.host = `127.0.0.1:${proxy.port}`;
+  const redis = connect(target.toString(), kind);
+  const reports: string[] = [];
+  const unwatch = watchConnection(redis, {
+    onLost: ({ message }) => reports.push(message),
+    onRestored: () => reports.push('restored'),
+  });
+  await redis.ping();
+  afterTest(async () => {
+    unwatch();
+    redis.disconnect();
+    await proxy.close();
+  });
+  return { proxy, redis, reports };
+}
+
+/** Breaks the path of the open connections; another path is there at once. */
+function breakPath(proxy: TcpProxy): void {
+  proxy.freeze();
+  proxy.thaw();
+}
+
+const restored = (reports: readonly string[]) =>
+  vi.waitFor(() => expect(reports).toEqual([expect.stringContaining('Socket timeout'), 'restored']), {
+    timeout: OPEN_WITHIN_MS,
+    interval: 100,
+  });
+
+describe.concurrent('a path to Redis that silently drops packets', { timeout: 60_000 }, () => {
+  test.for(['protocol', 'blocking'] as const)(
+    'an idle %s connection is opened again within 20 s, and this is reported',
+    async (kind, context) => {
+      const { proxy, redis, reports } = await throughProxy(kind, context.onTestFinished);
+      breakPath(proxy);
+      await restored(reports);
+      expect(await redis.ping()).toBe('PONG');
+    },
+  );
+
+  test('a command is rejected, and the next one is answered', async (context) => {
+    const { proxy, redis, reports } = await throughProxy('protocol', context.onTestFinished);
+    breakPath(proxy);
+    await expect(redis.get(`${prefix}:key`)).rejects.toThrow();
+    await restored(reports);
+    expect(await redis.get(`${prefix}:key`)).toBeNull();
+  });
+
+  test('attempts to connect continue while new connections are silent too', async (context) => {
+    const { proxy, redis, reports } = await throughProxy('protocol', context.onTestFinished);
+    proxy.freeze();
+    await vi.waitFor(() => expect(reports).toHaveLength(1), { timeout: OPEN_WITHIN_MS });
+    await expect(redis.ping()).rejects.toThrow();
+    proxy.thaw();
+    await vi.waitFor(() => expect(reports).toHaveLength(2), { timeout: OPEN_WITHIN_MS });
+    expect(await redis.ping()).toBe('PONG');
+  });
+
+  test('the longest time for which BullMQ blocks does not count as silence', async (context) => {
+    const { redis, reports } = await throughProxy('blocking', context.onTestFinished);
+    const bullMqs = (redis as Extract<Redis, { duplicate(): unknown; monitor(): unknown }>).duplicate();
+    context.onTestFinished(() => bullMqs.disconnect());
+    const closed = vi.fn();
+    bullMqs.on('close', closed);
+    expect(await bullMqs.bzpopmin(`${prefix}:none`, 10)).toBeNull();
+    expect(closed).not.toHaveBeenCalled();
+    expect(reports).toEqual([]);
+  });
+});
+
+test('two connections are reported as one: lost with the first, restored with the last', () => {
+  const reports: (string | number)[] = [];
+  const watcher = asOne({
+    onLost: ({ message }) => reports.push(message),
+    onRestored: (downMs) => reports.push(downMs),
+  });
+  const now = vi.spyOn(performance, 'now');
+  onTestFinished(() => now.mockRestore());
+  now.mockReturnValueOnce(100);
+  watcher.onLost(new Error('first'));
+  watcher.onLost(new Error('second'));
+  watcher.onRestored(1);
+  expect(reports).toEqual(['first']);
+  now.mockReturnValueOnce(350);
+  watcher.onRestored(1);
+  expect(reports).toEqual(['first', 250]);
+});

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import { POLL_EFFECTS, type PollResult } from '../../../src/engine/follow-up/effects.js';
+import type { PollSettlement } from '../../../src/engine/follow-up/settlements.js';
+import { readRecord } from '../../../src/engine/recipients/records.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, RULES, START } from '../lane/lane-fixture.js';
+
+const { redis, prefix } = testRedis('poll-effects');
+type PollEffect = (typeof POLL_EFFECTS)[PollResult];
+const results = Object.entries(POLL_EFFECTS) as [PollResult, PollEffect][];
+const DUE = START + RULES.firstPoll;
+const NOW = DUE + 1_000;
+
+/** What the settlement of each result carries. */
+const DETAILS: Record<PollResult, Omit<PollSettlement, 'claim' | 'result'>> = {
+  infos: { letters: 'T', requestId: 'r' },
+  missing: { requestId: 'r' },
+  throttled: { retryAfterMs: 60_000 },
+  unauthorised: { reason: '401' },
+  stopped: { reason: '403' },
+  unanswered: { reason: 'no response' },
+  notSent: { reason: 'ECONNREFUSED' },
+  released: {},
+  gone: {},
+};
+
+/** The polls in the window, and the time from which the last of them counts. */
+const LEDGER: Record<PollEffect['ledger'], { polls: number; countsFrom: number }> = {
+  none: { polls: 0, countsFrom: 0 },
+  spend: { polls: 1, countsFrom: NOW },
+  // A request without a response may have arrived until its timeout.
+  spendLonger: { polls: 1, countsFrom: NOW + RULES.timeout },
+};
+
+/** The lane's record after the result of its probe. */
+const GATE: Record<PollEffect['gate'], object> = {
+  proven: { paused: '', stopped: '', onTrial: '0' },
+  answered: { paused: '', stopped: '', onTrial: '1' },
+  throttled: { paused: 'throttled', stopped: '', onTrial: '0', probe: '0' },
+  stopped: { paused: '', stopped: '403', onTrial: '1' },
+  failed: { paused: 'unreachable', stopped: '', onTrial: '1', probe: '0' },
+  unused: { paused: 'throttled', stopped: '', onTrial: '1', probe: '0' },
+};
+
+/** When the request is due as one that was never polled, and as one that was; null: not at all. */
+const REQUEST: Record<PollEffect['request'], { unpolled: number | null; polled: number | null }> = {
+  report: { unpolled: null, polled: NOW + RULES.pollAgain },
+  dueNow: { unpolled: NOW, polled: null },
+  dueLater: { unpolled: NOW + RULES.pollAgain, polled: null },
+  forget: { unpolled: null, polled: null },
+};
+
+/** A lane on trial whose only accepted request is due, and whose probe is the poll for it. */
+async function probedLane(result: PollResult, purpose: string) {
+  const name = `${result}-${purpose}`;
+  const lane = laneFixture(redis, prefix, name);
+  const recordKey = lane.keys.lane(name, 'lane');
+  await lane.campaign('c', 1);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const accepted = claims.map(
+    (claim) => ({ claim, result: 'accepted', letters: 'N', requestId: 'r' }) as const,
+  );
+  await lane.settlements.send(accepted, 0, START);
+  await redis.hset(recordKey, { paused: 'throttled', pausedUntil: START, epoch: 1, onTrial: 1 });
+  const polls = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: DUE });
+  const [claim] = polls.claims;
+  if (claim === undefined) throw new Error('the lane did not probe');
+  expect(await redis.hget(recordKey, 'probe')).toBe(String(claim.number));
+  const dueAt = async (set: 'unpolled' | 'polled') => {
+    const score = await redis.zscore(lane.keys.lane(name, set), 'c:0');
+    return score === null ? null : Number(score);
+  };
+  const dueTimes = async () => ({ unpolled: await dueAt('unpolled'), polled: await dueAt('polled') });
+  return { lane, recordKey, claim, dueTimes };
+}
+
+describe.each(results)('A poll that is settled as %s', (result, effect) => {
+  test('has the effects that its row in the table names', async () => {
+    const { lane, recordKey, claim, dueTimes } = await probedLane(result, 'once');
+    const { settled, events } = await lane.settlements.poll([{ claim, result, ...DETAILS[result] }], 0, NOW);
+    expect(settled).toBe(1);
+
+    const { polls, inFlightPolls } = await lane.views.look(NOW);
+    expect({ polls, inFlightPolls }).toEqual({ polls: LEDGER[effect.ledger].polls, inFlightPolls: 0 });
+    const record = { stopped: '', lastPollAt: '0', ...(await redis.hgetall(recordKey)) };
+    expect(record).toMatchObject(GATE[effect.gate]);
+    expect(Number(record.lastPollAt)).toBe(LEDGER[effect.ledger].countsFrom);
+    const isFinal = result === 'infos';
+    expect(await dueTimes()).toEqual(isFinal ? { unpolled: null, polled: null } : REQUEST[effect.request]);
+    expect((await lane.state('c')).counts).toMatchObject(
+      isFinal ? { deliveredToNetwork: 0, deliveredToTerminal: 1 } : { deliveredToNetwork: 1 },
+    );
+    if (effect.event !== null) expect(events.map(({ type }) => type)).toContain(effect.event);
+    else expect(events.filter(({ type }) => !['reopened', 'ended'].includes(type))).toEqual([]);
+  });
+
+  test('changes nothing when it is settled again', async () => {
+    const { lane, recordKey, claim, dueTimes } = await probedLane(result, 'again');
+    const settlement = { claim, result, ...DETAILS[result] };
+    await lane.settlements.poll([settlement], 0, NOW);
+    const stored = async () => [await redis.hgetall(recordKey), await lane.state('c'), await dueTimes()];
+    const before = await stored();
+    const { settled, events } = await lane.settlements.poll([settlement], 0, NOW);
+    expect({ settled, events }).toEqual({ settled: 0, events: [] });
+    expect(await stored()).toEqual(before);
+  });
+});
+
+test.each([
+  ['SVC0002: No such request r', 'not known to the service: SVC0002: No such request r'],
+  ['', 'not known to the service'],
+])(
+  'A request that is missing after the deadline is reported with the message %j of the service',
+  async (reason, shown) => {
+    const { lane, claim } = await probedLane('missing', `deadline${reason.length}`);
+    const settlement = { claim, result: 'missing', requestId: 'r', reason } as const;
+    await lane.settlements.poll([settlement], 0, START + RULES.deadline);
+    expect((await lane.state('c')).counts).toMatchObject({ deliveredToNetwork: 0, unconfirmed: 1 });
+    expect(await readRecord(redis, lane.keys, lane.lane, 'c', 0)).toMatchObject({ reason: shown });
+  },
+);

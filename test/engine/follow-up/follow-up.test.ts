@@ -1,0 +1,231 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
+import type { BearerOutcome, TokenSource } from '../../../src/engine/lane/token-source.js';
+import { recordsKey } from '../../../src/engine/recipients/campaign-keys.js';
+import { sendClaims } from '../../../src/engine/sending/claims.js';
+import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
+import { settleSends } from '../../../src/engine/sending/settlements.js';
+import { laneStatus } from '../../../src/reporting/status.js';
+import { createMessagingClient } from '../../../src/service/client/messaging.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
+import { json, startService } from '../sending/local-service.js';
+
+const { redis, prefix } = testRedis('follow-up');
+const NUMBERS = ['+4915700000001', '+4915700000002'] as const;
+
+/** A 200 that reports one status per recipient. */
+const report = (...statuses: readonly string[]) =>
+  json(200, {
+    deliveryInfoList: {
+      deliveryInfo: statuses.map((deliveryStatus, at) => ({ address: `tel:${NUMBERS[at]}`, deliveryStatus })),
+    },
+  });
+
+// A turn whose first settlement has to load its script claims before it settles.
+beforeAll(async () => {
+  const claim = { number: 1, turn: 't', campaign: 'none', first: 0 };
+  await laneFixture(redis, prefix, 'warm-up').settlements.poll([{ claim, result: 'released' }], 0);
+});
+
+let lanes = 0;
+
+/** A lane on a real Redis with one accepted request of two recipients, which is due for its first poll. */
+async function createFollowUp({
+  baseUrl,
+  isRemoved = false,
+  ...change
+}: {
+  readonly baseUrl: string;
+  /** The campaign of the request is removed. */
+  readonly isRemoved?: boolean;
+  readonly tokens?: TokenSource;
+  /** Default: 72 hours. */
+  readonly deadline?: string;
+}) {
+  lanes += 1;
+  const own = `${prefix}-${lanes}`;
+  const fixture = laneFixture(redis, own, 'default');
+  const opened = openDefaultLane(redis, own, {
+    env: { MAX_RECIPIENTS_PER_REQUEST: '2', FOLLOW_UP_DEADLINE: change.deadline ?? '72h' },
+  });
+  const { lane, events, emitted } = opened;
+  const { tokens = opened.tokens } = change;
+
+  await fixture.campaign('c', 2, { batch: 2 });
+  const { claims } = await sendClaims(lane).take({ turn: 's', call: 1, want: 1, seen: 0 });
+  const accepted = claims.map(
+    (claim) => ({ claim, result: 'accepted', letters: 'NN', requestId: 'r1' }) as const,
+  );
+  await settleSends(lane, accepted, 0.5);
+  await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
+  const request = { sender: 'ACME', requestId: 'r1', recipients: NUMBERS };
+  return {
+    fixture,
+    emitted,
+    types: () => emitted.map(({ type }) => type),
+    status: async () => laneStatus(lane, await lane.status()),
+    /** The number of requests that are still followed up. */
+    async followed(): Promise<number> {
+      const { keys } = fixture;
+      return (
+        (await redis.zcard(keys.lane('default', 'unpolled'))) +
+        (await redis.zcard(keys.lane('default', 'polled')))
+      );
+    },
+    async turn() {
+      const client = createMessagingClient({ baseUrl, timeoutMs: 5_000 });
+      const followUp = {
+        client,
+        tokens,
+        requests: {
+          find: async (all: readonly unknown[]) => all.map(() => (isRemoved ? undefined : request)),
+        },
+        recent: recentClaims(lane.monotonic),
+        events,
+        matches: fixture.matches,
+      };
+      const { signal } = new AbortController();
+      const end = await followUpTurn(lane, followUp, { turnMs: 20_000, waitHereMs: 0, signal });
+      client.close();
+      return end;
+    },
+  };
+}
+
+describe('A poll', () => {
+  test('that reports a final status of every recipient ends the follow-up and completes the campaign', async () => {
+    const service = await startService(report('DeliveredToTerminal', 'DeliveryImpossible'));
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ requests: 1 });
+    expect(await followUp.followed()).toBe(0);
+    expect(await followUp.fixture.state('c')).toMatchObject({
+      state: 'completed',
+      counts: { deliveredToTerminal: 1, deliveryImpossible: 1, deliveredToNetwork: 0 },
+    });
+    expect(followUp.types()).toContain('campaign.completed');
+  });
+
+  test('that reports a status that is not final is repeated later', async () => {
+    const service = await startService(report('DeliveredToTerminal', 'DeliveredToNetwork'));
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ kind: 'later', why: 'nothing', requests: 1 });
+    expect(await followUp.followed()).toBe(1);
+    expect((await followUp.fixture.state('c')).counts).toMatchObject({
+      deliveredToTerminal: 1,
+      deliveredToNetwork: 1,
+    });
+  });
+
+  test('that reports a status the interface does not list emits an event and is repeated later', async () => {
+    const service = await startService(report('DeliveredToTerminal', 'Teleported'));
+    const followUp = await createFollowUp(service);
+    await followUp.turn();
+    expect(followUp.emitted).toContainEqual(
+      expect.objectContaining({ type: 'request.unlistedStatus', requestId: 'r1' }),
+    );
+    expect(await followUp.followed()).toBe(1);
+  });
+
+  test.each([
+    ['72h', { unconfirmed: 2 }, 'completed'],
+    ['never', { deliveredToNetwork: 2, unconfirmed: 0 }, 'running'],
+  ])(
+    'of an old request without a final report is the last one only after the deadline (%s)',
+    async (deadline, counts, state) => {
+      const service = await startService(report('DeliveredToNetwork', 'DeliveredToNetwork'));
+      const followUp = await createFollowUp({ ...service, deadline });
+      const sentAt = Date.now() - 31 * 86_400_000;
+      await redis.hset(recordsKey(followUp.fixture.keys, 'default', 'c', 0), '0', `2,${sentAt},0,,r1`);
+      await followUp.turn();
+      expect(await followUp.fixture.state('c')).toMatchObject({ state, counts });
+      expect(await followUp.followed()).toBe(deadline === 'never' ? 1 : 0);
+    },
+  );
+
+  test('of a request that the service does not know emits an event and is repeated until the deadline', async () => {
+    const service = await startService(json(404, {}));
+    const followUp = await createFollowUp(service);
+    await followUp.turn();
+    expect(followUp.types()).toContain('request.missing');
+    expect(await followUp.followed()).toBe(1);
+    expect((await followUp.fixture.state('c')).counts).toMatchObject({ deliveredToNetwork: 2 });
+  });
+
+  test('of a missing request shows the message of the service in the event', async () => {
+    const text = { messageId: 'SVC0002', text: 'No such request %1', variables: ['r1'] };
+    const service = await startService(json(404, { requestError: { serviceException: text } }));
+    const followUp = await createFollowUp(service);
+    await followUp.turn();
+    expect(followUp.emitted).toContainEqual({
+      type: 'request.missing',
+      lane: 'default',
+      requestId: 'r1',
+      reason: 'SVC0002: No such request r1',
+    });
+  });
+
+  test('of a request whose campaign is removed is not made', async () => {
+    const service = await startService(report());
+    const followUp = await createFollowUp({ ...service, isRemoved: true });
+    await followUp.turn();
+    expect(service.received).toEqual([]);
+    expect(await followUp.followed()).toBe(0);
+  });
+
+  test('without a response spends a permit and is repeated later', async () => {
+    const service = await startService((request) => void request.socket.destroy());
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ kind: 'later', requests: 1 });
+    expect((await followUp.status()).quota.used).toEqual({ send: 1, poll: 1 });
+    expect(await followUp.followed()).toBe(1);
+    expect(followUp.types()).toContain('request.unanswered');
+  });
+
+  test('whose connection is refused spends no permit', async () => {
+    const service = await startService(report());
+    await service.close();
+    const followUp = await createFollowUp(service);
+    await followUp.turn();
+    expect((await followUp.status()).quota.used).toEqual({ send: 1, poll: 0 });
+    const notSent = followUp.emitted.find(({ type }) => type === 'request.notSent');
+    expect(notSent).toMatchObject({ reason: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  test('that the service answers with 429 pauses the lane', async () => {
+    const service = await startService(json(429, {}, { 'retry-after': '60' }));
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ kind: 'later', why: 'throttled', requests: 1 });
+    expect((await followUp.status()).state).toBe('paused');
+    expect(await followUp.followed()).toBe(1);
+  });
+
+  test('that the service answers with 401 is repeated with a new token', async () => {
+    const service = await startService((request, response, attempt) => {
+      const isNew = request.headers.authorization === 'Bearer new';
+      const answer = isNew ? report('DeliveredToTerminal', 'DeliveredToTerminal') : json(401, {});
+      answer(request, response, attempt);
+    });
+    let token: BearerOutcome = { kind: 'token', bearer: { authorization: 'old' }, generation: 1 };
+    const replaceRefused = async (): Promise<BearerOutcome> => {
+      token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
+      return token;
+    };
+    const get = async () => token;
+    const tokens = { get, getForRequest: get, newerThan: get, replaceRefused, worked: () => {} };
+    const followUp = await createFollowUp({ ...service, tokens });
+    await followUp.turn();
+    expect(service.received.map(({ authorisation }) => authorisation)).toEqual(['Bearer old', 'Bearer new']);
+    expect((await followUp.fixture.state('c')).state).toBe('completed');
+  });
+
+  test('that the service answers with 403 stops the lane', async () => {
+    const service = await startService(json(403, {}));
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ kind: 'idle', why: 'stopped', requests: 1 });
+    const { state, pause } = await followUp.status();
+    expect(state).toBe('stopped');
+    expect(pause?.reason).toContain('403');
+    expect((await followUp.fixture.state('c')).counts).toMatchObject({ deliveredToNetwork: 2 });
+  });
+});

@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { GATE_STATE, type GateState, gateState } from '../../../src/engine/lane/lane-status.js';
+import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import { SEND_EFFECTS, type SendResult } from '../../../src/engine/sending/effects.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, START } from './lane-fixture.js';
+
+const { redis, prefix } = testRedis('lane-status');
+const RECORD = { now: START, stopped: '', held: '', graceUntil: 0, paused: '', pausedUntil: 0 };
+const allows = (from: GateState, to: GateState): boolean => from === to || to in GATE_STATE[from].next;
+
+describe('The state of a gate', () => {
+  test('is open when nothing closes the lane', () => {
+    expect(gateState(RECORD)).toBe('open');
+  });
+
+  test('is paused until the time of the pause, and probing from then on', () => {
+    const paused = { ...RECORD, paused: 'throttled', pausedUntil: START + 1 };
+    expect(gateState(paused)).toBe('paused');
+    expect(gateState({ ...paused, now: START + 1 })).toBe('probing');
+  });
+
+  test('is the one that lasts longest when the lane is closed for several causes', () => {
+    const all = { ...RECORD, paused: 'throttled', pausedUntil: START + 1, graceUntil: START + 1 };
+    expect(gateState(all)).toBe('recovering');
+    expect(gateState({ ...all, held: 'by the operator' })).toBe('held');
+    expect(gateState({ ...all, held: 'by the operator', stopped: '403' })).toBe('stopped');
+  });
+
+  test('can be reached from open, and left again', () => {
+    const reached = new Set<string>(['open']);
+    for (const state of reached)
+      for (const next of Object.keys(GATE_STATE[state as GateState].next)) reached.add(next);
+    expect([...reached].sort()).toEqual(Object.keys(GATE_STATE).sort());
+    for (const { next } of Object.values(GATE_STATE)) expect(Object.keys(next)).not.toEqual([]);
+  });
+});
+
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('claim' as const), want: fc.integer({ min: 1, max: 4 }) }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('settle' as const),
+      pick: fc.nat(97),
+      result: fc.constantFrom(...(Object.keys(SEND_EFFECTS) as SendResult[])),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, 900, 5_000, 60_000) }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('resume' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constantFrom('hold' as const, 'stop' as const, 'loseData' as const) }),
+  },
+);
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Visits every state. */
+const TOUR: Step[] = [
+  { kind: 'claim', want: 1 },
+  { kind: 'settle', pick: 0, result: 'throttled' },
+  { kind: 'wait', ms: 60_000 },
+  { kind: 'loseData' },
+  { kind: 'hold' },
+  { kind: 'stop' },
+  { kind: 'resume' },
+  { kind: 'wait', ms: 5_000 },
+];
+
+let lanes = 0;
+
+/** Runs the steps on a real lane and returns every move of its gate, one of time and one of the step each. */
+async function movesOf(steps: readonly Step[]): Promise<(readonly [GateState, GateState])[]> {
+  lanes += 1;
+  const lane = laneFixture(redis, prefix, `l${lanes}`, { repeatFor: 86_400_000, maxRecipients: 2 });
+  await lane.campaign('c', 200);
+  const flying: SendClaim[] = [];
+  const moves: (readonly [GateState, GateState])[] = [];
+  let [now, call, known, state]: [number, number, number, GateState] = [START, 0, 0, 'open'];
+
+  const observe = async (): Promise<void> => {
+    const next = gateState(await lane.views.look(now));
+    if (next !== state) moves.push([state, next]);
+    state = next;
+  };
+  const claim = async (want: number): Promise<void> => {
+    call += 1;
+    const { claims } = await lane.claims.send({ turn: 't', call, want, seen: known, now });
+    for (const { number } of claims) known = Math.max(known, number);
+    flying.push(...claims);
+  };
+  const run = async (it: Step): Promise<void> => {
+    switch (it.kind) {
+      case 'claim':
+        return claim(it.want);
+      case 'settle': {
+        const [settled] = flying.splice(it.pick % Math.max(1, flying.length), 1);
+        if (settled === undefined) return;
+        const letters = it.result === 'partlySuppressed' ? 'S-' : 'N'.repeat(settled.count);
+        const reason = `settled as ${it.result}`;
+        await lane.settlements.send([{ claim: settled, result: it.result, letters, reason }], 0, now);
+        return;
+      }
+      case 'wait':
+        now += it.ms;
+        return;
+      case 'hold':
+        await lane.commands.lane('hold', 'held by an operator');
+        return;
+      case 'resume':
+        await lane.commands.lane('resume');
+        return;
+      case 'stop':
+        await lane.commands.stop('the account has no token', Number.MAX_SAFE_INTEGER);
+        return;
+      case 'loseData':
+        // A worker knows a higher claim number than Redis does.
+        known += 1_000_000;
+        return claim(1);
+      default:
+        return it satisfies never;
+    }
+  };
+
+  for (const it of steps) {
+    await run(it);
+    await observe();
+  }
+  return moves;
+}
+
+test('A lane’s gate makes only the moves that the table of its states allows', async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 80 }), async (steps) => {
+      for (const [from, to] of await movesOf(steps)) {
+        seen.add(`${from} to ${to}`);
+        expect(allows(from, to), `${from} to ${to}`).toBe(true);
+      }
+    }),
+    { numRuns: 60, interruptAfterTimeLimit: 10_000, examples: [[TOUR]] },
+  );
+  // Otherwise the property would show nothing about the states that no run reaches.
+  expect(new Set([...seen].map((move) => move.split(' ').at(-1)))).toEqual(new Set(Object.keys(GATE_STATE)));
+});

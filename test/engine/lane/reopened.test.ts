@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Messages } from '../../../src/engine/sending/messages.js';
+import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
+import { sendTurn } from '../../../src/engine/sending/send.js';
+import { createMessagingClient } from '../../../src/service/client/messaging.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, openDefaultLane } from './lane-fixture.js';
+
+const { redis, prefix } = testRedis('reopened');
+const PATIENCE = { timeout: 20_000 };
+const waiting: ServerResponse[] = [];
+const server = createServer((request, response) => {
+  request.resume();
+  waiting.push(response);
+});
+beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
+afterAll(() => new Promise((resolve) => void server.close(resolve)));
+
+const messages: Messages = {
+  render: async (claims) =>
+    claims.map(() => ({ sender: 'ACME', recipients: ['+4915700000001'], text: 'Hi', suppressed: [false] })),
+};
+
+async function refuseOne(): Promise<void> {
+  const response = waiting.shift();
+  if (response === undefined) throw new Error('no request waits for its answer');
+  response.writeHead(401, { 'content-type': 'application/json' }).end('{}');
+  await once(response, 'close');
+}
+
+test('A 401 to a request from before the operator resumed the lane does not stop it again', async () => {
+  const fixture = laneFixture(redis, prefix, 'default');
+  const { lane, tokens } = openDefaultLane(redis, prefix);
+  const port = (server.address() as AddressInfo).port;
+  const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
+  const options = {
+    turnMs: 20_000,
+    waitHereMs: 0,
+    signal: new AbortController().signal,
+  };
+  await fixture.campaign('c', 3, { batch: 1 });
+  const turn = sendTurn(
+    lane,
+    { client, tokens, messages, recent: recentClaims(lane.monotonic), failed: () => {} },
+    options,
+  );
+
+  await vi.waitUntil(() => waiting.length === 3, PATIENCE);
+  await refuseOne();
+  await vi.waitUntil(async () => (await lane.freshStatus()).stopped !== '', PATIENCE);
+  await lane.commands.lane('resume');
+  await refuseOne();
+  await vi.waitUntil(async () => (await lane.freshStatus()).inFlightSends === 1, PATIENCE);
+  await refuseOne();
+  await turn;
+  expect((await lane.freshStatus()).stopped).toBe('');
+  client.close();
+});
+
+test('A cause that stopped a lane does not stop it again once an operator has resumed it', async () => {
+  const { commands, views } = laneFixture(redis, `${prefix}-news`, 'default');
+  const { epoch } = await views.look();
+  expect(await commands.stop('the account is blocked', epoch)).toBe(true);
+  expect(await commands.stop('the account is blocked', epoch)).toBe(false);
+  expect((await views.look()).stopped).toBe('the account is blocked');
+  await commands.lane('resume');
+  expect(await commands.stop('the account is blocked', epoch)).toBe(false);
+  expect((await views.look()).stopped).toBe('');
+});
+
+test('A resumed lane tries the service with one request before it sends at full speed', async () => {
+  const it = laneFixture(redis, `${prefix}-tried`, 'default');
+  await it.campaign('c', 100);
+  const turn = { turn: 'turn', want: 10, seen: 0 };
+  const { epoch } = await it.views.look();
+  await it.commands.stop('the key is not accepted', epoch);
+  await it.commands.lane('resume');
+  const tried = await it.claims.send({ ...turn, call: 1 });
+  expect([tried.claims.length, tried.why]).toEqual([1, 'inFlight']);
+  const claim = tried.claims[0];
+  if (claim === undefined) throw new Error('no claim');
+
+  await it.settlements.send([{ claim, result: 'stopped', reason: 'the key is not accepted' }], 0);
+  expect((await it.views.look()).stopped).toBe('the key is not accepted');
+  await it.commands.lane('resume');
+  const again = await it.claims.send({ ...turn, call: 2 });
+  expect(again.claims.length).toBe(1);
+
+  const [good] = again.claims;
+  if (good === undefined) throw new Error('no claim');
+  await it.settlements.send(
+    [{ claim: good, result: 'accepted', letters: 'N'.repeat(good.count), requestId: 'r', reason: '' }],
+    0,
+  );
+  expect((await it.claims.send({ ...turn, call: 3 })).claims.length).toBe(10);
+});
+
+test('Requests left in flight by a killed worker neither prevent nor multiply the request that tries a resumed lane', async () => {
+  const it = laneFixture(redis, `${prefix}-left`, 'default');
+  await it.campaign('c', 100);
+  const killed = await it.claims.send({ turn: 'killed', call: 1, want: 10, seen: 0 });
+  await it.commands.stop('the key is not accepted', (await it.views.look()).epoch);
+  await it.commands.lane('resume');
+  const turn = { turn: 'next', want: 10, seen: 0 };
+  expect((await it.claims.send({ ...turn, call: 1 })).claims.length).toBe(1);
+  await it.settlements.send(
+    killed.claims.map((claim) => ({ claim, result: 'unknown', overdue: true, reason: 'killed' }) as const),
+    0,
+  );
+  expect((await it.claims.send({ ...turn, call: 2 })).claims).toEqual([]);
+});

@@ -1,0 +1,189 @@
+import { expect, test } from 'vitest';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import type { Actor } from '../../../src/campaign/actor.js';
+import { type NewOperation, suppression } from '../../../src/engine/recipients/suppression.js';
+import { SUPPRESSING } from '../../app/access/operator.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+
+const { prefix, redis } = testRedis('suppression');
+const open = (name: string) => suppression(redis, keyNames(`${prefix}-${name}`));
+
+const number = (at: number): string => `+4477${10_000_000 + at}`;
+const SHOP: Actor = { kind: 'key', id: '0123456789ab', name: 'shop' };
+const byShop = (max: number, list: string | null = null): NewOperation => ({
+  ...SUPPRESSING,
+  list,
+  actor: SHOP,
+  max,
+});
+const listed = async (list: ReturnType<typeof open>, lane: string | null = null): Promise<string[]> => {
+  const numbers: string[] = [];
+  for await (const each of list.list(lane)) numbers.push(each);
+  return numbers.sort();
+};
+
+test('Numbers are suppressed from when they are added until they are removed, and each change is counted', async () => {
+  const list = open('changes');
+  expect(await list.add([number(1), number(2), '+999999999999999'], SUPPRESSING)).toMatchObject({
+    numbers: 3,
+  });
+  expect(await list.add([number(2), number(3), number(3)], SUPPRESSING)).toMatchObject({ numbers: 1 });
+  expect(await list.count('main')).toBe(4);
+  const checked = [number(0), number(1), '+999999999999999', '+999999999999998'];
+  expect(await list.areSuppressed('main', checked)).toEqual([false, true, true, false]);
+  expect(await list.remove([number(1), number(7)], SUPPRESSING)).toMatchObject({ numbers: 1 });
+  expect(await list.areSuppressed('main', [number(1), number(2)])).toEqual([false, true]);
+});
+
+test('The list of a lane holds for this lane only, and that of the installation for all', async () => {
+  const list = open('lanes');
+  await list.add([number(1)], { ...SUPPRESSING, list: 'main' });
+  await list.add([number(2)], SUPPRESSING);
+  const numbers = [number(1), number(2), number(3)];
+  expect(await list.areSuppressed('main', numbers)).toEqual([true, true, false]);
+  expect(await list.areSuppressed('other', numbers)).toEqual([false, true, false]);
+  expect([await list.count('main'), await list.count('other')]).toEqual([2, 1]);
+  expect(await list.remove([number(2)], { ...SUPPRESSING, list: 'main' })).toMatchObject({ numbers: 0 });
+  expect(await list.areSuppressed('main', numbers)).toEqual([true, true, false]);
+  expect([await listed(list), await listed(list, 'main')]).toEqual([[number(2)], [number(1)]]);
+});
+
+test('More numbers than fit in one command can be added, checked, listed, and undone', async () => {
+  const list = open('many');
+  const numbers = Array.from({ length: 2_500 }, (_, at) => number(at));
+  const added = await list.add(numbers, SUPPRESSING);
+  expect(added.numbers).toBe(2_500);
+  const found = await list.areSuppressed('main', [...numbers, number(2_500)]);
+  expect(found).toEqual([...numbers.map(() => true), false]);
+  expect(await listed(list)).toEqual([...numbers].sort());
+  await list.add([number(2_500)], SUPPRESSING);
+  expect(await list.undo(added, SHOP, 1)).toBe(2_500);
+  expect(await listed(list)).toEqual([number(2_500)]);
+});
+
+test('An empty list suppresses no numbers', async () => {
+  const list = open('empty');
+  expect(await list.areSuppressed('main', [number(1)])).toEqual([false]);
+  expect(await list.areSuppressed('main', [])).toEqual([]);
+  expect(await listed(list)).toEqual([]);
+});
+
+test('An entry points to the operations that added it, and an operation says who, when, and why', async () => {
+  const list = open('records');
+  const made = { ...SUPPRESSING, actor: SHOP, source: 'opt-outs.csv', reason: 'STOP', at: 42 };
+  const first = await list.add([number(1), number(2)], made);
+  const second = await list.add([number(2)], SUPPRESSING);
+  expect(await list.operationsOf(number(2), null)).toMatchObject([
+    { id: first.id, change: 'add', actor: SHOP, source: 'opt-outs.csv', reason: 'STOP', at: 42, numbers: 2 },
+    { id: second.id, numbers: 0 },
+  ]);
+  expect(await list.operationsOf(number(3), null)).toEqual([]);
+  const newestFirst: string[] = [];
+  for await (const { id } of list.operations()) newestFirst.push(id);
+  expect(newestFirst).toEqual([second.id, first.id]);
+});
+
+test('Undoing an addition leaves the numbers that another operation added', async () => {
+  const list = open('undo');
+  const before = await list.add([number(1)], SUPPRESSING);
+  const wrong = await list.add([number(1), number(2), number(3)], SUPPRESSING);
+  const after = await list.add([number(3)], SUPPRESSING);
+  expect(await list.undo(wrong, SHOP, 7)).toBe(1);
+  expect(await listed(list)).toEqual([number(1), number(3)]);
+  expect(await list.operation(wrong.id)).toMatchObject({ undone: { actor: SHOP, at: 7, numbers: 1 } });
+  expect(await list.undo(before, SHOP, 8)).toBe(1);
+  expect(await list.undo(after, SHOP, 9)).toBe(1);
+  expect(await listed(list)).toEqual([]);
+});
+
+test('A number stays suppressed while one of many additions is not undone', async () => {
+  const list = open('many');
+  const additions = [];
+  for (let times = 0; times < 7; times += 1) additions.push(await list.add([number(1)], SUPPRESSING));
+  const [first, second, ...others] = additions;
+  for (const addition of [first, ...others]) if (addition !== undefined) await list.undo(addition, SHOP, 1);
+  expect(second).toBeDefined();
+  expect(await list.areSuppressed('main', [number(1)])).toEqual([true]);
+  await list.remove([number(1)], SUPPRESSING);
+  expect(await list.areSuppressed('main', [number(1)])).toEqual([false]);
+});
+
+test('Undoing a removal puts the numbers back, but not those whose addition was undone meanwhile', async () => {
+  const list = open('undo-removal');
+  const first = await list.add([number(1)], SUPPRESSING);
+  await list.add([number(2)], SUPPRESSING);
+  const removal = await list.remove([number(1), number(2), number(3)], SUPPRESSING);
+  expect(removal.numbers).toBe(2);
+  await list.undo(first, SHOP, 1);
+  expect(await list.undo(removal, SHOP, 2)).toBe(1);
+  expect(await listed(list)).toEqual([number(2)]);
+  expect((await list.operationsOf(number(2), null)).map(({ numbers }) => numbers)).toEqual([1]);
+});
+
+test('The numbers of a removal are kept for 30 days, and then deleted', async () => {
+  const list = open('kept');
+  await list.add([number(1)], SUPPRESSING);
+  const removal = await list.remove([number(1)], SUPPRESSING);
+  const key = keyNames(`${prefix}-kept`).suppression.removed(removal.id);
+  const left = await redis.pttl(key);
+  expect(left).toBeGreaterThan(29.9 * 86_400_000);
+  expect(left).toBeLessThanOrEqual(30 * 86_400_000);
+});
+
+test('A list that is too long for an API key is read no further than its limit, and repeated numbers count once', async () => {
+  const list = open('long');
+  const numbers = Array.from({ length: 5_000 }, (_, at) => number(at));
+  Object.defineProperty(numbers, 4_000, {
+    get() {
+      throw new Error('the list is read beyond the limit');
+    },
+  });
+  await expect(list.add(numbers, byShop(2_500))).rejects.toThrow('at most 2500 numbers');
+  const repeated = Array.from({ length: 5_000 }, (_, at) => number(at % 2_500));
+  expect(await list.add(repeated, byShop(2_500))).toMatchObject({ numbers: 2_500 });
+});
+
+test('An API key adds at most as many numbers as it may, over all lists and requests', async () => {
+  const list = open('limit');
+  const own = await list.add([number(1), number(2)], byShop(3));
+  // Numbers that are on the list already cost nothing.
+  await expect(list.add([number(1), number(2), number(3)], byShop(3, 'main'))).rejects.toThrow(
+    'at most 3 numbers',
+  );
+  expect(await listed(list, 'main')).toEqual([]);
+  const again = await list.add([number(1), number(2), number(3)], byShop(3));
+  expect(again.numbers).toBe(1);
+  await expect(list.add([number(4)], byShop(3, 'main'))).rejects.toThrow('at most 3 numbers');
+  // It limits no other key.
+  expect(await list.add([number(4)], SUPPRESSING)).toMatchObject({ numbers: 1 });
+  await list.undo(own, SHOP, 1);
+  // They are still on the list because of the other operation of this key.
+  await expect(list.add([number(5)], byShop(3))).rejects.toThrow('at most 3 numbers');
+  await list.undo(again, SHOP, 1);
+  expect(await list.add([number(5), number(6), number(7)], byShop(3))).toMatchObject({ numbers: 3 });
+  await list.remove([number(5)], SUPPRESSING);
+  expect(await list.add([number(8)], byShop(3))).toMatchObject({ numbers: 1 });
+  await expect(list.add([number(9)], byShop(3))).rejects.toThrow('at most 3 numbers');
+  const many = Array.from({ length: 2_500 }, (_, at) => number(10_000 + at));
+  await expect(list.add(many, byShop(2_000))).rejects.toThrow('nothing was changed');
+  expect(await list.count('other')).toBe(4);
+});
+
+test('The numbers of an earlier version stay suppressed for all lanes', async () => {
+  const list = open('upgrade');
+  const key = keyNames(`${prefix}-upgrade`).suppression.before;
+  const bytes = Buffer.alloc(8);
+  for (let at = 0; at < 1_500; at += 1) {
+    bytes.writeDoubleBE(Number(number(at)));
+    await redis.sadd(key, bytes);
+  }
+  await list.ready();
+  expect(await list.count('main')).toBe(1_500);
+  expect(await list.areSuppressed('main', [number(0), number(1_499), number(1_500)])).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(await redis.exists(key)).toBe(0);
+  expect(await list.operationsOf(number(7), null)).toMatchObject([{ source: 'upgrade', numbers: 1_500 }]);
+});

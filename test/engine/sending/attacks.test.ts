@@ -1,0 +1,497 @@
+import { expect, test } from 'vitest';
+import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
+import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+
+const { redis, prefix } = testRedis('attacks');
+const HOUR = 3_600_000;
+const accepted = (claim: SendClaim, letter = 'N') =>
+  ({
+    claim,
+    result: 'accepted',
+    letters: letter.repeat(claim.count),
+    requestId: `r${claim.number}`,
+  }) as const;
+const unknown = (claim: SendClaim) => ({ claim, result: 'unknown', reason: 'timed out' }) as const;
+
+test('A batch settled as unknown twice, because the first reply was lost, can still be resolved', async () => {
+  const lane = laneFixture(redis, prefix, 'unknown-twice');
+  await lane.campaign('c', 1);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1_000);
+  const again = await lane.settlements.send(claims.map(unknown), 0, START + 1_001);
+  expect(again.settled).toBe(0);
+  expect(await lane.commands.unknown()).toHaveLength(1);
+  await lane.commands.resolve('abandon', 'x', await lane.commands.unknown(), START + 2_000);
+  expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { abandoned: 1 } });
+});
+
+test('A failure that is settled twice counts once towards the pause', async () => {
+  const lane = laneFixture(redis, prefix, 'failure-twice');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  for (let time = 1; time <= 4; time += 1) await lane.settlements.send(claims.map(unknown), 0, START + time);
+  expect((await lane.views.look(START + 10)).paused).toBe('');
+});
+
+test('A settlement whose number now belongs to another batch is not applied to that batch', async () => {
+  const lane = laneFixture(redis, prefix, 'other-batch');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const [first, second] = claims;
+  if (first === undefined || second === undefined) throw new Error('nothing was claimed');
+  const mistaken = await lane.settlements.send([accepted({ ...second, number: first.number })], 0, START + 1);
+  expect(mistaken.settled).toBe(0);
+  expect((await lane.state('c')).counts).toMatchObject({ sending: 2 });
+});
+
+test.each([1, 2, 3, 4, 7, 9])(
+  'A lane of %i requests a window sends and polls in turn, and never blocks itself',
+  async (quota) => {
+    const lane = laneFixture(redis, prefix, `small-${quota}`, { quota });
+    await lane.campaign('c', 1_000);
+    let [now, call, sends, polls, idle] = [START, 0, 0, 0, 0];
+    for (let step = 0; step < 60; step += 1) {
+      call += 1;
+      const send = await lane.claims.send({ turn: 't', call, want: 32, seen: 0, now });
+      await lane.settlements.send(
+        send.claims.map((claim) => accepted(claim)),
+        0,
+        now,
+      );
+      const poll = await lane.claims.poll({ turn: 'p', call, want: 32, seen: 0, now });
+      const reported = poll.claims.map((claim) => ({ claim, result: 'infos', letters: 'N' }) as const);
+      if (reported.length > 0) await lane.settlements.poll(reported, 0, now);
+      [sends, polls] = [sends + send.claims.length, polls + poll.claims.length];
+      idle = send.claims.length + poll.claims.length === 0 ? idle + 1 : 0;
+      now += HOUR / 4;
+      expect(idle).toBeLessThan(8);
+    }
+    const windows = 60 / 4;
+    expect(sends + polls).toBeGreaterThanOrEqual(quota * windows * 0.75);
+    expect(polls).toBeGreaterThanOrEqual(windows / 3);
+    expect(sends).toBeGreaterThanOrEqual(windows / 3);
+  },
+);
+
+test('A lane of one request a window keeps sending when no worker polls', async () => {
+  const lane = laneFixture(redis, prefix, 'no-poller', { quota: 1 });
+  await lane.campaign('c', 100);
+  let sends = 0;
+  for (let step = 0; step < 40; step += 1) {
+    const now = START + (step * HOUR) / 4;
+    const { claims } = await lane.claims.send({ turn: 't', call: step + 1, want: 1, seen: 0, now });
+    await lane.settlements.send(
+      claims.map((claim) => accepted(claim)),
+      0,
+      now,
+    );
+    sends += claims.length;
+  }
+  expect(sends).toBeGreaterThanOrEqual(4);
+});
+
+test('A lane whose worker was killed with all its requests in flight is served again at once', async () => {
+  const lane = laneFixture(redis, prefix, 'killed', { quota: 1_000 });
+  await lane.campaign('c', 1_000);
+  const before = await lane.claims.send({ turn: 'a', call: 1, want: 32, seen: 0, now: START });
+  await lane.settlements.send(
+    before.claims.map((claim) => accepted(claim, 'T')),
+    0,
+    START + 50,
+  );
+  const lost = await lane.claims.send({ turn: 'a', call: 2, want: 32, seen: 0, now: START + 60 });
+  expect(lost.claims).toHaveLength(32);
+  const next = await lane.claims.send({ turn: 'b', call: 1, want: 32, seen: 0, now: START + 11_000 });
+  expect(next.claims).toHaveLength(32);
+  // A third turn gets none: requests of killed workers do not pile up.
+  const third = await lane.claims.send({ turn: 'c', call: 1, want: 32, seen: 0, now: START + 11_100 });
+  expect(third.claims).toHaveLength(0);
+});
+
+test('A batch sent again under its correlator keeps its recipients, even above a smaller limit per request', async () => {
+  const change = { repeatFor: 86_400_000, maxRecipients: 8 };
+  const lane = laneFixture(redis, prefix, 'correlator', change);
+  await lane.campaign('c', 8);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  await redis.hset(lane.keys.lane('correlator', 'lane'), 'maxRecipients', 4);
+  const again = await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START + 2 });
+  expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 8]]);
+});
+
+/** A lane with correlators, and a batch of two recipients that may have been accepted and will be sent again. */
+async function laneWithRepeat(name: string, change: Record<string, unknown> = {}) {
+  const lane = laneFixture(redis, prefix, name, { repeatFor: 86_400_000, maxRecipients: 2 });
+  await lane.campaign('c', 6, change);
+  const claim = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+  const { claims } = await claim(1, START);
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const sweep = async (now: number) => {
+    const { overdueSends } = await lane.views.tend(86_400_000, now);
+    const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+    await lane.settlements.send(overdue, 0, now);
+  };
+  return { ...lane, claim, sweep };
+}
+
+test('A batch that may have been accepted becomes unknown when its campaign is cancelled before it is sent again', async () => {
+  const lane = await laneWithRepeat('repeat-cancelled');
+  expect(await lane.commands.campaign('cancel', 'c')).toMatchObject({ outcome: 'done', cancelled: 4 });
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, sending: 2, planned: 0 });
+  await lane.sweep(START + 60_000);
+  expect(await lane.state('c')).toMatchObject({
+    state: 'cancelled',
+    endedAt: 0,
+    counts: { cancelled: 4, unknown: 2, sending: 0 },
+  });
+  const batches = await lane.commands.unknown();
+  expect(batches).toHaveLength(1);
+  await lane.commands.resolve('abandon', 'x', batches, START + 60_000);
+  expect((await lane.state('c'))['endedAt']).toBeGreaterThan(0);
+});
+
+test('The reason of a batch that may have been accepted is the cancellation, not a dead worker', async () => {
+  const lane = await laneWithRepeat('repeat-cancelled-why');
+  await lane.commands.campaign('cancel', 'c');
+  const { overdueSends } = await lane.views.tend(86_400_000, START + 60_000);
+  const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+  const { events } = await lane.settlements.send(overdue, 0, START + 60_000);
+  const reason = 'an earlier request may have been accepted; cancelled before it was sent again';
+  expect(events).toMatchObject([{ type: 'unknown', reason, overdue: false }]);
+  expect(await lane.commands.unknown()).toMatchObject([{ reason }]);
+});
+
+test.each(['tend', 'claim'])(
+  'A batch that may have been accepted becomes unknown when its campaign lapses (%s)',
+  async (by) => {
+    const lane = await laneWithRepeat(`repeat-lapsed-${by}`, { lapseAt: START + 100 });
+    await redis.zadd(lane.keys.lane(`repeat-lapsed-${by}`, 'lapsing'), START + 100, 'c');
+    if (by === 'claim') expect((await lane.claim(2, START + 200)).claims).toEqual([]);
+    await lane.sweep(START + 200);
+    expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
+    await lane.sweep(START + 60_000);
+    expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, unknown: 2, sending: 0 });
+  },
+);
+
+test.each(['tend', 'claim'])(
+  'Recipients that have lapsed stay lapsed when their campaign is cancelled (%s)',
+  async (by) => {
+    const name = `cancel-lapsed-${by}`;
+    const lane = laneFixture(redis, `${prefix}-${name}`, name, { maxRecipients: 2 });
+    await lane.campaign('c', 6, { lapseAt: START + 100 });
+    await redis.zadd(lane.keys.lane(name, 'lapsing'), START + 100, 'c');
+    const take = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+    const { claims } = await take(1, START);
+    if (by === 'claim') await take(2, START + 200);
+    else await lane.views.tend(86_400_000, START + 200);
+    expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
+    await lane.commands.campaign('cancel', 'c', undefined, START + 300);
+    expect(await lane.state('c')).toMatchObject({ state: 'cancelled', remainder: 'lapsed' });
+    await lane.settlements.send(
+      claims.map((claim) => ({ claim, result: 'released' }) as const),
+      0,
+      START + 400,
+    );
+    const { counts, endedAt } = await lane.state('c');
+    expect(counts).toMatchObject({ lapsed: 6, sending: 0, cancelled: 0 });
+    expect(endedAt).toBe(START + 400);
+  },
+);
+
+test('A batch that may have been accepted stays so, and stays whole, after a request that was not accepted', async () => {
+  const lane = await laneWithRepeat('repeat-throttled');
+  const again = await lane.claim(2, START + 10);
+  expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, result: 'throttled', retryAfterMs: 1 })),
+    0,
+    START + 20,
+  );
+  await redis.hset(lane.keys.lane('repeat-throttled', 'lane'), 'maxRecipients', 1);
+  await lane.commands.lane('resume');
+  const third = await lane.claim(3, START + 60_000);
+  expect(third.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
+  await lane.commands.campaign('cancel', 'c');
+  await lane.settlements.send(
+    third.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),
+    0,
+    START + 60_001,
+  );
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, unknown: 2 });
+});
+
+test('A refused batch was not accepted before either, because the service would not have refused it', async () => {
+  const lane = await laneWithRepeat('repeat-refused');
+  const again = await lane.claim(2, START + 10);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, result: 'refused', reason: 'x' })),
+    0,
+    START + 20,
+  );
+  await lane.commands.campaign('cancel', 'c');
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 6 });
+});
+
+test('A batch that may have been accepted becomes unknown, not suppressed, when all its recipients are suppressed by now', async () => {
+  const lane = await laneWithRepeat('repeat-suppressed');
+  const again = await lane.claim(2, START + 10);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, result: 'suppressed' })),
+    0,
+    START + 20,
+  );
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4 });
+});
+
+test('A batch is not sent again under its correlator when some of its recipients are suppressed by now', async () => {
+  const lane = await laneWithRepeat('repeat-divided');
+  const again = await lane.claim(2, START + 10);
+  const divided = again.claims.map(
+    (claim) => ({ claim, result: 'partlySuppressed', letters: 'S-' }) as const,
+  );
+  await lane.settlements.send(divided, 0, START + 20);
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4, sending: 0 });
+  expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2 }]);
+});
+
+test('A batch sent without its suppressed recipients is not sent again under the correlator of the whole batch', async () => {
+  const lane = laneFixture(redis, prefix, 'correlator-part', { repeatFor: 86_400_000, maxRecipients: 3 });
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const partly = claims.map((claim) => ({ ...unknown(claim), letters: '-S-' }));
+  await lane.settlements.send(partly, 0, START + 1);
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, suppressed: 1, planned: 0 });
+});
+
+test('When an operator resends a batch, suppressed recipients stay unknown, and the others are sent without them', async () => {
+  const lane = laneFixture(redis, prefix, 'resent-divided', { maxRecipients: 6 });
+  await lane.campaign('c', 6);
+  const first = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(first.claims.map(unknown), 0, START + 1);
+  const later = START + 120_000;
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
+  const again = await lane.claims.send({ turn: 't', call: 2, want: 9, seen: 0, now: later });
+  const divided = again.claims.map(
+    (claim) => ({ claim, result: 'partlySuppressed', letters: '--SS-S' }) as const,
+  );
+  await lane.settlements.send(divided, 0, later);
+  const parts = await lane.claims.send({ turn: 't', call: 3, want: 9, seen: 0, now: later });
+  expect(parts.claims.map(({ first, count, maybeAccepted }) => [first, count, maybeAccepted])).toEqual([
+    [0, 2, 2],
+    [2, 2, 2],
+    [4, 1, 2],
+    [5, 1, 2],
+  ]);
+  const settled = parts.claims.map((claim, at) =>
+    at % 2 === 0 ? accepted(claim) : ({ claim, result: 'suppressed' } as const),
+  );
+  await lane.settlements.send(settled, 0, later + 1);
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 3, deliveredToNetwork: 3, planned: 0 });
+  expect((await lane.commands.unknown()).map(({ first, count }) => [first, count])).toEqual([
+    [2, 2],
+    [5, 1],
+  ]);
+});
+
+test('A batch that an operator resends and then cancels becomes unknown, because it may have been accepted before', async () => {
+  const lane = laneFixture(redis, prefix, 'repeat-resent', { maxRecipients: 3 });
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const later = START + 120_000;
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
+  await redis.hset(lane.keys.lane('repeat-resent', 'lane'), 'maxRecipients', 2);
+  const part = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now: later });
+  await lane.settlements.send(
+    part.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),
+    0,
+    later,
+  );
+  await lane.commands.campaign('cancel', 'c');
+  const found = await lane.views.tend(86_400_000, later + 60_000);
+  const overdue = found.overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+  await lane.settlements.send(overdue, 0, later + 60_000);
+  expect((await lane.state('c')).counts).toMatchObject({ planned: 0, sending: 0, unknown: 3 });
+});
+
+test('An old claim is not confirmed once its campaign is paused, nor is a poll that was settled as overdue', async () => {
+  const lane = laneFixture(redis, prefix, 'confirm');
+  await lane.campaign('c', 2);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const [one, two] = claims;
+  if (one === undefined || two === undefined) throw new Error('nothing was claimed');
+  expect(await lane.claims.confirm(one)).toBe(true);
+  expect(await lane.claims.confirm({ ...one, turn: 'u' })).toBe(false);
+  await lane.settlements.send([accepted(one)], 0, START);
+  const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: START + 15_000 });
+  const [asked] = poll.claims;
+  if (asked === undefined) throw new Error('nothing was due');
+  expect(await lane.claims.confirmPoll(asked)).toBe(true);
+  await lane.settlements.poll([{ claim: asked, result: 'unanswered', overdue: true }], 0, START + 60_000);
+  expect(await lane.claims.confirmPoll(asked)).toBe(false);
+  await lane.commands.campaign('pause', 'c');
+  expect(await lane.claims.confirm(two)).toBe(false);
+});
+
+test('A poll of a removed request does not reopen a paused lane and spends no permit', async () => {
+  const lane = laneFixture(redis, prefix, 'gone');
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const [one, two] = claims;
+  if (one === undefined || two === undefined) throw new Error('nothing was claimed');
+  await lane.settlements.send([accepted(one)], 0, START);
+  await lane.settlements.send([{ claim: two, result: 'throttled', retryAfterMs: 1_000 }], 0, START);
+  const now = START + 60_000;
+  const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 5, seen: 0, now });
+  expect(poll.claims).toHaveLength(1);
+  await lane.settlements.poll(
+    poll.claims.map((claim) => ({ claim, result: 'gone' }) as const),
+    0,
+    now + 1,
+  );
+  const view = await lane.views.look(now + 2);
+  expect([view.paused, view.polls, view.awaiting]).toEqual(['throttled', 0, 0]);
+  const probe = await lane.claims.send({ turn: 't', call: 2, want: 5, seen: 0, now: now + 3 });
+  expect(probe.claims).toHaveLength(1);
+});
+
+test('One command resolves hundreds of batches with unknown outcomes', async () => {
+  const lane = laneFixture(redis, prefix, 'many', { inFlight: 9_000, quota: 100_000 });
+  await lane.campaign('c', 8_500);
+  const all: SendClaim[] = [];
+  for (let call = 1; call <= 17; call += 1) {
+    const { claims } = await lane.claims.send({ turn: 't', call, want: 500, seen: 0, now: START });
+    all.push(...claims);
+  }
+  expect(all).toHaveLength(8_500);
+  for (let from = 0; from < all.length; from += 500) {
+    const entries = all.slice(from, from + 500).map((claim) => ({ ...unknown(claim), overdue: true }));
+    await lane.settlements.send(entries, 0, START + 40_000);
+  }
+  const found = await lane.commands.unknown();
+  expect(found).toHaveLength(all.length);
+  const done = await lane.commands.resolve('abandon', 'x', found, START + 100_000);
+  expect(done).toMatchObject({ batches: all.length, recipients: all.length });
+  expect(await lane.commands.unknown()).toHaveLength(0);
+});
+
+test('Campaigns without unsent recipients do not hide the campaigns behind them', async () => {
+  const lane = laneFixture(redis, prefix, 'hidden');
+  for (let at = 0; at < 5; at += 1) await lane.campaign(`a${at}`, 0, { ordinals: 0 });
+  await lane.campaign('z', 3);
+  const reply = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const next =
+    reply.why === 'more'
+      ? await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START })
+      : reply;
+  expect(next.claims).toHaveLength(2);
+});
+
+test('A response to a request from before the operator resumed the lane does not stop it again', async () => {
+  const lane = laneFixture(redis, prefix, 'late-stop');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const stopped = claims.map((claim) => ({ claim, result: 'stopped', reason: '403' }) as const);
+  await lane.settlements.send(stopped.slice(0, 1), 0, START);
+  expect((await lane.views.look(START)).stopped).toBe('403');
+  await lane.commands.lane('resume');
+  await lane.settlements.send(stopped.slice(1), 0, START + 1);
+  expect((await lane.views.look(START + 1)).stopped).toBe('');
+});
+
+test('The late result of an overdue request applies only to the recipients that are still unknown', async () => {
+  const lane = laneFixture(redis, prefix, 'late-part', { maxRecipients: 4 });
+  await lane.campaign('c', 4);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const partly = claims.map((claim) => ({ ...unknown(claim), letters: 'S---' }));
+  await lane.settlements.send(partly, 0, START + 1_000);
+  expect((await lane.state('c')).counts).toMatchObject({ suppressed: 1, unknown: 3 });
+  const released = claims.map((claim) => ({ claim, result: 'unauthorised', reason: 'x' }) as const);
+  await lane.settlements.send(released, 0, START + 2_000);
+  expect((await lane.state('c')).counts).toMatchObject({ suppressed: 1, unknown: 0, planned: 3 });
+});
+
+test('A released batch is not claimed again by a replay, unless Redis has lost data', async () => {
+  const lane = laneFixture(redis, prefix, 'given-back');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const [claim] = claims;
+  if (claim === undefined) throw new Error('nothing was claimed');
+  await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 1);
+  expect(await replayClaim(lane.store, claim, START + 2)).toBe('settled');
+  const { epoch } = await lane.views.look(START + 3);
+  await redis.hset(lane.keys.lane('given-back', 'lane'), 'runId', 'another');
+  expect(await replayClaim(lane.store, claim, START + 4)).toBe('restored');
+  // The 429 of a minute ago does not pause the lane again.
+  await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
+  expect((await lane.views.look(START + 6)).epoch).toBe(epoch);
+  expect((await lane.state('c')).counts).toMatchObject({ planned: 5, sending: 0 });
+});
+
+test('A lane with smooth pacing continues after a pause, even if its gap is not a whole number of milliseconds', async () => {
+  const lane = laneFixture(redis, prefix, 'paced', { quota: 11, window: 60_000, smooth: true, pollShare: 0 });
+  await lane.campaign('c', 100);
+  for (let round = 1; round <= 5; round += 1) {
+    const now = START + round * 61_000;
+    const { claims } = await lane.claims.send({ turn: 't', call: round, want: 5, seen: 0, now });
+    expect(claims).toHaveLength(1);
+    await lane.settlements.send(
+      claims.map((claim) => accepted(claim, 'T')),
+      0,
+      now,
+    );
+  }
+});
+
+test('Resending an unknown batch of a cancelled campaign abandons it, and does not count it as cancelled', async () => {
+  const lane = laneFixture(redis, prefix, 'resend-cancelled');
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  await lane.commands.campaign('cancel', 'c', undefined, START + 2);
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 120_000);
+  expect(await lane.state('c')).toMatchObject({
+    state: 'cancelled',
+    counts: { cancelled: 2, abandoned: 1, unknown: 0 },
+  });
+  expect((await lane.state('c'))['endedAt']).toBe(START + 120_000);
+});
+
+test('The placeholder claims of a cancelled campaign keep no other campaign waiting', async () => {
+  const lane = laneFixture(redis, prefix, 'left-behind', { repeatFor: 86_400_000 });
+  await lane.campaign('c', 40);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 32, seen: 0, now: START });
+  await lane.settlements.send(
+    claims.slice(31).map((claim) => accepted(claim)),
+    0,
+    START + 100,
+  );
+  const lost = claims.slice(0, 31).map((claim) => ({ ...unknown(claim), overdue: true }) as const);
+  await lane.settlements.send(lost, 0, START + 200);
+  await lane.campaign('d', 40);
+  await lane.commands.campaign('cancel', 'c', undefined, START + 300);
+  const reply = await lane.claims.send({ turn: 't', call: 2, want: 32, seen: 0, now: START + 5_000 });
+  expect(reply.claims).toHaveLength(32);
+});
+
+test('A campaign stores the result of half a batch only until the other half has one', async () => {
+  const lane = laneFixture(redis, prefix, 'splits', { maxRecipients: 8, quota: 1_000 });
+  await lane.campaign('c', 64, { accepted: 1 });
+  for (let call = 1; call < 200; call += 1) {
+    const { claims } = await lane.claims.send({ turn: 't', call, want: 4, seen: 0, now: START + call });
+    if (claims.length === 0) break;
+    // Every eighth number is bad.
+    const entries = claims.map((claim) =>
+      claim.first % 8 === 0 || Math.floor((claim.first + claim.count - 1) / 8) > Math.floor(claim.first / 8)
+        ? ({ claim, result: 'refused', reason: 'x' } as const)
+        : ({ claim, result: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' } as const),
+    );
+    await lane.settlements.send(entries, 0, START + call);
+  }
+  const state = await lane.state('c');
+  expect(state).toMatchObject({ counts: { rejected: 8, deliveredToTerminal: 56 }, splits: {} });
+  expect(Object.keys(state['splits'] ?? {})).toEqual([]);
+});

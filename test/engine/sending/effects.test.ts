@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type GateEffect,
+  type LedgerEffect,
+  SEND_EFFECTS,
+  type SendResult,
+} from '../../../src/engine/sending/effects.js';
+import type { SendSettlement } from '../../../src/engine/sending/settlements.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+
+const { redis, prefix } = testRedis('send-effects');
+const NOW = START + 1_000;
+const results = Object.entries(SEND_EFFECTS) as [SendResult, (typeof SEND_EFFECTS)[SendResult]][];
+
+/** What the settlement of each result carries. */
+const DETAILS: Record<SendResult, Omit<SendSettlement, 'claim' | 'result'>> = {
+  accepted: { letters: 'TI', requestId: 'r' },
+  throttled: { retryAfterMs: 60_000 },
+  unauthorised: { reason: '401' },
+  stopped: { reason: '403' },
+  refused: { reason: '400' },
+  unknown: { letters: '--', reason: 'no response' },
+  notSent: { reason: 'ECONNREFUSED' },
+  released: {},
+  suppressed: { letters: 'SS' },
+  partlySuppressed: { letters: 'S-' },
+};
+
+/** The sends in the window, and the time from which the last of them counts. */
+const LEDGER: Record<LedgerEffect, { sends: number; countsFrom: number }> = {
+  none: { sends: 0, countsFrom: 0 },
+  spend: { sends: 1, countsFrom: NOW },
+  // A request without a response may have arrived until its timeout.
+  spendLonger: { sends: 1, countsFrom: NOW + 30_000 },
+};
+
+/** The lane's record after the result of its probe. */
+const GATE: Record<GateEffect, object> = {
+  accepted: { paused: '', stopped: '', onTrial: '0' },
+  proven: { paused: '', stopped: '', onTrial: '0' },
+  answered: { paused: '', stopped: '', onTrial: '1' },
+  throttled: { paused: 'throttled', stopped: '', onTrial: '0', probe: '0' },
+  stopped: { paused: '', stopped: '403', onTrial: '1' },
+  failed: { paused: 'unreachable', stopped: '', onTrial: '1', probe: '0' },
+  unused: { paused: 'throttled', stopped: '', onTrial: '1', probe: '0' },
+};
+
+const PLANNED = { planned: 2, sending: 0 };
+const RECIPIENTS: Record<(typeof SEND_EFFECTS)[SendResult]['recipients'], object> = {
+  accept: { counts: { planned: 0, sending: 0, deliveredToTerminal: 1, deliveryImpossible: 1 }, accepted: 1 },
+  release: { counts: PLANNED, released: [[0, 2, '']] },
+  refuse: {
+    counts: PLANNED,
+    released: [
+      [0, 1, '0:2'],
+      [1, 1, '0:2'],
+    ],
+    refusals: 1,
+  },
+  unknown: { counts: { planned: 0, sending: 0, unknown: 2 } },
+  suppress: { counts: { planned: 0, sending: 0, suppressed: 2 } },
+  divide: {
+    counts: PLANNED,
+    released: [
+      [0, 1, '', 2, 5],
+      [1, 1, '', 2, 5],
+    ],
+  },
+};
+
+/** A lane on trial whose only batch, of two recipients, is the probe that tries the service after a 429. */
+async function probedLane(result: SendResult, purpose: string) {
+  const name = `${result}-${purpose}`;
+  const lane = laneFixture(redis, prefix, name, { maxRecipients: 2 });
+  const recordKey = lane.keys.lane(name, 'lane');
+  // Only a batch that may have been accepted before is divided.
+  const isRepeat = result === 'partlySuppressed';
+  await lane.campaign('c', 2, isRepeat ? { released: [[0, 2, '', 2, 5]], cursor: 2 } : {});
+  await redis.hset(recordKey, { paused: 'throttled', pausedUntil: START - 1, epoch: 1, onTrial: 1 });
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const [claim] = claims;
+  if (claim === undefined) throw new Error('the lane did not probe');
+  expect(await redis.hget(recordKey, 'probe')).toBe(String(claim.number));
+  return { lane, recordKey, claim };
+}
+
+describe.each(results)('A send that is settled as %s', (result, effect) => {
+  test('has the effects that its row in the table names', async () => {
+    const { lane, recordKey, claim } = await probedLane(result, 'once');
+    const settlement = { claim, result, ...DETAILS[result] };
+    const { settled, events } = await lane.settlements.send([settlement], 0, NOW);
+    expect(settled).toBe(1);
+
+    const { sends, polls, inFlightSends } = await lane.views.look(NOW);
+    expect({ sends, polls, inFlightSends }).toEqual({
+      sends: LEDGER[effect.ledger].sends,
+      polls: 0,
+      inFlightSends: 0,
+    });
+    const record = { stopped: '', lastSendAt: '0', ...(await redis.hgetall(recordKey)) };
+    expect(Number(record.lastSendAt)).toBe(LEDGER[effect.ledger].countsFrom);
+    expect(record).toMatchObject(GATE[effect.gate]);
+    expect(await lane.state('c')).toMatchObject(RECIPIENTS[effect.recipients]);
+    if (effect.event !== null) expect(events.map(({ type }) => type)).toContain(effect.event);
+    else expect(events.filter(({ type }) => !['reopened', 'ended'].includes(type))).toEqual([]);
+  });
+
+  test('changes nothing when it is settled again', async () => {
+    const { lane, recordKey, claim } = await probedLane(result, 'again');
+    const settlement = { claim, result, ...DETAILS[result] };
+    await lane.settlements.send([settlement], 0, NOW);
+    const before = [await redis.hgetall(recordKey), await lane.state('c')];
+    const { settled, events } = await lane.settlements.send([settlement], 0, NOW);
+    expect({ settled, events }).toEqual({ settled: 0, events: [] });
+    expect([await redis.hgetall(recordKey), await lane.state('c')]).toEqual(before);
+  });
+});

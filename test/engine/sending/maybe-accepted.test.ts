@@ -1,0 +1,73 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Messages } from '../../../src/engine/sending/messages.js';
+import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
+import { sendTurn } from '../../../src/engine/sending/send.js';
+import { createMessagingClient } from '../../../src/service/client/messaging.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
+
+const { redis, prefix } = testRedis('maybe-accepted');
+let asked = 0;
+/** Answers 503, after which a request may have been accepted. */
+const server = createServer((request, response) => {
+  request.resume();
+  asked += 1;
+  response.writeHead(503).end();
+});
+beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
+afterAll(() => new Promise((resolve) => void server.close(resolve)));
+// A turn whose first settlement has to load its script claims before it settles.
+beforeAll(async () => {
+  const claim = { number: 1, turn: 't', campaign: 'none', first: 0, count: 1 };
+  await laneFixture(redis, `${prefix}-warm-up`, 'default').settlements.send(
+    [{ claim, result: 'released' }],
+    0,
+  );
+});
+
+/** A campaign of one batch on a lane that deduplicates, after a turn that sends it as often as it may be sent. */
+async function sent(name: string, suppressedLater: boolean) {
+  asked = 0;
+  const own = `${prefix}-${name}`;
+  const fixture = laneFixture(redis, own, 'default');
+  await fixture.campaign('c', 2, { batch: 2 });
+  const { lane, tokens, emitted } = openDefaultLane(redis, own, {
+    env: { MAX_RECIPIENTS_PER_REQUEST: '2' },
+    change: { clientCorrelator: { deduplicatesForMs: 86_400_000 } },
+  });
+  const messages: Messages = {
+    render: async (claims) =>
+      claims.map(() => {
+        const isOne = suppressedLater && asked > 0;
+        return {
+          sender: 'ACME',
+          recipients: ['+4915700000001', ...(isOne ? [] : ['+4915700000002'])],
+          text: 'Hi',
+          clientCorrelator: 'c-0-2',
+          suppressed: [false, isOne],
+        };
+      }),
+  };
+  const port = (server.address() as AddressInfo).port;
+  const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
+  const signal = new AbortController().signal;
+  const sending = { client, tokens, messages, recent: recentClaims(lane.monotonic), failed: () => {} };
+  await sendTurn(lane, sending, { turnMs: 20_000, waitHereMs: 0, signal });
+  client.close();
+  return { counts: (await fixture.state('c')).counts, emitted };
+}
+
+test('A batch that may have been accepted is not sent again under its correlator without recipients suppressed since', async () => {
+  const { counts } = await sent('suppressed', true);
+  expect(asked).toBe(1);
+  expect(counts).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
+});
+
+test('A batch whose repeat is answered with an error is unknown, because a service that deduplicates may repeat its first response', async () => {
+  const { counts, emitted } = await sent('answered', false);
+  expect(asked).toBe(2);
+  expect(counts).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
+  expect(emitted).toContainEqual(expect.objectContaining({ type: 'request.unknown', recipients: 2 }));
+});

@@ -1,0 +1,233 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SegmentedMessage } from 'sms-segments-calculator';
+import { describe, expect, test } from 'vitest';
+import { InputError } from '../../../src/campaign/errors.js';
+import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
+import { deleteCampaign } from '../../../src/engine/recipients/delete-campaign.js';
+import {
+  importCampaign,
+  previewCampaign,
+  previewWithoutRedis,
+} from '../../../src/intake/import/import-campaign.js';
+import type { RecipientInput } from '../../../src/intake/import/read-objects.js';
+import { SUPPRESSING } from '../../app/access/operator.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { prefix, redis } = testRedis('cost');
+
+const PRICES = [
+  ['44', '0.042'],
+  ['4477', '0.0451'],
+  ['44771', '0.05'],
+  ['49', '0.09'],
+  ['491511', '0.000333'],
+  ['336', '0.07'],
+] as const;
+const priceFile = join(mkdtempSync(join(tmpdir(), 'volley-cost-')), 'prices.csv');
+writeFileSync(
+  priceFile,
+  ['prefix,price', ...PRICES.map(([digits, price]) => `${digits},${price} EUR`)].join('\n'),
+);
+const fixture = (name: string, settings: Record<string, string>) =>
+  importFixture(redis, `${prefix}-${name}`, settings);
+const priced = fixture('priced', { PRICE_FILE: priceFile });
+const flat = fixture('flat', { PRICE_PER_SEGMENT: '0.042 EUR' });
+
+/** 1,000 rows: numbers of several prefixes, texts of 1 to 6 segments in both encodings, duplicates, and suppressed numbers. */
+function mixedRows(): { readonly to: string; readonly text: string }[] {
+  const numbers = [
+    (at: number) => mobile(at),
+    (at: number) => `+4475${String(10_000_000 + at)}`,
+    (at: number) => `+4915${1 + (at % 2)}${String(10_000_000 + at)}`,
+    (at: number) => `+336${String(12_000_000 + at)}`,
+    (at: number) => `+447720${String(100_000 + at)}`,
+  ];
+  return Array.from({ length: 1_000 }, (_, at) => {
+    // Every tenth row repeats an earlier one.
+    const own = at % 10 === 9 ? at - 5 : at;
+    const length = 1 + ((own * 37) % 340);
+    const text = own % 3 === 0 ? `${'ж'.repeat(length)}` : 'a€b'.repeat(length).slice(0, length * 2);
+    return { to: numbers[own % numbers.length]?.(own) ?? '', text };
+  });
+}
+
+const segmentsOfText = new Map<string, number>();
+/** By other code than ours. It is slow. */
+function otherSegments(text: string): number {
+  const known = segmentsOfText.get(text) ?? new SegmentedMessage(text).segmentsCount;
+  segmentsOfText.set(text, known);
+  return known;
+}
+
+/** The total in EUR, computed in whole millionths by other code: another segment counter, and prefixes compared one by one. */
+function manualTotal(
+  rows: readonly { to: string; text: string }[],
+  isSuppressed: (to: string) => boolean,
+): string {
+  const seen = new Set<string>();
+  let micros = 0n;
+  const [segmentsSeen, prefixesSeen] = [new Set<number>(), new Set<string>()];
+  for (const { to, text } of rows) {
+    if (seen.has(to) || isSuppressed(to)) continue;
+    seen.add(to);
+    let [digits, price] = ['', '0'];
+    for (const [candidate, own] of PRICES) {
+      if (to.startsWith(`+${candidate}`) && candidate.length > digits.length)
+        [digits, price] = [candidate, own];
+    }
+    const segmentsCount = otherSegments(text);
+    segmentsSeen.add(segmentsCount);
+    prefixesSeen.add(digits);
+    micros += BigInt(Math.round(Number(price) * 1_000_000)) * BigInt(segmentsCount);
+  }
+  expect(prefixesSeen.size).toBe(PRICES.length);
+  expect([...segmentsSeen].sort()).toEqual(expect.arrayContaining([1, 2, 3, 4, 5, 6]));
+  const [whole, decimals] = [micros / 1_000_000n, String(micros % 1_000_000n).padStart(6, '0')];
+  return `${whole}.${decimals}`.replace(/0{1,4}$/, '');
+}
+
+describe('The total of 1,000 mixed numbers', { timeout: 60_000 }, () => {
+  const rows = mixedRows();
+  const suppressed = rows.filter((_, at) => at % 7 === 0).map(({ to }) => to);
+  const input = { recipients: rows, message: '{{text}}' };
+
+  test('is the sum of segments × price of the longest prefix, without duplicates and suppressed numbers', async () => {
+    const { deps } = priced;
+    const all = await previewCampaign(deps, input);
+    expect([all.duplicates, all.suppressed, all.encodings.ucs2 > 100, all.segments.max]).toEqual([
+      100,
+      0,
+      true,
+      6,
+    ]);
+    expect(all.cost).toMatchObject({ total: manualTotal(rows, () => false), currency: 'EUR', unpriced: 0 });
+
+    await deps.suppression.add(suppressed, SUPPRESSING);
+    const outcome = await importCampaign(deps, input);
+    if (outcome.kind !== 'created') throw new Error(outcome.kind);
+    const expected = manualTotal(rows, (to) => suppressed.includes(to));
+    expect(outcome.suppressed).toBeGreaterThan(100);
+    expect(outcome.preview.cost).toMatchObject({
+      total: expected,
+      segmentPrice: { min: '0.000333', max: '0.09' },
+    });
+    expect(expected).not.toBe(all.cost?.total);
+    const meta = await readMeta(redis, priced.keys, priced.lane, outcome.id);
+    expect(meta?.cost).toMatchObject({ currency: 'EUR', total: expected });
+    await deps.suppression.remove(suppressed, SUPPRESSING);
+  });
+
+  test('is the same without Redis', async () => {
+    const { cost } = await previewWithoutRedis(priced.config, input, Date.now);
+    expect(cost?.total).toBe(manualTotal(rows, () => false));
+  });
+});
+
+test('Without prices, nothing has a cost, and a limit is refused', async () => {
+  const { deps } = fixture('none', {});
+  const input = { recipients: [{ to: mobile(1) }], message: 'Hi' };
+  expect((await previewCampaign(deps, input)).cost).toBeNull();
+  const limited = importCampaign(deps, { ...input, maxCost: 50 });
+  await expect(limited).rejects.toThrow(InputError);
+  await expect(limited).rejects.toThrow('there is no price to compare the limit of the cost with');
+});
+
+describe('A limit of the cost', () => {
+  const recipients = (count: number, first = 0): RecipientInput[] =>
+    Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
+  const keysOf = async (keyPrefix: string) =>
+    (await redis.keys(`*${keyPrefix}*`)).filter((key) => /campaign|idempotency/.test(key));
+
+  test('allows what costs as much, and refuses what costs more, before anything is stored', async () => {
+    const { deps } = flat;
+    const input = { recipients: recipients(1_000), message: 'Over the limit?', idempotencyKey: 'over' };
+    const refused = await importCampaign(deps, { ...input, maxCost: '41.999999' });
+    expect(refused).toMatchObject({
+      kind: 'overBudget',
+      reason: 'the campaign costs 42.00 EUR, which is more than 41.999999 EUR',
+      preview: { cost: { total: '42.00', maxCost: '41.999999', currency: 'EUR' } },
+    });
+    expect(await keysOf(`${prefix}-flat`)).toEqual([]);
+    expect((await previewCampaign(deps, { ...input, maxCost: 41.999999 })).refusal).toEqual({
+      kind: 'overBudget',
+      campaign: null,
+    });
+    expect((await importCampaign(deps, { ...input, maxCost: '42 EUR' })).kind).toBe('created');
+    // A retry returns the campaign that exists, whatever its limit.
+    expect(await importCampaign(deps, { ...input, maxCost: 1 })).toMatchObject({
+      kind: 'existing',
+      preview: { cost: { total: '42.00', maxCost: '42.00' } },
+    });
+  });
+
+  test('does not count suppressed numbers and duplicates', async () => {
+    const { deps } = flat;
+    await deps.suppression.add([mobile(5_000)], SUPPRESSING);
+    const rows = [...recipients(3, 5_000), ...recipients(3, 5_000)];
+    const input = { recipients: rows, message: 'Two of three', maxCost: 0.084 };
+    expect((await importCampaign(deps, input)).kind).toBe('created');
+  });
+
+  test('keeps the content of an earlier campaign reserved when it refuses a repeat', async () => {
+    const { deps } = flat;
+    const input = { recipients: recipients(10, 6_000), message: 'Twice' };
+    const first = await importCampaign(deps, input);
+    expect((await importCampaign(deps, { ...input, again: true, maxCost: 0.1 })).kind).toBe('overBudget');
+    expect(await importCampaign(deps, input)).toEqual({ kind: 'repeated', id: 'id' in first && first.id });
+  });
+
+  test('refuses numbers without a price, and names their rows', async () => {
+    const { deps } = priced;
+    const rows = [...recipients(2, 7_000), { to: '+4520123456' }, { to: '+4520123457' }];
+    const input = { recipients: rows, message: 'Hej' };
+    const outcome = await importCampaign(deps, { ...input, maxCost: 1_000 });
+    expect(outcome).toMatchObject({
+      kind: 'noPrice',
+      line: 3,
+      recipient: '+4520123456',
+      reason: 'row 3: +4520123456 has no price',
+      preview: {
+        cost: {
+          unpriced: 2,
+          unpricedRows: [
+            { line: 3, recipient: '+4520123456' },
+            { line: 4, recipient: '+4520123457' },
+          ],
+        },
+      },
+    });
+    const unlimited = await importCampaign(deps, { ...input, idempotencyKey: 'unpriced' });
+    expect(unlimited).toMatchObject({ kind: 'created', preview: { cost: { total: '0.10', unpriced: 2 } } });
+    const id = 'id' in unlimited ? unlimited.id : '';
+    // Numbers are not stored a second time.
+    expect(await redis.get(priced.keys.lane(priced.lane, `campaign:${id}`))).not.toContain('4520123456');
+  });
+
+  test.each([
+    ['50 USD', 'the limit of the cost must be in EUR, the currency of the prices'],
+    ['a lot', 'the limit of the cost must be an amount with at most six decimals, such as 50 or 50 EUR'],
+    [-1, 'the limit of the cost must be an amount with at most six decimals, such as 50 or 50 EUR'],
+    [Number.NaN, 'the limit of the cost must be an amount with at most six decimals, such as 50 or 50 EUR'],
+  ])('of %j is refused', async (maxCost, message) => {
+    const input = { recipients: recipients(1), message: 'Hi', maxCost };
+    await expect(importCampaign(flat.deps, input)).rejects.toThrow(message);
+  });
+});
+
+test('What each message costs is stored only where messages cost different amounts, and removed with the campaign', async () => {
+  const { deps, keys, lane } = priced;
+  const costsOf = (id: string) => redis.exists(keys.lane(lane, `campaign:${id}:costs`));
+  const create = async (recipients: RecipientInput[]) => {
+    const outcome = await importCampaign(deps, { recipients, message: 'Hello there', again: true });
+    if (outcome.kind !== 'created') throw new Error(outcome.kind);
+    return outcome.id;
+  };
+  expect(await costsOf(await create([{ to: mobile(1) }, { to: mobile(2) }]))).toBe(0);
+  const id = await create([{ to: mobile(1) }, { to: '+4915112345678' }]);
+  expect(await costsOf(id)).toBe(1);
+  await deleteCampaign(redis, keys, { lane, campaign: id, ordinals: 2, idempotency: undefined });
+  expect(await costsOf(id)).toBe(0);
+});

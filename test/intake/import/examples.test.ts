@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import type { NumberKinds } from '../../../src/campaign/number.js';
+import { compileTemplate } from '../../../src/campaign/template.js';
+import { checkRows } from '../../../src/intake/import/check-rows.js';
+import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
+
+async function check(path: string, text: string, numberKinds?: NumberKinds) {
+  const list = await readCsv(path);
+  const compiled = compileTemplate(text, list.columns);
+  if (!compiled.ok) throw new Error(compiled.reason);
+  const checked = await checkRows(list, { defaultCountry: 'GB', numberKinds, template: compiled.template });
+  const faults: string[] = [];
+  for await (const batch of checked.batches) {
+    for (const row of batch) if (row.kind === 'invalid') faults.push(`${row.line} ${row.column ?? 'row'}`);
+  }
+  return { columns: list.columns, faults, ...checked.counts() };
+}
+
+it('examples/spring-sale.csv has semicolons and duplicates, and can be sent as it is', async () => {
+  expect(
+    await check('examples/spring-sale.csv', 'Hi {{name}} in {{city}}: your code is {{voucher}}'),
+  ).toEqual({
+    columns: ['name', 'phone', 'city', 'voucher', 'note'],
+    faults: [],
+    rows: 520,
+    recipients: 486,
+    duplicates: 34,
+    differentTexts: 0,
+    invalid: 0,
+  });
+});
+
+it.each([
+  ['any', []],
+  ['mobile', ['8 phone']],
+] as const)(
+  'examples/messy.csv has a row with each kind of fault (NUMBER_KINDS=%s)',
+  async (kinds, landline) => {
+    const {
+      faults,
+      columns: _columns,
+      ...counts
+    } = await check('examples/messy.csv', 'Hi {{name}} in {{city}}', kinds);
+    expect(faults).toEqual([
+      '4 phone',
+      '5 phone',
+      '6 phone',
+      '7 name',
+      ...landline,
+      '12 phone',
+      '15 phone',
+      '16 row',
+      '17 phone',
+      '18 row',
+      '20 phone',
+      '22 phone',
+    ]);
+    const invalid = 11 + landline.length;
+    expect(counts).toEqual({ rows: 20, recipients: 18 - invalid, duplicates: 2, invalid, differentTexts: 2 });
+  },
+);

@@ -1,0 +1,304 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { Redis } from '../../../src/base/redis/connection.js';
+import { findLane, listCampaigns, readState } from '../../../src/engine/lane/campaigns.js';
+import type { CampaignInput, EnqueueOutcome } from '../../../src/intake/import/campaign-input.js';
+import { importCampaign } from '../../../src/intake/import/import-campaign.js';
+import { discardImport } from '../../../src/intake/import/import-session.js';
+import type { RecipientInput } from '../../../src/intake/import/read-objects.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { prefix, redis } = testRedis('idempotency');
+const { deps, keys, lane } = importFixture(redis, prefix);
+
+function to(first: number, count: number): RecipientInput[] {
+  return Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
+}
+
+function enqueue(change: Partial<CampaignInput>): Promise<EnqueueOutcome> {
+  return importCampaign(deps, { recipients: to(0, 3), message: 'Hello', ...change });
+}
+
+function idOf(outcome: EnqueueOutcome): string {
+  if (!('id' in outcome)) throw new Error(`there is no id: it was ${outcome.kind}`);
+  return outcome.id;
+}
+
+async function campaigns(): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of listCampaigns(redis, keys)) ids.push(id);
+  return ids;
+}
+
+/** A list that yields two recipients, and the last one when `go` is called. */
+function halting(first: number) {
+  let go = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  async function* recipients() {
+    yield* to(first, 2);
+    await gate;
+    yield* to(first + 2, 1);
+  }
+  return { recipients: recipients(), go: () => go() };
+}
+
+async function importing(): Promise<string> {
+  return vi.waitFor(async () => {
+    const [id] = await redis.zrange(keys.lane(lane, 'importing'), '0', '-1');
+    if (id === undefined) throw new Error('nothing is being imported');
+    return id;
+  });
+}
+
+describe('An idempotency key', () => {
+  test('with the same content returns the campaign that it created', async () => {
+    const change = { message: 'Same', idempotencyKey: 'same', recipients: to(10, 3) };
+    const first = await enqueue(change);
+    expect(first).toMatchObject({ kind: 'created', recipients: 3 });
+    const before = await campaigns();
+    expect(await enqueue(change)).toMatchObject({ kind: 'existing', id: idOf(first), recipients: 3 });
+    expect(await campaigns()).toEqual(before);
+  });
+
+  test.each([
+    ['other recipients', { recipients: to(20, 2) }],
+    ['another text', { message: 'Other' }],
+    ['another sender', { sender: '54321' }],
+    ['another time', { at: Date.now() + 86_400_000 }],
+    ['another end', { validForMs: 3_600_000 }],
+    ['another priority', { priority: 'high' as const }],
+  ])('with %s is a conflict and creates nothing', async (what, change) => {
+    const request = { message: `Conflict: ${what}`, idempotencyKey: what, recipients: to(20, 3) };
+    const id = idOf(await enqueue(request));
+    const before = await campaigns();
+    expect(await enqueue({ ...request, ...change })).toEqual({ kind: 'conflict', id });
+    expect(await campaigns()).toEqual(before);
+  });
+
+  test('with another name for people still returns the campaign that it created', async () => {
+    const change = { message: 'Named', idempotencyKey: 'named', recipients: to(90, 1) };
+    const id = idOf(await enqueue(change));
+    expect(await enqueue({ ...change, name: 'spring' })).toMatchObject({ kind: 'existing', id });
+  });
+
+  test('is released if the reply to its reservation was lost', async () => {
+    const losingReplies: Redis = new Proxy(redis, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (name !== 'set') return typeof value === 'function' ? value.bind(target) : value;
+        return async (...args: Parameters<typeof redis.set>) => {
+          await target.set(...args);
+          throw new Error('Connection is closed.');
+        };
+      },
+    });
+    const change = { message: 'Unheard', idempotencyKey: 'unheard', recipients: to(95, 1) };
+    await expect(importCampaign({ ...deps, redis: losingReplies }, change)).rejects.toThrow(
+      'Connection is closed',
+    );
+    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
+  });
+
+  test('used by several imports at the same time creates one campaign', async () => {
+    const before = (await campaigns()).length;
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        enqueue({ message: 'At once', idempotencyKey: 'at once', recipients: to(30, 600) }),
+      ),
+    );
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['created', ...Array(5).fill('existing')]);
+    expect(new Set(outcomes.map(idOf)).size).toBe(1);
+    expect(await campaigns()).toHaveLength(before + 1);
+  });
+
+  test('waits for the import that holds it, and is released if that import is declined', async () => {
+    const slow = halting(1_000);
+    const change = { message: 'Slow', idempotencyKey: 'slow' };
+    const first = enqueue({ ...change, ...slow, confirm: async () => false });
+    const id = await importing();
+    const reads = vi.spyOn(redis, 'hget');
+    let isAnswered = false;
+    const second = enqueue({ ...change, recipients: to(1_000, 3) }).finally(() => {
+      isAnswered = true;
+    });
+    await vi.waitFor(() => {
+      expect(reads.mock.calls.filter(([, field]) => field === id).length).toBeGreaterThan(2);
+    });
+    expect(isAnswered).toBe(false);
+    slow.go();
+    expect(await first).toEqual({ kind: 'declined' });
+    expect(await second).toMatchObject({ kind: 'created' });
+  });
+
+  test('held by an import whose process died is released once the lease expires', async () => {
+    const slow = halting(2_000);
+    const change = { message: 'Dead', idempotencyKey: 'dead' };
+    // As if its process were stopped: it does not renew its lease during the test, and then continues.
+    const dead = importCampaign(
+      { ...deps, importLeaseMs: 100_000 },
+      { ...change, recipients: slow.recipients, again: true },
+    );
+    const lost = expect(dead).rejects.toThrow('was discarded');
+    const id = await importing();
+    await redis.zadd(keys.lane(lane, 'importing'), 1, id);
+    const outcome = await enqueue({ ...change, recipients: to(2_000, 3) });
+    expect(outcome.kind).toBe('created');
+    expect(idOf(outcome)).not.toBe(id);
+    slow.go();
+    await lost;
+    expect(await readState(redis, keys, lane, id)).toBeNull();
+    expect(await redis.keys(`*campaign:${id}*`)).toEqual([]);
+    expect(await enqueue({ ...change, recipients: to(2_000, 3) })).toMatchObject({
+      kind: 'existing',
+      id: idOf(outcome),
+    });
+  });
+});
+
+describe('The same content', () => {
+  test('is not sent again within 24 hours, except with `again`', async () => {
+    const change = { message: 'Repeated', recipients: to(40, 3) };
+    const id = idOf(await enqueue(change));
+    const before = await campaigns();
+    expect(await enqueue(change)).toEqual({ kind: 'repeated', id });
+    expect(await campaigns()).toEqual(before);
+    const again = await enqueue({ ...change, again: true });
+    expect(again.kind).toBe('created');
+    expect(await enqueue(change)).toEqual({ kind: 'repeated', id: idOf(again) });
+  });
+
+  test.each(['cancelled', 'declined'])(
+    'that was sent stays protected when a campaign that repeats it is %s',
+    async (how) => {
+      const change = { message: `Repeated, ${how}`, recipients: to(950, 1) };
+      const first = idOf(await enqueue(change));
+      const spend = async (id: string): Promise<void> => {
+        const states = keys.lane(lane, 'states');
+        const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
+        const counts = { deliveredToTerminal: 1 };
+        await redis.hset(states, id, JSON.stringify({ ...state, state: 'completed', counts }));
+      };
+      await spend(first);
+      for (let time = 0; time < 2; time += 1) {
+        const confirm = async (): Promise<boolean> => how === 'cancelled';
+        const again = await enqueue({ ...change, again: true, confirm });
+        if (how === 'cancelled') await deps.lanes.get(lane)?.commands.campaign('cancel', idOf(again));
+        else expect(again.kind).toBe('declined');
+      }
+      expect(await enqueue(change)).toEqual({ kind: 'repeated', id: first });
+      expect(await enqueue(change)).toEqual({ kind: 'repeated', id: first });
+    },
+  );
+
+  test('can be sent again with a new idempotency key, which states that it is meant', async () => {
+    const change = { message: 'Meant', recipients: to(45, 3) };
+    const id = idOf(await enqueue(change));
+    const second = await enqueue({ ...change, idempotencyKey: 'meant' });
+    expect(second.kind).toBe('created');
+    expect(idOf(second)).not.toBe(id);
+    expect(await enqueue({ ...change, idempotencyKey: 'meant' })).toMatchObject({
+      kind: 'existing',
+      id: idOf(second),
+    });
+    expect(await enqueue({ ...change, idempotencyKey: 'meant again' })).toMatchObject({ kind: 'created' });
+    expect(await enqueue(change)).toMatchObject({ kind: 'repeated' });
+  });
+
+  test('does not wait for another import of it with a key of its own', async () => {
+    const slow = halting(3_000);
+    const change = { message: 'Not waited for', recipients: to(3_000, 3) };
+    let ask = (): void => {};
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
+    const first = enqueue({
+      ...change,
+      idempotencyKey: 'asks',
+      confirm: async () => {
+        ask();
+        for await (const _ of slow.recipients);
+        return true;
+      },
+    });
+    await asked;
+    expect(await enqueue({ ...change, idempotencyKey: 'does not ask' })).toMatchObject({ kind: 'created' });
+    slow.go();
+    expect(await first).toMatchObject({ kind: 'created' });
+  });
+
+  test('is free again once its campaign is cancelled, if that sent nothing', async () => {
+    const change = { message: 'Cancelled', recipients: to(47, 3) };
+    const unsent = idOf(await enqueue(change));
+    const cancelled = await deps.lanes.get(lane)?.commands.campaign('cancel', unsent);
+    expect(cancelled).toMatchObject({ outcome: 'done' });
+    const sent = idOf(await enqueue(change));
+    expect(sent).not.toBe(unsent);
+
+    const moved = (await readState(redis, keys, lane, sent)) ?? expect.unreachable();
+    for (const state of ['unknown', 'abandoned', 'deliveredToTerminal', 'unconfirmed', 'sending'] as const) {
+      const counts = { cancelled: 2, [state]: 1 };
+      await redis.hset(
+        keys.lane(lane, 'states'),
+        sent,
+        JSON.stringify({ ...moved, state: 'cancelled', counts }),
+      );
+      expect(await enqueue(change)).toEqual({ kind: 'repeated', id: sent });
+    }
+    const counts = { cancelled: 1, suppressed: 1, rejected: 1 };
+    await redis.hset(
+      keys.lane(lane, 'states'),
+      sent,
+      JSON.stringify({ ...moved, state: 'cancelled', counts }),
+    );
+    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
+  });
+
+  test('of two imports at the same time is sent by one of them', async () => {
+    const outcomes = await Promise.all(
+      [1, 2].map(() => enqueue({ message: 'Twice', recipients: to(50, 600) })),
+    );
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['created', 'repeated']);
+    expect(new Set(outcomes.map(idOf)).size).toBe(1);
+  });
+
+  test('does not include messages that differ only in where one value ends and the next begins', async () => {
+    const message = 'Hi {{a}} {{b}}';
+    for (const separator of [',', ':', ',:', ':,']) {
+      const first = await enqueue({ message, recipients: [{ to: mobile(60), a: `x${separator}y`, b: 'z' }] });
+      const second = await enqueue({
+        message,
+        recipients: [{ to: mobile(60), a: 'x', b: `y${separator}z` }],
+      });
+      expect([first.kind, second.kind]).toEqual(['created', 'created']);
+    }
+  });
+
+  test('may differ in columns that the message does not use', async () => {
+    const message = 'Hi {{a}}';
+    const id = idOf(await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '1' }] }));
+    const outcome = await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '2' }] });
+    expect(outcome).toEqual({ kind: 'repeated', id });
+  });
+
+  test('can be sent again once its campaign is gone', async () => {
+    const change = { message: 'Gone', recipients: to(70, 3) };
+    const id = idOf(await enqueue(change));
+    await redis.hdel(keys.lane(lane, 'states'), id);
+    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
+  });
+});
+
+test('An import whose process is alive, or that is committed, cannot be discarded as expired', async () => {
+  const slow = halting(3_000);
+  const alive = enqueue({ message: 'Alive', recipients: slow.recipients });
+  const id = await importing();
+  expect(await discardImport(redis, keys, lane, id)).toBe(false);
+  slow.go();
+  expect(await alive).toMatchObject({ kind: 'created', id });
+  await redis.zadd(keys.lane(lane, 'importing'), 1, id);
+  expect(await discardImport(redis, keys, lane, id)).toBe(false);
+  expect(await findLane(redis, keys, id)).toBe(lane);
+  expect(await redis.zscore(keys.lane(lane, 'importing'), id)).toBeNull();
+});

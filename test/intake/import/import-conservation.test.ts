@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
+import { readState } from '../../../src/engine/lane/campaigns.js';
+import { sliceReader } from '../../../src/engine/recipients/slices.js';
+import { importCampaign } from '../../../src/intake/import/import-campaign.js';
+import { reportRows } from '../../../src/reporting/report.js';
+import { SUPPRESSING } from '../../app/access/operator.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { prefix, redis } = testRedis('conservation');
+const { deps, keys, lane } = importFixture(redis, prefix);
+
+/** Every fifth of these numbers is suppressed. There are few enough that lists often contain duplicates and suppressed numbers. */
+const NUMBERS = 600;
+const isSuppressed = ({ to }: { to: number }): boolean => to % 5 === 0;
+
+const row = fc.record({
+  to: fc.oneof(
+    { weight: 9, arbitrary: fc.integer({ min: 0, max: NUMBERS - 1 }) },
+    { weight: 1, arbitrary: fc.constantFrom('', '12', 'none', '4.47701E+11') },
+  ),
+  name: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom('Ada', 'Bo') },
+    { weight: 5, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }) },
+    { weight: 1, arbitrary: fc.constantFrom('', '  ') },
+  ),
+});
+
+/** A row as it should be imported, and the line of the row that it repeats. */
+interface Expected {
+  readonly line: number;
+  readonly to: number;
+  readonly name: string;
+  readonly firstLine?: number;
+  readonly isSameText?: boolean;
+}
+
+/** What should become of each row of a list. */
+function classify(
+  list: readonly { to: number | string; name: string }[],
+  isPersonal: boolean,
+  keeps: boolean,
+): { good: Expected[]; repeated: Expected[]; duplicates: Expected[]; invalid: number } {
+  const good: Expected[] = [];
+  const repeated: Expected[] = [];
+  const duplicates: Expected[] = [];
+  let invalid = 0;
+  for (const [at, { to, name }] of list.entries()) {
+    if (typeof to === 'string' || (isPersonal && name.trim() === '')) {
+      invalid += 1;
+      continue;
+    }
+    const own = { line: at + 1, to, name };
+    const texts = good.filter((other) => other.to === to);
+    const [first] = texts;
+    const same = texts.find((other) => !isPersonal || other.name === name);
+    const earlier = same ?? first;
+    if (earlier === undefined) {
+      good.push(own);
+      continue;
+    }
+    const repeat = { ...own, firstLine: earlier.line, isSameText: same !== undefined };
+    repeated.push(repeat);
+    (keeps && same === undefined ? good : duplicates).push(repeat);
+  }
+  return { good, repeated, duplicates, invalid };
+}
+
+test('Every row of any list is imported as exactly one recipient, duplicate, or invalid row, and reported', async () => {
+  await deps.suppression.add(
+    Array.from({ length: NUMBERS }, (_, at) => at)
+      .filter((to) => isSuppressed({ to }))
+      .map(mobile),
+    SUPPRESSING,
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(row, { minLength: 1, maxLength: 900, size: 'max' }),
+      fc.boolean(),
+      fc.constantFrom('first' as const, 'keep' as const, 'refuse' as const),
+      async (list, isPersonal, duplicatesOption) => {
+        const keeps = duplicatesOption === 'keep';
+        const { good, repeated, duplicates, invalid } = classify(list, isPersonal, keeps);
+        fc.pre(good.length > 0);
+        const outcome = await importCampaign(deps, {
+          recipients: list.map(({ to, name }) => ({ to: typeof to === 'string' ? to : mobile(to), name })),
+          message: isPersonal ? 'Hi {{name}}' : 'Hi',
+          toColumn: 'to',
+          skipInvalid: true,
+          again: true,
+          duplicates: duplicatesOption,
+        });
+        const different = repeated.filter(({ isSameText }) => !isSameText);
+        const sendable = good.filter((each) => !isSuppressed(each));
+        const suppressed = good.length - sendable.length;
+        const counts = { recipients: sendable.length, suppressed, duplicates: duplicates.length, invalid };
+        const expected = { ...counts, differentTexts: different.length };
+        if (!('preview' in outcome)) throw new Error(`it was ${outcome.kind}`);
+        const { preview } = outcome;
+        expect(preview).toMatchObject({ rows: list.length, ...expected });
+        const { recipients, ...leftOut } = preview;
+        expect(recipients + leftOut.suppressed + leftOut.duplicates + leftOut.invalid).toBe(preview.rows);
+        const listed = (text: 'same' | 'different') =>
+          repeated
+            .filter(({ isSameText }) => isSameText === (text === 'same'))
+            .slice(0, 20)
+            .map(({ line, firstLine, to }) => ({ line, firstLine, recipient: mobile(to), text }));
+        expect(preview.repeats.filter(({ text }) => text === 'same')).toEqual(listed('same'));
+        expect(preview.repeats.filter(({ text }) => text === 'different')).toEqual(listed('different'));
+        if (duplicatesOption === 'refuse' && different.length > 0) {
+          const [first] = different;
+          expect(outcome.kind).toBe('differentTexts');
+          expect(outcome).toMatchObject({ line: first?.line, firstLine: first?.firstLine });
+          return;
+        }
+        if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+        const { id } = outcome;
+        expect(outcome).toMatchObject(expected);
+
+        const state = await readState(redis, keys, lane, id);
+        expect(state).toMatchObject({ total: good.length, ordinals: sendable.length });
+        // A number with two texts is in no request with itself.
+        if (isPersonal) expect(state?.batch).toBe(1);
+        else expect(new Set(good.map(({ to }) => to)).size).toBe(good.length);
+        expect([state?.counts.planned ?? 0, state?.counts.suppressed ?? 0]).toEqual([
+          sendable.length,
+          suppressed,
+        ]);
+        expect(await readMeta(redis, keys, lane, id)).toMatchObject({
+          duplicates: duplicates.length,
+          invalid,
+          suppressed,
+        });
+
+        const stored =
+          sendable.length === 0
+            ? []
+            : await sliceReader(redis, keys, lane).recipients(id, 0, sendable.length);
+        expect(stored).toEqual(
+          sendable.map(({ to, name }) => ({ number: mobile(to), values: isPersonal ? [name] : [] })),
+        );
+        const reported: { recipient: string; status: string; reason: string }[] = [];
+        for await (const { recipient, status, reason } of reportRows(deps.redis, deps.keys, id))
+          reported.push({ recipient, status, reason });
+        expect(reported.length + invalid).toBe(list.length);
+        expect(reported).toEqual([
+          ...stored.map(({ number }) => ({ recipient: number, status: 'planned', reason: '' })),
+          ...good.filter(isSuppressed).map(({ to }) => ({
+            recipient: mobile(to),
+            status: 'suppressed',
+            reason: 'on the suppression list',
+          })),
+          ...duplicates.map(({ to, line, firstLine, isSameText }) => ({
+            recipient: mobile(to),
+            status: 'duplicate',
+            reason: isSameText
+              ? `line ${line} repeats line ${firstLine}`
+              : `line ${line} has the number of line ${firstLine}, but another text`,
+          })),
+        ]);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,167 @@
+import { beforeEach, expect, test } from 'vitest';
+import { serverTime } from '../../../src/base/redis/connection.js';
+import type { ReportRow } from '../../../src/campaign/views.js';
+import { campaignContent } from '../../../src/engine/lane/campaign-content.js';
+import { readState } from '../../../src/engine/lane/campaigns.js';
+import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
+import { everAccepted, locateRequests } from '../../../src/engine/recipients/request-index.js';
+import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
+import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import type { CampaignInput } from '../../../src/intake/import/campaign-input.js';
+import { importCampaign } from '../../../src/intake/import/import-campaign.js';
+import { findRecipients, reportRows } from '../../../src/reporting/report.js';
+import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture } from '../../engine/lane/lane-fixture.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { prefix, redis } = testRedis('one-life');
+let own = '';
+let fixture: ReturnType<typeof importFixture>;
+let lane: ReturnType<typeof laneFixture>;
+let now = 0;
+let call = 0;
+let run = 0;
+beforeEach(async () => {
+  run += 1;
+  call = 0;
+  own = `${prefix}-${run}`;
+  fixture = importFixture(redis, own);
+  lane = laneFixture(redis, own, 'default', { notify: true, heard: 1, patience: 1, early: 1_000 });
+  now = (await serverTime(redis)) + 1_000;
+});
+
+async function enqueue(
+  recipients: CampaignInput['recipients'] = [{ to: mobile(1) }],
+  message = 'Hello',
+): Promise<string> {
+  const made = await importCampaign(fixture.deps, { recipients, message });
+  if (made.kind !== 'created') throw new Error(made.kind);
+  return made.id;
+}
+
+async function claim() {
+  call += 1;
+  const { claims } = await lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+  return claims[0] ?? expect.unreachable();
+}
+
+async function settle(result: 'accepted' | 'refused' | 'unknown', reason = ''): Promise<void> {
+  const of = await claim();
+  const details = { accepted: { letters: 'N', requestId: 'r1' }, refused: {}, unknown: { letters: '-' } }[
+    result
+  ];
+  await lane.settlements.send([{ claim: of, result, reason, ...details }], 0, now);
+}
+
+async function row(id: string): Promise<ReportRow> {
+  const rows: ReportRow[] = [];
+  for await (const found of reportRows(redis, lane.keys, id)) rows.push(found);
+  expect(rows).toHaveLength(1);
+  return rows[0] ?? expect.unreachable();
+}
+
+const ownKeys = async (id: string): Promise<string[]> =>
+  (await keysOf(redis, own)).filter((key) => key.includes(id));
+
+test('A campaign of one recipient is sent, found, and reported from one key of its own', async () => {
+  const id = await enqueue();
+  expect(await row(id)).toMatchObject({ recipient: mobile(1), status: 'planned', requestId: '' });
+  await settle('accepted');
+  expect(await row(id)).toMatchObject({ status: 'deliveredToNetwork', requestId: 'r1' });
+  const [located = null] = await locateRequests(redis, lane.keys, 'default', ['r1']);
+  await lane.notifications.settle(
+    [{ requestId: 'r1', located: located ?? expect.unreachable(), letters: 'T' }],
+    [],
+    now + 700,
+  );
+  const sentAt = new Date(now).toISOString();
+  const updatedAt = new Date(now + 700).toISOString();
+  expect(await row(id)).toMatchObject({ status: 'deliveredToTerminal', requestId: 'r1', sentAt, updatedAt });
+  expect(await lane.state(id)).toMatchObject({ state: 'completed', counts: { deliveredToTerminal: 1 } });
+  const found = findRecipients({ redis, keys: lane.keys, config: fixture.config }, mobile(1));
+  expect((await found.next()).value).toMatchObject({ campaign: id, status: 'deliveredToTerminal' });
+  expect(await ordinalNumbers(redis, lane.keys)('default', id, 0, 1)).toEqual([Number(mobile(1))]);
+  expect((await ownKeys(id)).filter((key) => !key.endsWith('accepted'))).toEqual([
+    lane.keys.lane('default', `campaign:${id}`),
+  ]);
+});
+
+test('A poll finds the request of a campaign of one recipient, and settles it', async () => {
+  const id = await enqueue();
+  await settle('accepted');
+  now += lane.rules.firstPoll;
+  const { claims } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
+  const [of = expect.unreachable()] = claims;
+  const infos = { claim: of, result: 'infos', letters: 'I', requestId: 'r1' } as const;
+  await lane.settlements.poll([infos], 0, now);
+  expect(await row(id)).toMatchObject({ status: 'deliveryImpossible', requestId: 'r1' });
+});
+
+test('A refused recipient is reported with the reason, which may contain any character', async () => {
+  const id = await enqueue();
+  await settle('refused', 'SVC0004: "no", such\\number {é} ’');
+  expect(await row(id)).toMatchObject({ status: 'rejected', reason: 'SVC0004: "no"; such\\number {é} ’' });
+});
+
+test('An unknown outcome is reported, and resolved by sending again or by giving up', async () => {
+  const id = await enqueue();
+  const resolve = async (as: 'resend' | 'abandon') => {
+    now += 120_000;
+    const batches = await lane.commands.unknown();
+    expect(await lane.commands.resolve(as, 'by the operator', batches, now)).toMatchObject({ recipients: 1 });
+  };
+  await settle('unknown', 'no answer');
+  expect(await row(id)).toMatchObject({ status: 'unknown', reason: 'no answer' });
+  await resolve('resend');
+  expect(await row(id)).toMatchObject({ status: 'planned', reason: '', requestId: '' });
+  await settle('unknown', 'no answer again');
+  await resolve('abandon');
+  expect(await row(id)).toMatchObject({ status: 'abandoned', reason: 'by the operator' });
+});
+
+test('The id of a request counts as accepted while its campaign exists, and not after', async () => {
+  // Without notifications, no filter has the id: only the record does.
+  lane = laneFixture(redis, own, 'default');
+  const id = await enqueue();
+  await settle('accepted');
+  const accepted = () => everAccepted(redis, lane.keys, 'default', ['r1', 'r2']);
+  expect(await accepted()).toEqual(new Set(['r1']));
+  now += lane.rules.deadline;
+  const { claims } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
+  const [of = expect.unreachable()] = claims;
+  await lane.settlements.poll([{ claim: of, result: 'missing', requestId: 'r1' }], 0, now);
+  expect(await row(id)).toMatchObject({ status: 'unconfirmed' });
+  await removeCampaign(redis, lane.keys, 'default', id);
+  expect(await accepted()).toEqual(new Set());
+  expect(await ownKeys(id)).toEqual([]);
+  expect(await redis.zcard(lane.keys.removals)).toBe(1);
+});
+
+test('Removing a campaign of one recipient takes its request out of the index', async () => {
+  const id = await enqueue();
+  await settle('accepted');
+  const located = () => locateRequests(redis, lane.keys, 'default', ['r1']);
+  expect(await located()).toEqual([{ campaign: id, first: 0, count: 1 }]);
+  const state = (await readState(redis, lane.keys, 'default', id)) ?? expect.unreachable();
+  const ended = { ...state, state: 'completed', endedAt: 1, counts: { unconfirmed: 1 } };
+  await redis.hset(lane.keys.lane('default', 'states'), id, JSON.stringify(ended));
+  await removeCampaign(redis, lane.keys, 'default', id);
+  expect(await located()).toEqual([null]);
+});
+
+test.each([3, 100])('A list of %i recipients with values is read as it was imported', async (count) => {
+  const recipients = Array.from({ length: count }, (_, at) => ({
+    ...{ to: mobile(at), name: `Ann ${at}`, reference: `order-${at}` },
+  }));
+  const id = await enqueue(recipients, 'Dear {{name}}');
+  const isShort = count === 3;
+  expect(await redis.exists(slicesKey(lane.keys, 'default', id, 'slices'))).toBe(isShort ? 0 : 1);
+  const store = { redis, keys: lane.keys, id: 'default' };
+  expect(await campaignContent(store).recipients(id, 1, 2)).toEqual([
+    { number: mobile(1), values: ['Ann 1'], reference: expect.any(String) },
+    { number: mobile(2), values: ['Ann 2'], reference: expect.any(String) },
+  ]);
+  const reported: string[] = [];
+  for await (const { recipient } of reportRows(redis, lane.keys, id)) reported.push(recipient);
+  expect(reported).toEqual(recipients.map(({ to }) => to));
+});

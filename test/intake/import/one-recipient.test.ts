@@ -1,0 +1,118 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { connect } from '../../../src/base/redis/connection.js';
+import { timeOfCampaignId, usualCampaignName } from '../../../src/campaign/campaign.js';
+import { type CampaignMeta, readMeta, storedMeta } from '../../../src/engine/lane/campaign-meta.js';
+import { metaKey } from '../../../src/engine/recipients/campaign-keys.js';
+import { importCampaign } from '../../../src/intake/import/import-campaign.js';
+import { commandsRun } from '../../base/redis/commands-run.js';
+import { privateRedis } from '../../base/redis/private-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { url } = await privateRedis();
+const redis = connect(url);
+const { deps, keys, lane, woken } = importFixture(redis, 'one');
+
+async function enqueue(number: number, idempotencyKey?: string): Promise<string> {
+  const made = await importCampaign(deps, {
+    recipients: [{ to: mobile(number) }],
+    message: 'Your table is booked for tonight.',
+    idempotencyKey,
+  });
+  if (made.kind !== 'created') throw new Error(`it was ${made.kind}`);
+  return made.id;
+}
+
+test('A campaign of one recipient takes fewer than 24 commands and a few hundred bytes of its own', async () => {
+  await enqueue(0);
+  const before = await commandsRun(redis);
+  for (let number = 1; number <= 20; number += 1) await enqueue(number);
+  // The connection may run a command of its own meanwhile.
+  expect(((await commandsRun(redis)) - before) / 20).toBeLessThan(24);
+  const id = await enqueue(21);
+  const own = await redis.keys(`*${id}*`);
+  const bytes = await Promise.all(own.map((key) => redis.memory('USAGE', key)));
+  expect(bytes.reduce<number>((sum, each) => sum + (each ?? 0), 0)).toBeLessThan(260);
+  expect((await redis.hget(keys.lane(lane, 'states'), id))?.length).toBeLessThan(45);
+});
+
+test('Besides the audit trail, creating a campaign waits for Redis twice, and so for two writes to its disk', async () => {
+  const reads = async (): Promise<number> =>
+    Number(/total_reads_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
+  await enqueue(300);
+  const before = await reads();
+  for (let number = 301; number <= 320; number += 1) await enqueue(number);
+  // Asking is one of them; the connection may also be pinged meanwhile.
+  expect((await reads()) - before).toBeLessThan(20 * 2 + 8);
+});
+
+test('A campaign is stored before it reserves its content, also on a server that knows no script yet', async () => {
+  const seen: string[] = [];
+  const watching = new Redis(url);
+  onTestFinished(() => watching.disconnect());
+  const monitor = await watching.monitor();
+  onTestFinished(() => monitor.disconnect());
+  monitor.on('monitor', (_time: string, [command = '', key = '']: string[]) => {
+    seen.push(`${command.toUpperCase()} ${key}`);
+  });
+  await redis.script('FLUSH');
+  await enqueue(400);
+  await vi.waitFor(() => expect(seen.join()).toContain('HSET'));
+  const stored = seen.indexOf(`HSET ${keys.lane(lane, 'states')}`);
+  const reserved = seen.findIndex((one) => one.startsWith(`SET ${keys.idempotency('content:')}`));
+  expect(stored).toBeGreaterThan(-1);
+  expect(reserved).toBeGreaterThan(stored);
+});
+
+test('Campaigns created at the same time are checked together, and only the suppressed number is left out', async () => {
+  const numbers = Array.from({ length: 20 }, (_, at) => 500 + at);
+  const by = { kind: 'library', id: null, name: 'test' } as const;
+  const operation = { list: null, actor: by, source: 'test', reason: '', at: 0 };
+  await deps.suppression.add([mobile(507)], operation);
+  const outcomes = await Promise.all(
+    numbers.map((number) =>
+      importCampaign(deps, { recipients: [{ to: mobile(number) }], message: 'Your table is booked.' }),
+    ),
+  );
+  const suppressed = outcomes.flatMap((outcome, at) =>
+    outcome.kind === 'created' && outcome.suppressed === 1 ? [numbers[at]] : [],
+  );
+  expect(suppressed).toEqual([507]);
+});
+
+test('A lane is woken for the first campaign that waits, and not again for those behind it', async () => {
+  await redis.del(keys.lane(lane, 'running'));
+  woken.length = 0;
+  await enqueue(100);
+  await enqueue(101);
+  expect(woken).toEqual([lane]);
+});
+
+test('A campaign is read as it was stored, with usual members and without', async () => {
+  const id = await enqueue(200, 'read again');
+  const usual = (await readMeta(redis, keys, lane, id)) ?? expect.unreachable();
+  expect(usual).toMatchObject({
+    ...{ id, lane, created: timeOfCampaignId(id), name: usualCampaignName(timeOfCampaignId(id)) },
+    ...{ columns: ['to'], placeholders: [], priority: 'normal', duplicates: 0 },
+    preview: {
+      rows: 1,
+      recipients: 1,
+      encodings: { gsm7: 1, ucs2: 0 },
+      requests: { send: 1, poll: 2, total: 3 },
+    },
+  });
+  const unusual: CampaignMeta = {
+    ...usual,
+    ...{ name: 'Sale', created: 1, columns: ['name', 'to'], placeholders: ['name'], priority: 'high' },
+    ...{ at: 5, duplicates: 2, invalid: 3, suppressed: 4 },
+    preview: usual.preview && { ...usual.preview, rows: 9, suppressed: 4, warnings: ['Look.'] },
+  };
+  const key = metaKey(keys, lane, id);
+  for (const stored of [unusual, usual]) {
+    await redis.set(key, storedMeta(stored));
+    expect(await readMeta(redis, keys, lane, id)).toEqual(stored);
+    // As earlier versions stored it.
+    await redis.set(key, JSON.stringify(stored));
+    expect(await readMeta(redis, keys, lane, id)).toEqual(stored);
+  }
+});

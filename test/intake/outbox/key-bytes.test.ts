@@ -1,0 +1,232 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import type { Actor } from '../../../src/campaign/actor.js';
+import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import { KeyFullError } from '../../../src/index.js';
+import { nowAppender } from '../../../src/intake/outbox/append-now.js';
+import { outboxStore, type PutReply } from '../../../src/intake/outbox/store.js';
+import { paidBytes } from '../../../src/intake/outbox/stored-message.js';
+import { forgetWave } from '../../../src/intake/outbox/wave.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+
+const { prefix, redis, url } = testRedis('outbox-key-bytes');
+const LATER = Math.ceil(Date.now() / 1_000) + 3_600;
+
+type Fixture = Awaited<ReturnType<typeof outboxFixture>>;
+const usedOf = async ({ keys, laneId }: Fixture): Promise<Record<string, number>> => {
+  const all = await redis.hgetall(keys.lane(laneId, 'keyBytes'));
+  const used = Object.entries(all).filter(([field]) => field.startsWith('used:'));
+  return Object.fromEntries(used.map(([field, bytes]) => [field.slice(5), Number(bytes)]));
+};
+const outcomes = ({ replies }: { replies: readonly PutReply[] }): string[] =>
+  replies.map((one) => one.outcome);
+const entry = (id: string, key: string, more: Partial<typeof NOW> = {}) => ({
+  id,
+  message: { ...NOW, due: LATER, ...more },
+  key,
+});
+
+test('A message is paid for once, by the key that stored it last, and by nobody when an operator did', async () => {
+  const own = await outboxFixture(redis, prefix);
+  const store = outboxStore(own.laneStore, own.name, 10_000);
+  const bytes = paidBytes('a', NOW);
+  expect(outcomes(await store.put([entry('a', 'k1')]))).toEqual(['created']);
+  expect(outcomes(await store.put([entry('a', 'k1')]))).toEqual(['unchanged']);
+  expect(await usedOf(own)).toEqual({ k1: bytes });
+  expect(outcomes(await store.put([entry('a', 'k2')]))).toEqual(['unchanged']);
+  expect(await usedOf(own)).toEqual({ k1: bytes });
+  const longer = { values: ['Ada, Countess of Lovelace'], version: 2 };
+  expect(outcomes(await store.put([entry('a', 'k2', longer)]))).toEqual(['updated']);
+  expect(await usedOf(own)).toEqual({ k2: paidBytes('a', { ...NOW, ...longer }) });
+  expect(await store.find('a')).toMatchObject({ kind: 'waiting', due: LATER, ...longer });
+  expect(outcomes(await store.put([entry('a', '', { version: 3 })]))).toEqual(['updated']);
+  expect(await usedOf(own)).toEqual({});
+});
+
+test('A full key can change a message to a shorter one and cancel it, and stores nothing more', async () => {
+  const own = await outboxFixture(redis, prefix);
+  const bytes = paidBytes('a', NOW);
+  const store = outboxStore(own.laneStore, own.name, 2 * bytes);
+  expect(outcomes(await store.put(['a', 'b', 'c'].map((id) => entry(id, 'k'))))).toEqual([
+    'created',
+    'created',
+    'full',
+  ]);
+  expect(await store.find('c')).toBeNull();
+  expect(await store.waiting()).toBe(2);
+  const long = { values: ['Ada '.repeat(50)] };
+  expect(outcomes(await store.put([entry('a', 'k', long)]))).toEqual(['full']);
+  expect(await store.find('a')).toMatchObject({ values: ['Ada'] });
+  expect(outcomes(await store.put([entry('a', 'k', { values: ['Al'] })]))).toEqual(['updated']);
+  expect(outcomes(await store.put([entry('c', 'other')]))).toEqual(['created']);
+  expect(outcomes(await store.put([entry('d', '', long)]))).toEqual(['created']);
+  expect((await store.cancel('unknown', 5, own.now(), RETENTION_MS, 'k')).outcome).toBe('full');
+  expect((await store.cancel('a', 5, own.now(), RETENTION_MS, 'k')).outcome).toBe('cancelled');
+  expect((await store.cancel('unknown', 5, own.now(), RETENTION_MS)).outcome).toBe('cancelled');
+});
+
+test('A message that is planned at once is paid for, and one that does not fit is not planned', async () => {
+  const own = await outboxFixture(redis, prefix);
+  await own.put('first');
+  await own.tend();
+  await own.settle(await own.claim(), 'accepted');
+  const bytes = paidBytes('a', NOW);
+  const now = nowAppenderOf(own, 2 * bytes);
+  const due = (id: string, key: string) => entry(id, key, { due: 0 });
+  expect(await now([due('a', 'k'), due('b', 'k')], own.now())).toMatchObject({ isDone: true });
+  expect(await usedOf(own)).toEqual({ k: 2 * bytes });
+  expect(await now([due('c', 'other'), due('d', 'k')], own.now())).toMatchObject({ isDone: false });
+  expect(await now([due('e', '')], own.now())).toMatchObject({ isDone: true });
+  expect(await usedOf(own)).toEqual({ k: 2 * bytes });
+  expect(await own.idsOf(await own.claim())).toEqual(['a', 'b', 'e']);
+  await removeWaves(own);
+  expect(await usedOf(own)).toEqual({});
+});
+
+test('A key pays each time for moving a message to another second, because the lists keep its id until then', async () => {
+  const own = await outboxFixture(redis, prefix);
+  const store = outboxStore(own.laneStore, own.name, 500);
+  const found = [];
+  for (let at = 0; at < 50; at += 1)
+    found.push(...outcomes(await store.put([entry('a', 'k', { due: LATER + at })])));
+  expect(found.slice(0, 2)).toEqual(['created', 'updated']);
+  expect(found.at(-1)).toBe('full');
+  expect((await usedOf(own))['k']).toBeLessThanOrEqual(500);
+});
+
+/** Ends and removes every wave, as retention does. */
+async function removeWaves(own: Fixture): Promise<void> {
+  const states = own.keys.lane(own.laneId, 'states');
+  for (const wave of await own.waves()) {
+    const state = JSON.parse((await redis.hget(states, wave)) ?? '{}');
+    await redis.hset(states, wave, JSON.stringify({ ...state, state: 'cancelled', endedAt: 5 }));
+    await forgetWave(own.laneStore, wave);
+    await forgetWave(own.laneStore, wave);
+    await removeCampaign(redis, own.keys, own.laneId, wave);
+  }
+}
+
+const KEYS = ['', 'k1', 'k2'];
+const IDS = ['a', 'b', 'c', 'd'];
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('put' as const),
+      id: fc.constantFrom(...IDS),
+      key: fc.constantFrom(...KEYS),
+      inMs: fc.constantFrom(undefined, 5_000, 90_000),
+      name: fc.constantFrom('Ada', 'Grace Hopper', 'x'.repeat(200)),
+      version: fc.option(fc.integer({ min: 0, max: 9 })),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('cancel' as const),
+      id: fc.constantFrom(...IDS),
+      key: fc.constantFrom(...KEYS),
+      version: fc.option(fc.integer({ min: 0, max: 9 })),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1_000, 10_000, 200_000) }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'forget' as const }) },
+);
+
+test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and forgetting everything returns everything', async () => {
+  const LIMIT = 400;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+      const own = await outboxFixture(redis, prefix);
+      const store = outboxStore(own.laneStore, own.name, LIMIT);
+      const now = nowAppenderOf(own, LIMIT);
+      for (const one of steps) {
+        if (one.kind === 'put') {
+          const { id, key, inMs, name, version } = one;
+          const message = {
+            ...NOW,
+            due: inMs === undefined ? 0 : Math.ceil((own.now() + inMs) / 1_000),
+            values: [name],
+            version,
+          };
+          if (inMs !== undefined || !(await now([{ id, message, key }], own.now())).isDone) {
+            const { replies } = await store.put([{ id, message, key }], own.now());
+            const pointer = replies[0]?.pointer;
+            if (pointer !== null && pointer !== undefined)
+              await store.replace({ id, message, key }, pointer, own.now());
+          }
+        } else if (one.kind === 'cancel')
+          await store.cancel(one.id, one.version, own.now(), RETENTION_MS, one.key);
+        else if (one.kind === 'pass') {
+          own.advance(one.ms);
+          await own.tend();
+        } else await removeWaves(own);
+        for (const bytes of Object.values(await usedOf(own))) {
+          expect(bytes).toBeGreaterThan(0);
+          expect(bytes).toBeLessThanOrEqual(LIMIT);
+        }
+      }
+      // Everything is planned or lapses, and is forgotten after its retention.
+      for (let rounds = 0; rounds < 4; rounds += 1) {
+        own.advance(RETENTION_MS);
+        await own.tend();
+        await removeWaves(own);
+      }
+      expect(await redis.hget(store.keys.fixed.outbox, 'stored')).toBe('0');
+      expect(await usedOf(own)).toEqual({});
+    }),
+    { numRuns: 60 },
+  );
+}, 120_000);
+
+test('The library refuses a full key with its limit, for a message, a list, and an outbox', async () => {
+  const volley = createVolley({
+    config: loadLocalConfig({
+      REDIS_URL: url,
+      REDIS_PREFIX: `${prefix}-library`,
+      SENDER_ADDRESS: 'ACME',
+      KEY_MEMORY_MB: '1',
+    }),
+    events: createEvents({ level: 'silent' }),
+    actor: { kind: 'cli', id: null, name: 'anna' },
+  });
+  try {
+    const shop: Actor = { kind: 'key', id: 'shop', name: 'shop' };
+    const by = volley.as(shop);
+    await by.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+    const long = { to: '+447700900123', sendAt, name: 'x'.repeat(1_000) };
+    const messages = Array.from({ length: 1_500 }, (_, n) => ({ id: `m${n}`, ...long }));
+    const stored = (async () => {
+      for await (const { outcome } of by.outbox('box').putAll(messages)) expect(outcome).toBe('created');
+    })();
+    await expect(stored).rejects.toBeInstanceOf(KeyFullError);
+    await expect(by.outbox('box').put({ id: 'one', ...long })).rejects.toThrow(
+      /^API key shop has no room left: it uses 1\.0 of 1\.0 MB \(KEY_MEMORY_MB\) on lane default\./,
+    );
+    const outbox = { name: 'other', message: 'y'.repeat(1_400) };
+    await expect(by.outboxes.create(outbox)).rejects.toBeInstanceOf(KeyFullError);
+    expect((await volley.outboxes.create(outbox)).outcome).toBe('created');
+    expect((await volley.outbox('box').put({ id: 'one', ...long })).outcome).toBe('created');
+  } finally {
+    await volley.close();
+  }
+});
+
+function nowAppenderOf(own: Fixture, limit: number) {
+  return nowAppender(
+    own.laneStore,
+    own.name,
+    outboxStore(own.laneStore, own.name, limit),
+    60_000,
+    own.now,
+    limit,
+  );
+}

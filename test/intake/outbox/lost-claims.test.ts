@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
+import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { LATE_MS, outboxFixture } from './outbox-fixture.js';
+
+const { redis, prefix } = testRedis('outbox-lost');
+/** How much the server may lose. */
+const LOSS = 2_000;
+
+/**
+ * Three messages of an outbox on a lane of a service that deduplicates. Worker `a` claims them and dies, Redis loses the claims, and
+ * worker `b` recovers: the messages have unknown outcomes, and may be sent again under their correlators.
+ */
+async function recovered(name: string) {
+  const own = await outboxFixture(redis, `${prefix}-${name}`, { repeatFor: 80_000_000 });
+  let turns = 0;
+  const claim = (process: string) => {
+    turns += 1;
+    const self = { process, seen: 0, loss: LOSS, replicaLoss: LOSS };
+    return own.claims.send({ turn: `${process}${turns}`, call: 1, want: 10, ...self, now: own.now() });
+  };
+  const report = (action: 'join' | 'replayed', process: string) =>
+    reportToBarrier(
+      own.laneStore,
+      action,
+      { process, seen: 0, loss: LOSS, replicaLoss: LOSS },
+      { now: own.now() },
+    );
+  for (const process of ['a', 'b']) await report('join', process);
+  await claim('a');
+  own.advance(2 * LOSS);
+  await own.put('a');
+  await own.put('b');
+  own.advance(1_000);
+  await own.put('c');
+  await own.tend();
+  own.advance(LOSS);
+
+  const backup = new Map<string, Buffer>();
+  for (const key of await keysOf(redis, `${prefix}-${name}`)) {
+    const dump = await redis.dumpBuffer(key);
+    if (dump !== null) backup.set(key, dump);
+  }
+  const lost = (await claim('a')).claims;
+  for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
+  for (const [key, dump] of backup) await redis.restore(key, 0, dump);
+  await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another');
+
+  await claim('b');
+  await report('replayed', 'b');
+  own.advance(2 * own.rules.grace);
+  for (let calls = 0; calls < 5; calls += 1) await claim('b');
+  const placeholders = Object.values(await redis.hgetall(own.keys.lane(own.laneId, 'claims'))).map(
+    (json) => JSON.parse(json) as SendClaim & { notAfter?: number; size?: number },
+  );
+  own.advance(own.rules.timeout + own.rules.margin + 1);
+  const { overdueSends } = await own.views.tend(1e12, own.now(), ['b']);
+  const results = overdueSends.map(
+    (each) => ({ claim: each, result: 'unknown', overdue: true, reason: 'lost' }) as const,
+  );
+  await own.settlements.send(results, 0.5, own.now());
+  const [wave = ''] = await own.waves();
+  return { ...own, lost, placeholders, again: async () => (await claim('b')).claims, wave };
+}
+
+test('Messages whose claims Redis lost are sent again one by one under their correlators, while it is not too late', async () => {
+  const own = await recovered('soon');
+  expect(own.lost.map(({ first, count }) => [first, count])).toEqual([
+    [0, 1],
+    [1, 1],
+    [2, 1],
+  ]);
+  const ranges = own.placeholders.map(({ first, count, size }) => [first, count, size]);
+  expect(ranges.sort()).toEqual([
+    [0, 2, 1],
+    [2, 1, 1],
+  ]);
+  expect(new Set(own.placeholders.map(({ notAfter }) => notAfter)).size).toBe(2);
+  const again = await own.again();
+  expect(again.map(({ first, count, maybeAccepted }) => [first, count, maybeAccepted]).sort()).toEqual([
+    [0, 1, 1],
+    [1, 1, 1],
+    [2, 1, 1],
+  ]);
+  expect(await own.counts()).toMatchObject({ total: 3, sum: 3 });
+});
+
+test('Messages whose claims Redis lost are not sent again after their time, and stay unknown', async () => {
+  const own = await recovered('late');
+  own.advance(LATE_MS);
+  expect(await own.again()).toEqual([]);
+  await own.tendDue();
+  expect(await own.again()).toEqual([]);
+  own.advance(own.rules.timeout + own.rules.margin + 1);
+  const { overdueSends } = await own.views.tend(1e12, own.now(), ['b']);
+  const results = overdueSends.map((each) => ({ claim: each, result: 'unknown', overdue: true }) as const);
+  await own.settlements.send(results, 0.5, own.now());
+  await own.tendDue();
+  expect(await own.again()).toEqual([]);
+  expect(await own.letters(own.wave)).toEqual(['unknown', 'unknown', 'unknown']);
+  expect(await own.counts()).toMatchObject({ total: 3, sum: 3 });
+});

@@ -1,0 +1,240 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Redis } from '../../../src/base/redis/connection.js';
+import { loadScript, readLua } from '../../../src/base/redis/script.js';
+import type { RecipientResult } from '../../../src/campaign/views.js';
+import { readState } from '../../../src/engine/lane/campaigns.js';
+import type { ScriptRules } from '../../../src/engine/lane/rules.js';
+import { sliceReader } from '../../../src/engine/recipients/slices.js';
+import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import { nowAppender } from '../../../src/intake/outbox/append-now.js';
+import { tendOutbox } from '../../../src/intake/outbox/harvest.js';
+import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
+import { cancelHarvested, outboxStore } from '../../../src/intake/outbox/store.js';
+import { unpackMessage, type WaitingMessage } from '../../../src/intake/outbox/stored-message.js';
+import { lapseDue, tendDue } from '../../../src/intake/outbox/tend-lane.js';
+import { asMessage, type WaveMessage } from '../../../src/intake/outbox/wave.js';
+import { recipientReader } from '../../../src/reporting/recipient-reader.js';
+import { createResultsFeed } from '../../../src/reporting/results-feed.js';
+import { laneFixture, START } from '../../engine/lane/lane-fixture.js';
+
+/** Creates an outbox with these settings. */
+export const createScript = loadScript(
+  new URL('../../../src/intake/outbox/outboxes.ts', import.meta.url).href,
+  './create-outbox.lua',
+  () => undefined,
+);
+
+/** The hash of a script of an outbox. */
+const hashOf = (script: string): string =>
+  createHash('sha1')
+    .update(readLua(new URL(`../../../src/intake/outbox/${script}.lua`, import.meta.url)))
+    .digest('hex');
+const SCRIPTS = { append: hashOf('append-wave'), trim: hashOf('trim-due') };
+
+/** A message that is due now. */
+export const NOW: WaitingMessage = {
+  due: 0,
+  version: null,
+  number: '+447700900123',
+  values: ['Ada'],
+  reference: '',
+};
+
+export const LATE_MS = 60_000;
+export const RETENTION_MS = 86_400_000;
+/** Conservation: these members of an outbox's hash and the counts of its waves add up to its total. */
+const OWN_COUNTS = ['waiting', 'cancelled', 'lapsed'] as const;
+
+/** An outbox on a real Redis, whose time the test sets. */
+export async function outboxFixture(
+  redis: Redis,
+  prefix: string,
+  change: Partial<ScriptRules> = {},
+  lateMs = LATE_MS,
+) {
+  const laneId = `lane-${randomUUID().slice(0, 8)}`;
+  const name = 'dentist';
+  const lane = laneFixture(redis, prefix, laneId, { quota: 100_000, ...change });
+  const store = outboxStore(lane.store, name);
+  let now = START;
+  let turns = 0;
+  const settings = {
+    message: 'Hi {{name}}',
+    placeholders: ['name'],
+    sender: '12345',
+    sendAt: 'now',
+    lateMs,
+    priority: 'normal',
+    created: START,
+  };
+  await createScript.run(
+    redis,
+    { outbox: store.keys.fixed.outbox, keyBytes: lane.keys.lane(laneId, 'keyBytes') },
+    { settings: JSON.stringify(settings), key: '', bytes: 0, limit: 0 },
+  );
+
+  const appendNow = nowAppender(lane.store, name, store, lateMs, () => now);
+  const waves = () => redis.zrange(store.keys.fixed.waves, '0', '-1');
+  const states = async () =>
+    (await Promise.all((await waves()).map((wave) => readState(redis, lane.keys, laneId, wave)))).filter(
+      (state) => state !== null,
+    );
+  // As a worker reads them, with its cache.
+  const slices = sliceReader(redis, lane.keys, laneId);
+  /** What was claimed. */
+  const messagesOf = async (claims: readonly SendClaim[]): Promise<WaveMessage[]> =>
+    (await Promise.all(claims.map(({ campaign, first, count }) => slices.recipients(campaign, first, count))))
+      .flat()
+      .map(asMessage);
+  return {
+    ...lane,
+    store,
+    laneStore: lane.store,
+    name,
+    laneId,
+    waves,
+    states,
+    now: () => now,
+    advance(ms: number): void {
+      now += ms;
+    },
+    /** Puts a message that is due in `inMs`; undefined: now. */
+    async put(id: string, inMs?: number, more: Partial<WaitingMessage> = {}) {
+      const due = inMs === undefined ? 0 : Math.ceil((now + inMs) / 1_000);
+      const message = { ...NOW, due, ...more };
+      const { replies } = await store.put([{ id, message }], now);
+      return replies[0] ?? { outcome: 'none', due: null, pointer: null };
+    },
+    /** Puts a message that is due now as a client does: planned at once if that is possible, else waiting. */
+    async putNow(id: string, more: Partial<WaitingMessage> = {}) {
+      const { isDone, due } = await appendNow([{ id, message: { ...NOW, ...more } }], now);
+      if (isDone) return { outcome: 'created', due, pointer: null };
+      return this.put(id, undefined, more);
+    },
+    /** Plans messages at once, all or none. */
+    appendNow: (ids: readonly string[]) =>
+      appendNow(
+        ids.map((id) => ({ id, message: NOW })),
+        now,
+      ),
+    /** Cancels a message, wherever it is. */
+    async cancel(id: string, version: number | null = null): Promise<string> {
+      const { outcome, pointer } = await store.cancel(id, version, now, RETENTION_MS);
+      return pointer === null ? outcome : (await cancelHarvested(lane.store, pointer, now)).state;
+    },
+    tend: () => tendOutbox(lane.store, name, { random: Math.random, retentionMs: RETENTION_MS, now }),
+    /** Tends the outbox if it has something to do, as turns and the sweep do. */
+    tendDue: () => tendDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
+    /** Does what is done if no process serves the lane. */
+    lapseDue: () => lapseDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
+    /**
+     * Tends the outbox, and does something between its reading of the messages and their first append, or before it trims a list or reads
+     * the ids that are due in a second.
+     */
+    tendWhile(meanwhile: () => Promise<unknown>, before: 'append' | 'trim' | 'ids' = 'append') {
+      let isDone = false;
+      const once = async (): Promise<void> => {
+        if (isDone) return;
+        isDone = true;
+        await meanwhile();
+      };
+      const between = new Proxy(redis, {
+        get(target, property) {
+          if (property === 'hkeys' && before === 'ids') {
+            return async (key: string): Promise<string[]> => {
+              await once();
+              return target.hkeys(key);
+            };
+          }
+          if (property !== 'evalsha') return Reflect.get(target, property, target);
+          return async (sha: string, ...rest: unknown[]): Promise<unknown> => {
+            if (before !== 'ids' && sha === SCRIPTS[before]) await once();
+            return Reflect.apply(target.evalsha, target, [sha, ...rest]);
+          };
+        },
+      });
+      const store = { ...lane.store, redis: between };
+      return tendOutbox(store, name, { random: Math.random, retentionMs: RETENTION_MS, now });
+    },
+    /** Claims in a new turn. */
+    async claim(want = 100): Promise<readonly SendClaim[]> {
+      turns += 1;
+      return (await lane.claims.send({ turn: `turn-${turns}`, call: 1, want, now })).claims;
+    },
+    messagesOf,
+    /** The ids of what was claimed. */
+    idsOf: async (claims: readonly SendClaim[]): Promise<string[]> =>
+      (await messagesOf(claims)).map((message) => message.id),
+    settle: (claims: readonly SendClaim[], result: 'accepted' | 'released' | 'unknown') =>
+      lane.settlements.send(
+        claims.map((claim) =>
+          result === 'released'
+            ? { claim, result }
+            : {
+                claim,
+                result,
+                letters: result === 'accepted' ? 'N' : '-',
+                requestId: `r-${claim.number}`,
+                reason: '',
+              },
+        ),
+        0.5,
+        now,
+      ),
+    /** The states of a wave's recipients, in order. */
+    async letters(wave: string) {
+      const chunk = await recipientReader(redis, lane.keys, laneId, wave).chunk(0, () => true);
+      return chunk?.records.map(({ state }) => state) ?? [];
+    },
+    /** A platform that follows the results of the lane. Returns what is new. */
+    follow() {
+      const finder = { idOf: async (own: string) => own, nameOf: async (own: string) => own };
+      const { keys } = lane;
+      const feed = createResultsFeed({ redis, keys, finder, outboxes: outboxResults(redis, keys) });
+      let after: string | undefined;
+      return async (): Promise<RecipientResult[]> => {
+        const results: RecipientResult[] = [];
+        for (;;) {
+          const page = await feed.results({ after, limit: 100, lanes: [laneId] });
+          results.push(...page.results);
+          after = page.next;
+          if (!page.hasMore) return results;
+        }
+      };
+    },
+    /** What is stored of messages that ended while they waited, by id. */
+    async ended() {
+      const { buckets = '1' } = await redis.hgetall(store.keys.fixed.outbox);
+      const all = await Promise.all(
+        Array.from({ length: Number(buckets) }, (_, at) => redis.hgetallBuffer(store.keys.bucket(at))),
+      );
+      const stored = all.flatMap((bucket) => Object.entries(bucket));
+      return new Map(
+        stored.flatMap(([id, raw]) => {
+          const message = unpackMessage(raw);
+          return (message.kind === 'cancelled' || message.kind === 'lapsed') && message.ended !== null
+            ? [[id, message.kind] as const]
+            : [];
+        }),
+      );
+    },
+    /** The counts of the outbox and of its waves: the total, and what they add up to. */
+    async counts() {
+      const fields = await redis.hgetall(store.keys.fixed.outbox);
+      const own = OWN_COUNTS.reduce((sum, field) => sum + Number(fields[field]), 0);
+      const removed = Object.entries(fields).reduce(
+        (sum, [field, value]) => sum + (field.startsWith('removed:') ? Number(value) : 0),
+        0,
+      );
+      const inWaves = (await states()).flatMap(({ counts }) => Object.values(counts));
+      return {
+        total: Number(fields['total']),
+        sum: own + removed + inWaves.reduce((sum, count) => sum + count, 0),
+        waiting: Number(fields['waiting']),
+        cancelled: Number(fields['cancelled']),
+        lapsed: Number(fields['lapsed']),
+        stored: Number(fields['stored']),
+      };
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createVolley, type Volley } from '../../../src/app/runtime.js';
+import { loadConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { type Simulator, startSimulator } from '../../../src/tools/simulator/index.js';
+import { privateRedis } from '../../base/redis/private-redis.js';
+import { raceOutbox } from './races.js';
+
+const redis = await privateRedis();
+let prefixes = 0;
+
+/** A Volley that works, against a simulator. */
+async function started(): Promise<{ volley: Volley; simulator: Simulator; texts(): string[] }> {
+  const simulator = await startSimulator({ keys: [{ key: 'k' }], deliveryTime: 50 });
+  prefixes += 1;
+  const config = loadConfig(
+    {
+      REDIS_URL: redis.url,
+      REDIS_PREFIX: `outbox-${prefixes}`,
+      API_KEY: 'k',
+      HOURLY_QUOTA: '100000',
+      SENDER_ADDRESS: 'ACME',
+      FOLLOW_UP_FIRST_MS: '100',
+      LOG_LEVEL: 'silent',
+    },
+    { simulator: { messagingBaseUrl: simulator.messagingBaseUrl, accountBaseUrl: simulator.accountBaseUrl } },
+  );
+  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  onTestFinished(async () => {
+    await volley.close();
+    await simulator.close();
+  });
+  await volley.work().ready;
+  return { volley, simulator, texts: () => [...simulator.ledger.entries()].map(({ text }) => text) };
+}
+
+const NUMBER = '+447700900123';
+const SOON = { timeout: 20_000, interval: 50 };
+const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toISOString();
+
+describe('An outbox', () => {
+  test('sends what is due, moves a message, and never sends a cancelled one', {
+    timeout: 60_000,
+  }, async () => {
+    const { volley, texts } = await started();
+    await volley.outboxes.create({ name: 'dentist', message: 'Hi {{name}}' });
+    const outbox = volley.outbox('dentist');
+    await outbox.put({ id: 'moved', to: NUMBER, name: 'Moved', sendAt: inSeconds(3_600) });
+    await outbox.put({ id: 'cancelled', to: NUMBER, name: 'Cancelled', sendAt: inSeconds(2) });
+    expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Ada' })).toMatchObject({ outcome: 'created' });
+    expect(await outbox.put({ id: 'moved', to: NUMBER, name: 'Moved', sendAt: inSeconds(2) })).toMatchObject({
+      outcome: 'updated',
+    });
+    expect(await outbox.cancel('cancelled')).toEqual({ id: 'cancelled', outcome: 'cancelled' });
+    await vi.waitFor(
+      async () =>
+        expect(await outbox.status()).toMatchObject({
+          messages: { total: 3, waiting: 0, cancelled: 1, deliveredToTerminal: 2 },
+          nextDue: null,
+        }),
+      SOON,
+    );
+    expect(texts().sort()).toEqual(['Hi Ada', 'Hi Moved']);
+    expect(await outbox.message('now')).toMatchObject({ state: 'deliveredToTerminal', to: NUMBER });
+    expect(await outbox.cancel('now')).toEqual({ id: 'now', outcome: 'sent' });
+    expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Ada' })).toMatchObject({ outcome: 'unchanged' });
+    expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Bea' })).toMatchObject({ outcome: 'sent' });
+    const report: string[] = [];
+    for await (const { id, state } of outbox.report()) report.push(`${id} ${state}`);
+    expect(report.sort()).toEqual([
+      'cancelled cancelled',
+      'moved deliveredToTerminal',
+      'now deliveredToTerminal',
+    ]);
+    // Waves are campaigns, but not those of a person.
+    expect(await volley.list()).toEqual([]);
+  });
+
+  test('whose lane has left the configuration takes nothing, says why it waits, and its messages lapse on time', {
+    timeout: 90_000,
+  }, async () => {
+    const lanes = join(await mkdtemp(join(tmpdir(), 'volley-outbox-')), 'lanes.json');
+    const prefix = 'outbox-removed';
+    const configure = async (...names: string[]): Promise<Volley> => {
+      await writeFile(lanes, JSON.stringify(names.map((name) => ({ name, apiKey: `key-${name}` }))));
+      const config = loadConfig({
+        ...{ REDIS_URL: redis.url, REDIS_PREFIX: prefix, LANES_FILE: lanes, SENDER_ADDRESS: 'ACME' },
+        ...{ MESSAGING_BASE_URL: 'http://127.0.0.1:1', ACCOUNT_BASE_URL: 'http://127.0.0.1:1' },
+        LOG_LEVEL: 'silent',
+      });
+      const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+      onTestFinished(() => volley.close());
+      return volley;
+    };
+    const before = await configure('kept', 'removed');
+    await before.outboxes.create({ name: 'codes', lane: 'removed', message: 'Hi', lateMs: 5_000 });
+    const outbox = before.outbox('codes');
+    // Held, so that nothing is sent meanwhile.
+    await before.pauseLane('removed');
+    await outbox.put({ id: 'now', to: NUMBER });
+    await outbox.put({ id: 'soon', to: NUMBER, sendAt: inSeconds(3) });
+    await outbox.put({ id: 'tomorrow', to: NUMBER, sendAt: inSeconds(86_400) });
+
+    const after = await configure('kept');
+    await after.work().ready;
+    const removed = after.outbox('codes');
+    const refused = 'outbox codes takes no messages: lane removed is not configured';
+    await expect(removed.put({ id: 'late', to: NUMBER })).rejects.toThrow(refused);
+    const all = async (): Promise<void> => {
+      for await (const _ of removed.putAll([{ id: 'late', to: NUMBER }]));
+    };
+    await expect(all()).rejects.toThrow(refused);
+    await expect(after.outboxes.create({ name: 'x', lane: 'removed', message: 'Hi' })).rejects.toThrow(
+      'no lane removed',
+    );
+    const reason = 'lane removed is not configured';
+    expect(await removed.status()).toMatchObject({ reason, messages: { waiting: 3 } });
+    expect(await after.outboxes.list()).toMatchObject([{ name: 'codes', reason }]);
+    expect(await removed.message('tomorrow')).toMatchObject({ state: 'waiting', reason });
+    await vi.waitFor(
+      async () =>
+        expect(await removed.status()).toMatchObject({ messages: { total: 3, waiting: 1, lapsed: 2 } }),
+      { timeout: 60_000, interval: 200 },
+    );
+    // It can still be cancelled.
+    expect(await removed.cancel('tomorrow')).toMatchObject({ outcome: 'cancelled' });
+  });
+
+  test('sends nothing while it is paused, and takes nothing once it is closed', {
+    timeout: 60_000,
+  }, async () => {
+    const { volley, texts } = await started();
+    await volley.outboxes.create({ name: 'codes', message: 'Code {{code}}' });
+    const outbox = volley.outbox('codes');
+    await outbox.put({ id: 'a', to: NUMBER, code: 1 });
+    await vi.waitFor(() => expect(texts()).toEqual(['Code 1']), SOON);
+    await outbox.pause();
+    await outbox.put({ id: 'b', to: NUMBER, code: 2 });
+    await outbox.put({ id: 'c', to: NUMBER, code: 3 });
+    expect(await outbox.status()).toMatchObject({ state: 'paused', messages: { waiting: 2 } });
+    await outbox.close();
+    await expect(outbox.put({ id: 'd', to: NUMBER, code: 4 })).rejects.toThrow('closed');
+    expect(texts()).toEqual(['Code 1']);
+    await outbox.resume();
+    await vi.waitFor(() => expect(texts().sort()).toEqual(['Code 1', 'Code 2', 'Code 3']), SOON);
+    expect(await outbox.status()).toMatchObject({ state: 'closed', messages: { total: 3 } });
+  });
+
+  test('never sends a message whose cancel it confirmed, and none twice, however close to its time', {
+    timeout: 120_000,
+  }, async () => {
+    const { volley, texts } = await started();
+    await volley.outboxes.create({ name: 'race', message: 'Hi {{name}}' });
+    const outbox = volley.outbox('race');
+    const raced = await raceOutbox(outbox, 200);
+    await vi.waitFor(async () => {
+      const { total, cancelled, deliveredToTerminal } = (await outbox.status()).messages;
+      expect(cancelled + deliveredToTerminal).toBe(total);
+    }, SOON);
+    expect(raced.check(texts())).toEqual([]);
+  });
+});

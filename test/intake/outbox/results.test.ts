@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+
+const { redis, prefix } = testRedis('outbox-results');
+const outbox = () => outboxFixture(redis, prefix);
+
+const HOUR_MS = 3_600_000;
+
+describe('The results', () => {
+  test('have messages that are cancelled or lapse while they wait, with their ids, numbers, and references', async () => {
+    const own = await outbox();
+    const follow = own.follow();
+    const more = { number: '+358401234567', values: ['Zoë', 'x'.repeat(300)], reference: 'Bestellung-ä' };
+    await own.put('moved-away', 5_000, more);
+    await own.put('late', 5_000, { reference: 'B-2' });
+    await own.put('sent');
+    await own.tend();
+    expect(await own.cancel('moved-away', 3)).toBe('cancelled');
+    const none = { campaign: '', lane: own.laneId, outbox: own.name, requestId: '', sentAt: '' };
+    expect(await follow()).toEqual([
+      {
+        ...none,
+        message: 'moved-away',
+        recipient: more.number,
+        reference: more.reference,
+        status: 'cancelled',
+        reason: 'cancelled before it was sent',
+        updatedAt: new Date(own.now()).toISOString(),
+        serviceStatus: '',
+        serviceCode: '',
+      },
+    ]);
+    await own.settle(await own.claim(), 'unknown');
+    own.advance(5_000 + LATE_MS);
+    await own.tend();
+    const [wave] = await own.waves();
+    expect(await follow()).toMatchObject([
+      { campaign: wave, outbox: own.name, message: 'sent', status: 'unknown' },
+      { ...none, message: 'late', reference: 'B-2', status: 'lapsed' },
+    ]);
+    expect(await follow()).toEqual([]);
+  });
+
+  test('name each message once, however many end together', async () => {
+    const own = await outbox();
+    const ids = Array.from({ length: 300 }, (_, at) => `m${at}`);
+    for (const id of ids) await own.put(id, 5_000);
+    const { latestResults } = { latestResults: own.keys.lane(own.laneId, 'latestResults') };
+    for (const id of ids.slice(0, 100)) await own.cancel(id);
+    expect(await redis.strlen(latestResults)).toBeLessThanOrEqual(16 * 100);
+    own.advance(5_000 + LATE_MS);
+    await own.tend();
+    expect(await redis.strlen(latestResults)).toBeLessThanOrEqual(16 * 102);
+    const results = await own.follow()();
+    expect(results.map(({ message }) => message)).toHaveLength(300);
+    expect(new Map(results.map(({ message, status }) => [message, status]))).toEqual(await own.ended());
+  });
+
+  test('have nothing of an id that was cancelled before it was put, and nothing twice of a repeated cancel', async () => {
+    const own = await outbox();
+    const follow = own.follow();
+    expect(await own.cancel('never-put', 2)).toBe('cancelled');
+    await own.put('a', 5_000);
+    await own.cancel('a', 1);
+    expect((await follow()).map(({ message }) => message)).toEqual(['a']);
+    await own.cancel('a');
+    await own.cancel('a', 4);
+    expect(await follow()).toEqual([]);
+    expect(await own.put('a', 5_000, { version: 3 })).toMatchObject({ outcome: 'cancelled' });
+  });
+
+  test('leave out a message that a higher version revives, until it ends again', async () => {
+    const own = await outbox();
+    const follow = own.follow();
+    await own.put('a', 5_000, { version: 1 });
+    await own.cancel('a');
+    expect(await own.put('a', 8_000, { version: 2, reference: 'again' })).toMatchObject({
+      outcome: 'created',
+    });
+    expect(await follow()).toEqual([]);
+    own.advance(8_000 + LATE_MS);
+    await own.tend();
+    expect(await follow()).toMatchObject([{ message: 'a', reference: 'again', status: 'lapsed' }]);
+  });
+
+  test('keep a message as long as its id is known, and then nothing is left of it', async () => {
+    const own = await outbox();
+    for (const id of ['a', 'b']) {
+      await own.put(id, 5_000);
+      await own.cancel(id, 1);
+    }
+    const log = own.keys.lane(own.laneId, 'results');
+    expect(await redis.hget(log, 'i0')).toContain(`outbox:${own.name}:`);
+    // A later cancel keeps a put out for longer.
+    own.advance(RETENTION_MS / 2);
+    await own.cancel('b', 2);
+    own.advance(RETENTION_MS / 2 + HOUR_MS);
+    await own.tend();
+    expect(await own.counts()).toMatchObject({ stored: 1 });
+    expect(await own.follow()()).toEqual([]);
+    expect(await redis.hget(log, 'i0')).toBeNull();
+    const fields = await redis.hkeys(own.store.keys.fixed.outbox);
+    expect(fields.filter((field) => field.startsWith('log:'))).toEqual([]);
+    own.advance(RETENTION_MS / 2 + HOUR_MS);
+    await own.tend();
+    expect(await own.counts()).toMatchObject({ total: 2, stored: 0, cancelled: 2 });
+  });
+});

@@ -1,0 +1,87 @@
+import type { Redis } from '../../../src/base/redis/connection.js';
+import { listCampaigns } from '../../../src/engine/lane/campaigns.js';
+import { occurrenceDigest } from '../../../src/engine/recipients/reservation.js';
+import { importCampaign } from '../../../src/intake/import/import-campaign.js';
+import type { RecipientInput } from '../../../src/intake/import/read-objects.js';
+import type { OccurDeps, ProvidedList } from '../../../src/intake/schedules/occur.js';
+import type { Definition } from '../../../src/intake/schedules/schedule.js';
+import { scheduleStore } from '../../../src/intake/schedules/store.js';
+import { sweepSchedules } from '../../../src/intake/schedules/sweep.js';
+import { nextOccurrence } from '../../../src/intake/schedules/timetable.js';
+import { OPERATOR } from '../../app/access/operator.js';
+import { importFixture, mobile } from '../import/import-fixture.js';
+
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
+
+/** Monday, nine o'clock. */
+export const MONDAY = Date.UTC(2030, 4, 6, 9);
+
+interface SweepOptions {
+  readonly signal?: AbortSignal;
+  readonly timing?: Parameters<typeof sweepSchedules>[4];
+}
+
+/** Schedules on a real Redis, under a clock that the test sets. */
+export function scheduleFixture(redis: Redis, prefix: string, settings: Record<string, string> = {}) {
+  const { deps, keys, lane, emitted } = importFixture(redis, prefix, settings);
+  let now = MONDAY - HOUR;
+  const store = scheduleStore(redis, keys, () => now);
+  const provided = new Map<string, ProvidedList>();
+  const occurDeps: OccurDeps = {
+    redis,
+    keys,
+    store,
+    events: deps.events,
+    retentionMs: 30 * DAY,
+    provided,
+    laneName: (id) => (id === lane ? id : undefined),
+    enqueue: (input, actor, paidBy) =>
+      importCampaign({ ...deps, by: { ...OPERATOR, actor }, digestOf: occurrenceDigest, paidBy }, input),
+  };
+  const errors: unknown[] = [];
+  return {
+    ...{ deps, keys, lane, emitted, store, provided, occurDeps, errors },
+    setNow(at: number): void {
+      now = at;
+    },
+    /** One sweep by a process of its own. */
+    async sweep(
+      change: Partial<OccurDeps> = {},
+      { signal = new AbortController().signal, timing }: SweepOptions = {},
+    ): Promise<void> {
+      const failed = (error: unknown): void => void errors.push(error);
+      await sweepSchedules({ ...occurDeps, ...change }, new Set(), signal, failed, timing);
+    },
+    async add(
+      id: string,
+      change: Partial<Definition> = {},
+      recipients: readonly RecipientInput[] = [{ to: mobile(1) }, { to: mobile(2) }],
+    ): Promise<void> {
+      const definition: Definition = {
+        name: id,
+        lane,
+        cron: '0 9 * * *',
+        zone: 'UTC',
+        overlap: 'skip',
+        catchUpMs: HOUR,
+        source: { kind: 'inline', count: recipients.length },
+        campaign: { message: 'Hello' },
+        ...change,
+      };
+      const next = nextOccurrence(definition, now);
+      await store.add(id, definition, recipients, { createdBy: OPERATOR.actor, next });
+    },
+    /** The campaigns that exist, oldest first. */
+    async campaigns(): Promise<string[]> {
+      const ids: string[] = [];
+      for await (const { id } of listCampaigns(redis, keys)) ids.push(id);
+      return ids.reverse();
+    },
+    /** What became of the occurrences, oldest first: `outcome`, and the hours after {@link MONDAY}. */
+    async outcomes(id: string): Promise<string[]> {
+      const found = await store.occurrences(id, 100);
+      return found.reverse().map(({ at, outcome }) => `${outcome} ${(at - MONDAY) / HOUR}`);
+    },
+  };
+}

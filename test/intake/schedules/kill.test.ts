@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { scheduleKillRun } from './kill-run.js';
+
+const { url, prefix, redis } = testRedis('schedules-kill');
+
+test('After twenty kills around the due time, each occurrence has one outcome, and one campaign if it was created', {
+  timeout: 240_000,
+}, async () => {
+  const outcome = await scheduleKillRun({ redis, url, prefix: `${prefix}-1`, kills: 20 });
+  const { created, skipped, missed, failed } = outcome.occurrences;
+  expect(outcome.twice).toEqual([]);
+  expect(outcome.campaigns).toBe(created);
+  expect({ failed, skipped, all: created + missed }).toEqual({ failed: 0, skipped: 0, all: outcome.passed });
+  expect(created).toBeGreaterThan(0);
+});

@@ -1,0 +1,560 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { systemMachine } from '../../../src/base/clock.js';
+import { connect } from '../../../src/base/redis/connection.js';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
+import {
+  createTokenCache,
+  type TokenCache,
+  type TokenCacheOptions,
+} from '../../../src/service/auth/token-cache.js';
+import { accountId } from '../../../src/service/auth/token-record.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { type AccountService, accountService, jwt, serialOf } from './account-service.js';
+
+const { url, prefix, redis } = testRedis('token-cache');
+const keys = keyNames(prefix);
+const SOON = { timeout: 10_000 };
+
+let service: AccountService;
+let username: string;
+beforeEach(() => {
+  service = accountService();
+  username = `user-${randomBytes(4).toString('hex')}`;
+});
+
+/** The cache of one process. Several caches share only Redis and the account service. */
+function cache(options: Partial<TokenCacheOptions> = {}): TokenCache {
+  return createTokenCache({
+    redis,
+    keys,
+    account: { username, password: 'right' },
+    requestTimeoutMs: 1_000,
+    login: service.login,
+    refresh: service.refresh,
+    ...options,
+  });
+}
+
+/** The Redis key of this test's token. */
+function tokenKey(): string {
+  return keys.token(accountId({ username, password: 'right' }));
+}
+
+/** A login that the test answers when it wants to. */
+function slowLogin() {
+  let answer: ((outcome: LoginOutcome) => void) | undefined;
+  return {
+    login: () =>
+      new Promise<LoginOutcome>((resolve) => {
+        answer = resolve;
+      }),
+    isRequested: () => answer !== undefined,
+    answer: () => answer?.({ kind: 'pair', accessToken: jwt({ serial: 'slow' }), refreshToken: 'slow' }),
+  };
+}
+
+/** The token's serial number and generation; fails on any other outcome. */
+async function tokenFrom(outcome: ReturnType<TokenCache['get']>) {
+  const got = await outcome;
+  if (got.kind !== 'token') throw new Error(`no token: ${got.kind}: ${got.reason}`);
+  return { serial: serialOf(got.token), generation: got.generation };
+}
+
+/** The reason why the account is stopped; fails on any other outcome. */
+async function stopFrom(outcome: ReturnType<TokenCache['get']>): Promise<string> {
+  const got = await outcome;
+  if (got.kind !== 'stopped') throw new Error(`not stopped: ${got.kind}`);
+  return got.reason;
+}
+
+test('the first caller logs in, and all other callers get the same token', async () => {
+  const [one, other] = [cache(), cache()];
+  const got = await Promise.all([one, other, one, other].map((each) => tokenFrom(each.get())));
+  expect(got).toEqual(Array(4).fill({ serial: 1, generation: 1 }));
+  expect(service.logins).toBe(1);
+});
+
+test('a token in memory needs no call to Redis', async () => {
+  const one = cache();
+  await one.get();
+  const scripts = vi.spyOn(redis, 'evalsha');
+  for (let call = 0; call < 100; call += 1) await one.get();
+  expect(scripts).not.toHaveBeenCalled();
+  scripts.mockRestore();
+});
+
+test('a token about to expire remains in use while one process fetches the next one', async () => {
+  service.lifeMs = 4_000;
+  let time = 0;
+  const machine = { ...systemMachine, monotonic: () => time };
+  const fleet = [cache({ machine }), cache({ machine })];
+  for (const each of fleet) await each.get();
+  service.latencyMs = 50;
+  time = 3_500;
+  for (const each of fleet) expect(await tokenFrom(each.get())).toMatchObject({ generation: 1 });
+  await vi.waitFor(async () => {
+    for (const each of fleet) expect(await tokenFrom(each.get())).toMatchObject({ generation: 2 });
+  }, SOON);
+  expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
+});
+
+test('an expired token is refreshed before the caller gets one', async () => {
+  service.lifeMs = 300;
+  const one = cache();
+  await one.get();
+  service.lifeMs = 60_000;
+  await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
+  expect(await tokenFrom(cache().get())).toEqual({ serial: 2, generation: 2 });
+  expect(service.presented).toEqual(['refresh-1']);
+});
+
+test('each refresh exchanges the latest refresh token for a new pair, without another login', async () => {
+  const one = cache();
+  for (const generation of [1, 2, 3]) {
+    expect(await tokenFrom(one.get())).toEqual({ serial: generation, generation });
+    await one.refreshNow();
+  }
+  expect(service.presented).toEqual(['refresh-1', 'refresh-2', 'refresh-3']);
+  expect(service.logins).toBe(1);
+});
+
+test('a token without an expiry is used until a 401', async () => {
+  service.lifeMs = undefined;
+  let time = 0;
+  const one = cache({ machine: { ...systemMachine, monotonic: () => time } });
+  await one.get();
+  time = 365 * 24 * 3_600_000;
+  expect(await tokenFrom(one.get())).toMatchObject({ generation: 1 });
+  expect(await tokenFrom(one.replaceRefused(1))).toEqual({ serial: 2, generation: 2 });
+});
+
+test('tokens without an expiry are renewed in time once two of them have been refused', async () => {
+  service.lifeMs = undefined;
+  const one = cache({ freshMs: 200 });
+  const isOld = (generation: number) =>
+    vi.waitFor(async () => {
+      const { ageMs, generation: current } = await one.show();
+      expect(current).toBe(generation);
+      expect(ageMs).toBeGreaterThan(400);
+    }, SOON);
+  await one.get();
+  await isOld(1);
+  expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
+  expect((await one.show()).expiresInMs).toBeNull();
+  await isOld(2);
+  expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
+  expect((await one.show()).expiresInMs).toBeGreaterThan(0);
+  await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
+  expect(await tokenFrom(cache().get())).toMatchObject({ generation: 4 });
+});
+
+test('a refused token (401) costs one refresh, however many requests carried it', async () => {
+  const fleet = [cache(), cache()];
+  for (const each of fleet) await each.get();
+  const got = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => tokenFrom((fleet[index % 2] ?? cache()).replaceRefused(1))),
+  );
+  expect(got).toEqual(Array(40).fill({ serial: 2, generation: 2 }));
+  expect(await tokenFrom(cache().replaceRefused(1))).toMatchObject({ generation: 2 });
+  expect(service.presented).toEqual(['refresh-1']);
+});
+
+test('a fresh token that is refused too stops the account for the whole fleet until an operator logs in again', async () => {
+  const [one, other] = [cache(), cache()];
+  await one.get();
+  await one.replaceRefused(1);
+  expect(await stopFrom(one.replaceRefused(2))).toMatch(/401.*fresh.*`volley token login`/s);
+  expect(await stopFrom(other.get())).toMatch(/may use messaging/);
+  expect(await stopFrom(one.login({ again: false }))).toMatch(/401/);
+  expect(service.presented).toHaveLength(1);
+  expect(await tokenFrom(one.login({ again: true }))).toMatchObject({ generation: 3 });
+  expect(await tokenFrom(other.get())).toMatchObject({ generation: 3 });
+});
+
+test('a token fetched because of a 401 that then worked for a while may be refreshed again', async () => {
+  const one = cache({ freshMs: 0 });
+  await one.get();
+  await one.replaceRefused(1);
+  expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
+});
+
+test('a refresh that is refused or unanswered leads to a login, and its refresh token is never presented again', async () => {
+  const one = cache();
+  await one.get();
+  service.refreshEnds = { kind: 'noAnswer', reason: 'timeout' };
+  expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
+  service.refreshEnds = { kind: 'refused', reason: 'HTTP 401' };
+  expect(await tokenFrom(one.refreshNow())).toMatchObject({ generation: 3 });
+  expect([service.logins, service.presented]).toEqual([3, ['refresh-1', 'refresh-2']]);
+});
+
+test('the whole fleet tries a wrong password twice, across restarts; then the message says what to do', async () => {
+  service.loginEnds = { kind: 'badCredential' };
+  const reasons = await Promise.all([cache(), cache(), cache()].map((each) => stopFrom(each.get())));
+  expect(new Set(reasons).size).toBe(1);
+  expect(reasons[0]).toContain(username);
+  expect(reasons[0]).toMatch(/10126.*`volley token login`/s);
+  await stopFrom(cache().get());
+  await stopFrom(cache().login({ again: false }));
+  expect(service.logins).toBe(2);
+  expect(await cache().show()).toMatchObject({
+    state: 'stopped',
+    login: { attemptsLeft: 0, proven: false },
+    blockedReason: reasons[0],
+  });
+});
+
+test('a corrected password is tried immediately', async () => {
+  service.loginEnds = { kind: 'badCredential' };
+  await stopFrom(cache({ account: { username, password: 'wrong' } }).get());
+  service.loginEnds = undefined;
+  expect(await tokenFrom(cache().get())).toMatchObject({ generation: 1 });
+});
+
+test('lanes of one user with several target accounts share the two attempts', async () => {
+  service.loginEnds = { kind: 'badCredential' };
+  const lanes = ['1', '2', '3'].map((targetAccountId) =>
+    cache({ account: { username, password: 'wrong', targetAccountId } }),
+  );
+  await Promise.all(lanes.map((lane) => stopFrom(lane.get())));
+  expect(service.logins).toBe(2);
+});
+
+test('an operator may log in again after the account service refused a correct password', async () => {
+  service.loginEnds = { kind: 'badCredential' };
+  await stopFrom(cache().get());
+  await stopFrom(cache().login({ again: true }));
+  expect(service.logins).toBe(4);
+  service.loginEnds = undefined;
+  await tokenFrom(cache().login({ again: true }));
+  expect(await cache().show()).toMatchObject({ state: 'usable', login: { attemptsLeft: 2, proven: true } });
+});
+
+test('a blocked account stops after the first response, and the reason names the forgot-password page', async () => {
+  service.loginEnds = { kind: 'blocked' };
+  expect(await stopFrom(cache().get())).toMatch(/11044.*forgot-password/s);
+  await stopFrom(cache().get());
+  expect(service.logins).toBe(1);
+});
+
+test('a refresh that is refused because the account is blocked does not lead to a login', async () => {
+  const one = cache();
+  await one.get();
+  service.refreshEnds = { kind: 'blocked' };
+  expect(await stopFrom(one.replaceRefused(1))).toMatch(/11044/);
+  expect(service.logins).toBe(1);
+});
+
+test('a wrong target account stops its own lane, names the setting, and leaves the user’s other lanes alone', async () => {
+  const wrong = { account: { username, password: 'right', targetAccountId: '999' } };
+  service.loginEnds = { kind: 'wrongTarget' };
+  expect(await stopFrom(cache(wrong).get())).toMatch(/"999".*10117.*ACCOUNT_TARGET_ID/s);
+  expect(await stopFrom(cache(wrong).get())).toMatch(/10117/);
+  expect(service.logins).toBe(1);
+  service.loginEnds = undefined;
+  await tokenFrom(cache().get());
+  await tokenFrom(cache(wrong).login({ again: true }));
+});
+
+test('without an answer from the account service, a proven account waits, reports until when, and then continues', async () => {
+  const one = cache({ retryAfterMs: [300] });
+  await one.get();
+  service.loginEnds = { kind: 'noAnswer', reason: 'connect ECONNREFUSED' };
+  service.refreshEnds = service.loginEnds;
+  const asked = Date.now();
+  const got = await one.replaceRefused(1);
+  expect(got).toMatchObject({ kind: 'later', reason: expect.stringContaining('ECONNREFUSED') });
+  expect(got.kind === 'later' ? got.at - asked : 0).toBeGreaterThan(200);
+  expect(await cache({ retryAfterMs: [300] }).get()).toMatchObject({ kind: 'token', generation: 1 });
+  expect(service.logins).toBe(2);
+  service.loginEnds = undefined;
+  await vi.waitFor(
+    async () => expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 }),
+    SOON,
+  );
+  expect([service.logins, service.presented]).toEqual([3, ['refresh-1']]);
+});
+
+test('logins of a new account that cannot be sent spend none of its attempts, and are tried again ever more rarely', async () => {
+  service.loginEnds = { kind: 'notSent', reason: 'account.example refuses connections' };
+  let time = 0;
+  const one = cache({ machine: { ...systemMachine, monotonic: () => time, random: () => 0.5 } });
+  for (const waitMs of [1_000, 5_000, 15_000, 60_000, 60_000]) {
+    const asked = Date.now();
+    const got = await one.get();
+    expect(got).toMatchObject({ kind: 'later', reason: expect.stringContaining('refuses connections') });
+    expect(got.kind === 'later' ? Math.round((got.at - asked) / 1_000) * 1_000 : 0).toBe(waitMs);
+    const logins = service.logins;
+    time += waitMs - 1;
+    expect(await one.get()).toMatchObject({ kind: 'later', reason: expect.stringContaining('refuses') });
+    expect(service.logins).toBe(logins);
+    time += 1;
+  }
+  expect((await one.show()).login).toMatchObject({ attemptsLeft: 2, proven: false });
+  service.loginEnds = undefined;
+  expect(await tokenFrom(one.get())).toEqual({ serial: 1, generation: 1 });
+});
+
+test('an operator can log in again at once after a login that could not be sent', async () => {
+  service.loginEnds = { kind: 'notSent', reason: 'connection refused' };
+  const one = cache();
+  expect(await one.get()).toMatchObject({ kind: 'later' });
+  service.loginEnds = undefined;
+  expect(await tokenFrom(one.login({ again: true }))).toEqual({ serial: 1, generation: 1 });
+});
+
+test('a refresh token that could not be sent is presented again, and costs no login', async () => {
+  let time = 0;
+  const machine = { ...systemMachine, monotonic: () => time };
+  const one = cache({ machine });
+  await one.get();
+  service.refreshEnds = { kind: 'notSent', reason: 'connection refused' };
+  expect(await one.replaceRefused(1)).toMatchObject({ kind: 'later' });
+  expect((await one.show()).refreshToken).toBe('ready');
+  service.refreshEnds = undefined;
+  time += 2_000;
+  expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
+  expect([service.logins, service.presented]).toEqual([1, ['refresh-1', 'refresh-1']]);
+});
+
+test('a request that is cancelled before it is connected names the request timeout as the reason', async () => {
+  const login = (signal?: AbortSignal) =>
+    new Promise<LoginOutcome>((resolve) => {
+      signal?.addEventListener('abort', () => resolve({ kind: 'notSent', reason: 'cancelled' }));
+    });
+  expect(await cache({ login, requestTimeoutMs: 50 }).get()).toMatchObject({
+    kind: 'later',
+    reason: expect.stringContaining('no connection to the account service within the request timeout'),
+  });
+});
+
+test('a login function that throws counts as no answer', async () => {
+  const login = () => Promise.reject(new Error('a bug'));
+  expect(await cache({ login }).get()).toMatchObject({
+    kind: 'later',
+    reason: expect.stringContaining('a bug'),
+  });
+});
+
+test('a caller waits for another process’s fetch, for one lease at most', async () => {
+  const slow = slowLogin();
+  const first = tokenFrom(cache({ requestTimeoutMs: 60_000, login: slow.login }).get());
+  await vi.waitFor(() => expect(slow.isRequested()).toBe(true), SOON);
+  expect(await cache({ requestTimeoutMs: 100 }).get()).toMatchObject({
+    kind: 'later',
+    reason: expect.stringContaining('another process'),
+  });
+  slow.answer();
+  expect(await first).toMatchObject({ generation: 1 });
+  expect(service.logins).toBe(0);
+});
+
+test('a caller does not wait for a lease without an expiry, which only a backup can restore', async () => {
+  await redis.set(`${tokenKey()}:lease`, 'restored');
+  expect(await tokenFrom(cache().get())).toEqual({ serial: 1, generation: 1 });
+});
+
+test('a token pair that arrives after another process has taken over is discarded', async () => {
+  const frozen = slowLogin();
+  const late = tokenFrom(cache({ requestTimeoutMs: 300, login: frozen.login }).get());
+  await vi.waitFor(() => expect(frozen.isRequested()).toBe(true), SOON);
+  const quick = cache({ retryAfterMs: [0] });
+  await vi.waitFor(
+    async () => expect(await tokenFrom(quick.get())).toEqual({ serial: 1, generation: 1 }),
+    SOON,
+  );
+  frozen.answer();
+  expect(await late).toEqual({ serial: 1, generation: 1 });
+});
+
+test('a process held up between its claim and its request claims again before it sends the request', async () => {
+  let time = 0;
+  const own = connect(url);
+  const scripts = vi.spyOn(own, 'evalsha');
+  const heldUpUntilScript = 2;
+  const monotonic = () => {
+    if (scripts.mock.calls.length === heldUpUntilScript) time += 5_000;
+    return time;
+  };
+  let scriptsBeforeLogin = 0;
+  const login = () => {
+    scriptsBeforeLogin = scripts.mock.calls.length;
+    return service.login();
+  };
+  expect(
+    await tokenFrom(cache({ redis: own, machine: { ...systemMachine, monotonic }, login }).get()),
+  ).toEqual({
+    serial: 1,
+    generation: 1,
+  });
+  expect(scriptsBeforeLogin).toBe('claim begin settle claim begin'.split(' ').length);
+  own.disconnect();
+});
+
+test('after a Redis failover the stored refresh token is not presented', async () => {
+  const { generation } = await tokenFrom(cache().get());
+  // The new server may have lost the mark that the refresh token is spent, or a later pair.
+  await redis.hset(tokenKey(), 'run', 'another');
+  const other = await tokenFrom(cache().replaceRefused(generation));
+  expect(other.generation).toBe(generation + 1);
+  expect([service.logins, service.presented]).toEqual([2, []]);
+});
+
+test('after Redis lost the latest pair, the older refresh token is not presented', async () => {
+  const one = cache();
+  await one.get();
+  const before = await redis.hgetall(tokenKey());
+  await one.replaceRefused(1);
+  await redis.del(tokenKey());
+  await redis.hset(tokenKey(), before);
+  expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
+  expect(service.presented).toEqual(['refresh-1']);
+});
+
+test('a process with a valid token picks up a newer one in the background', async () => {
+  const one = cache({ compareEveryMs: 0 });
+  await one.get();
+  expect(await tokenFrom(cache().refreshNow())).toMatchObject({ generation: 2 });
+  await vi.waitFor(async () => expect(await tokenFrom(one.get())).toMatchObject({ generation: 2 }), SOON);
+});
+
+test('Redis stores tokens encrypted with a secrets key, and in the clear without one', async () => {
+  const stored = async () => JSON.stringify(await redis.hgetall(tokenKey()));
+  const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
+  service.loginEnds = pair;
+  await cache({ secretsKey: 'key' }).get();
+  expect(await stored()).toContain('gcm2:');
+  expect(await stored()).not.toContain('marked-');
+  expect(await cache({ secretsKey: 'key' }).get()).toMatchObject({
+    kind: 'token',
+    token: 'marked-access',
+  });
+  username += '-clear';
+  await cache().get();
+  expect(await stored()).toContain('marked-access');
+});
+
+test('a process with another secrets key, or none, reports that and spends no refresh token', async () => {
+  await cache({ secretsKey: 'key' }).get();
+  for (const stranger of [cache({ secretsKey: 'other' }), cache()]) {
+    expect(await stopFrom(stranger.get())).toMatch(/another SECRETS_KEY/);
+    expect(await stopFrom(stranger.replaceRefused(1))).toMatch(/another SECRETS_KEY/);
+  }
+  expect(service.presented).toEqual([]);
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).replaceRefused(1))).toMatchObject({ generation: 2 });
+  expect(await tokenFrom(cache({ secretsKey: 'other' }).login({ again: true }))).toMatchObject({
+    generation: 3,
+  });
+});
+
+test('after a change of the secrets key, a token is used with the previous key, and sealed with the new one', async () => {
+  await cache({ secretsKey: 'one' }).get();
+  const changing = cache({ secretsKey: 'two', previousSecretsKey: 'one' });
+  expect(await tokenFrom(changing.get())).toMatchObject({ generation: 1 });
+  expect(await stopFrom(cache({ secretsKey: 'one' }).get())).toMatch(/another SECRETS_KEY/);
+  const changed = cache({ secretsKey: 'two' });
+  expect(await tokenFrom(changed.get())).toMatchObject({ generation: 1 });
+  expect(service.logins).toBe(1);
+  // The refresh token was sealed again as well.
+  expect(await tokenFrom(changed.refreshNow())).toMatchObject({ generation: 2 });
+  expect([service.logins, service.presented.length]).toEqual([1, 1]);
+});
+
+test('with a secrets key, a token that is not encrypted is neither used nor refreshed, but replaced by a login', async () => {
+  await cache().get();
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
+  expect([service.logins, service.presented]).toEqual([2, []]);
+  expect((await cache({ secretsKey: 'key' }).show()).encrypted).toBe(true);
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
+  expect(service.logins).toBe(2);
+});
+
+test('the shown state contains no token', async () => {
+  const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
+  expect(await cache().show()).toMatchObject({
+    state: 'none',
+    generation: 0,
+    ageMs: null,
+    refreshToken: 'none',
+  });
+  service.loginEnds = pair;
+  await cache().get();
+  const shown = await cache().show();
+  expect(shown).toMatchObject({ state: 'usable', generation: 1, expiresInMs: null, refreshToken: 'ready' });
+  expect(JSON.stringify(shown)).not.toContain('marked-');
+});
+
+test('a caller that aborts stops waiting, and the other callers get their token', async () => {
+  service.latencyMs = 100;
+  const one = cache();
+  const leaving = new AbortController();
+  const left = one.get(leaving.signal);
+  const stays = tokenFrom(one.get());
+  leaving.abort(new Error('gone'));
+  await expect(left).rejects.toThrow('gone');
+  expect(await stays).toEqual({ serial: 1, generation: 1 });
+});
+
+test('a closing process finishes its own refresh and stops waiting for the refreshes of others', async () => {
+  const one = cache();
+  await one.get();
+  service.latencyMs = 100;
+  const refreshing = one.replaceRefused(1);
+  await vi.waitFor(() => expect(service.presented).toHaveLength(1), SOON);
+  const waiting = cache();
+  const waited = waiting.replaceRefused(1);
+  await waiting.close();
+  expect(await waited).toMatchObject({ kind: 'later', reason: expect.stringContaining('shutting down') });
+  await one.close();
+  expect(await tokenFrom(refreshing)).toMatchObject({ generation: 2 });
+});
+
+/** The cache of an OAuth 2 client, whose tokens have no refresh token. */
+function clientCache(scope: string, options: Partial<TokenCacheOptions> = {}): TokenCache {
+  const login = async (): Promise<LoginOutcome> => {
+    const outcome = await service.login();
+    return outcome.kind === 'pair' ? { ...outcome, refreshToken: '', lifetimeMs: 60_000 } : outcome;
+  };
+  return cache({ account: { username, password: 'secret', scope }, login, ...options });
+}
+
+test('a client gets each token with its secret, once for all processes, and presents no refresh token', async () => {
+  service.lifeMs = undefined;
+  const fleet = [clientCache('sms a'), clientCache('sms a', { secretsKey: undefined })];
+  const got = await Promise.all(fleet.map((each) => tokenFrom(each.get())));
+  expect(got).toEqual(Array(2).fill({ serial: 1, generation: 1 }));
+  const [one, other] = fleet;
+  if (one === undefined || other === undefined) throw new Error('no cache');
+  const newer = await Promise.all([tokenFrom(one.replaceRefused(1)), tokenFrom(other.replaceRefused(1))]);
+  expect(newer).toEqual(Array(2).fill({ serial: 2, generation: 2 }));
+  expect(service.logins).toBe(2);
+  expect(service.presented).toEqual([]);
+  expect(await one.show()).toMatchObject({ refreshToken: 'none', state: 'usable' });
+});
+
+test('the lifetime of an opaque token is the one that its response stated, also with encryption at rest', async () => {
+  service.lifeMs = undefined;
+  const one = clientCache('sms a', { secretsKey: randomBytes(32).toString('hex') });
+  await one.get();
+  const { expiresInMs, refreshToken } = await one.show();
+  expect(expiresInMs).toBeGreaterThan(50_000);
+  expect(expiresInMs).toBeLessThanOrEqual(60_000);
+  expect(refreshToken).toBe('none');
+});
+
+test('a client with other scopes has a token of its own, and shares the budget of its secret', async () => {
+  service.loginEnds = { kind: 'refused', reason: 'invalid_client' };
+  const [one, other] = [clientCache('sms a'), clientCache('sms b')];
+  expect(await stopFrom(one.get())).toMatch(
+    /^The token service refused the client .* twice \(invalid_client\)\. Check TOKEN_URL/,
+  );
+  expect(service.logins).toBe(2);
+  await stopFrom(other.get());
+  expect(service.logins).toBe(2);
+  service.loginEnds = undefined;
+  const got = await one.login({ again: true });
+  expect(got.kind).toBe('token');
+  expect((await tokenFrom(other.get())).serial).toBe(2);
+});

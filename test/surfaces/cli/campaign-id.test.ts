@@ -1,0 +1,82 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-campaign-id');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-campaign-id-'));
+const list = join(cwd, 'list.csv');
+writeFileSync(list, 'name,phone\nAnna,+447700900101\n');
+const { volley, json } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
+
+const created = async (text: string): Promise<string> => {
+  const { output } = await json('send', list, '-s', 'ACME', '-m', text, '--yes');
+  return (output as { id: string }).id;
+};
+const shown = async (...id: readonly string[]): Promise<unknown> => {
+  const { exit, output } = await json('status', ...id);
+  return exit === 0 ? (output as { id: string }).id : output;
+};
+/** What only `id` begins with. */
+const unique = (id: string, other: string): string => {
+  const at = [...id].findIndex((letter, index) => letter !== other[index]);
+  return id.slice(0, at + 1);
+};
+
+test('Before the first campaign, status without an id says how to create one', async () => {
+  const { exit, stderr } = await volley('status');
+  expect([exit, stderr]).toEqual([2, expect.stringMatching(/no campaigns yet.*volley send/)]);
+});
+
+describe('A campaign', () => {
+  let [older, newer] = ['', ''];
+  beforeAll(async () => {
+    older = await created('one');
+    newer = await created('two');
+  });
+
+  test('is the newest one without an id, and as last', async () => {
+    expect([await shown(), await shown('last'), await shown('LAST')]).toEqual([newer, newer, newer]);
+  });
+
+  test('is found by the beginning of its id, in any letter case', async () => {
+    const start = unique(older, newer);
+    expect([await shown(start), await shown(start.toUpperCase()), await shown(older.toUpperCase())]).toEqual([
+      older,
+      older,
+      older,
+    ]);
+  });
+
+  test('is not guessed if several ids begin alike', async () => {
+    const { exit, stderr } = await volley('pause', newer.slice(0, 2));
+    expect(stderr).toMatch(`Several ids begin with ${newer.slice(0, 2)}: ${newer}, ${older}. Type more`);
+    expect(exit).toBe(2);
+    expect((await json('status', newer)).output).toMatchObject({ state: 'running' });
+  });
+
+  test('is named by its whole id in answers', async () => {
+    expect((await json('pause', 'last')).output).toMatchObject({ id: newer, state: 'paused' });
+    expect((await volley('resume', 'LAST')).stdout).toContain(newer);
+    expect((await volley('report', unique(older, newer))).stdout).toContain('+447700900101,planned');
+  });
+
+  test.each(['zzz', 'nothing-like-it', '*'])('%s does not exist', async (id) => {
+    const { exit, stderr } = await volley('status', id);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining('volley list')]);
+  });
+});
+
+test('A key is revoked by the beginning of its id, or as last', async () => {
+  const add = async (): Promise<string> =>
+    ((await json('keys', 'create', '--name', 'a', '--scope', 'read')).output as { id: string }).id;
+  const first = await add();
+  const second = await add();
+  expect((await json('keys', 'revoke', unique(first, second).toUpperCase())).output).toMatchObject({
+    id: first,
+  });
+  expect((await json('keys', 'revoke', 'last')).output).toMatchObject({ id: second });
+  expect((await json('keys', 'list')).output).toEqual({ keys: [] });
+});

@@ -1,0 +1,44 @@
+import { RECIPIENT_STATES, type RecipientState } from '../../../src/campaign/recipient.js';
+import type { CampaignStatus } from '../../../src/campaign/views.js';
+
+/** Noon, so that all times of a test fall on one day. */
+export const NOON = new Date(2026, 4, 2, 12, 0, 0).getTime();
+export const isoAt = (ms: number): string => new Date(NOON + ms).toISOString();
+
+type Changes = Partial<Omit<CampaignStatus, 'recipients'>> & {
+  recipients?: Partial<Record<RecipientState, number>>;
+};
+
+/** A running campaign that nothing blocks, with changes; the total is the sum of the states. */
+export function statusWith({ recipients = {}, ...changes }: Changes = {}): CampaignStatus {
+  const counts = Object.fromEntries(
+    RECIPIENT_STATES.map((state) => [state, recipients[state] ?? 0]),
+  ) as Record<RecipientState, number>;
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return {
+    id: 'c1',
+    name: 'Spring sale',
+    lane: 'main',
+    state: 'running',
+    createdAt: isoAt(-60_000),
+    createdBy: null,
+    idempotencyKey: null,
+    metadata: {},
+    launchAt: isoAt(-60_000),
+    window: null,
+    endedAt: null,
+    rate: null,
+    requests: { send: 0, poll: 0, throttled: 0 },
+    quota: { used: 0, limit: 100, nextPermitAt: null },
+    blockedBy: null,
+    waitingFor: null,
+    turnFailures: [],
+    cost: null,
+    eta: null,
+    completion: null,
+    contradictions: 0,
+    unknownOutcomes: [],
+    ...changes,
+    recipients: { total, ...counts },
+  };
+}

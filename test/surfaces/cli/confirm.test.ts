@@ -1,0 +1,230 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import { run } from '../../../src/surfaces/cli/program.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, redis, prefix } = testRedis('cli-asking');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-asking-'));
+const list = join(cwd, 'list.csv');
+writeFileSync(list, 'name,phone\nAnna\u001b[31m,+447700900101\n');
+const settings = {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
+};
+
+/** The state of a campaign whose only message is on the network. */
+const inFlightOnly = JSON.stringify({
+  state: 'running',
+  total: 1,
+  ordinals: 1,
+  cursor: 1,
+  counts: { deliveredToNetwork: 1 },
+  launchAt: 1,
+});
+
+const CTRL_C = '\u0003';
+
+/** Runs a command on a terminal. The user types `reply` to its question, or presses Ctrl-D if it is undefined. */
+async function onTerminal(
+  reply: string | undefined,
+  env: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+) {
+  const stream = (): PassThrough => Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 40 });
+  const [stdin, stdout, stderr] = [stream(), stream(), stream()];
+  let messages = '';
+  stderr.setEncoding('utf8').on('data', (text: string) => {
+    messages += text;
+    if (!text.includes('[y/N]')) return;
+    if (reply === undefined) stdin.end();
+    else stdin.write(reply === CTRL_C ? reply : `${reply}\n`);
+  });
+  const exit = await run(args, {
+    env: { ...settings, ...env },
+    cwd,
+    stdin: stdin as unknown as NodeJS.ReadStream,
+    stdout: stdout as unknown as NodeJS.WriteStream,
+    stderr: stderr as unknown as NodeJS.WriteStream,
+    clock: Date.now,
+  });
+  return { exit, messages, stdout: String(stdout.read() ?? '') };
+}
+
+const send = ['send', list, '-s', '447700900000', '-m', 'Hi {{name}}'];
+const campaigns = async (): Promise<unknown> => (await commandLine(cwd, settings).json('list')).output;
+
+test.each([['n'], [''], ['maybe'], [undefined]])(
+  'On a terminal, the reply %j to the question sends nothing',
+  async (reply) => {
+    const { exit, messages, stdout } = await onTerminal(reply, { NO_COLOR: '1' }, ...send);
+    expect(messages.split('\n').map((line) => line.trimEnd())).toEqual(
+      expect.arrayContaining([
+        'text        Hi {{name}}',
+        'sender      447700900000',
+        'lane        default',
+        'start       now',
+        'validity    no limit',
+        'recipients  1 of 1 row, numbers in column "phone"',
+        'segments    1 segment per message, 1 in total',
+        '            UCS-2 because of U+001B',
+        'requests    3: 1 to send, about 2 to poll delivery status',
+        expect.stringMatching(/^time {8}last message/),
+        'samples     +447700900101  Hi Anna·[31m',
+      ]),
+    );
+    expect(messages).toContain('Send to 1 recipient via sms.example?');
+    expect(messages).toContain('Nothing was sent.');
+    expect(stdout).toBe('');
+    expect(exit).toBe(1);
+    expect(await campaigns()).toEqual({ campaigns: [] });
+  },
+);
+
+test('On a terminal, --json asks, too: an output format is no consent', async () => {
+  const { exit, messages, stdout } = await onTerminal('n', { NO_COLOR: '1' }, ...send, '--json');
+  expect(messages).toContain('Send to 1 recipient via sms.example?');
+  expect([exit, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'declined' } }]);
+  expect(await campaigns()).toEqual({ campaigns: [] });
+});
+
+test.each([[CTRL_C], [undefined]])(
+  'After %j at the question, the shell prompt has a line of its own',
+  async (reply) => {
+    const { exit, messages } = await onTerminal(reply, { NO_COLOR: '1' }, ...send);
+    const isInterrupted = reply === CTRL_C;
+    const last = isInterrupted ? 'Interrupted; nothing was sent.' : 'Nothing was sent.';
+    const lines = stripVTControlCharacters(messages).replaceAll('\r', '').split('\n');
+    expect(lines.slice(-3)).toEqual([
+      expect.stringContaining('Send to 1 recipient via sms.example? [y/N]'),
+      last,
+      '',
+    ]);
+    expect(exit).toBe(isInterrupted ? 130 : 1);
+    expect(await campaigns()).toEqual({ campaigns: [] });
+  },
+);
+
+test('On a terminal, the question names the cost, and the preview before it shows how it comes about', async () => {
+  const prices = { NO_COLOR: '1', PRICE_PER_SEGMENT: '0.042 EUR' };
+  const { messages } = await onTerminal('n', prices, ...send, '--max-cost', '1');
+  expect(messages).toContain('cost        0.042 EUR at 0.042 EUR per segment; the limit is 1.00 EUR');
+  expect(messages).toContain('Send to 1 recipient for 0.042 EUR via sms.example?');
+  expect(await campaigns()).toEqual({ campaigns: [] });
+});
+
+test('On a terminal, the reply y to the question sends the campaign', async () => {
+  const { exit, stdout } = await onTerminal('y', { NO_COLOR: '1' }, ...send);
+  expect(stdout).toMatch(/^Campaign \w+: 1 recipient via sms\.example\.\n/);
+  expect(exit).toBe(0);
+  expect(await campaigns()).toMatchObject({ campaigns: [{ name: 'list' }] });
+});
+
+test('On a terminal, cancel shows what it cancels and asks first, unless --yes is given', async () => {
+  const cli = commandLine(cwd, settings);
+  const stateOf = async (id: string): Promise<unknown> => (await cli.json('status', id)).output;
+  const { output } = await cli.json(...send, '--yes', '--again');
+  const { id } = output as { id: string };
+  const kept = await onTerminal('n', { NO_COLOR: '1' }, 'cancel', id);
+  expect(kept.messages).toContain(`Campaign ${id} (list): 1 of 1 recipient would get no message.`);
+  expect(kept.messages).toContain('Cancel 1 recipient for good?');
+  expect(kept.messages).toContain('Nothing was cancelled.');
+  expect(kept.exit).toBe(1);
+  const left = await onTerminal(CTRL_C, { NO_COLOR: '1' }, 'cancel', id);
+  expect(left.messages).toContain('Interrupted; nothing was cancelled.');
+  expect(left.exit).toBe(130);
+  expect(await stateOf(id)).toMatchObject({ state: 'running' });
+  const cancelled = await onTerminal('y', { NO_COLOR: '1' }, 'cancel', id);
+  expect(cancelled.stdout).toContain(`Campaign ${id} is cancelled. 1 recipient will get no message`);
+  // It is cancelled already, so there is nothing to ask.
+  expect((await onTerminal('n', {}, 'cancel', id)).exit).toBe(0);
+  const { output: other } = await cli.json(...send, '--yes', '--again');
+  const unasked = await onTerminal('n', {}, 'cancel', (other as { id: string }).id, '--yes');
+  expect(unasked.messages).not.toContain('[y/N]');
+  expect(unasked.exit).toBe(0);
+});
+
+test('Without a terminal, cancel needs --yes; with nothing left to send, it does not ask on one', async () => {
+  const cli = commandLine(cwd, settings);
+  const { output } = await cli.json(...send, '--yes', '--again');
+  const { id } = output as { id: string };
+  const refused = await cli.volley('cancel', id);
+  expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('Add --yes to cancel')]);
+  expect((await cli.json('status', id)).output).toMatchObject({ state: 'running' });
+  await redis.hset(keyNames(prefix).lane('default', 'states'), id, inFlightOnly);
+  const { exit, messages, stdout } = await onTerminal(undefined, { NO_COLOR: '1' }, 'cancel', id);
+  expect([exit, messages]).toEqual([0, '']);
+  expect(stdout).toBe(`Campaign ${id} is cancelled. Nothing was left to send.\n`);
+});
+
+test('A list that repeats a number with another text says so before the question, and sends what was chosen', async () => {
+  const repeated = join(cwd, 'repeated.csv');
+  const to = '+447700900102';
+  writeFileSync(repeated, `name,phone\nAnna,${to}\nBo,${to}\nAnna,${to}\n`);
+  const sendRepeated = ['send', repeated, '-s', '447700900000', '-m', 'Hi {{name}}'];
+  const { messages } = await onTerminal('n', { NO_COLOR: '1' }, ...sendRepeated);
+  expect(messages).toContain('1 of 3 rows');
+  // On a terminal, long lines are broken.
+  expect(messages.replace(/\s+/g, ' ')).toContain(
+    'warning 1 number appears again with another text: line 3 (same number as line 2). Only the first message to a number is sent. To send all messages, use --duplicates keep',
+  );
+  const cli = commandLine(cwd, { ...settings, NO_COLOR: '1' });
+  const preview = await cli.volley('preview', ...sendRepeated.slice(1));
+  expect(preview.stdout).toContain(
+    `2 rows with the number of an earlier row:\n  line 3: ${to} has another text than line 2\n  line 4: ${to} repeats line 2\n`,
+  );
+  const refused = await cli.volley(...sendRepeated, '--yes', '--duplicates', 'refuse');
+  expect(refused.stderr).toContain(
+    `Line 3 has the number of line 2 (${to}), but a different text. Nothing was sent.`,
+  );
+  expect(refused.exit).toBe(2);
+  expect(await cli.json(...sendRepeated, '--yes', '--duplicates', 'refuse')).toMatchObject({
+    exit: 2,
+    output: { error: { reason: 'differentTexts', differentTexts: 1, repeats: [{ line: 3, firstLine: 2 }] } },
+  });
+  const first = await cli.volley(...sendRepeated, '--yes');
+  expect(first.stdout).toContain('1 recipient via sms.example; left out: 2 duplicates.');
+  expect(first.stderr).toContain('1 number appears again with another text: line 3');
+  const kept = await cli.json(...sendRepeated, '--yes', '--duplicates', 'keep');
+  expect(kept).toMatchObject({ exit: 0, output: { recipients: 2, duplicates: 1, differentTexts: 1 } });
+  const { id } = kept.output as { id: string };
+  expect((await cli.volley('report', id, '--status', 'duplicate')).stdout).toContain('line 4 repeats line 2');
+});
+
+test('Output has colours on a terminal, but not with NO_COLOR or in a file', async () => {
+  const colour = '\u001b[';
+  expect((await onTerminal('', {}, 'lanes')).stdout).toContain(colour);
+  expect((await onTerminal('', { NO_COLOR: '1' }, 'lanes')).stdout).not.toContain(colour);
+  expect((await commandLine(cwd, settings).volley('lanes')).stdout).not.toContain(colour);
+});
+
+test('Cancelling everything in an outbox asks first', async () => {
+  const { volley } = commandLine(cwd, settings);
+  await volley('outbox', 'create', 'codes', '--message', 'Hi', '--sender', 'ACME');
+  for (const id of ['a', 'b']) {
+    const put = ['outbox', 'put', 'codes', id, '+447700900123', '--send-at', '2030-01-01T00:00:00Z'];
+    expect((await volley(...put)).exit).toBe(0);
+  }
+  const cancel = ['outbox', 'cancel', 'codes', '--all'];
+  const unasked = await volley(...cancel);
+  expect([unasked.exit, unasked.stderr]).toEqual([2, expect.stringContaining('Add --yes')]);
+  const declined = await onTerminal('n', {}, ...cancel);
+  expect([declined.exit, declined.messages]).toEqual([
+    1,
+    expect.stringContaining('Cancel 2 messages of outbox codes'),
+  ]);
+  expect((await volley('outbox', 'show', 'codes')).stdout).toContain('2 waiting');
+  expect((await onTerminal('y', {}, ...cancel)).stdout).toContain('2 messages will never be sent');
+  expect((await volley(...cancel, '--yes')).stdout).toContain('Nothing was waiting');
+  const refused = async (...args: readonly string[]) =>
+    (await volley('outbox', 'cancel', 'codes', ...args, '--yes')).stderr;
+  expect(await refused()).toContain('Name a message, or');
+  expect(await refused('a', '--all')).toContain('leave out the id');
+  expect(await refused('--all', '--version', '3')).toContain('leave out --version');
+});

@@ -1,0 +1,159 @@
+import { expect, test } from 'vitest';
+import type { LaneStatus } from '../../../src/campaign/views.js';
+import { brokenPromises, type Outcome } from '../../../src/surfaces/cli/demo/outcome.js';
+import { statusWith } from './campaign-status.js';
+
+const done = statusWith({
+  state: 'completed',
+  recipients: { deliveredToTerminal: 9, deliveryImpossible: 1 },
+});
+const auto: LaneStatus = {
+  name: 'auto',
+  id: 'auto',
+  targetAccount: null,
+  state: 'open',
+  quota: {
+    configured: 'auto',
+    learned: 110,
+    limit: 110,
+    used: { send: 0, poll: 0 },
+    inFlight: 0,
+    nextPermitAt: null,
+    permitsToCome: [],
+  },
+  pause: null,
+  turnFailures: [],
+  window: null,
+  throttled: 2,
+  campaigns: { running: 0, waiting: 0, scheduled: 0 },
+  awaitingReports: 0,
+  unknownOutcomes: 0,
+  maxRecipients: 1,
+};
+const message = {
+  ...{
+    sendAt: null,
+    version: null,
+    to: null,
+    reference: null,
+    campaign: null,
+    requestId: null,
+    reason: null,
+    serviceStatus: null,
+    serviceCode: null,
+  },
+};
+const sentAt = '2030-05-01T09:00:14.100Z';
+const messages = [
+  { ...message, id: 'appt-1', state: 'deliveredToTerminal', sentAt },
+  { ...message, id: 'appt-2', state: 'deliveredToTerminal', sentAt },
+  { ...message, id: 'appt-3', state: 'cancelled', sentAt: null },
+];
+const reminders = { messages, movedFrom: '2030-05-01T09:00:08.000Z', movedTo: '2030-05-01T09:00:14.000Z' };
+const good: Outcome = {
+  reminders,
+  statuses: [done, done],
+  reported: new Map([
+    ['deliveredToTerminal', 18],
+    ['deliveryImpossible', 2],
+  ]),
+  summary: {
+    requests: 20,
+    recipients: 22,
+    duplicates: 0,
+    throttled: 2,
+    throttledByFault: 0,
+    arrivals: 42,
+    polls: 20,
+    logins: 1,
+    loginsGranted: 1,
+    refreshes: 2,
+    refreshesGranted: 2,
+    reusedRefreshTokens: 0,
+    clientTokens: 0,
+    clientTokensGranted: 0,
+    notifications: 0,
+    notificationsTwice: 0,
+    notificationsLost: 0,
+    notificationsForged: 0,
+    maxPerWindow: [{ key: 'demo-main', quota: 250, windowMs: 10_000, admitted: 250, arrived: 250 }],
+  },
+  lanes: [auto],
+  workers: 2,
+};
+const [window] = good.summary.maxPerWindow;
+
+test('A demo that keeps all promises passes', () => expect(brokenPromises(good)).toEqual([]));
+
+test('Rows that were left out as duplicates are lines of the report, but no recipients', () => {
+  const reported = new Map([
+    ['deliveredToTerminal', 20],
+    ['duplicate', 3],
+  ]);
+  expect(brokenPromises({ ...good, reported })).toEqual([]);
+});
+
+const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [
+  [
+    'a campaign that is not completed',
+    { statuses: [done, { ...done, state: 'running' }] },
+    /is running, not completed/,
+  ],
+  [
+    'a recipient that is not final',
+    {
+      reported: new Map([
+        ['deliveredToTerminal', 19],
+        ['unknown', 1],
+      ]),
+    },
+    /19 of 20/,
+  ],
+  [
+    'a recipient that is not in the report',
+    { reported: new Map([['deliveredToTerminal', 19]]) },
+    /lines for 19/,
+  ],
+  ['a message sent twice', { summary: { ...good.summary, duplicates: 1 } }, /1 messages were accepted twice/],
+  ['a recipient that the service never got', { summary: { ...good.summary, recipients: 21 } }, /accepted 21/],
+  [
+    'a request over the known quota, even if it was refused',
+    { summary: { ...good.summary, maxPerWindow: window === undefined ? [] : [{ ...window, arrived: 251 }] } },
+    /sent 251 requests within a window of 250/,
+  ],
+  ['a service that never answered 429', { summary: { ...good.summary, throttled: 0 } }, /never answered 429/],
+  [
+    'a quota that was not learned',
+    { lanes: [{ ...auto, quota: { ...auto.quota, learned: null } }] },
+    /not learned/,
+  ],
+  ['no refresh', { summary: { ...good.summary, refreshesGranted: 0 } }, /no token was refreshed/],
+  [
+    'a refresh token presented twice',
+    { summary: { ...good.summary, reusedRefreshTokens: 1 } },
+    /presented twice/,
+  ],
+  [
+    'a moved message that was sent at its first time',
+    { reminders: { ...reminders, movedTo: '2030-05-01T09:00:15.000Z' } },
+    /moved to .* was sent at/,
+  ],
+  [
+    'a cancelled message that was sent',
+    {
+      reminders: {
+        ...reminders,
+        messages: [
+          ...messages.slice(0, 2),
+          { ...message, id: 'appt-3', state: 'deliveredToTerminal', sentAt },
+        ],
+      },
+    },
+    /was cancelled is deliveredToTerminal/,
+  ],
+  ['a single worker', { workers: 1 }, /1 workers ran/],
+];
+
+test.each(flawed)('The demo fails with %s', (_flaw, change, message) => {
+  expect(brokenPromises({ ...good, ...change }).join('; ')).toMatch(message);
+});

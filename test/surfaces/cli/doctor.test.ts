@@ -1,0 +1,283 @@
+import { expect, test } from 'vitest';
+import type { LaneStatus } from '../../../src/campaign/views.js';
+import { DATA_FORMAT } from '../../../src/engine/recovery/heartbeats.js';
+import { checkRestoredKeys } from '../../../src/surfaces/cli/doctor/api-keys.js';
+import { checkRedis } from '../../../src/surfaces/cli/doctor/redis.js';
+import { checkExposure, checkLane, checkWorkers } from '../../../src/surfaces/cli/doctor.js';
+import { renderLane } from '../../../src/surfaces/cli/lane.js';
+import { NOON } from './campaign-status.js';
+
+const lane: LaneStatus = {
+  name: 'main',
+  id: 'main',
+  targetAccount: null,
+  state: 'open',
+  quota: {
+    configured: 100,
+    learned: null,
+    limit: 100,
+    used: { send: 0, poll: 0 },
+    inFlight: 0,
+    nextPermitAt: null,
+    permitsToCome: [],
+  },
+  pause: null,
+  turnFailures: [],
+  window: null,
+  throttled: 0,
+  campaigns: { running: 0, waiting: 0, scheduled: 0 },
+  awaitingReports: 0,
+  unknownOutcomes: 0,
+  maxRecipients: 1,
+};
+const reason = 'the service does not accept the API key of lane main (401)';
+
+test.each([
+  ['open', {}, ['ok']],
+  [
+    'paused by itself',
+    { state: 'paused', pause: { reason: 'the service answered 429', until: null } },
+    ['ok'],
+  ],
+  ['probing', { state: 'probing', pause: { reason: 'a probe is on its way', until: null } }, ['ok']],
+  ['without a token', { state: 'noToken', pause: { reason: 'a timeout', until: null } }, ['warn']],
+  ['held', { state: 'held', pause: { reason: 'held by an operator', until: null } }, ['warn']],
+  ['stopped', { state: 'stopped', pause: { reason, until: null } }, ['fail']],
+  [
+    'failing',
+    { turnFailures: [{ kind: 'send', since: new Date(0).toISOString(), error: 'broken' }] },
+    ['ok', 'fail'],
+  ],
+  ['open, with unknown outcomes', { unknownOutcomes: 2 }, ['ok', 'warn']],
+] as const)('The doctor checks a lane that is %s', (_, change, levels) => {
+  const checks = checkLane({ ...lane, ...change }, 0);
+  expect(checks.map(({ level }) => level)).toEqual(levels);
+  for (const { level, todo } of checks) if (level !== 'ok') expect(todo).toMatch(/volley/i);
+});
+
+test('The doctor shows why a lane is stopped and the command that resumes it', () => {
+  const [check] = checkLane({ ...lane, state: 'stopped', pause: { reason, until: null } }, 0);
+  expect(check).toMatchObject({
+    found: `stopped: ${reason}`,
+    todo: 'Fix the reason, then: volley lane resume main',
+  });
+});
+
+test('A reason that ends with a full stop is followed by one full stop only', () => {
+  const stopped: LaneStatus = {
+    ...lane,
+    state: 'stopped',
+    pause: { reason: 'Replace the key.', until: null },
+  };
+  const lines = renderLane(stopped, 0, (_ink, text) => text);
+  expect(lines.join('\n')).toContain('Replace the key. To resume it: volley lane resume main');
+});
+
+test('A lane without a token shows why, and when it tries again', () => {
+  const pause = { reason: 'api.example refuses connections', until: new Date(90_000).toISOString() };
+  const lines = renderLane({ ...lane, state: 'noToken', pause }, 0, (_ink, text) => text).join('\n');
+  expect(lines).toContain('main  waits for an access token');
+  expect(lines).toMatch(
+    /reason +api\.example refuses connections \(next attempt \d\d:\d\d:\d\d \(in 1m 30s\)\)/,
+  );
+});
+
+test('A lane shows how many permits come when, and how many requests await reports', () => {
+  const permitsToCome = [{ at: new Date(90_000).toISOString(), permits: 5 }];
+  const waiting: LaneStatus = { ...lane, awaitingReports: 1, quota: { ...lane.quota, permitsToCome } };
+  const lines = renderLane(waiting, 0, (_ink, text) => text).join('\n');
+  expect(lines).toMatch(/permits +5 at \d\d:\d\d:\d\d \(in 1m 30s\)/);
+  expect(lines).toContain('1 request awaits reports');
+});
+
+test('A lane whose turns fail shows since when, and the error', () => {
+  const failure = { kind: 'poll', since: new Date(NOON).toISOString(), error: 'broken' } as const;
+  const lines = renderLane({ ...lane, turnFailures: [failure] }, NOON, (_ink, text) => text);
+  expect(lines[1]).toBe('  failing   polling the delivery status has failed since 12:00:00: broken');
+});
+
+const worker = (pid: number, settings: Record<string, string> = {}) =>
+  ({ roles: ['send', 'follow-up'], settings, host: 'a', pid, format: DATA_FORMAT }) as const;
+
+test('The doctor warns if no worker is running, or none for a role', () => {
+  expect(checkWorkers([], 'To start one: volley work')).toMatchObject([
+    { level: 'warn', found: expect.stringContaining('none is running') },
+  ]);
+  expect(checkWorkers([{ ...worker(1), roles: ['send'] }], 'To start one: volley work')).toMatchObject([
+    { level: 'warn', todo: 'To start one: volley work' },
+  ]);
+});
+
+test('Workers whose data have another format fail the check', () => {
+  expect(
+    checkWorkers([worker(1), { ...worker(2), format: 1 }], 'To start one: volley work')[1],
+  ).toMatchObject({
+    name: 'versions of workers',
+    level: 'fail',
+    found: expect.stringContaining('a 2'),
+  });
+});
+
+test('The doctor accepts workers with the same settings', () => {
+  const settings = { version: '1.0.0', RETENTION: '30d' };
+  expect(checkWorkers([worker(1, settings), worker(2, settings)], 'To start one: volley work')).toMatchObject(
+    [{ level: 'ok', found: '2 processes' }],
+  );
+});
+
+test('The doctor names settings that differ between workers, and the processes with each value', () => {
+  const [old, recent] = [
+    { version: '1.0.0', RETENTION: '30d' },
+    { version: '1.1.0', RETENTION: '30d' },
+  ];
+  const workers = [worker(1, old), worker(2, recent), worker(3, old), worker(4, old), worker(5, old)];
+  expect(checkWorkers(workers, 'To start one: volley work')[1]).toMatchObject({
+    level: 'warn',
+    found: 'they differ: version: 1.0.0 in a 1 and a 3 and a 4 and 1 more, 1.1.0 in a 2',
+    todo: expect.stringContaining('Restart'),
+  });
+});
+
+test('For a worker too old to report its settings, the doctor names only its version', () => {
+  expect(
+    checkWorkers(
+      [worker(1), worker(2, { version: '1.1.0', RETENTION: '30d' })],
+      'To start one: volley work',
+    )[1],
+  ).toMatchObject({
+    found: 'they differ: version: older in a 1, 1.1.0 in a 2',
+  });
+});
+
+const FACTS = {
+  version: '7.0.15',
+  appendonly: 'yes',
+  appendfsync: 'always',
+  eviction: 'noeviction',
+  usedMemory: 1,
+  maxMemory: 0,
+  skewMs: 0,
+  movingSlots: [],
+  isOpen: false,
+  hasPassword: true,
+};
+const DURABLE = {
+  appendonly: 'yes',
+  appendfsync: 'always',
+  replicas: 0,
+  minReplicas: 0,
+  maxLagSeconds: 10,
+  isCluster: false,
+  nodeTimeoutMs: 15_000,
+  isWatched: false,
+};
+
+test.each([
+  ['no replica', {}, 'auto', 'ok', /no replica: nothing is lost/],
+  ['a replica', { replicas: 1 }, 'auto', 'fail', /min-replicas-to-write is 0.*workers do not start/],
+  ['a replica and a setting', { replicas: 1 }, 20_000, 'warn', /REDIS_MAY_LOSE is 20s, but min-replicas/],
+  [
+    'a needed replica',
+    { replicas: 1, minReplicas: 1 },
+    'auto',
+    'ok',
+    /the last 15s \(min-replicas-max-lag\)/,
+  ],
+  ['too short a setting', { minReplicas: 1 }, 2_000, 'warn', /REDIS_MAY_LOSE is 2s, but it may lose 15s/],
+  ['more replicas than it needs', { replicas: 2, minReplicas: 1 }, 'auto', 'warn', /together with 1 of them/],
+  ['hidden settings', { minReplicas: undefined }, 'auto', 'fail', /cannot be ruled out/],
+  ['hidden settings and REDIS_MAY_LOSE', { minReplicas: undefined }, 0, 'ok', /REDIS_MAY_LOSE is 0/],
+  [
+    'a replica and REDIS_MAY_LOSE for a server without one',
+    { minReplicas: undefined, replicas: 1 },
+    0,
+    'fail',
+    /holds only without a replica.*workers do not send/,
+  ],
+] as const)(
+  'The doctor explains what a failover of a Redis with %s may lose',
+  (_, change, setting, level, found) => {
+    const facts = { ...FACTS, durability: { ...DURABLE, ...change } };
+    const check = checkRedis([facts], setting).find(({ name }) => name === 'Redis failover');
+    expect(check).toMatchObject({ level, found: expect.stringMatching(found) });
+  },
+);
+
+test.each([
+  ['needs a password', { isOpen: false }, 'ok'],
+  ['is open although Volley uses a password', { isOpen: true }, 'fail'],
+  ['is open to all, Volley included', { isOpen: true, hasPassword: false }, 'warn'],
+])('The doctor says whether the default user of Redis %s', (_, change, level) => {
+  const facts = { ...FACTS, ...change, durability: DURABLE };
+  expect(checkRedis([facts], 'auto').find(({ name }) => name === 'Redis default user')?.level).toBe(level);
+});
+
+test('The doctor fails where no certificate is checked', () => {
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  expect(checkExposure(SAFE, [], NOON, env)).toMatchObject([{ level: 'fail', name: 'certificates' }]);
+  expect(checkExposure(SAFE, [], NOON, { NODE_TLS_REJECT_UNAUTHORIZED: '1' })).toEqual([]);
+});
+
+const KEY = {
+  id: '0123456789ab',
+  name: 'shop',
+  state: 'active',
+  expiresAt: null,
+  needsPreviousKey: false,
+} as const;
+const SAFE = { redisUrl: 'redis://127.0.0.1:6379', allowInsecure: [], previousSecretsKey: undefined };
+test.each([
+  ['nothing', SAFE, [KEY], []],
+  ['a remote Redis without TLS', { ...SAFE, redisUrl: 'redis://:p@redis.example' }, [], [/no TLS/]],
+  ['a remote Redis with TLS', { ...SAFE, redisUrl: 'rediss://:p@redis.example' }, [], []],
+  ['ALLOW_INSECURE', { ...SAFE, allowInsecure: ['redis', 'keys'] as const }, [], [/allows redis, keys/]],
+  [
+    'a key that does not work',
+    SAFE,
+    [{ ...KEY, state: 'invalid' }, KEY],
+    [/do not work.*: 0123456789ab \(shop\)$/],
+  ],
+  [
+    'a key that expires soon',
+    SAFE,
+    [{ ...KEY, expiresAt: new Date(NOON + 86_400_000).toISOString() }],
+    [/14 days/],
+  ],
+  ['a previous SECRETS_KEY', { ...SAFE, previousSecretsKey: 'k' }, [KEY], [/no API key needs it/]],
+  [
+    'a previous SECRETS_KEY that is needed',
+    { ...SAFE, previousSecretsKey: 'k' },
+    [{ ...KEY, needsPreviousKey: true }],
+    [/need it: 0123456789ab \(shop\)$/],
+  ],
+  ['a key that expires later', SAFE, [{ ...KEY, expiresAt: new Date(NOON + 9e9).toISOString() }], []],
+] as const)('The doctor warns about what is unprotected: %s', (_, config, keys, found) => {
+  const checks = checkExposure(config, keys, NOON);
+  expect(checks.map(({ level }) => level)).toEqual(found.map(() => 'warn'));
+  expect(checks.map((check) => check.found)).toEqual(found.map((text) => expect.stringMatching(text)));
+});
+
+test('After a restore, the doctor lists the API keys that work, with what to do about each', () => {
+  const shop = {
+    id: 'abc',
+    name: 'shop',
+    state: 'active',
+    scopes: ['read', 'send'],
+    lanes: null,
+    createdAt: new Date(NOON).toISOString(),
+    lastUsedAt: null,
+  } as const;
+  const keys = [
+    shop,
+    { ...shop, id: 'old', state: 'expired' },
+    { ...shop, id: 'lost', state: 'invalid' },
+  ] as const;
+  expect(checkRestoredKeys(keys, NOON)).toMatchObject([
+    {
+      level: 'warn',
+      found: expect.stringMatching(/^abc \(shop\) works: read, send on all lanes, .*last used never$/),
+      todo: expect.stringContaining('volley keys revoke abc'),
+    },
+  ]);
+  expect(checkRestoredKeys([], NOON)).toMatchObject([{ level: 'ok' }]);
+});

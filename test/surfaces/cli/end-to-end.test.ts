@@ -1,0 +1,402 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { magicNumber } from '../../../src/tools/simulator/index.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { type CommandLine, commandLine, type Running } from './command-line.js';
+import { CTRL_C, onTerminal } from './on-terminal.js';
+
+const { url, prefix } = testRedis('cli');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-cli-'));
+const file = (name: string, text: string): string => {
+  const path = join(cwd, name);
+  writeFileSync(path, text);
+  return path;
+};
+const list = file(
+  'list.csv',
+  '\ufeffname;phone;city\n"O\'Brien & Søn";07700 900101;"Wells, Somerset"\nAnna;+44 7700 900102;York\nAnna again;07700900102;York\nBo;+447700900103;Leeds\n',
+);
+
+let cli: CommandLine;
+let settings: Readonly<Record<string, string>>;
+let simulator: Running;
+let worker: Running;
+
+beforeAll(async () => {
+  const bare = commandLine(cwd);
+  simulator = await bare.start(
+    /^MESSAGING_BASE_URL=/m,
+    'simulator',
+    '--options',
+    JSON.stringify({ keys: [{ key: 'the-key', quota: 500 }], deliveryTime: 50 }),
+  );
+  const addresses = Object.fromEntries(
+    simulator.stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')),
+  );
+  settings = {
+    ...addresses,
+    REDIS_URL: url,
+    REDIS_PREFIX: prefix,
+    API_KEY: 'the-key',
+    HOURLY_QUOTA: '500',
+    DEFAULT_COUNTRY: 'GB',
+    FOLLOW_UP_FIRST_MS: '200',
+    REQUEST_TIMEOUT_MS: '1000',
+  };
+  cli = commandLine(cwd, settings);
+});
+
+afterAll(async () => {
+  await worker?.stop();
+  await simulator?.stop();
+});
+
+const send = (...args: readonly string[]) => [
+  'send',
+  list,
+  '-s',
+  'ACME',
+  '-m',
+  'Hi {{name}} in {{city}}',
+  '--yes',
+  ...args,
+];
+interface Sent {
+  id: string;
+}
+
+describe('without workers', () => {
+  test('preview shows the counts and stores nothing', async () => {
+    const { exit, output } = await cli.json('preview', list, '-s', 'ACME', '-m', 'Hi {{name}}');
+    expect(exit).toBe(0);
+    expect(output).toMatchObject({
+      rows: 4,
+      recipients: 3,
+      duplicates: 1,
+      invalid: 0,
+      numberColumn: 'phone',
+    });
+    expect((await cli.json('list')).output).toEqual({ campaigns: [] });
+  });
+
+  test('send warns that no worker is running and prints the campaign id', async () => {
+    const { exit, stdout, stderr } = await cli.volley(...send('--idempotency-key', 'first'));
+    expect(stderr).toContain('No worker is running');
+    expect(stdout).toMatch(/^Campaign \w+: 3 recipients via 127\.0\.0\.1:\d+; left out: 1 duplicate\.\n/);
+    expect(exit).toBe(0);
+  });
+
+  test('The same idempotency key creates no second campaign, and another text with it is an error', async () => {
+    const again = await cli.json(...send('--idempotency-key', 'first'));
+    expect(again.output).toMatchObject({ existing: true, recipients: 3 });
+    const other = await cli.json(
+      'send',
+      list,
+      '-s',
+      'ACME',
+      '-m',
+      'Bye',
+      '--yes',
+      '--idempotency-key',
+      'first',
+    );
+    expect(other).toMatchObject({ exit: 2, output: { error: { reason: 'conflict' } } });
+  });
+
+  test('The same file, text, and sender need --again', async () => {
+    const { exit, stderr } = await cli.volley(...send());
+    expect(stderr).toMatch(/same file, text, and sender.*--again/);
+    expect(exit).toBe(2);
+  });
+
+  test.each(['long.csv', '-'])(
+    'Ctrl-C while the list %s is read sends nothing and stores nothing',
+    async (source) => {
+      // A long file, or a pipe that stays open.
+      const long = source === '-' ? '-' : file(source, `phone\n${'07700900101\n'.repeat(3_000_000)}`);
+      const options = ['--name', 'Interrupted', '-m', 'Hi', '-s', 'ACME', '--yes'];
+      const sending = await cli.start(/^/, 'send', long, ...options);
+      const newest = async () => (await cli.json('list', '--limit', '1')).output;
+      const importing = { campaigns: [{ name: 'Interrupted', state: 'importing' }] };
+      await expect.poll(newest, { timeout: 10_000 }).toMatchObject(importing);
+      const { exit, stdout, stderr } = await sending.stop();
+      expect(stderr).toContain('Interrupted; nothing was sent.');
+      expect([exit, stdout]).toEqual([130, '']);
+      expect(await newest()).not.toMatchObject({ campaigns: [{ name: 'Interrupted' }] });
+    },
+  );
+
+  test('Ctrl-C while watching says that the campaign continues, and how to stop it', async () => {
+    const { output } = await cli.json(...send('--again'));
+    const { id } = output as Sent;
+    const watching = await cli.start(/No worker is running.*0 of 3 settled/s, 'status', id, '--watch');
+    const { exit, stderr } = await watching.stop();
+    expect(stderr).toContain(`The campaign continues. To watch it again: volley status ${id} --watch\n`);
+    expect(stderr).toContain(`To stop it: volley pause ${id}, or for good: volley cancel ${id}\n`);
+    expect(exit).toBe(130);
+    expect((await cli.json('cancel', id, '--yes')).output).toMatchObject({ cancelled: 3 });
+  });
+
+  test('status --watch on a paused campaign exits with 3 and shows what to do', async () => {
+    const { output } = await cli.json(...send('--again'));
+    const { id } = output as Sent;
+    expect((await cli.volley('pause', id)).stdout).toContain(`volley resume ${id}`);
+    const watched = await cli.volley('status', id, '--watch');
+    expect(watched.exit).toBe(3);
+    expect(watched.stderr).toContain(`volley resume ${id}`);
+    expect((await cli.json('resume', id)).output).toMatchObject({ id, state: 'running' });
+    expect((await cli.json('cancel', id, '--yes')).output).toMatchObject({ cancelled: 3, inFlight: 0 });
+  });
+
+  test('The doctor warns that no worker is running and checks everything else', async () => {
+    const { output } = await cli.json('doctor');
+    const { checks } = output as { checks: { name: string; level: string }[] };
+    const levels = Object.fromEntries(checks.map(({ name, level }) => [name, level]));
+    expect(levels).toMatchObject({
+      settings: 'ok',
+      'Redis version': 'ok',
+      'Redis append-only file': 'ok',
+      'Redis eviction': 'ok',
+      workers: 'warn',
+      'messaging service': 'ok',
+      'credentials of lane default': 'ok',
+    });
+    expect(levels).toHaveProperty('Redis fsync');
+    expect(levels).toHaveProperty('clock of Redis');
+  });
+
+  test('token show explains that a lane with an API key has no token', async () => {
+    const { exit, stderr } = await cli.volley('token', 'show', '--lane', 'default');
+    expect(stderr).toContain('Lane default has no account');
+    expect(exit).toBe(2);
+  });
+});
+
+describe('with a worker', () => {
+  beforeAll(async () => {
+    worker = await cli.start(/Working \(send, follow-up\) for 1 lane/, 'work');
+  });
+
+  test('send --wait ends when every recipient is in a final state, and the report lists each of them', async () => {
+    const { exit, output } = await cli.json(...send('--again', '--wait', '--name', 'Waited for'));
+    expect(exit).toBe(0);
+    expect(output).toMatchObject({
+      recipients: 3,
+      duplicates: 1,
+      invalid: 0,
+      status: { state: 'completed', recipients: { total: 3, deliveredToTerminal: 3 } },
+    });
+    const { id } = output as Sent;
+    const report = await cli.volley('report', id);
+    expect(report.exit).toBe(0);
+    const lines = report.stdout.trimEnd().split('\n');
+    expect(lines[0]).toBe(
+      'recipient,status,reason,request id,sent at,updated at,reference,service status,service code',
+    );
+    expect(
+      lines
+        .slice(1)
+        .map((line) => line.split(',', 2).join(' '))
+        .sort(),
+    ).toEqual([
+      '+447700900101 deliveredToTerminal',
+      '+447700900102 deliveredToTerminal',
+      '+447700900102 duplicate',
+      '+447700900103 deliveredToTerminal',
+    ]);
+    const out = join(cwd, 'report.ndjson');
+    await cli.volley('report', id, '--format', 'ndjson', '--out', out);
+    expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(4);
+    expect(
+      (await cli.volley('report', id, '--status', 'rejected')).stdout.trimEnd().split('\n'),
+    ).toHaveLength(1);
+  });
+
+  test('status prints one documented object, or a picture for people', async () => {
+    const { output } = await cli.json('list', '--limit', '1');
+    const [newest] = (output as { campaigns: { id: string }[] }).campaigns;
+    const { output: status } = await cli.json('status', newest?.id ?? '');
+    expect(status).toMatchObject({
+      id: newest?.id,
+      name: 'Waited for',
+      lane: 'default',
+      state: 'completed',
+      requests: { send: 3 },
+      quota: { limit: 500 },
+      blockedBy: null,
+      waitingFor: null,
+      eta: null,
+    });
+    expect((await cli.volley('status', newest?.id ?? '')).stdout).toMatch(/█ delivered +3 /);
+  });
+
+  test('find finds a number in its campaigns, in any format', async () => {
+    const { output } = await cli.json('find', '07700 900103');
+    const { found } = output as { found: { status: string; name: string }[] };
+    expect(found.map(({ name }) => name)).toContain('Waited for');
+    expect((await cli.volley('find', '+447700999999')).stdout).toContain('No campaign contains this number');
+  });
+
+  test('A suppressed number is left out until it is removed from the list', async () => {
+    expect((await cli.json('suppress', 'add', '07700 900102', '+447700900102')).output).toMatchObject({
+      added: 1,
+    });
+    expect((await cli.json('suppress', 'list')).output).toEqual({ numbers: ['+447700900102'] });
+    const { output } = await cli.json('preview', list, '-s', 'ACME', '-m', 'Hi');
+    expect(output).toMatchObject({ suppressed: 1 });
+    expect((await cli.json('suppress', 'remove', '07700900102')).output).toMatchObject({ removed: 1 });
+    const imported = await cli.json(
+      'suppress',
+      'import',
+      file('opt-outs.csv', 'phone\n07700900199\nnobody\n'),
+    );
+    expect(imported).toMatchObject({ exit: 2, output: { error: { added: 1, rows: 2, invalid: 1 } } });
+  });
+
+  test('find and suppress accept national numbers of the country in --country', async () => {
+    const french = ['06 12 34 56 78', '--country', 'fr'];
+    expect((await cli.json('suppress', 'add', ...french)).output).toMatchObject({ added: 1 });
+    expect((await cli.volley('suppress', 'list')).stdout).toContain('+33612345678\n');
+    expect((await cli.json('suppress', 'remove', ...french)).output).toMatchObject({ removed: 1 });
+    expect((await cli.json('find', ...french)).output).toEqual({ found: [] });
+    expect((await cli.json('find', '07700 900103', '--country', 'US')).exit).toBe(2);
+  });
+
+  test('The output of `suppress list` can be imported again, including its first line', async () => {
+    await cli.volley('suppress', 'add', '+447700900197', '+447700900198');
+    const printed = (await cli.volley('suppress', 'list')).stdout;
+    const { output } = await cli.json('suppress', 'import', file('printed.csv', printed));
+    expect(output).toMatchObject({ added: 0, rows: printed.trimEnd().split('\n').length });
+  });
+
+  test('--skip-invalid sends to the valid rows and writes the invalid ones to a file', async () => {
+    const bad = file('bad.csv', 'name,phone\nAnna,07700900105\nBo,12\n');
+    const { exit, output } = await cli.json(
+      'send',
+      bad,
+      '-s',
+      'ACME',
+      '-m',
+      'Hello',
+      '--skip-invalid',
+      '--yes',
+    );
+    expect(exit).toBe(0);
+    expect(output).toMatchObject({ recipients: 1, invalid: 1, invalidFile: join(cwd, 'bad.invalid.csv') });
+    expect(readFileSync(join(cwd, 'bad.invalid.csv'), 'utf8')).toMatch(
+      /^line,column,reason,name,phone\n3,phone,.*,Bo,12\n$/,
+    );
+  });
+
+  test('A repeated send with an idempotency key returns its campaign even if --at has passed', async () => {
+    const at = new Date(Date.now() + 6_000).toISOString();
+    const timed = send('-m', 'At its time, {{name}}', '--at', at, '--idempotency-key', 'timed');
+    const first = await cli.json(...timed);
+    expect(first).toMatchObject({ exit: 0 });
+    await expect.poll(() => Date.now() > Date.parse(at), { timeout: 10_000 }).toBe(true);
+    expect(await cli.json(...timed)).toMatchObject({
+      exit: 0,
+      output: { existing: true },
+    });
+    expect((await cli.json(...send('--at', at, '--again'))).exit).toBe(2);
+  });
+
+  test('--test-to sends one sample with the values of the first valid row', async () => {
+    const { exit, output } = await cli.json(...send('--test-to', '07700 900999', '--wait'));
+    expect(exit).toBe(0);
+    expect(output).toMatchObject({ recipients: 1, status: { recipients: { deliveredToTerminal: 1 } } });
+    const origin = simulator.stdout.match(/^ACCOUNT_BASE_URL=(.*)$/m)?.[1];
+    const ledger = await (await fetch(`${origin}/_simulator/ledger`)).text();
+    expect(ledger).toMatch(/"\+447700900999".*Hi O'Brien & Søn in Wells, Somerset/);
+  });
+
+  test('send --wait exits with 3 on an unknown outcome, and resolve lets the campaign complete', async () => {
+    const unknown = file('unknown.csv', `phone\n${magicNumber('resetAfter')}\n`);
+    const { exit, output } = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hello', '--wait', '--yes');
+    expect(exit).toBe(3);
+    const { id } = output as Sent;
+    expect(output).toMatchObject({ status: { waitingFor: 'resolve', recipients: { unknown: 1 } } });
+    expect((await cli.volley('status', id)).stdout).toContain(`volley resolve ${id}`);
+    const resolved = await cli.json('resolve', id, '--abandon');
+    expect(resolved.output).toMatchObject({ id, as: 'abandon', recipients: 1, tooEarly: null });
+    expect((await cli.json('status', id, '--watch')).output).toMatchObject({
+      state: 'completed',
+      recipients: { abandoned: 1 },
+    });
+  });
+
+  test('On a terminal, resolve shows each unknown outcome with its evidence, and asks what to do', async () => {
+    const numbers = [magicNumber('acceptAndHang'), magicNumber('resetAfter', '+191')];
+    const unknown = file('two.csv', `name,phone\nAnna,${numbers[0]}\nBo,${numbers[1]}\n`);
+    const sent = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hi {{name}}', '--wait', '--yes');
+    expect(sent.exit).toBe(3);
+    const { id } = sent.output as Sent;
+    const walk = (...replies: readonly string[]) =>
+      onTerminal({ cwd, env: settings }, { 'or q? ': replies }, 'resolve', id);
+    // Anything else is asked again.
+    const first = await walk('x', 'G', 's');
+    expect(first.messages).toContain(numbers[0]);
+    expect(first.messages).toContain(numbers[1]);
+    expect(first.messages).toMatch(/sent +.* ago\)\n +unknown +since .*\n +because +\S/);
+    expect([first.exit, first.stdout]).toEqual([3, `Campaign ${id}: 1 request given up; 1 request left.\n`]);
+    expect(await walk('q')).toMatchObject({
+      exit: 3,
+      stdout: `Campaign ${id}: nothing settled; 1 request left.\n`,
+    });
+    const interrupted = await walk(CTRL_C);
+    expect(interrupted.exit).toBe(130);
+    expect(interrupted.messages).toContain('Interrupted; the rest was left as it is.');
+    // Without a terminal, it cannot ask.
+    const refused = await cli.volley('resolve', id);
+    expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('Choose how to settle them')]);
+    expect(await walk('a')).toMatchObject({
+      exit: 0,
+      stdout: `Campaign ${id}: 1 request counted as accepted.\n`,
+    });
+    for (const done of [await walk(), await cli.volley('resolve', id)]) {
+      expect(done).toMatchObject({ exit: 0, stdout: `Campaign ${id}: no request has an unknown outcome.\n` });
+    }
+    expect((await cli.json('status', id)).output).toMatchObject({
+      recipients: { abandoned: 1, unknown: 0 },
+    });
+  });
+
+  test('A lane can be paused and resumed', async () => {
+    expect((await cli.volley('lane', 'pause', 'default')).stdout).toContain('volley lane resume default');
+    const held = await cli.json('lanes');
+    expect(held.output).toMatchObject({ lanes: [{ name: 'default', state: 'held' }] });
+    const { exit, stderr } = await cli.volley(...send('--again', '--wait'));
+    expect(exit).toBe(3);
+    expect(stderr).toContain('An operator must act');
+    expect((await cli.json('lane', 'resume', 'default')).output).toEqual({ lane: 'default', state: 'open' });
+    expect((await cli.volley('lanes')).stdout).toMatch(/^default {2}open\n.*of 500 used/s);
+  });
+
+  test('A worker that gets SIGINT drains and exits with 0', async () => {
+    const second = await cli.start(/Working \(send\)/, 'work', '--roles', 'send');
+    const { exit } = await second.stop();
+    expect(exit).toBe(0);
+  });
+});
+
+test('A command fails at once if Redis does not answer', async () => {
+  const nowhere = commandLine(cwd, { REDIS_URL: 'redis://127.0.0.1:1' });
+  const { exit, stderr } = await nowhere.volley('list');
+  expect(stderr).toMatch(/Redis does not answer: .*ECONNREFUSED.*volley doctor/);
+  expect(exit).toBe(1);
+  // The doctor does not refer to itself.
+  const { stdout } = await nowhere.volley('doctor');
+  expect(stdout).toMatch(/Redis: does not answer: .*ECONNREFUSED/);
+  expect(stdout).not.toMatch(/volley doctor/);
+});
+
+test('Without Redis, a command shows how to start one', async () => {
+  const { exit, stderr } = await commandLine(mkdtempSync(join(tmpdir(), 'volley-none-'))).volley('list');
+  expect(stderr).toMatch(/REDIS_URL is not set.*: volley up --simulator\n$/);
+  expect(exit).toBe(2);
+});

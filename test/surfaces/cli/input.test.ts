@@ -1,0 +1,73 @@
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-input');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-input-'));
+const { volley, json, piped } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
+const ROWS = 'name,phone\nKåre,+447700900101\nBo,+447700900102\n';
+const campaign = ['-s', 'ACME', '-m', 'Hi {{name}}'];
+const last = async () => (await json('status')).output;
+
+describe('A list that Excel for Windows has saved', () => {
+  test.each([
+    ['Windows-1252', Buffer.from(ROWS, 'latin1'), ', for example "Kåre"'],
+    ['UTF-16', Buffer.from(`\ufeff${ROWS}`, 'utf16le'), ''],
+  ])('in %s is read, with a notice', async (encoding, bytes, how) => {
+    const list = join(cwd, `${encoding}.csv`);
+    writeFileSync(list, bytes);
+    const { exit, stdout, stderr } = await volley('preview', list, ...campaign, '--again');
+    expect(stderr).toContain(`${list} is in ${encoding}, not UTF-8. Volley reads it as ${encoding}${how}.`);
+    expect(stdout).toContain('Hi Kåre');
+    expect(exit).toBe(0);
+    const sent = await json('send', list, ...campaign, '--yes', '--again');
+    expect(sent.output).toMatchObject({ recipients: 2 });
+    expect(await last()).toMatchObject({ name: encoding });
+    expect((await json('suppress', 'import', list)).exit).toBe(0);
+    await volley('suppress', 'remove', '+447700900101', '+447700900102');
+  });
+});
+
+describe('Standard input', () => {
+  test('can be the list', async () => {
+    const { exit, stderr } = await piped(ROWS, 'send', '-', ...campaign, '--yes', '--again');
+    expect([exit, stderr]).toEqual([0, expect.not.stringContaining('volley:')]);
+    expect(await last()).toMatchObject({ name: 'standard input', recipients: { total: 2 } });
+  });
+
+  test('can be a list with invalid rows, which are written to a file in this folder', async () => {
+    await piped(`${ROWS}Cy,12\n`, 'send', '-', ...campaign, '--yes', '--again', '--skip-invalid');
+    expect(readdirSync(cwd)).toContain('stdin.invalid.csv');
+  });
+
+  test('can be the text, without the line break that echo adds', async () => {
+    const list = join(cwd, 'list.csv');
+    writeFileSync(list, ROWS);
+    const { stdout } = await piped('Dear {{name}}\n', 'preview', list, '-s', 'ACME', '-m', '-', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ samples: [{ text: 'Dear Kåre' }, { text: 'Dear Bo' }] });
+    expect((await piped('\n', 'preview', list, '-s', 'ACME', '-m', '-')).stderr).toContain('is empty');
+  });
+
+  test('can be numbers to suppress, to find, and to send a sample to', async () => {
+    const numbers = '+447700900111\r\n\n +44 7700 900112 \n';
+    expect((await piped(numbers, 'suppress', 'add', '-')).stdout).toContain('2 numbers added');
+    expect((await piped(numbers, 'suppress', 'remove', '-')).stdout).toContain('2 numbers removed');
+    const { stdout } = await piped('+447700900101\n+447700900102\n', 'find', '-', '--json');
+    const found = new Set(JSON.parse(stdout).found.map(({ recipient }: { recipient: string }) => recipient));
+    expect(found).toEqual(new Set(['+447700900101', '+447700900102']));
+    const list = join(cwd, 'list.csv');
+    const sample = await piped('+447700900155\n', 'send', list, ...campaign, '--test-to', '-', '--yes');
+    expect(sample.exit).toBe(0);
+    expect((await volley('report', 'last')).stdout).toContain('+447700900155');
+  });
+
+  test('is used for one thing only', async () => {
+    const { exit, stderr } = await piped(ROWS, 'preview', '-', '-s', 'ACME', '-m', '-');
+    expect([exit, stderr]).toEqual([2, expect.stringContaining('Standard input can be read only once')]);
+    expect((await piped('', 'suppress', 'add', '-', '+447700900101')).stderr).toContain('not both');
+    expect((await piped('', 'suppress', 'add', '-')).stderr).toContain('There are no numbers');
+  });
+});

@@ -1,0 +1,78 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-keys');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-keys-'));
+const { volley, json } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
+
+test('A key is shown once, listed without its secret, and revoked', async () => {
+  const made = await volley('keys', 'create', '--name', 'shop', '--scope', 'send,read', '--lane', 'default');
+  expect(made.exit).toBe(0);
+  expect(made.stdout).toMatch(/^vk_[0-9a-f]{12}_[\w-]{43}\n$/);
+  expect(made.stderr).toMatch(
+    /for shop: read, send on lane default; it expires on \d{4}-\d\d-\d\d\. The secret is shown only once:/,
+  );
+  const [, id = '', secret = ''] = /^vk_([^_]+)_(.+)\n$/.exec(made.stdout) ?? [];
+
+  const listed = await json('keys', 'list');
+  const key = { id, name: 'shop', scopes: ['read', 'send'], lanes: ['default'], lastUsedAt: null };
+  expect(listed.output).toMatchObject({ keys: [key] });
+  expect(JSON.stringify(listed.output)).not.toContain(secret);
+  expect((await volley('keys', 'list')).stdout).toMatch(/shop +read,send +default .* never/);
+
+  expect((await volley('keys', 'revoke', id)).stdout).toBe(`Key ${id} is revoked.\n`);
+  expect((await json('keys', 'list')).output).toEqual({ keys: [] });
+});
+
+test.each([
+  [['create', '--scope', 'read'], /--name .* is missing/],
+  [['create', '--name', 'shop'], /--scope .* is missing/],
+  [['create', '--name', ' ', '--scope', 'read'], /--name.*It is empty/],
+  [['create', '--name', 'shop', '--scope', 'raed'], /--scope.*Did you mean read\?/],
+  [['create', '--name', 'shop', '--scope', ','], /--scope.*It is empty/],
+  [['create', '--name', 'shop', '--scope', 'read', '--lane', 'nowhere'], /There is no lane nowhere/],
+  [['revoke', '0123456789ab'], /There is no key 0123456789ab/],
+])('volley keys %j is refused with a message', async (args, message) => {
+  const { exit, stderr, stdout } = await volley('keys', ...args);
+  expect([exit, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(message);
+});
+
+test('After a restore, the doctor lists the keys that work', async () => {
+  const { output } = await json('keys', 'create', '--name', 'restored shop', '--scope', 'read');
+  const { id } = output as { id: string };
+  const found = JSON.stringify((await json('doctor', '--restored')).output);
+  expect(found).toContain(`${id} (restored shop) works: read on all lanes`);
+  expect(found).toContain(`volley keys revoke ${id}`);
+  expect(JSON.stringify((await json('doctor')).output)).not.toContain('restored shop');
+});
+
+test('Revoking a key with its campaigns names the outboxes that it emptied and those that others use', async () => {
+  const service = createVolley({
+    config: loadLocalConfig({ API_KEY: 'key', REDIS_URL: url, REDIS_PREFIX: prefix, SENDER_ADDRESS: 'ACME' }),
+    events: createEvents({ level: 'silent' }),
+  });
+  onTestFinished(() => service.close());
+  const { id } = await service.keys.create({ name: 'shop', scopes: ['send'] });
+  const shop = service.as({ kind: 'key', id, name: 'shop' });
+  const sendAt = new Date(Date.now() + 86_400_000).toISOString();
+  for (const name of ['own', 'shared']) {
+    await shop.outboxes.create({ name, message: 'Hi' });
+    await shop.outbox(name).put({ id: 'a', to: '+447700900123', sendAt });
+  }
+  await service.outbox('shared').put({ id: 'b', to: '+447700900123', sendAt });
+  const { stdout } = await volley('keys', 'revoke', id, '--cancel-campaigns');
+  expect(stdout).toContain('Outbox own on lane default: 1 message cancelled.');
+  expect(stdout).toContain('volley outbox cancel shared --all --lane default');
+  // Messages that a request in progress stored in between, or that the first attempt did not reach.
+  await shop.outbox('own').put({ id: 'c', to: '+447700900123', sendAt });
+  const again = await volley('keys', 'revoke', id, '--cancel-campaigns');
+  expect(again.stdout).toContain('Outbox own on lane default: 1 message cancelled.');
+});

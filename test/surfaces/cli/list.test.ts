@@ -1,0 +1,129 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { listLines } from '../../../src/surfaces/cli/list.js';
+import { widthOf } from '../../../src/surfaces/cli/text.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { isoAt, NOON, statusWith } from './campaign-status.js';
+import { commandLine } from './command-line.js';
+
+const id = 'mws2vmompuz9a';
+const DAY = 86_400_000;
+/** Campaigns with as long values as are likely. */
+const campaigns = [
+  statusWith({
+    id,
+    name: 'A name that is far too long for a table',
+    lane: 'marketing',
+    recipients: { deliveredToTerminal: 123_456, unknown: 17, planned: 654_321 },
+    rate: 36_000,
+    launchAt: isoAt(-3_600_000),
+  }),
+  statusWith({
+    id,
+    lane: 'default',
+    state: 'completed',
+    recipients: { deliveredToTerminal: 3 },
+    launchAt: isoAt(-20 * DAY),
+  }),
+  statusWith({
+    id,
+    lane: 'default',
+    state: 'scheduled',
+    waitingFor: 'workers',
+    recipients: { planned: 1_200_000 },
+    launchAt: isoAt(20 * DAY),
+  }),
+];
+
+test.each([80, 100, 120, 200])('At %i columns, the list is a table that fits', (width) => {
+  const lines = listLines(campaigns, NOON, width);
+  expect(lines).toHaveLength(1 + campaigns.length);
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+  const [lane, name] = width > 80 ? [' +LANE', ' marketing'] : ['', ''];
+  expect(lines[0]).toMatch(new RegExp(`^ID +NAME${lane} +STATE .*SETTLED +START +RATE +ATTENTION$`));
+  expect(lines[1]).toMatch(new RegExp(`^${id}  A na.*${name}  running .* 36(K|,000)/h +17 unknown$`));
+});
+
+test.each([
+  [2 * 3_600_000, 'opens 14:00', 'waits until 14:00 (window)'],
+  [DAY, 'opens 3 May', 'waits until 3 May 12:00 (window)'],
+])('A campaign that waits %i ms for its window says until when', (inMs, short, long) => {
+  const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
+  const waiting = statusWith({
+    id,
+    recipients: { planned: 500_000 },
+    waitingFor: 'window',
+    blockedBy: { state: 'waiting', reason, until: isoAt(inMs) },
+  });
+  const sending = statusWith({ id, recipients: { planned: 5, deliveredToTerminal: 5 }, rate: 36_000 });
+  const [heading, at80] = listLines([waiting, sending], NOON, 80);
+  expect(heading).toMatch(/START +RATE +ATTENTION$/);
+  expect(at80).toContain(short);
+  expect(widthOf(at80 ?? '')).toBeLessThanOrEqual(80);
+  expect(listLines([waiting], NOON, 120)[1]).toContain(long);
+});
+
+test('A campaign whose lane fails to send says so, and since when', () => {
+  const turnFailures = [{ kind: 'send' as const, since: isoAt(-60_000), error: 'broken' }];
+  const failing = statusWith({ id, recipients: { planned: 5 }, waitingFor: 'lane', turnFailures });
+  expect(listLines([failing], NOON, 120)[1]).toMatch(/ sending fails since 11:59:00$/);
+  expect(listLines([failing, ...campaigns], NOON, 80)[1]).toMatch(/ sending fails$/);
+});
+
+test('At 80 columns, numbers and times are short', () => {
+  const alike = campaigns.map((campaign) => ({ ...campaign, lane: 'main' }));
+  expect(listLines(alike, NOON, 80)).toEqual([
+    'ID             NAME           STATE      SETTLED       START   RATE   ATTENTION',
+    'mws2vmompuz9a  A name that …  running    15 % of 778K  11:00   36K/h  17 unknown',
+    'mws2vmompuz9a  Spring sale    completed  100 % of 3    12 Apr',
+    'mws2vmompuz9a  Spring sale    scheduled  0 % of 1.2M   22 May         no worker',
+  ]);
+});
+
+test('At 60 columns, each campaign has a line for each of its values', () => {
+  const lines = listLines(campaigns, NOON, 60);
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60);
+  expect(lines.slice(0, 3)).toEqual([
+    id,
+    '  name        A name that is far too long f…',
+    '  lane        marketing',
+  ]);
+});
+
+const { url, prefix } = testRedis('cli-list');
+
+test('The list can be filtered by lane, name, idempotency key, and time of creation', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'volley-list-'));
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(cwd, name), text);
+    return join(cwd, name);
+  };
+  const lanes = file('lanes.json', JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: name }))));
+  const recipients = file('spring.csv', 'phone\n+447700900101\n');
+  const { volley, json } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix, LANES_FILE: lanes });
+  const send = ['send', recipients, '--sender', 'ACME', '--message', 'Hi', '--yes', '--again'];
+  const idOf = async (...args: readonly string[]): Promise<string> =>
+    ((await json(...send, ...args)).output as { id: string }).id;
+  const spring = await idOf();
+  const other = await idOf('--lane', 'other', '--name', 'Autumn', '--idempotency-key', 'k1');
+  const found = async (...args: readonly string[]): Promise<string[]> => {
+    const { output } = await json('list', ...args);
+    return (output as { campaigns: { id: string }[] }).campaigns.map((campaign) => campaign.id);
+  };
+  expect(await found()).toEqual([other, spring]);
+  expect(await found('--lane', 'other')).toEqual([other]);
+  expect(await found('--name', 'SPRING')).toEqual([spring]);
+  expect(await found('--idempotency-key', 'k1')).toEqual([other]);
+  expect(await found('--state', 'paused')).toEqual([]);
+  expect(await found('--created-from', '2020-01-01', '--created-before', '2099-01-01T00:00Z')).toHaveLength(
+    2,
+  );
+  expect(await found('--created-before', '2020-01-01')).toEqual([]);
+  expect((await volley('list', '--lane', 'other', '--name', 'spring')).stdout).toBe(
+    'No campaign matches these options.\n',
+  );
+  const wrong = await volley('list', '--created-from', '2026-02-30');
+  expect([wrong.exit, wrong.stderr]).toEqual([2, expect.stringContaining('This day does not exist.')]);
+});

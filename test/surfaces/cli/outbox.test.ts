@@ -1,0 +1,190 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-outbox');
+const { volley, json, piped } = commandLine(process.cwd(), {
+  REDIS_URL: url,
+  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
+  REDIS_PREFIX: prefix,
+  API_KEY: 'k',
+  SENDER_ADDRESS: 'ACME',
+});
+const LIST = fileURLToPath(new URL('../../../examples/appointments.csv', import.meta.url));
+
+test('An outbox is created, filled, shown, and closed', async () => {
+  const create = ['outbox', 'create', 'dentist', '--message', 'Hi {{name}}, {{appointment}}'];
+  const rule = ['--send-at', 'appointment - 24h', '--zone', 'Europe/London', '--late', '2h'];
+  expect((await volley(...create, ...rule)).stdout).toContain('Outbox dentist is ready');
+  expect((await volley(...create, ...rule)).stdout).toContain('nothing was changed');
+  const { exit, stderr } = await volley(
+    ...create,
+    '--send-at',
+    'appointment - 1d',
+    '--zone',
+    'Europe/London',
+  );
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('exists with another')]);
+  const { output } = await json('audit');
+  const created = (output as { entries: { action: string; failed: string | null }[] }).entries.filter(
+    ({ action }) => action === 'outbox.create',
+  );
+  expect(created[0]?.failed).toContain('exists with another');
+  expect(created.at(-1)?.failed).toBeNull();
+
+  expect(await json('outbox', 'import', 'dentist', LIST, '--id-column', 'id')).toMatchObject({
+    exit: 0,
+    output: { destination: 'sms.example', messages: 3, created: 3, problems: [] },
+  });
+  expect((await volley('outbox', 'import', 'dentist', LIST)).stdout).toContain(
+    '3 messages via sms.example: 3 unchanged',
+  );
+
+  const put = ['outbox', 'put', 'dentist', 'appt-17', '+447700900123', '--set', 'name=Ada'];
+  expect(await json(...put, '--set', 'appointment=2030-05-01T16:00')).toEqual({
+    exit: 0,
+    output: {
+      destination: 'sms.example',
+      id: 'appt-17',
+      outcome: 'updated',
+      sendAt: '2030-04-30T15:00:00.000Z',
+    },
+  });
+  expect((await volley(...put, '--set', 'appointment=2030-05-01T16:30')).stdout).toContain(
+    'It is due at 2030-04-30T16:30:00+01:00 via sms.example.',
+  );
+  expect((await volley('outbox', 'cancel', 'dentist', 'appt-18')).stdout).toContain('it will never be sent');
+  expect((await volley('results')).stdout).toMatch(/appt-18 .*cancelled +outbox dentist/);
+  expect(await json('outbox', 'show', 'dentist')).toMatchObject({
+    exit: 0,
+    output: {
+      name: 'dentist',
+      lane: 'default',
+      state: 'open',
+      zone: 'Europe/London',
+      messages: { total: 3, waiting: 2, cancelled: 1, lapsed: 0 },
+      nextDue: '2030-04-30T15:30:00.000Z',
+    },
+  });
+  const shown = await volley('outbox', 'show', 'dentist');
+  expect(shown.stdout).toContain('next due  2030-04-30T16:30:00+01:00');
+  expect((await volley('outbox', 'list')).stdout).toContain('2030-04-30T16:30:00+01:00');
+  const bad = await volley(
+    'outbox',
+    'put',
+    'dentist',
+    'appt-99',
+    '12',
+    '--send-at',
+    'noon',
+    '--version',
+    '1',
+  );
+  expect(bad.stderr).toMatch(/"12" .*noon/s);
+  expect((await volley('outbox', 'show', 'dentist')).stdout).toContain('3: 2 waiting, 1 cancelled');
+  expect((await volley('outbox', 'show', 'dentist', 'appt-17')).stdout).toContain('Message appt-17, waiting');
+  expect((await volley('outbox', 'list')).stdout).toMatch(/dentist +default +open +2 +3/);
+  const report = (await volley('outbox', 'report', 'dentist')).stdout.trim().split('\n');
+  expect(report).toHaveLength(4);
+  expect((await volley('outbox', 'pause', 'dentist')).stdout).toContain('is paused');
+  expect((await volley('outbox', 'resume', 'dentist')).stdout).toContain('is resumed');
+  expect((await volley('outbox', 'close', 'dentist')).stdout).toContain('2 messages will still be sent');
+});
+
+test('Ids and references are printed without characters that control a terminal', async () => {
+  await volley('outbox', 'create', 'hostile', '--message', 'Hi', '--sender', 'ACME');
+  const [id, reference] = ['a\u001b[31m\u009b2J', 'b\u202e\u0007\u007f'];
+  const put = await volley(
+    ...['outbox', 'put', 'hostile', id, '+447700900123'],
+    ...['--send-at', '2030-01-01T00:00:00Z', '--reference', reference],
+  );
+  const csv = await volley('outbox', 'report', 'hostile');
+  const rows = await volley('outbox', 'report', 'hostile', '--json');
+  const one = await volley('outbox', 'show', 'hostile', id, '--json');
+  const unknown = await volley('outbox', 'show', 'hostile', `${id}2`);
+  for (const { stdout, stderr } of [put, csv, rows, one, unknown])
+    expect(`${stdout}${stderr}`.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
+  expect(csv.stdout).toContain('a\\u001b[31m\\u009b2J');
+  for (const { stdout } of [rows, one]) expect(JSON.parse(stdout)).toMatchObject({ id, reference });
+});
+
+test.each([
+  [['put', 'nowhere', 'a', '+447700900123'], 'There is no outbox nowhere'],
+  [['create', 'a', '--message', 'Hi', '--send-at', 'at - 1d'], 'There is no time zone'],
+  [['cancel', 'dentist', 'unknown'], 'no message unknown'],
+  [['put', 'dentist', 'a', 'Ada', '--set', 'name=A'], '"Ada" is not a phone number'],
+  [['put', 'dentist', 'a', '+447700900123', '--set', 'sendAt=now'], 'Use --send-at'],
+])('volley outbox %j exits with 2 and says why', async (args, reason) => {
+  const { exit, stderr } = await volley('outbox', ...args);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining(reason)]);
+});
+
+test('An outbox whose name several lanes use needs --lane, and the error lists the lanes', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'volley-outbox-lanes-'));
+  const lanes = JSON.stringify(['east', 'west'].map((name) => ({ name, apiKey: `key-${name}` })));
+  await writeFile(join(cwd, 'lanes.json'), lanes);
+  const twoLanes = commandLine(cwd, {
+    REDIS_URL: url,
+    REDIS_PREFIX: `${prefix}-lanes`,
+    LANES_FILE: join(cwd, 'lanes.json'),
+    SENDER_ADDRESS: 'ACME',
+  });
+  for (const lane of ['east', 'west'])
+    await twoLanes.volley('outbox', 'create', 'codes', '--message', `From ${lane}`, '--lane', lane);
+  const refused = await twoLanes.json('outbox', 'pause', 'codes');
+  expect(refused).toMatchObject({
+    exit: 2,
+    output: { error: { reason: 'ambiguousName', lanes: ['east', 'west'] } },
+  });
+  const { stderr } = await twoLanes.volley('outbox', 'show', 'codes');
+  expect(stderr).toContain('choose east or west. Add --lane <name>.');
+  const paused = await twoLanes.volley('outbox', 'pause', 'codes', '--lane', 'west');
+  expect(paused.stdout).toContain('volley outbox resume codes --lane west');
+  const states = await twoLanes.json('outbox', 'list');
+  expect(states.output).toMatchObject({
+    outboxes: [
+      { lane: 'east', state: 'open' },
+      { lane: 'west', state: 'paused' },
+    ],
+  });
+  expect((await twoLanes.json('outbox', 'list', '--lane', 'east')).output).toMatchObject({
+    outboxes: [{ lane: 'east' }],
+  });
+  expect((await twoLanes.json('outbox', 'show', 'codes', '--lane', 'north')).exit).toBe(2);
+});
+
+test('The bookings of the guide to reminders can be imported into its outbox', async () => {
+  const bookings = fileURLToPath(new URL('../../../examples/bookings.csv', import.meta.url));
+  const message = 'Hi {{guest}}, your table at {{restaurant}} is booked for {{when}}.';
+  const rule = ['--send-at', 'visit - 2h', '--zone', 'Europe/London', '--late', '1h'];
+  await volley('outbox', 'create', 'guests', '--message', message, ...rule);
+  const imported = await volley('outbox', 'import', 'guests', bookings, '--id-column', 'booking');
+  expect(imported.stdout).toContain('3 messages via sms.example: 3 created');
+});
+
+test('A list can be NDJSON, and a message has a version', async () => {
+  await volley('outbox', 'create', 'orders', '--message', 'Order {{order}} is ready');
+  const line = (id: string, version: number) =>
+    JSON.stringify({ id, to: '+447700900123', order: id, sendAt: '2030-05-01T12:00Z', version });
+  const imported = await piped(`${line('a', 3)}\n${line('b', 1)}\n`, 'outbox', 'import', 'orders', '-');
+  expect(imported.stdout).toContain('2 messages via sms.example: 2 created');
+  const put = ['outbox', 'put', 'orders', 'a', '+447700900123', '--set', 'order=a'];
+  expect(await json(...put, '--version', '2')).toMatchObject({ exit: 1, output: { outcome: 'stale' } });
+  expect(await json(...put, '--version', '4')).toMatchObject({ exit: 0, output: { outcome: 'updated' } });
+  const cancel = ['outbox', 'cancel', 'orders', 'b'];
+  expect(await json(...cancel, '--version', '0')).toMatchObject({ exit: 1, output: { outcome: 'stale' } });
+});
+
+test('The text of an outbox and the number of a message can come from standard input', async () => {
+  await piped('Your code is {{code}}\n', 'outbox', 'create', 'codes', '--message', '-');
+  expect((await volley('outbox', 'show', 'codes')).stdout).toContain('text      Your code is {{code}}\n');
+  const at = ['--set', 'code=42', '--send-at', '2030-05-01T12:00Z'];
+  const put = await piped('+447700900123\n', 'outbox', 'put', 'codes', 'a', '-', ...at);
+  expect(put.stdout).toContain('Message a is stored.');
+  expect((await volley('outbox', 'show', 'codes', 'a')).stdout).toContain('to        +447700900123');
+  expect((await piped('+447700900123\n', 'suppress', 'why', '-')).stdout).toContain('not suppressed');
+});

@@ -1,0 +1,147 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { bar, campaignLine, renderCampaign, shares } from '../../../src/surfaces/cli/progress.js';
+import { type Paint, unpainted } from '../../../src/surfaces/cli/terminal.js';
+import { widthOf } from '../../../src/surfaces/cli/text.js';
+import { isoAt, NOON, statusWith } from './campaign-status.js';
+
+const look = { now: NOON, width: 82, paint: unpainted };
+
+test('A bar is exact to an eighth of a column, and any share above 0 is visible', () => {
+  expect(bar(0, 10)).toBe('');
+  expect(bar(1, 10)).toBe('█'.repeat(10));
+  expect(bar(0.5, 10)).toBe('█████');
+  expect(bar(0.5, 5)).toBe('██▌');
+  expect(bar(0.000_001, 10)).toBe('▏');
+  expect(bar(7, 10)).toBe('█'.repeat(10));
+});
+
+test('Shares fill the width exactly, and the smallest count above 0 gets a column', () => {
+  expect(shares([1, 1], 10)).toEqual([5, 5]);
+  expect(shares([999_999, 1, 0], 20)).toEqual([19, 1, 0]);
+  expect(shares([0, 0], 20)).toEqual([0, 0]);
+  const columns = shares([3, 7, 11, 13], 40);
+  expect(columns.reduce((sum, count) => sum + count, 0)).toBe(40);
+});
+
+test('A campaign is drawn with its states, its quota, and what happens next', () => {
+  const status = statusWith({
+    recipients: {
+      deliveredToTerminal: 20,
+      deliveredToNetwork: 10,
+      sending: 4,
+      planned: 64,
+      deliveryImpossible: 2,
+    },
+    requests: { send: 36, poll: 20, throttled: 1 },
+    quota: { used: 56, limit: 1_000, nextPermitAt: null },
+    eta: { earliest: isoAt(80_000), latest: isoAt(90_000), reason: null },
+    rate: 1_920,
+  });
+  expect(renderCampaign(status, look)).toEqual([
+    'Spring sale                                             c1 · lane main · running',
+    '██████████████▓▓▓▓▓▓▓▒▒×░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  22 %',
+    '  █ delivered    20  ████████',
+    '  ▓ on network   10  ████',
+    '  ▒ sending       4  █▋',
+    '  × impossible    2  ▊',
+    '  ░ planned      64  █████████████████████████▋',
+    '  requests      36 sent, 20 polls, 1 throttled (429)',
+    '  quota         56 of 1,000 used',
+    '  rate          1,920 messages an hour on average',
+    '  Sending. Last message between 12:01:20 and 12:01:30 (in 1m 20s to 1m 30s).',
+  ]);
+});
+
+test('The time of the last message gets a line of its own if the sentence is too long for one', () => {
+  const status = statusWith({
+    waitingFor: 'permits',
+    blockedBy: { state: 'waiting', reason: 'the quota is used up', until: isoAt(4_000) },
+    eta: { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null },
+  });
+  expect(renderCampaign(status, look).slice(-2)).toEqual([
+    '  Waiting for permits: the quota is used up, until 12:00:04 (in 4s).',
+    '  Last message between 12:00:09 and 12:00:13 (in 9 to 13 s).',
+  ]);
+});
+
+test('A quota that was just learned from refusals is shown as used up, not as exceeded', () => {
+  const quota = { used: 115, limit: 110, nextPermitAt: null };
+  expect(renderCampaign(statusWith({ quota }), look)).toContain('  quota         all 110 used');
+});
+
+test('On a terminal with few rows, the states share one line', () => {
+  const status = statusWith({ recipients: { deliveredToTerminal: 1, planned: 1 } });
+  const lines = renderCampaign(status, { ...look, compact: true });
+  expect(lines).toHaveLength(6);
+  expect(lines[2]).toBe('  █ delivered 1  ▓ on network 0  ▒ sending 0  ░ planned 1');
+});
+
+test('Without a known quota, the rate so far shows when the last message is sent', () => {
+  const status = statusWith({
+    recipients: { deliveredToNetwork: 60, planned: 120 },
+    quota: { used: 60, limit: null, nextPermitAt: null },
+    eta: { earliest: isoAt(1_000), latest: null, reason: 'the quota is still being learned' },
+    rate: 3_600,
+  });
+  const text = renderCampaign(status, { ...look, width: 80 }).join('\n');
+  expect(text).toContain('rate          3,600 messages an hour on average');
+  expect(text.replace(/\s+/g, ' ')).toContain(
+    'Last message about 12:02:00 (in 2m) if this rate holds; the quota is still being learned.',
+  );
+});
+
+test.each([60, 80, 120])('At %i columns, no line is too long, and the command is whole', (width) => {
+  const status = statusWith({
+    id: '1a2b3c4d5e6f7',
+    waitingFor: 'resolve',
+    recipients: { unknown: 17, deliveredToTerminal: 1 },
+  });
+  const lines = renderCampaign(status, { ...look, width });
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+  expect(lines.join('\n')).toContain('volley resolve 1a2b3c4d5e6f7');
+});
+
+test('The picture is never wider than its width', () => {
+  const status = statusWith({
+    name: 'A name that is far longer than the terminal is wide, with 🎂 in it and more',
+    recipients: { deliveredToTerminal: 1_234_567, planned: 7_654_321 },
+  });
+  for (const width of [40, 60, 80, 200]) {
+    for (const line of renderCampaign(status, { ...look, width }).slice(0, 6)) {
+      expect(widthOf(line)).toBeLessThanOrEqual(Math.min(width, 100));
+    }
+  }
+});
+
+test('100 % means that every recipient is settled', () => {
+  const almost = statusWith({ recipients: { deliveredToTerminal: 999_999, deliveredToNetwork: 1 } });
+  expect(renderCampaign(almost, look)[1]).toMatch(/ 99 %$/);
+  const all = statusWith({ recipients: { deliveredToTerminal: 999_999, rejected: 1 } });
+  expect(renderCampaign(all, look)[1]).toMatch(/ 100 %$/);
+});
+
+test('An empty campaign shows 0 %', () => {
+  expect(renderCampaign(statusWith(), look)[1]).toBe('   0 %');
+});
+
+test('A campaign name cannot put escape sequences into the picture', () => {
+  const [heading] = renderCampaign(statusWith({ name: 'x\u001b[2J' }), look);
+  expect(heading).toContain('x·[2J');
+});
+
+test('Colours change nothing else', () => {
+  const status = statusWith({ recipients: { deliveredToTerminal: 5, planned: 5 } });
+  const loud: Paint = (_ink, text) => `\u001b[31m${text}\u001b[39m`;
+  const bare = renderCampaign(status, { ...look, paint: loud }).map((line) =>
+    stripVTControlCharacters(line).trimEnd(),
+  );
+  expect(bare).toEqual(renderCampaign(status, look).map((line) => line.trimEnd()));
+});
+
+test('The plain line lists the states with recipients, and what happens next', () => {
+  const status = statusWith({ recipients: { planned: 3, deliveredToTerminal: 1 } });
+  expect(campaignLine(status, NOON)).toBe(
+    '12:00:00 c1 running: 1 of 4 settled (25 %); planned 3, delivered 1. Sending.',
+  );
+});

@@ -1,0 +1,58 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-results');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-results-'));
+const { volley, json } = commandLine(cwd, {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  API_KEY: 'key',
+  SENDER_ADDRESS: 'ACME',
+});
+
+test('Results have the references of the list, and continue after a cursor', async () => {
+  writeFileSync(
+    join(cwd, 'orders.csv'),
+    'phone,Reference\n+447700900101,order-1\n+447700900102,order-2\n+447700900103,\n',
+  );
+  const send = ['send', 'orders.csv', '--message', 'Hi', '--at', '2999-01-01T00:00:00Z', '--yes'];
+  const settings = ['--metadata', 'shop=17', '--metadata', 'note=a=b'];
+  const far = { MAX_SCHEDULE_AHEAD: '365000d' };
+  const sent = await commandLine(cwd, {
+    REDIS_URL: url,
+    REDIS_PREFIX: prefix,
+    API_KEY: 'key',
+    SENDER_ADDRESS: 'ACME',
+    ...far,
+  }).json(...send, ...settings);
+  const { id } = sent.output as { id: string };
+  expect((await json('status', id)).output).toMatchObject({ metadata: { shop: '17', note: 'a=b' } });
+  expect((await volley('results')).stdout).toMatch(/^There are no results yet\.\n/);
+  expect((await json('cancel', id, '--yes')).exit).toBe(0);
+
+  const { output } = await json('results', '--limit', '2');
+  const page = output as { next: string; hasMore: boolean; results: unknown[] };
+  expect(page).toMatchObject({
+    results: [
+      { campaign: id, recipient: '+447700900101', reference: 'order-1', status: 'cancelled' },
+      { reference: 'order-2' },
+    ],
+    campaigns: { [id]: { metadata: { shop: '17', note: 'a=b' } } },
+    hasMore: true,
+  });
+  const rest = await volley('results', '--after', page.next);
+  expect(rest.stdout).toMatch(/\+447700900103 +cancelled/);
+  expect(rest.stdout).not.toContain('order-2');
+  expect(rest.stdout).toMatch(/\nLater results: .* results --after results,default:\S+\n$/);
+  expect((await volley('find', '+447700900102')).stdout).toContain('order-2');
+
+  const lost = await volley('results', '--after', 'results,default:cafe0001:0:1:0');
+  expect([lost.exit, lost.stderr]).toEqual([2, expect.stringContaining('start again without a cursor')]);
+  const invalid = await volley('results', '--after', 'nonsense');
+  expect([invalid.exit, invalid.stderr]).toEqual([2, expect.stringContaining('The cursor is invalid')]);
+  expect((await volley(...send, '--metadata', 'x')).stderr).toContain('Write a name and a value');
+});

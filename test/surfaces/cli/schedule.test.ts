@@ -1,0 +1,131 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-schedule');
+const settings = {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  SENDER_ADDRESS: 'ACME',
+  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
+};
+const cwd = mkdtempSync(join(tmpdir(), 'volley-schedule-'));
+writeFileSync(join(cwd, 'Spring sale.csv'), 'name,phone\nAnna,+447700900101\n');
+const { volley, json } = commandLine(cwd, settings);
+const TIMES = ['--cron', '0 9 * * 1', '--zone', 'Europe/London', '-m', 'Hi {{name}}'];
+
+const simulator = await startSimulator({ keys: [{ key: 'key' }], deliveryTime: 20 });
+const config = loadConfig({
+  ...{ ...settings, API_KEY: 'key', MESSAGING_BASE_URL: simulator.messagingBaseUrl },
+  ...{ FOLLOW_UP_FIRST_MS: '100', REDIS_MAY_LOSE: '0s' },
+});
+const worker = createVolley({ config, events: createEvents({ level: 'silent' }) });
+afterAll(async () => {
+  await worker.close();
+  await simulator.close();
+});
+
+test('A schedule is added, listed, and shown; its id comes from its file', async () => {
+  const added = await volley('schedule', 'add', 'Spring sale.csv', ...TIMES);
+  expect(added.exit).toBe(0);
+  expect(added.stdout).toMatch(
+    /^Schedule spring-sale is added on lane default and sends via sms\.example\.\nIt is due next:\n {2}Mon .*, 09:00/,
+  );
+  const again = await volley('schedule', 'add', 'Spring sale.csv', ...TIMES);
+  expect(again.stdout).toMatch(
+    /^Schedule spring-sale exists already and sends via sms\.example; nothing has changed\./,
+  );
+  const other = await volley('schedule', 'add', 'Spring sale.csv', ...TIMES, '--priority', 'high');
+  expect(other).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('another schedule with the id spring-sale'),
+  });
+  const listed = await volley('schedule', 'list');
+  expect(listed.stdout).toMatch(
+    /ID .*STATE .*CRON .*\nspring-sale +active +0 9 \* \* 1 +Europe\/London +Mon /,
+  );
+  expect((await volley('schedule', 'show', 'spring-sale')).stdout).toContain(join(cwd, 'Spring sale.csv'));
+  expect((await json('schedule', 'list')).output).toMatchObject({
+    schedules: [{ id: 'spring-sale', state: 'active', recipients: { kind: 'file' } }],
+  });
+  const { output } = await json('schedule', 'next', 'spring-sale', '--count', '2');
+  expect(output).toMatchObject({
+    id: 'spring-sale',
+    zone: 'Europe/London',
+    next: [expect.any(String), expect.any(String)],
+  });
+});
+
+test('Pause, resume, and remove', async () => {
+  await volley('schedule', 'add', 'Spring sale.csv', '--id', 'weekly', ...TIMES);
+  expect((await volley('schedule', 'pause', 'weekly')).stdout).toContain('volley schedule resume weekly');
+  expect((await volley('schedule', 'show', 'weekly')).stdout).toMatch(
+    /weekly {2}paused\n {2}reason +paused by cli/,
+  );
+  expect((await volley('schedule', 'resume', 'weekly')).stdout).toMatch(
+    /is resumed\. It is due next on Mon /,
+  );
+  expect((await json('schedule', 'remove', 'weekly')).output).toEqual({ id: 'weekly', state: 'removed' });
+  expect(await volley('schedule', 'show', 'weekly')).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('There is no schedule weekly'),
+  });
+});
+
+test('Run: a worker creates the campaign from the list that its code provides', async () => {
+  const asked: number[] = [];
+  worker.schedules.provide('customers', async function* ({ at }) {
+    asked.push(at.getTime());
+    yield { to: '+447700900102', name: 'Ben' };
+  });
+  await worker.work().ready;
+  await volley('schedule', 'add', '--provided', 'customers', ...TIMES);
+  const { exit, output } = await json('schedule', 'run', 'customers');
+  expect({ exit, output }).toMatchObject({
+    exit: 0,
+    output: { outcome: 'created', campaign: expect.any(String) },
+  });
+  const { campaign, at } = output as { campaign: string; at: string };
+  expect(asked).toEqual([Date.parse(at)]);
+  await worker.finished(campaign);
+  expect(await worker.status(campaign)).toMatchObject({ createdBy: { kind: 'schedule', id: 'customers' } });
+  expect((await volley('schedule', 'show', 'customers')).stdout).toMatch(/created, by hand +\w+/);
+});
+
+describe('Before anything is stored, the command refuses', () => {
+  test.each([
+    [['none.csv', ...TIMES], /There is no file .*none\.csv/],
+    [['Spring sale.csv', ...TIMES, '--zone', 'Europe/Lundon'], /Did you mean Europe\/London\?/],
+    [['Spring sale.csv', ...TIMES, '--cron', '0 0 31 2 *'], /is never due/],
+    [['Spring sale.csv', ...TIMES, '--cron', '*/5 * * * * *'], /more than once per minute/],
+    [['Spring sale.csv', '--zone', 'UTC', '-m', 'Hi'], /The option --cron <expression> is missing/],
+    [['-', ...TIMES], /cannot read standard input/],
+    [[...TIMES], /Give the path of a CSV file/],
+    [['Spring sale.csv', ...TIMES, '--catch-up', '30s'], /from 1m to 7d/],
+  ])('%j', async (words, message) => {
+    const before = (await json('schedule', 'list')).output;
+    const { exit, stderr } = await volley('schedule', 'add', '--id', 'bad', ...words);
+    expect({ exit, stderr }).toMatchObject({ exit: 2, stderr: expect.stringMatching(message) });
+    expect((await json('schedule', 'list')).output).toEqual(before);
+  });
+});
+
+test('The ids of schedules and the names of zones are completed', async () => {
+  await volley('schedule', 'add', 'Spring sale.csv', '--id', 'completed', ...TIMES);
+  expect((await volley('__complete', '--', 'schedule', 'show', 'comp')).stdout).toMatch(
+    /^completed\t0 9 \* \* 1/,
+  );
+  expect((await volley('__complete', '--', 'schedule', 'add', '--zone', 'Europe/Lon')).stdout).toMatch(
+    /^Europe\/London/,
+  );
+  expect((await volley('__complete', '--', 'schedule', 'add', '--overlap', '')).stdout).toMatch(
+    /skip\s+wait\s+allow/,
+  );
+});

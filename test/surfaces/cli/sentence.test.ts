@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { campaignSentence } from '../../../src/surfaces/cli/sentence.js';
+import { isoAt, NOON, statusWith } from './campaign-status.js';
+
+const sentence = (changes: Parameters<typeof statusWith>[0]): string =>
+  campaignSentence(statusWith(changes), NOON).text;
+
+test('A pause that ends by itself shows its reason and its end', () => {
+  const blockedBy = { state: 'paused' as const, reason: 'the service answered 429', until: isoAt(5_000) };
+  expect(sentence({ waitingFor: 'lane', blockedBy })).toBe(
+    'Lane main is paused: the service answered 429, until 12:00:05 (in 5s).',
+  );
+});
+
+test('A pause whose end has passed shows no time', () => {
+  const blockedBy = { state: 'paused' as const, reason: 'the service answered 429', until: isoAt(-1) };
+  expect(sentence({ waitingFor: 'lane', blockedBy })).toBe('Lane main is paused: the service answered 429.');
+});
+
+test('A campaign whose lane fails to send or to poll says so, since when, and why', () => {
+  const failure = { since: isoAt(-60_000), error: 'ERR value is not an integer.' };
+  const blockedBy = { state: 'failing' as const, reason: failure.error, until: null };
+  expect(
+    sentence({
+      waitingFor: 'lane',
+      blockedBy,
+      turnFailures: [{ kind: 'send', ...failure }],
+      recipients: { planned: 1 },
+    }),
+  ).toBe(
+    'Lane main: sending has failed since 11:59:00: ERR value is not an integer. Volley tries again every second; the log of its workers says more.',
+  );
+  expect(sentence({ waitingFor: 'lane', turnFailures: [{ kind: 'poll', ...failure }] })).toMatch(
+    /^Lane main: polling the delivery status has failed since 11:59:00: ERR value is not an integer\. /,
+  );
+});
+
+test('The next step for the operator is shown as a command', () => {
+  expect(
+    sentence({
+      state: 'paused',
+      waitingFor: 'operator',
+      blockedBy: { state: 'paused', reason: 'paused', until: null },
+    }),
+  ).toBe('Paused. To resume it: volley resume c1');
+  const byAnn = { state: 'paused' as const, reason: 'paused by cli ann@host', until: null };
+  expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: byAnn })).toBe(
+    'Paused by cli ann@host. To resume it: volley resume c1',
+  );
+  const refused = {
+    state: 'paused' as const,
+    reason: 'the service refuses every request; check sender and text',
+    until: null,
+  };
+  expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: refused })).toContain(
+    'Paused: the service refuses every request; check sender and text. To resume it: volley resume c1',
+  );
+  expect(sentence({ waitingFor: 'resolve', recipients: { unknown: 7 } })).toMatch(
+    /7 recipients have an unknown outcome.*volley resolve c1/,
+  );
+  expect(sentence({ waitingFor: 'resolve', recipients: { unknown: 1 } })).toContain(
+    'One recipient has an unknown outcome',
+  );
+  const stopped = {
+    state: 'stopped' as const,
+    reason: 'The service answered 403: it cannot be used.',
+    until: null,
+  };
+  expect(sentence({ waitingFor: 'lane', blockedBy: stopped })).toBe(
+    'Lane main is stopped: The service answered 403: it cannot be used. Fix the cause, then: volley lane resume main',
+  );
+  const held = { state: 'held' as const, reason: 'held by an operator', until: null };
+  expect(sentence({ waitingFor: 'lane', blockedBy: held })).toBe(
+    'Lane main is held by an operator. To resume it: volley lane resume main',
+  );
+  const noToken = { state: 'noToken' as const, reason: 'api.example refuses connections' };
+  expect(sentence({ waitingFor: 'lane', blockedBy: { ...noToken, until: isoAt(9_000) } })).toBe(
+    'Lane main waits for an access token: api.example refuses connections, next attempt 12:00:09 (in 9s).',
+  );
+  expect(sentence({ waitingFor: 'lane', blockedBy: { ...noToken, until: null } })).toBe(
+    'Lane main waits for an access token: api.example refuses connections.',
+  );
+  const waiting = statusWith({ waitingFor: 'workers' });
+  expect(campaignSentence(waiting, NOON, 'To start one: volley work').text).toBe(
+    'No worker is running, so nothing happens. To start one: volley work',
+  );
+});
+
+test('Waiting for permits, for reports, and for the start have different sentences', () => {
+  const eta = { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null };
+  expect(sentence({ waitingFor: 'permits', eta })).toBe(
+    'Waiting for permits. Last message between 12:00:09 and 12:00:13 (in 9 to 13 s).',
+  );
+  expect(sentence({ waitingFor: 'reports' })).toBe('Everything is sent. Waiting for delivery reports.');
+  expect(sentence({ waitingFor: 'reports', state: 'cancelled', recipients: { cancelled: 9 } })).toBe(
+    'Nothing more is sent. Waiting for delivery reports.',
+  );
+  expect(sentence({ state: 'scheduled', waitingFor: 'start', launchAt: isoAt(60_000) })).toBe(
+    'Starts 12:01:00 (in 1m).',
+  );
+});
+
+test.each([
+  [{ earliest: 0, latest: 13_000 }, 'by 12:00:13 (within 13 s)'],
+  [{ earliest: 3_600_000, latest: 3_600_400 }, 'at 13:00:00 (in 1h)'],
+  [{ earliest: 352_800_000, latest: 352_860_000 }, 'between 6 May 14:00 and 6 May 14:01 (in 4d 2h)'],
+  [{ earliest: 3_500_000, latest: 3_690_000 }, 'between 12:58:20 and 13:01:30 (in 58m 20s to 1h 1m)'],
+  [{ earliest: -5_000, latest: -1_000 }, 'at any moment'],
+  [{ earliest: 9_000, latest: null }, 'not before 12:00:09 (in 9s): the quota is still being learned'],
+  [{ earliest: 0, latest: null }, 'at an unknown time: the quota is still being learned'],
+])('The last message is announced as a range: %o', ({ earliest, latest }, text) => {
+  const reason = latest === null ? 'the quota is still being learned' : null;
+  const eta = { earliest: isoAt(earliest), latest: latest === null ? null : isoAt(latest), reason };
+  expect(sentence({ eta })).toBe(`Sending. Last message ${text}.`);
+});
+
+test('A completed campaign shows how long it took', () => {
+  expect(sentence({ state: 'completed', endedAt: isoAt(0) })).toBe(
+    'Completed in 1m: every recipient is accounted for.',
+  );
+  expect(sentence({ state: 'cancelled', endedAt: isoAt(0) })).toBe('Cancelled.');
+  expect(sentence({ state: 'cancelled' })).toBe('Cancelled. Finishing in-flight requests.');
+});
+
+test('A reason from the service cannot contain escape sequences', () => {
+  expect(
+    sentence({ waitingFor: 'lane', blockedBy: { state: 'stopped', reason: 'x\u001b[2J', until: null } }),
+  ).not.toContain('\u001b');
+});
+
+test('A campaign outside its window says until when it waits, and why', () => {
+  const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
+  const blockedBy = { state: 'waiting' as const, reason, until: isoAt(7_200_000) };
+  expect(sentence({ waitingFor: 'window', blockedBy })).toBe(
+    'Waits until 14:00:00 (in 2h): the window is closed (Mon-Sat 09:00-20:00 Europe/Paris).',
+  );
+});

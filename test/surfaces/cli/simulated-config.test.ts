@@ -1,0 +1,108 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { accountOf } from '../../../src/base/config/index.js';
+import { simulatedConfig, simulatorLanes } from '../../../src/surfaces/cli/simulated-config.js';
+
+const address = {
+  messagingBaseUrl: 'http://127.0.0.1:1/smsmessaging/v1',
+  accountBaseUrl: 'http://127.0.0.1:1',
+  v3: { messagingBaseUrl: 'http://127.0.0.1:1/sms/v3', tokenUrl: 'http://127.0.0.1:1/oauth2/token' },
+};
+
+describe('The configuration for a simulator', () => {
+  const env = { API_KEY: 'the-real-key', HOURLY_QUOTA: '50', MESSAGING_BASE_URL: 'https://real.example' };
+  const config = simulatedConfig(env, address, 'redis://127.0.0.1:9');
+
+  test('has no real address and no real credentials', () => {
+    expect(JSON.stringify(config)).not.toMatch(/real/);
+    expect(config.messagingBaseUrl).toBe(address.messagingBaseUrl);
+  });
+
+  test('keeps simulated campaigns apart from real ones', () =>
+    expect(config.redisPrefix).toBe('volley-simulator'));
+
+  test('keeps accounts, so that logins and refreshes happen', () => {
+    const account = simulatedConfig(
+      { ACCOUNT_USERNAME: 'real-user', ACCOUNT_PASSWORD: 'real-password' },
+      address,
+      'redis://127.0.0.1:9',
+    );
+    expect(JSON.stringify(account)).not.toMatch(/real/);
+    expect(simulatorLanes(account)).toEqual({
+      keys: [{ account: 'simulator-default', quota: null, windowMs: 3_600_000 }],
+      accounts: [{ username: 'simulator-default', password: 'simulator' }],
+      clients: [],
+    });
+  });
+
+  test('keeps the child accounts of a reseller, whose lanes share its one user', () => {
+    const account = (targetAccountId: string) => ({
+      username: 'real-user',
+      password: 'real-password',
+      targetAccountId,
+    });
+    const file = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+    const lanes = [
+      { name: 'shop', account: account('CHILD-7'), hourlyQuota: 50 },
+      { name: 'bank', account: account('CHILD-8') },
+      { name: 'key', apiKey: 'k' },
+    ];
+    writeFileSync(file, JSON.stringify(lanes));
+    const resellers = simulatedConfig({ LANES_FILE: file }, address, 'redis://127.0.0.1:9');
+    expect(JSON.stringify(resellers)).not.toMatch(/real/);
+    expect(resellers.lanes.map(({ credentials }) => accountOf(credentials)?.targetAccountId)).toEqual([
+      'CHILD-7',
+      'CHILD-8',
+      undefined,
+    ]);
+    expect(simulatorLanes(resellers)).toEqual({
+      keys: [
+        { account: 'CHILD-7', quota: 50, windowMs: 3_600_000 },
+        { account: 'CHILD-8', quota: null, windowMs: 3_600_000 },
+        { key: 'simulator-key', quota: null, windowMs: 3_600_000 },
+      ],
+      accounts: [
+        {
+          username: 'simulator-shop',
+          password: 'simulator',
+          reseller: true,
+          targetAccountIds: ['CHILD-7', 'CHILD-8'],
+        },
+      ],
+      clients: [],
+    });
+  });
+
+  test('gives the simulator the quota of each lane', () => {
+    expect(simulatorLanes(config)).toEqual({
+      keys: [{ key: 'simulator-default', quota: 50, windowMs: 3_600_000 }],
+      accounts: [],
+      clients: [],
+    });
+  });
+
+  test('keeps the clients of profile v3, with invented credentials and the address of that version', () => {
+    const lanes =
+      '[{ "name": "new", "profile": "v3", "client": { "id": "real-id", "secret": "real-secret", "product": "p" } }]';
+    const file = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+    writeFileSync(file, lanes);
+    const { API_KEY: _, ...rest } = env;
+    const clients = simulatedConfig({ ...rest, LANES_FILE: file }, address, '');
+    expect(clients.tokenUrl).toBe('http://127.0.0.1:1/oauth2/token');
+    expect(clients.lanes.map(({ baseUrl }) => baseUrl)).toEqual(['http://127.0.0.1:1/sms/v3']);
+    expect(JSON.stringify(clients)).not.toContain('real-');
+    expect(simulatorLanes(clients)).toEqual({
+      keys: [{ account: 'simulator-new', quota: 50, windowMs: 3_600_000 }],
+      accounts: [],
+      clients: [{ id: 'simulator-new', secret: 'simulator', products: ['p'] }],
+    });
+  });
+
+  test('refuses a simulator on another machine', () => {
+    expect(() => simulatedConfig(env, { ...address, messagingBaseUrl: 'https://real.example' }, '')).toThrow(
+      /on this machine/,
+    );
+  });
+});

@@ -1,0 +1,150 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { LaneStatus } from '../../../src/campaign/views.js';
+import { createSubscriptionClient } from '../../../src/service/client/subscriptions.js';
+import { checkOff, checkSubscription } from '../../../src/surfaces/cli/doctor/notifications.js';
+import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-subscription');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-subscription-'));
+const simulator = await startSimulator({ keys: [{ key: 'key' }] });
+afterAll(() => simulator.close());
+const service = {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  MESSAGING_BASE_URL: simulator.messagingBaseUrl,
+  API_KEY: 'key',
+};
+const callback = {
+  CALLBACK_URL: 'https://volley.example/in',
+  CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
+};
+const { volley, json } = commandLine(cwd, { ...service, ...callback });
+
+const client = createSubscriptionClient({ baseUrl: simulator.messagingBaseUrl, timeoutMs: 1_000 });
+afterAll(() => client.close());
+const FOREIGN = { url: 'https://other.example/hook/their-secret', securityToken: 'theirs' };
+beforeEach(async () => {
+  await client.remove({ authorization: 'key' });
+});
+
+test('A subscription is created, shown, and deleted, and no output contains a secret', async () => {
+  expect(await json('subscription', 'get')).toEqual({
+    exit: 0,
+    output: { lane: 'default', state: 'none', lastNotificationAt: null },
+  });
+  const made = await volley('subscription', 'create');
+  expect([made.exit, made.stdout]).toEqual([0, 'Lane default: subscribed at https://volley.example/in/….\n']);
+  const shown = await volley('subscription', 'get');
+  expect(shown.stdout).toBe(
+    'Lane default: the service sends notifications to https://volley.example/in/…. No notification has arrived yet.\n',
+  );
+  const there = await client.get({ authorization: 'key' });
+  if (there.kind !== 'found') throw new Error(`unexpected: ${there.kind}`);
+  expect(there.url).toMatch(/^https:\/\/volley\.example\/in\/[\w-]{43}$/);
+  expect(made.stdout + shown.stdout).not.toContain(there.url.slice(-43));
+  expect(await json('subscription', 'create')).toMatchObject({ exit: 0, output: { outcome: 'already' } });
+  expect(await json('subscription', 'delete')).toMatchObject({ exit: 0, output: { outcome: 'deleted' } });
+  expect(await json('subscription', 'delete')).toMatchObject({ exit: 0, output: { outcome: 'none' } });
+});
+
+test('Another system’s subscription is left alone, with exit code 3 and the command to replace it', async () => {
+  await client.create(FOREIGN, { authorization: 'key' });
+  expect(await json('subscription', 'get')).toMatchObject({ exit: 0, output: { state: 'foreign' } });
+  const refused = await volley('subscription', 'create');
+  expect(refused.exit).toBe(3);
+  expect(refused.stdout).toMatch(/another system’s .*https:\/\/other\.example\/hook\/….*--force/);
+  expect(refused.stdout).not.toContain('their-secret');
+  expect((await volley('subscription', 'delete')).exit).toBe(3);
+  expect(await client.get({ authorization: 'key' })).toMatchObject(FOREIGN);
+  expect(await json('subscription', 'create', '--force')).toMatchObject({
+    exit: 0,
+    output: { outcome: 'created', replaced: 'foreign' },
+  });
+});
+
+test('Without CALLBACK_URL, the owner of a subscription is unknown', async () => {
+  await volley('subscription', 'create');
+  const without = commandLine(cwd, service);
+  const shown = await without.volley('subscription', 'get');
+  expect([shown.exit, shown.stdout]).toEqual([
+    0,
+    'Lane default: the service sends notifications to https://volley.example/in/…. CALLBACK_URL is not set here, so Volley cannot tell whether it owns that subscription. No notification has arrived yet.\n',
+  ]);
+  const kept = await without.volley('subscription', 'delete');
+  expect([kept.exit, kept.stdout]).toEqual([3, expect.stringMatching(/left alone.*cannot tell/)]);
+});
+
+test('A failed subscription command explains what is wrong', async () => {
+  const without = commandLine(cwd, service);
+  const unset = await without.volley('subscription', 'create');
+  expect([unset.exit, unset.stderr]).toEqual([2, expect.stringMatching(/CALLBACK_URL is not set/)]);
+  const lane = await volley('subscription', 'get', '--lane', 'nowhere');
+  expect([lane.exit, lane.stderr]).toEqual([expect.any(Number), expect.stringMatching(/nowhere.*default/)]);
+  expect(lane.exit).toBeGreaterThan(0);
+  expect((await volley('subscription', 'get', '--froce')).exit).toBe(2);
+  const wrongKey = commandLine(cwd, { ...service, ...callback, API_KEY: 'another' });
+  expect(await wrongKey.json('subscription', 'create')).toMatchObject({
+    exit: 1,
+    output: { outcome: 'refused', reason: expect.stringContaining('401') },
+  });
+});
+
+function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota' | 'awaitingReports'> {
+  const quota = {
+    configured: 100,
+    learned: null,
+    limit: 100,
+    used: { send: sent, poll: 0 },
+    inFlight: 0,
+    nextPermitAt: null,
+    permitsToCome: [],
+  };
+  return { quota, awaitingReports };
+}
+
+const checked = {
+  state: 'ours',
+  detail: '',
+  via: '',
+  fingerprint: '',
+  checkedAt: 9_000_000,
+  oursSince: 8_000_000,
+  heardAt: 0,
+  now: 9_060_000,
+} as const;
+test.each([
+  ['never checked', { checkedAt: 0, state: '' as const }, 'warn', /not subscribed yet/],
+  ['ours', {}, 'warn', /subscribed 17m 40s ago, but none has arrived yet, although requests were sent/],
+  ['ours, but newer than the requests', { oursSince: 9_046_000 }, 'ok', /none has arrived yet$/],
+  ['ours, since an unknown time', { oursSince: 0 }, 'warn', /subscribed, but none has arrived yet/],
+  ['ours, but silent for long', { heardAt: 60_000 }, 'warn', /none has arrived for 2h 30m, although/],
+  ['ours, with a recent notification', { heardAt: 9_030_000 }, 'ok', /the last arrived 30s ago/],
+  ['no longer checked', { now: 19_000_000 }, 'warn', /ago/],
+  ['of another system', { state: 'foreign' as const, detail: 'https://a.example/…' }, 'fail', /a\.example/],
+  ['refused', { state: 'refused' as const, detail: 'The service answered 406.' }, 'fail', /406/],
+])('The doctor checks a subscription that is %s', (_, change, level, found) => {
+  const check = checkSubscription('main', { ...checked, ...change }, laneOf(3, 3));
+  expect([check.level, check.found]).toEqual([level, expect.stringMatching(found)]);
+  if (level !== 'ok') expect(check.todo).toMatch(/volley|running worker/);
+});
+
+test('Without CALLBACK_URL, the doctor names lanes that other workers have subscribed', () => {
+  expect(checkOff([])).toMatchObject({ level: 'ok', found: expect.stringContaining('off') });
+  expect(checkOff(['main', 'reminders'])).toMatchObject({
+    level: 'warn',
+    found: 'CALLBACK_URL is not set here, but workers have subscribed lanes main, reminders',
+  });
+});
+
+test('The doctor expects no notification if nothing was sent or every report has arrived', () => {
+  expect(checkSubscription('main', checked, laneOf(0, 0))).toMatchObject({ level: 'ok' });
+  expect(checkSubscription('main', { ...checked, heardAt: 60_000 }, laneOf(3, 0))).toMatchObject({
+    level: 'ok',
+    found: expect.stringContaining('the last arrived 2h 30m ago'),
+  });
+});

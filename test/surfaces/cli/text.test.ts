@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import {
+  counted,
+  cut,
+  moment,
+  oneLine,
+  padded,
+  table,
+  until,
+  widthOf,
+} from '../../../src/surfaces/cli/text.js';
+import { NOON } from './campaign-status.js';
+
+test('Untrusted text cannot move the cursor, colour, hide, or reverse anything', () => {
+  expect(oneLine('a\u001b[31mb\u0007c\u009bd\u202ee')).toBe('a·[31mb·c·d·e');
+  expect(oneLine('one\r\ntwo\nthree\ttab')).toBe('one⏎two⏎three·tab');
+  expect(oneLine("O'Brien & Søn 🎂")).toBe("O'Brien & Søn 🎂");
+});
+
+test('Width counts columns: none for colours, two for emoji and East Asian letters', () => {
+  expect(widthOf('abc')).toBe(3);
+  expect(widthOf('\u001b[31mabc\u001b[39m')).toBe(3);
+  expect(widthOf('🎂')).toBe(2);
+  expect(widthOf('👩‍👩‍👧')).toBe(2);
+  expect(widthOf('日本')).toBe(4);
+  expect(widthOf('é')).toBe(1);
+});
+
+test('Text is cut between letters, with an ellipsis in the last column', () => {
+  expect(cut('abcdef', 6)).toBe('abcdef');
+  expect(cut('abcdef', 4)).toBe('abc…');
+  expect(cut('🎂🎂🎂', 4)).toBe('🎂…');
+});
+
+test('The columns of a table are aligned for any content', () => {
+  expect(
+    table(
+      ['ID', 'NAME'],
+      [
+        ['1', '🎂 cake'],
+        ['22', 'x'],
+      ],
+    ),
+  ).toEqual(['ID  NAME', '1   🎂 cake', '22  x']);
+  expect(padded('🎂', 4)).toBe('🎂  ');
+});
+
+test('A table that is too wide leaves out empty columns, then breaks its last column, and then becomes blocks', () => {
+  const heading = ['ID', 'EMPTY', 'WHY'];
+  const rows = [
+    ['1', '', 'because it was said twice'],
+    ['2', '', 'so'],
+  ];
+  expect(table(heading, rows, 36)).toEqual([
+    'ID  EMPTY  WHY',
+    '1          because it was said twice',
+    '2          so',
+  ]);
+  expect(table(heading, rows, 29)).toEqual(['ID  WHY', '1   because it was said twice', '2   so']);
+  expect(table(heading, rows, 24)).toEqual(['ID  WHY', '1   because it was said', '    twice', '2   so']);
+  expect(table(heading, rows, 23)).toEqual([
+    '1',
+    '  why    because it was',
+    '         said twice',
+    '2',
+    '  why    so',
+  ]);
+});
+
+test('Counts agree with their nouns and are grouped by thousands', () => {
+  expect(counted(1, 'recipient')).toBe('1 recipient');
+  expect(counted(12_345, 'recipient')).toBe('12,345 recipients');
+  expect(counted(2, 'process', 'processes')).toBe('2 processes');
+});
+
+describe('A time', () => {
+  test('of today has only the time', () => expect(moment(NOON + 90_000, NOON)).toBe('12:01:30'));
+  test('of another day has the day', () => {
+    expect(moment(NOON + 86_400_000, NOON)).toBe('3 May 12:00');
+  });
+  test('of another year has the year', () => {
+    expect(moment(new Date(2027, 0, 5, 9, 30).getTime(), NOON)).toBe('5 Jan 2027 09:30');
+  });
+  test('in the future shows how far away it is', () => {
+    expect(until(new Date(NOON + 12_000).toISOString(), NOON)).toBe('12:00:12 (in 12s)');
+  });
+  test('that has passed is now', () => expect(until(new Date(NOON).toISOString(), NOON)).toBe('now'));
+});

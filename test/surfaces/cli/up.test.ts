@@ -1,0 +1,97 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findServer } from '../../../src/base/redis/find-server.js';
+import { findUp } from '../../../src/surfaces/cli/find-up.js';
+import { commandLine, type Running } from './command-line.js';
+
+const server = await findServer();
+
+describe.skipIf(server === undefined)('volley up --simulator', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'volley-up-'));
+  const below = join(folder, 'lists', 'spring');
+  const list = join(below, 'list.csv');
+  let up: Running;
+
+  beforeAll(async () => {
+    mkdirSync(below, { recursive: true });
+    writeFileSync(list, 'name,phone\nAnna,+447700900101\nBo,+447700900102\n');
+    up = await commandLine(folder, { FOLLOW_UP_FIRST_MS: '1500', HTTP_PORT: '0' }).start(
+      /No message is sent/,
+      'up',
+      '--simulator',
+    );
+  });
+  afterAll(async () => {
+    await up?.stop();
+  });
+
+  test('is found by commands in folders below, without credentials or settings', async () => {
+    const { exit, output } = await commandLine(below).json(
+      'send',
+      list,
+      '-s',
+      'ACME',
+      '-m',
+      'Hi {{name}}',
+      '--wait',
+      '--yes',
+    );
+    expect(exit).toBe(0);
+    expect(output).toMatchObject({
+      status: { state: 'completed', recipients: { total: 2, deliveredToTerminal: 2 } },
+    });
+  });
+
+  test('serves the HTTP API for keys created on the command line', async () => {
+    const address = /HTTP API is at (http:\/\/127\.0\.0\.1:\d+)/.exec(up.stderr)?.[1] ?? '';
+    expect((await fetch(`${address}/readyz`)).status).toBe(200);
+    const made = await commandLine(below).volley('keys', 'create', '--name', 'a test', '--scope', 'read');
+    const headers = { authorization: `Bearer ${made.stdout.trim()}` };
+    const reply = await fetch(`${address}/v1/campaigns`, { headers });
+    expect([reply.status, await reply.json()]).toMatchObject([200, { campaigns: [{ name: 'list' }] }]);
+  });
+
+  test('refuses to run twice', async () => {
+    const { exit, stderr } = await commandLine(below).volley('up');
+    expect(stderr).toMatch(new RegExp(`already running.*\`volley up --simulator\` \\(process ${up.pid}\\)`));
+    expect(exit).toBe(1);
+  });
+
+  test('does not guess between its Redis and REDIS_URL', async () => {
+    const { exit, stderr } = await commandLine(below, { REDIS_URL: 'redis://127.0.0.1:1' }).volley('list');
+    expect(stderr).toMatch(/simulator runs and REDIS_URL is set, so it is not clear which of them you mean/);
+    expect(exit).toBe(2);
+  });
+
+  test('never uses a real service, even if one is configured', async () => {
+    const real = { MESSAGING_BASE_URL: 'https://real.example', API_KEY: 'real-key' };
+    const { output } = await commandLine(below, real).json('doctor');
+    const text = JSON.stringify(output);
+    expect(text).toContain('no message is sent');
+    expect(text).not.toContain('real.example');
+  });
+
+  test('drains on SIGINT, and the next run finds its data', async () => {
+    const { exit, stderr } = await up.stop();
+    expect(exit).toBe(0);
+    expect(stderr).toContain(
+      'The simulator accepted 2 requests for 2 recipients, and refused 0 requests with 429. No number got the same text twice.',
+    );
+    expect((await commandLine(below).volley('list')).exit).toBe(2);
+    up = await commandLine(folder, { HTTP_PORT: '0' }).start(/No message is sent/, 'up', '--simulator');
+    const { output } = await commandLine(below).json('list');
+    expect(output).toMatchObject({ campaigns: [{ name: 'list', state: 'completed' }] });
+  });
+
+  test('has a simulator that knows the requests from before its restart', async () => {
+    const found = await findUp({ cwd: below, clock: Date.now });
+    if (found?.up.mode !== 'simulator') throw new Error('no simulator runs');
+    const { messagingBaseUrl } = found.up.simulator;
+    const ledger = await (await fetch(new URL('/_simulator/ledger', messagingBaseUrl))).text();
+    expect(ledger).toContain('Hi Anna');
+    const { stderr } = await up.stop();
+    expect(stderr).toContain('The simulator accepted 0 requests');
+  });
+});

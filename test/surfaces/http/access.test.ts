@@ -1,0 +1,368 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import { formerIdempotencyDigest, idempotencyDigest } from '../../../src/engine/recipients/reservation.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix, redis } = testRedis('http-access');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
+const { call, key, volley, origin } = await serveApi(settings);
+
+const campaign = (lane: string) => ({
+  recipients: [{ to: '+447700900123' }],
+  message: `Hi ${lane}`,
+  lane,
+  at: '2999-01-01T00:00:00Z',
+});
+
+test('Without a key every route below /v1 answers 401 and names the command that makes one', async () => {
+  const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
+  const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.keys(item ?? {}).map((method) => [method.toUpperCase(), path] as const),
+  );
+  const behind = operations.filter(([, path]) => path.startsWith('/v1/'));
+  expect(behind.length).toBeGreaterThan(15);
+  for (const [method, path] of behind) {
+    const reply = await fetch(`${origin}${path.replace(/\{\w+\}/, 'x')}`, { method });
+    expect([method, path, reply.status]).toEqual([method, path, 401]);
+    expect(reply.headers.get('www-authenticate')).toBe('Bearer');
+    expect(await reply.json()).toMatchObject({
+      code: 'unauthorised',
+      detail: expect.stringContaining('volley keys create'),
+    });
+  }
+});
+
+test.each([
+  'Basic abc',
+  'Bearer ',
+  'Bearer vk_0123456789ab_short',
+  `Bearer vk_${'0'.repeat(12)}_${'A'.repeat(43)}`,
+])('An invalid key is rejected: %s', async (authorization) => {
+  const { status, json } = await call('GET', '/v1/lanes', { headers: { authorization } });
+  expect([status, json]).toMatchObject([401, { code: 'unauthorised' }]);
+});
+
+test('A key allows only the requests of its scopes', async () => {
+  const [read, send, operate] = [await key(['read']), await key(['send']), await key(['operate'])];
+  const status = async (own: string, method: string, path: string, body?: object) =>
+    (await call(method, path, { key: own, body })).status;
+  expect(await status(read, 'GET', '/v1/lanes')).toBe(200);
+  expect(await status(send, 'GET', '/v1/lanes')).toBe(403);
+  expect(await status(send, 'POST', '/v1/preview', campaign('main'))).toBe(200);
+  expect(await status(read, 'POST', '/v1/preview', campaign('main'))).toBe(403);
+  expect(await status(operate, 'POST', '/v1/lanes/main/resume')).toBe(200);
+  expect(await status(send, 'POST', '/v1/lanes/main/resume')).toBe(403);
+  const { json } = await call('POST', '/v1/lanes/main/pause', { key: read });
+  expect(json).toMatchObject({
+    code: 'forbidden',
+    detail: 'This request requires the scope operate; the key has read.',
+  });
+});
+
+test('A key that is limited to a lane cannot see or change another lane', async () => {
+  const own = await key(['read', 'send', 'operate'], ['main']);
+  const createOn = async (lane: string) => {
+    const { json } = await call('POST', '/v1/campaigns', { body: campaign(lane) });
+    return (json as { id: string }).id;
+  };
+  const [mine, theirs] = [await createOn('main'), await createOn('other')];
+  const listed = await call('GET', '/v1/campaigns', { key: own });
+  expect((listed.json as { campaigns: { id: string }[] }).campaigns.map(({ id }) => id)).toEqual([mine]);
+  expect((await call('GET', '/v1/lanes', { key: own })).json).toMatchObject({ lanes: [{ name: 'main' }] });
+  expect((await call('GET', `/v1/campaigns/${mine}`, { key: own })).status).toBe(200);
+
+  const paths = ['', '/report', '/events'].map((path) => ['GET', `/v1/campaigns/${theirs}${path}`] as const);
+  const commands = ['pause', 'resume', 'cancel'].map(
+    (command) => ['POST', `/v1/campaigns/${theirs}/${command}`] as const,
+  );
+  for (const [method, path] of [...paths, ...commands]) {
+    const { status, json } = await call(method, path, { key: own });
+    expect([path, status, json]).toMatchObject([path, 404, { detail: `There is no campaign ${theirs}.` }]);
+  }
+  for (const [method, path] of [
+    ['GET', '/v1/lanes/other'],
+    ['POST', '/v1/lanes/other/pause'],
+    ['GET', '/v1/lanes/nowhere'],
+    ['GET', '/v1/events?lane=other'],
+  ] as const) {
+    expect([path, (await call(method, path, { key: own })).status]).toEqual([path, 403]);
+  }
+  expect((await call('POST', '/v1/campaigns', { key: own, body: campaign('other') })).status).toBe(403);
+  const found = await call('POST', '/v1/find', { key: own, body: { number: '+447700900123' } });
+  expect(found.json).toMatchObject({ found: [{ campaign: mine }] });
+  expect((await volley.status(theirs)).state).toBe('scheduled');
+});
+
+test('A search for a number covers only the lanes of the key, and stops when the client disconnects', async () => {
+  const own = await key(['read'], ['main']);
+  const find = vi.spyOn(volley, 'find');
+  onTestFinished(() => find.mockRestore());
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+  const body = JSON.stringify({ number: '+447700900123' });
+  const head = `POST /v1/find HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\nContent-Type: application/json\r\n`;
+  socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+  await vi.waitUntil(() => find.mock.calls.length > 0);
+  socket.destroy();
+  const [, options] = find.mock.calls[0] ?? [];
+  expect(options?.lanes).toEqual(['main']);
+  await vi.waitUntil(() => options?.signal?.aborted === true);
+});
+
+test('A key that is limited to one lane uses it by default', async () => {
+  const own = await key(['send'], ['other']);
+  const { lane: _, ...unnamed } = campaign('other');
+  const { json } = await call('POST', '/v1/campaigns', { key: own, body: { ...unnamed, again: true } });
+  expect(await volley.laneOf((json as { id: string }).id)).toBe('other');
+});
+
+test('A key whose lane no longer exists does not learn the names of other lanes', async () => {
+  const before = await serveApi({ ...settings, LANES_FILE: '', API_KEY: 'key' });
+  const own = await before.key(['send'], ['default']);
+  const { lane: _, ...unnamed } = campaign('main');
+  for (const body of [unnamed, { ...unnamed, lane: 'default' }]) {
+    const { status, json } = await call('POST', '/v1/campaigns', { key: own, body });
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
+    expect(JSON.stringify(json)).not.toMatch(/main|other/);
+  }
+});
+
+test('A key whose lane this process lacks learns no other lane, and a list of lanes is short', async () => {
+  const before = await serveApi({ ...settings, LANES_FILE: '', API_KEY: 'key' });
+  const own = await before.key(['read', 'send', 'operate'], ['default']);
+  const many = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+  const names = Array.from({ length: 200 }, (_, at) => ({ name: `tenant-${at}`, apiKey: `tenant-${at}` }));
+  writeFileSync(many, JSON.stringify(names));
+  const { call: callMany, key: keyMany } = await serveApi({ ...settings, LANES_FILE: many });
+  const all = await keyMany(['read', 'send', 'operate']);
+  const numbers = ['+447700900123'];
+  const requests = (lane: string) =>
+    [
+      ['POST', '/v1/campaigns', { ...campaign(lane), message: 'x' }],
+      ['POST', '/v1/preview', { ...campaign(lane), message: 'x' }],
+      ['POST', '/v1/outboxes', { name: 'codes', message: 'x', lane }],
+      [
+        'POST',
+        '/v1/schedules',
+        { id: 'a', cron: '0 9 * * 1', zone: 'UTC', ...campaign(lane), at: undefined },
+      ],
+      ['POST', '/v1/suppressions', { numbers, lane, reason: 'x' }],
+      ['POST', '/v1/suppressions/remove', { numbers, lane, reason: 'x' }],
+      ['GET', `/v1/suppressions?lane=${lane}`, undefined],
+      ['POST', `/v1/lanes/${lane}/resume`, undefined],
+      ['GET', `/v1/outboxes/codes?lane=${lane}`, undefined],
+    ] as const;
+  for (const [method, path, body] of requests('default')) {
+    const { status, json } = await callMany(method, path, { key: own, body });
+    expect([path, [400, 404].includes(status), JSON.stringify(json)]).toEqual([
+      path,
+      true,
+      expect.not.stringMatching(/tenant-/),
+    ]);
+  }
+  for (const [method, path, body] of requests('nowhere')) {
+    const { status, json } = await callMany(method, path, { key: all, body });
+    const named = new Set(JSON.stringify(json).match(/tenant-\d+/g));
+    expect([path, [400, 404].includes(status), named.size <= 10]).toEqual([path, true, true]);
+  }
+});
+
+test('A key that is limited to a lane lifts its own hold, but not one of an operator for all lanes', async () => {
+  const tenant = await key(['status', 'operate'], ['main']);
+  const operator = await key(['status', 'operate']);
+  const state = async () => (await call('GET', '/v1/lanes/main')).json;
+  const post = (own: string, command: string) => call('POST', `/v1/lanes/main/${command}`, { key: own });
+
+  expect((await post(tenant, 'hold')).status).toBe(200);
+  expect((await post(tenant, 'resume')).status).toBe(200);
+  for (const hold of [
+    () => post(operator, 'hold'),
+    () => volley.pauseLane('main'),
+    // It takes the place of the tenant's own hold, which does not take its place.
+    async () => {
+      await post(tenant, 'hold');
+      await post(operator, 'hold');
+      await post(tenant, 'hold');
+    },
+  ]) {
+    await hold();
+    const refused = await post(tenant, 'resume');
+    expect(refused).toMatchObject({ status: 403, json: { code: 'forbidden' } });
+    expect(refused.json).toMatchObject({
+      detail: expect.stringContaining('An operator holds the lane main'),
+    });
+    expect(await state()).toMatchObject({ state: 'held' });
+    expect((await post(operator, 'resume')).status).toBe(200);
+    expect(await state()).toMatchObject({ state: 'open' });
+  }
+  // A hold of a tenant can always be lifted from above.
+  await post(tenant, 'hold');
+  expect((await post(operator, 'resume')).status).toBe(200);
+});
+
+test('A key with several lanes has to name one', async () => {
+  const own = await key(['send'], ['main', 'other']);
+  const { lane: _, ...unnamed } = campaign('main');
+  const { status, json } = await call('POST', '/v1/campaigns', { key: own, body: unnamed });
+  expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
+});
+
+test('Keys that are limited to different lanes may use the same idempotency key', async () => {
+  const [one, two] = [await key(['send'], ['main']), await key(['send'], ['other'])];
+  const headers = { 'idempotency-key': 'order-1' };
+  const body = (text: string) => ({
+    recipients: [{ to: '+447700900124' }],
+    message: text,
+    at: '2999-01-01T00:00:00Z',
+  });
+  const first = await call('POST', '/v1/campaigns', { key: one, headers, body: body('one') });
+  const second = await call('POST', '/v1/campaigns', { key: two, headers, body: body('two') });
+  expect([first.status, second.status]).toEqual([201, 201]);
+  const same = body('one');
+  // Nor does a campaign of one of them count as repeated for the other.
+  expect((await call('POST', '/v1/campaigns', { key: two, body: same })).status).toBe(201);
+  const repeated = await call('POST', '/v1/campaigns', { key: two, body: same });
+  expect(repeated).toMatchObject({ status: 409, json: { code: 'repeated' } });
+});
+
+test('A list that one key has sent is a repeat for every other key of the lane, with and without limits', async () => {
+  const limited = await key(['send'], ['main']);
+  const all = await key(['send']);
+  for (const [at, order] of [
+    [limited, all],
+    [all, limited],
+  ].entries()) {
+    const body = { ...campaign('main'), message: `moved to another key, ${at}` };
+    const answers = [];
+    for (const one of order) answers.push(await call('POST', '/v1/campaigns', { key: one, body }));
+    expect(answers).toMatchObject([{ status: 201 }, { status: 409, json: { code: 'repeated' } }]);
+  }
+});
+
+test('A cursor reveals no campaign of another lane, and is valid only for its own list', async () => {
+  const own = await key(['read', 'send'], ['main']);
+  const ids: string[] = [];
+  for (const lane of ['main', 'other']) {
+    const { json } = await call('POST', '/v1/campaigns', {
+      body: { ...campaign(lane), message: `cursor ${lane}` },
+    });
+    ids.push((json as { id: string }).id);
+  }
+  const [mine, theirs = ''] = ids;
+  const first = await call('GET', '/v1/campaigns?limit=1', { key: own });
+  const { campaigns, nextCursor } = first.json as { campaigns: { id: string }[]; nextCursor: string };
+  expect(campaigns.map(({ id }) => id)).toEqual([mine]);
+  // Before, it was an id of a campaign.
+  expect(nextCursor).toMatch(/^[\w-]{30,60}$/);
+  expect(Buffer.from(nextCursor, 'base64url').toString('latin1')).not.toContain(theirs.slice(0, 8));
+  const next = await call('GET', `/v1/campaigns?limit=1&cursor=${nextCursor}`, { key: own });
+  expect(next.status).toBe(200);
+  const { nextCursor: other } = (await call('GET', '/v1/audit?limit=1')).json as { nextCursor: string };
+  for (const cursor of [
+    mine,
+    theirs,
+    'x',
+    '',
+    other,
+    `${nextCursor.startsWith('A') ? 'B' : 'A'}${nextCursor.slice(1)}`,
+  ]) {
+    const { status, json } = await call('GET', `/v1/campaigns?cursor=${cursor}`, { key: own });
+    expect([cursor, status, json]).toMatchObject([
+      cursor,
+      400,
+      { detail: 'The parameter `cursor` is invalid. Use the `nextCursor` of the previous page.' },
+    ]);
+  }
+});
+
+const createWith = (own: string, idempotencyKey: string, lane: string) =>
+  call('POST', '/v1/campaigns', {
+    key: own,
+    headers: { 'idempotency-key': idempotencyKey },
+    body: { ...campaign(lane), message: `with the key ${idempotencyKey}` },
+  });
+
+test('An idempotency key belongs to its lane, whichever API key of the lane sends it', async () => {
+  const all = await key(['send']);
+  const [main, moved] = [await key(['send'], ['main']), await key(['send'], ['main'])];
+  const other = await key(['send'], ['other', 'main']);
+  for (const [idempotencyKey, first] of [
+    ['order-7', all],
+    ['order-8', main],
+    ['order-9', other],
+  ] as const) {
+    const created = await createWith(first, idempotencyKey, 'main');
+    expect(created.status).toBe(201);
+    for (const own of [all, main, moved, other]) {
+      const repeated = await createWith(own, idempotencyKey, 'main');
+      expect(repeated).toMatchObject({ status: 200, json: { id: (created.json as { id: string }).id } });
+    }
+    expect((await createWith(other, idempotencyKey, 'other')).status).toBe(201);
+    expect((await createWith(all, idempotencyKey, 'other')).status).toBe(200);
+  }
+});
+
+test('A reservation of an earlier version counts for every API key of its lane, and for no other lane', async () => {
+  const [all, main, other] = [
+    await key(['send']),
+    await key(['send'], ['main']),
+    await key(['send'], ['other']),
+  ];
+  const { id } = (await createWith(all, 'order-10', 'main')).json as { id: string };
+  const keys = keyNames(prefix);
+  const former = keys.idempotency(formerIdempotencyDigest('order-10'));
+  await redis.rename(keys.idempotency(idempotencyDigest('order-10', 'main')), former);
+  for (const own of [all, main])
+    expect(await createWith(own, 'order-10', 'main')).toMatchObject({ status: 200, json: { id } });
+  expect((await createWith(other, 'order-10', 'other')).status).toBe(201);
+  const listed = await call('GET', '/v1/campaigns?idempotencyKey=order-10&lane=main');
+  expect(listed.json).toMatchObject({ campaigns: [{ id }] });
+});
+
+test('No two pairs of a lane and an idempotency key are the same', async () => {
+  const [all, limited] = [await key(['send']), await key(['send'], ['other'])];
+  expect((await createWith(limited, 'order-11', 'other')).status).toBe(201);
+  for (const same of ['other/order-11', 'order-11', '["other","order-11"]'])
+    expect([same, (await createWith(all, same, 'main')).status]).toEqual([same, 201]);
+  expect((await createWith(limited, 'order-11', 'other')).status).toBe(200);
+});
+
+test('A revoked key is rejected immediately', async () => {
+  const own = await key(['read']);
+  const id = own.split('_')[1] ?? '';
+  expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(200);
+  await volley.keys.revoke(id);
+  expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(401);
+});
+
+test('A key can have 200 uploads in progress', async () => {
+  const [slow, quick] = [await key(['send']), await key(['send'])];
+  const sockets: Socket[] = [];
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const begin = async (): Promise<void> => {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+    sockets.push(socket);
+    // The previews below may take its place; it then tries again.
+    socket.once('data', () => void begin());
+    const head = `POST /v1/preview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${slow}\r\n`;
+    await new Promise<void>((done) =>
+      socket.write(`${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n`, () => done()),
+    );
+  };
+  const preview = async (own: string) =>
+    (await call('POST', '/v1/preview', { key: own, body: campaign('main') })).status;
+  await Promise.all(Array.from({ length: 200 }, begin));
+  await expect.poll(() => preview(slow), { timeout: 15_000 }).toBe(429);
+  expect(await preview(quick)).toBe(200);
+  sockets[0]?.destroy();
+  await expect.poll(() => preview(slow), { timeout: 15_000 }).toBe(200);
+});

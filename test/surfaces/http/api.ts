@@ -1,0 +1,116 @@
+import { afterAll, expect } from 'vitest';
+import { createVolley, type Volley } from '../../../src/app/runtime.js';
+import type { Clock } from '../../../src/base/clock.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import type { ApiScope } from '../../../src/campaign/api-key.js';
+import { API_SCOPES } from '../../../src/campaign/api-key.js';
+import type { BodyRate } from '../../../src/surfaces/http/body-rate.js';
+import { createHttp, type HttpApp } from '../../../src/surfaces/http/index.js';
+import { messagesOf, notSentences } from '../../sentence-rule.js';
+
+/** An HTTP API on a port of its own, with a Volley that connects only to Redis. */
+export interface ApiServer {
+  readonly app: HttpApp;
+  readonly volley: Volley;
+  /** `http://127.0.0.1:port`. */
+  readonly origin: string;
+  /** All log lines, at the level `trace`. */
+  readonly log: readonly string[];
+  /** Creates an API key; default: all scopes on all lanes. */
+  key(scopes?: readonly ApiScope[], lanes?: readonly string[]): Promise<string>;
+  /** Sends a request; default key: all scopes on all lanes. `body` is sent as JSON. */
+  call(method: string, path: string, options?: CallOptions): Promise<ApiResponse>;
+}
+
+export interface CallOptions {
+  readonly key?: string | undefined;
+  readonly body?: unknown;
+  readonly form?: FormData;
+  /** A body as it is, with the content type of `headers`. */
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A response; `json` is its parsed body, or its text if it is not JSON. */
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly json: unknown;
+}
+
+export interface ApiServerOptions {
+  readonly clock?: Clock;
+  readonly lingerMs?: number;
+  readonly stallTimeoutMs?: number;
+  readonly closeGraceMs?: number;
+  readonly maxStreams?: number;
+  readonly bodyRate?: BodyRate;
+  readonly maxConnectionsPerKey?: number;
+  /** Adds routes to the app. */
+  readonly also?: (app: HttpApp) => void;
+}
+
+/** Serves the API until the last test of the file. `settings` are environment variables. */
+export async function serveApi(
+  settings: Record<string, string>,
+  { also, ...options }: ApiServerOptions = {},
+): Promise<ApiServer> {
+  const log: string[] = [];
+  const config = loadLocalConfig({
+    API_KEY: 'key',
+    SENDER_ADDRESS: 'ACME',
+    // Their campaigns start in the far future, so that nothing is sent.
+    MAX_SCHEDULE_AHEAD: '365000d',
+    ...settings,
+  });
+  const events = createEvents({ level: 'trace', destination: { write: (line) => void log.push(line) } });
+  const volley = createVolley({ config, events });
+  const app = createHttp({ volley, config, ...options });
+  also?.(app);
+  afterAll(async () => {
+    await app.close();
+    await volley.close();
+  });
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  const key: ApiServer['key'] = async (scopes = API_SCOPES, lanes) =>
+    (await volley.keys.create({ name: 'a test', scopes, lanes })).key;
+  let shared: Promise<string> | undefined;
+  const defaultKey = (): Promise<string> => {
+    shared ??= key();
+    return shared;
+  };
+  return {
+    app,
+    volley,
+    origin,
+    log,
+    key,
+    async call(method, path, { key: own, body, form, text: asIs, headers } = {}) {
+      const reply = await fetch(`${origin}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${own ?? (await defaultKey())}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(form === undefined ? {} : { body: form }),
+        ...(asIs === undefined ? {} : { body: asIs }),
+      });
+      const text = await reply.text();
+      const isJson = /^application\/(problem\+)?json/.test(reply.headers.get('content-type') ?? '');
+      const json: unknown = isJson ? JSON.parse(text) : text;
+      if (reply.status >= 400 && isJson) expect(notSentences(messagesOf(json))).toEqual([]);
+      return { status: reply.status, headers: reply.headers, json };
+    },
+  };
+}
+
+/** A form that uploads a campaign and its list. */
+export function campaignForm(campaign: object, csv: string | Blob): FormData {
+  const form = new FormData();
+  form.append('campaign', JSON.stringify(campaign));
+  form.append('recipients', typeof csv === 'string' ? new Blob([csv]) : csv, 'list.csv');
+  return form;
+}

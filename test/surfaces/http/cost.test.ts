@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { campaignForm, serveApi } from './api.js';
+
+const { url, prefix, redis } = testRedis('http-cost');
+const { call } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix, PRICE_PER_SEGMENT: '0.042 EUR' });
+const other = testRedis('http-cost-file');
+const withoutPrices = await serveApi({ REDIS_URL: other.url, REDIS_PREFIX: other.prefix });
+
+let created = 0;
+const campaign = (more: object = {}) => {
+  created += 1;
+  return {
+    recipients: [{ to: '+447700900123' }, { to: '+447700900124' }, { to: '+447700900123' }],
+    message: `Hi ${created}`,
+    at: '2999-01-01T00:00:00Z',
+    ...more,
+  };
+};
+const post = (path: string, body: unknown) => call('POST', path, { body });
+
+test('A campaign that costs more than maxCost is refused with 422 and both amounts, and nothing is stored', async () => {
+  for (const maxCost of [0.05, '0.05', '0.05 EUR']) {
+    expect(await post('/v1/campaigns', campaign({ maxCost }))).toMatchObject({
+      status: 422,
+      json: {
+        code: 'overBudget',
+        detail: 'The campaign costs 0.084 EUR, which is more than the limit of 0.05 EUR. Nothing was sent.',
+        errors: [{ pointer: '/maxCost' }],
+        total: '0.084',
+        maxCost: '0.05',
+        currency: 'EUR',
+      },
+    });
+  }
+  const form = campaignForm(
+    { message: 'Hi', at: '2999-01-01T00:00:00Z', maxCost: 0.01 },
+    'phone\n+447700900123\n',
+  );
+  expect(await call('POST', '/v1/campaigns', { form })).toMatchObject({
+    status: 422,
+    json: { code: 'overBudget' },
+  });
+  expect((await keysOf(redis, prefix)).filter((key) => key.includes(':campaign:'))).toEqual([]);
+});
+
+test('The preview, the new campaign, its status, and its recipients show the cost', async () => {
+  const body = campaign({ maxCost: 0.084 });
+  const cost = { total: '0.084', currency: 'EUR', maxCost: '0.084', unpriced: 0, unpricedRows: [] };
+  expect(await post('/v1/preview', body)).toMatchObject({ status: 200, json: { cost, refusal: null } });
+  expect(await post('/v1/preview', { ...body, maxCost: 0 })).toMatchObject({
+    json: { refusal: { kind: 'overBudget', campaign: null } },
+  });
+  const reply = await post('/v1/campaigns', body);
+  expect(reply).toMatchObject({ status: 201, json: { cost } });
+  const { id } = reply.json as { id: string };
+  const so = { total: '0.084', accepted: '0.00', currency: 'EUR', unpriced: 0 };
+  expect(await call('GET', `/v1/campaigns/${id}`)).toMatchObject({ json: { cost: so } });
+  expect(await call('GET', `/v1/campaigns/${id}/recipients`)).toMatchObject({ json: { cost: so } });
+});
+
+test.each([[-1], ['5,00'], ['1e3'], [true], [null]])('The limit %j is a bad request', async (maxCost) => {
+  expect(await post('/v1/campaigns', campaign({ maxCost }))).toMatchObject({
+    status: 400,
+    json: { errors: [{ pointer: '/maxCost' }] },
+  });
+});
+
+test('A limit in another currency, and one without prices, are bad requests that say what is missing', async () => {
+  expect(await post('/v1/campaigns', campaign({ maxCost: '5 USD' }))).toMatchObject({
+    status: 400,
+    json: {
+      detail: '`maxCost` is invalid. The limit of the cost must be in EUR, the currency of the prices.',
+      errors: [{ pointer: '/maxCost' }],
+    },
+  });
+  const { status, json } = await withoutPrices.call('POST', '/v1/campaigns', {
+    body: campaign({ maxCost: 5 }),
+  });
+  expect([status, json]).toMatchObject([400, { detail: expect.stringContaining('set PRICE_PER_SEGMENT') }]);
+});
+
+test('A schedule whose campaign costs more than its maxCost is refused when it is added', async () => {
+  const { at: _, ...rest } = campaign();
+  const schedule = {
+    id: 'weekly',
+    cron: '0 9 * * 1',
+    zone: 'UTC',
+    ...rest,
+    recipients: rest.recipients.slice(0, 2),
+  };
+  expect(await post('/v1/schedules', { ...schedule, maxCost: 0.05 })).toMatchObject({
+    status: 400,
+    json: {
+      errors: [{ pointer: '/maxCost' }],
+      detail: expect.stringMatching(/costs 0\.084 EUR now, which is more than 0\.05 EUR/),
+    },
+  });
+  expect(await post('/v1/schedules', { ...schedule, maxCost: '0.1 EUR' })).toMatchObject({
+    status: 201,
+    json: { campaign: { maxCost: '0.1 EUR' } },
+  });
+});

@@ -1,0 +1,129 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix } = testRedis('http-filters');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
+const { call, key, origin } = await serveApi(settings);
+
+const create = async (lane: string, name: string, idempotencyKey?: string, own?: string): Promise<string> => {
+  const { json } = await call('POST', '/v1/campaigns', {
+    key: own,
+    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    body: {
+      recipients: [{ to: '+447700900123' }],
+      message: `Hi from ${name}`,
+      lane,
+      name,
+      at: '2999-01-01T00:00:00Z',
+    },
+  });
+  return (json as { id: string }).id;
+};
+const found = async (query: string, own?: string): Promise<string[]> => {
+  const { json } = await call('GET', `/v1/campaigns?${query}`, { key: own });
+  return (json as { campaigns: { id: string }[] }).campaigns.map(({ id }) => id);
+};
+const limited = await key(['read', 'send'], ['other']);
+const spring = await create('main', 'Spring sale', 'order-1');
+await delay(5);
+const between = new Date().toISOString();
+const summer = await create('other', 'Summer sale', 'order-1', limited);
+const receipt = await create('other', 'Receipt');
+
+test('Campaigns can be listed by lane, name, date, and state', async () => {
+  expect(await found('lane=main')).toEqual([spring]);
+  expect(await found('name=SALE')).toEqual([summer, spring]);
+  expect(await found('lane=other&name=sale')).toEqual([summer]);
+  expect(await found(`createdBefore=${between}`)).toEqual([spring]);
+  expect(await found(`createdFrom=${between}`)).toEqual([receipt, summer]);
+  const zoned = between.replace('Z', '+00:00');
+  expect(await found(`createdFrom=${zoned}&state=scheduled`)).toEqual([receipt, summer]);
+  expect(await found('state=cancelled')).toEqual([]);
+  const first = await call('GET', '/v1/campaigns?name=sale&limit=1');
+  const { nextCursor } = first.json as { nextCursor: string };
+  expect(await found(`name=sale&limit=1&cursor=${nextCursor}`)).toEqual([spring]);
+});
+
+test('Campaigns can be found by their idempotency key, each only by keys that may see it', async () => {
+  expect(await found('idempotencyKey=order-1')).toEqual([summer, spring]);
+  expect(await found('idempotencyKey=order-1', limited)).toEqual([summer]);
+  expect(await found('idempotencyKey=order-2')).toEqual([]);
+  expect(await found('idempotencyKey=order-1&name=spring')).toEqual([spring]);
+  expect((await call('GET', `/v1/campaigns/${spring}`)).json).toMatchObject({ idempotencyKey: 'order-1' });
+  expect((await call('GET', '/v1/campaigns?lane=main', { key: limited })).status).toBe(403);
+});
+
+test('An invalid date is rejected', async () => {
+  const { status, json } = await call('GET', '/v1/campaigns?createdFrom=yesterday');
+  expect([status, json]).toMatchObject([
+    400,
+    {
+      detail:
+        'The parameter `createdFrom` is invalid. Use ISO 8601 with a time zone, such as YYYY-MM-DDThh:mmZ.',
+    },
+  ]);
+});
+
+/** The events of a stream until one of the last type. */
+async function eventsUntil(path: string, last: string): Promise<string[]> {
+  const over = new AbortController();
+  const reply = await fetch(`${origin}${path}`, {
+    headers: { authorization: `Bearer ${await key()}`, 'last-event-id': '0-0' },
+    signal: over.signal,
+  });
+  let text = '';
+  for await (const piece of reply.body ?? []) {
+    text += new TextDecoder().decode(piece);
+    if (text.includes(`event: ${last}\n`) && text.endsWith('\n\n')) break;
+  }
+  over.abort();
+  return text.split('\n\n').filter((one) => /^event: /m.test(one));
+}
+
+test('A stream has only the types that are asked for, with the name and idempotency key of the campaign', async () => {
+  await call('POST', `/v1/campaigns/${spring}/pause`);
+  await call('POST', `/v1/campaigns/${spring}/resume`);
+  for (const query of [
+    'type=campaign.imported,campaign.resumed',
+    'type=campaign.imported&type=campaign.resumed',
+  ]) {
+    const events = await eventsUntil(`/v1/campaigns/${spring}/events?${query}`, 'campaign.resumed');
+    expect(events.map((one) => /event: (.*)/.exec(one)?.[1])).toEqual([
+      'campaign.imported',
+      'campaign.resumed',
+    ]);
+    for (const one of events) {
+      const data = JSON.parse(/data: (.*)/.exec(one)?.[1] ?? '');
+      expect(data).toMatchObject({ campaign: spring, name: 'Spring sale', idempotencyKey: 'order-1' });
+    }
+  }
+  const { status, json } = await call('GET', '/v1/events?type=campaign.done');
+  expect([status, json]).toMatchObject([400, { errors: [{ pointer: 'query/type/0' }] }]);
+});
+
+test('A key can be limited to a lane that only other processes have in their configuration', async () => {
+  const bare = createVolley({
+    config: loadLocalConfig({ REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: 'key' }),
+    events: createEvents({ level: 'silent' }),
+  });
+  try {
+    const made = await bare.keys.create({ name: 'a shop', scopes: ['read'], lanes: ['other'] });
+    expect(made.lanes).toEqual(['other']);
+    expect(await found('', made.key)).toEqual([receipt, summer]);
+    await expect(bare.keys.create({ name: 'x', scopes: ['read'], lanes: ['nowhere'] })).rejects.toThrow(
+      'there is no lane nowhere; the lanes are: default, main, and other',
+    );
+  } finally {
+    await bare.close();
+  }
+});

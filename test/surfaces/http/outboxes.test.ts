@@ -1,0 +1,423 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix } = testRedis('http-outboxes');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-outbox-lanes-')), 'lanes.json');
+writeFileSync(
+  lanesFile,
+  JSON.stringify(['default', 'another', 'third', 'paged'].map((name) => ({ name, apiKey: `key-${name}` }))),
+);
+const { call, key, origin, volley } = await serveApi({
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  API_KEY: '',
+  LANES_FILE: lanesFile,
+});
+
+const OUTBOX = {
+  message: 'Hi {{name}}, see you at {{appointment}}',
+  sendAt: 'appointment - 24h',
+  zone: 'Europe/London',
+  late: '2h',
+};
+const NUMBER = '+447700900123';
+const message = (change: object = {}) => ({
+  to: NUMBER,
+  name: 'Ada',
+  appointment: '2030-05-01T14:30',
+  ...change,
+});
+let names = 0;
+
+async function outbox(change: object = {}): Promise<string> {
+  names += 1;
+  const name = `outbox-${names}`;
+  expect((await call('POST', '/v1/outboxes', { body: { ...OUTBOX, name, ...change } })).status).toBe(201);
+  return `/v1/outboxes/${name}`;
+}
+
+describe('An outbox', () => {
+  test('is created once; the same settings return it, and other ones are refused', async () => {
+    const body = { ...OUTBOX, name: 'dentist' };
+    const created = await call('POST', '/v1/outboxes', { body });
+    expect(created).toMatchObject({
+      status: 201,
+      json: {
+        name: 'dentist',
+        lane: 'default',
+        state: 'open',
+        zone: 'Europe/London',
+        messages: { total: 0 },
+        nextDue: null,
+      },
+    });
+    expect(created.headers.get('location')).toBe('/v1/outboxes/dentist?lane=default');
+    expect((await call('POST', '/v1/outboxes', { body })).status).toBe(200);
+    const other = await call('POST', '/v1/outboxes', { body: { ...body, late: '3h' } });
+    expect(other).toMatchObject({ status: 409, json: { code: 'exists' } });
+  });
+
+  test.each([
+    [{ zone: undefined }, '/zone'],
+    [{ zone: 'Europe/Londn' }, '/zone'],
+    [{ sendAt: 'appointment - 1w' }, '/sendAt'],
+    [{ message: 'Hi {{#name}}' }, '/message'],
+    [{ name: 'a b' }, '/name'],
+    [{ sender: 'a sender that is too long' }, '/sender'],
+  ])('with %j is refused, and the error names the member', async (change, pointer) => {
+    const { status, json } = await call('POST', '/v1/outboxes', {
+      body: { ...OUTBOX, name: 'invalid', ...change },
+    });
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
+  });
+
+  test('is listed in pages, and the key of a lane gets full pages of its own', async () => {
+    const own = await key(['read', 'send'], ['paged']);
+    for (const name of ['p1', 'p2', 'p3', 'p4', 'p5'])
+      for (const lane of ['default', 'paged'])
+        expect((await call('POST', '/v1/outboxes', { body: { ...OUTBOX, name, lane } })).status).toBe(201);
+    const pages: unknown[] = [];
+    for (let after = ''; ; ) {
+      const { json } = await call('GET', `/v1/outboxes?limit=2${after}`, { key: own });
+      const { outboxes, nextCursor } = json as { outboxes: object[]; nextCursor: string | null };
+      pages.push(outboxes);
+      if (nextCursor === null) break;
+      after = `&cursor=${nextCursor}`;
+    }
+    expect(pages).toMatchObject([
+      [{ name: 'p1', lane: 'paged' }, { name: 'p2' }],
+      [{ name: 'p3' }, { name: 'p4' }],
+      [{ name: 'p5', lane: 'paged' }],
+    ]);
+    expect((await volley.outboxes.list({ lanes: ['paged'] })).map(({ name }) => name)).toEqual([
+      'p1',
+      'p2',
+      'p3',
+      'p4',
+      'p5',
+    ]);
+    for (const query of ['limit=0', 'limit=201', 'cursor=invalid'])
+      expect((await call('GET', `/v1/outboxes?${query}`)).status).toBe(400);
+  });
+
+  test('is hidden from a key of another lane', async () => {
+    const path = await outbox();
+    const other = await key(['read', 'send', 'operate'], ['another']);
+    for (const [method, suffix, body] of [
+      ['GET', '', undefined],
+      ['POST', '/pause', undefined],
+      ['PUT', '/messages/a', message()],
+      ['DELETE', '/messages/a', undefined],
+    ] as const)
+      expect((await call(method, `${path}${suffix}`, { key: other, body })).status).toBe(404);
+    expect((await call('GET', '/v1/outboxes', { key: other })).json).toEqual({
+      outboxes: [],
+      nextCursor: null,
+    });
+  });
+
+  test('has a name that other lanes may use as well, and each key reaches that of its own lane', async () => {
+    const body = { ...OUTBOX, name: 'reminders' };
+    const scopes = ['read', 'send', 'operate'] as const;
+    const keys = { another: await key(scopes, ['another']), third: await key(scopes, ['third']) };
+    for (const [lane, own] of Object.entries(keys)) {
+      const created = await call('POST', '/v1/outboxes', { key: own, body: { ...body, sender: lane } });
+      expect(created).toMatchObject({ status: 201, json: { lane, sender: lane } });
+      const put = await call('PUT', '/v1/outboxes/reminders/messages/a', {
+        key: own,
+        body: message({ reference: lane }),
+      });
+      expect(put).toMatchObject({ status: 200, json: { outcome: 'created' } });
+    }
+    for (const [lane, own] of Object.entries(keys)) {
+      expect((await call('GET', '/v1/outboxes', { key: own })).json).toMatchObject({ outboxes: [{ lane }] });
+      const stored = await call('GET', '/v1/outboxes/reminders/messages/a', { key: own });
+      expect(stored.json).toMatchObject({ reference: lane });
+    }
+    const [own, other] = [keys.another, 'third'];
+    expect((await call('DELETE', '/v1/outboxes/reminders/messages/a', { key: own })).status).toBe(200);
+    expect((await call('GET', `/v1/outboxes/reminders?lane=${other}`, { key: own })).status).toBe(403);
+    const { json } = await call('GET', '/v1/results?limit=1', { key: own });
+    expect(json).toMatchObject({ results: [{ lane: 'another', outbox: 'reminders', message: 'a' }] });
+  });
+
+  test('whose name several lanes use is ambiguous, and the error lists only lanes that the key may use', async () => {
+    const body = { ...OUTBOX, name: 'same' };
+    const both = await key(['read', 'send', 'operate'], ['another', 'third']);
+    for (const lane of ['default', 'another', 'third'])
+      expect((await call('POST', '/v1/outboxes', { body: { ...body, lane } })).status).toBe(201);
+    for (const [own, lanes] of [
+      [undefined, ['another', 'default', 'third']],
+      [both, ['another', 'third']],
+    ] as const) {
+      for (const [method, suffix, content] of [
+        ['GET', '', undefined],
+        ['POST', '/pause', undefined],
+        ['PUT', '/messages/a', message()],
+        ['GET', '/messages/a', undefined],
+        ['DELETE', '/messages/a', undefined],
+        ['GET', '/messages', undefined],
+      ] as const) {
+        const refused = await call(method, `/v1/outboxes/same${suffix}`, { key: own, body: content });
+        expect(refused).toMatchObject({ status: 400, json: { code: 'ambiguous', lanes } });
+      }
+      const put = `/v1/outboxes/same/messages/a?lane=third`;
+      expect((await call('PUT', put, { key: own, body: message() })).status).toBe(200);
+    }
+    const { json } = await call('GET', '/v1/outboxes', { key: both });
+    const counts = (
+      json as { outboxes: { name: string; lane: string; messages: { total: number } }[] }
+    ).outboxes
+      .filter(({ name }) => name === 'same')
+      .map(({ lane, messages }) => [lane, messages.total]);
+    expect(counts).toEqual([
+      ['another', 0],
+      ['third', 1],
+    ]);
+  });
+
+  test('is created on a lane of the key, and a refusal names no other lanes', async () => {
+    const own = await key(['send'], ['another', 'third']);
+    const { status, json } = await call('POST', '/v1/outboxes', {
+      key: own,
+      body: { ...OUTBOX, name: 'mine' },
+    });
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
+    expect(JSON.stringify(json)).toContain('another and third');
+    expect(JSON.stringify(json)).not.toContain('default');
+  });
+
+  test('that is closed takes no messages', async () => {
+    const path = await outbox();
+    expect((await call('POST', `${path}/close`)).json).toMatchObject({ state: 'closed' });
+    expect(await call('PUT', `${path}/messages/a`, { body: message() })).toMatchObject({
+      status: 409,
+      json: { code: 'closed' },
+    });
+  });
+});
+
+describe('A message', () => {
+  test('is stored, changed, read, and cancelled by its id', async () => {
+    const path = await outbox();
+    const own = `${path}/messages/${encodeURIComponent('appt/17 é')}`;
+    expect(await call('PUT', own, { body: message() })).toMatchObject({
+      status: 200,
+      json: { id: 'appt/17 é', outcome: 'created', sendAt: '2030-04-30T13:30:00.000Z' },
+    });
+    expect((await call('PUT', own, { body: message() })).json).toMatchObject({ outcome: 'unchanged' });
+    expect(
+      (
+        await call('PUT', own, {
+          body: message({ appointment: '2030-05-02T09:00', version: 3, reference: 'B-1' }),
+        })
+      ).json,
+    ).toMatchObject({
+      outcome: 'updated',
+      sendAt: '2030-05-01T08:00:00.000Z',
+    });
+    expect((await call('PUT', own, { body: message({ version: 2 }) })).json).toMatchObject({
+      outcome: 'stale',
+    });
+    expect((await call('GET', own)).json).toMatchObject({ state: 'waiting', version: 3, to: NUMBER });
+    expect((await call('GET', path)).json).toMatchObject({
+      messages: { total: 1, waiting: 1 },
+      nextDue: '2030-05-01T08:00:00.000Z',
+    });
+    expect((await call('DELETE', `${own}?version=2`)).json).toMatchObject({ code: 'stale' });
+    expect(await call('DELETE', own)).toMatchObject({ status: 200, json: { outcome: 'cancelled' } });
+    expect((await call('DELETE', own)).status).toBe(200);
+    expect(await call('PUT', own, { body: message() })).toMatchObject({
+      status: 409,
+      json: { code: 'ended' },
+    });
+    expect((await call('GET', path)).json).toMatchObject({
+      messages: { total: 1, waiting: 0, cancelled: 1 },
+      nextDue: null,
+    });
+    expect((await call('GET', own)).json).toMatchObject({ state: 'cancelled', to: NUMBER, reference: 'B-1' });
+    const results = {
+      outbox: path.split('/').at(-1),
+      message: 'appt/17 é',
+      reference: 'B-1',
+      status: 'cancelled',
+    };
+    expect((await call('GET', '/v1/results?lane=default')).json).toMatchObject({ results: [results] });
+  });
+
+  test('that is not known cannot be cancelled, unless the request has a version', async () => {
+    const path = await outbox();
+    expect((await call('DELETE', `${path}/messages/a`)).status).toBe(404);
+    expect((await call('DELETE', `${path}/messages/a?version=5`)).status).toBe(200);
+    expect((await call('PUT', `${path}/messages/a`, { body: message({ version: 4 }) })).status).toBe(409);
+    expect((await call('PUT', `${path}/messages/a`, { body: message({ version: 6 }) })).status).toBe(200);
+  });
+
+  test.each([
+    [{ to: 'Ada' }, '/to'],
+    [{ name: undefined }, '/name'],
+    [{ appointment: undefined }, '/appointment'],
+    [{ appointment: '2030-03-31T01:30' }, '/appointment'],
+    [{ appointment: '2030-10-27T01:30' }, '/appointment'],
+    [{ appointment: '2020-01-01T00:00' }, '/appointment'],
+    [{ appointment: '2999-01-01T00:00' }, '/appointment'],
+    [{ sendAt: '2020-01-01T00:00Z' }, '/sendAt'],
+    [{ version: -1 }, '/version'],
+    [{ reference: 'x'.repeat(129) }, '/reference'],
+  ])('with %j is refused, and the error names the member', async (change, pointer) => {
+    const path = await outbox();
+    const { status, json } = await call('PUT', `${path}/messages/a`, { body: message(change) });
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
+    expect((await call('GET', path)).json).toMatchObject({ messages: { total: 0 } });
+  });
+});
+
+test.each([
+  [{ name: { first: 'Ada' } }, 'Use a number, null, or a string'],
+  [{ version: 1.5 }, 'a whole number'],
+])('A message with %j is refused, and the error says what is right', async (change, advice) => {
+  const path = await outbox();
+  const { status, json } = await call('PUT', `${path}/messages/a`, { body: message(change) });
+  expect([status, json]).toMatchObject([400, { errors: [{ message: expect.stringContaining(advice) }] }]);
+});
+
+test('A message with several errors is refused with all of them, also those of the schema', async () => {
+  const path = await outbox();
+  const body = message({
+    to: 'Ada',
+    name: undefined,
+    version: -1,
+    appointment: 'tomorrow',
+    reference: 'é'.repeat(80),
+  });
+  const { status, json } = await call('PUT', `${path}/messages/a`, { body });
+  const { errors } = json as { errors: { pointer: string; message: string }[] };
+  expect(status).toBe(400);
+  expect(errors.map(({ pointer }) => pointer).sort()).toEqual([
+    '/appointment',
+    '/name',
+    '/reference',
+    '/to',
+    '/version',
+  ]);
+  const missing = await call('PUT', `${path}/messages/a`, { body: { version: 1.5 } });
+  expect(missing.json).toMatchObject({ status: 400 });
+  expect((missing.json as typeof json & { errors: unknown[] }).errors).toHaveLength(4);
+  expect((await call('PUT', `${path}/messages/a`, { body: [] })).status).toBe(400);
+  expect((await call('GET', path)).json).toMatchObject({ messages: { total: 0 } });
+});
+
+test('An invalid message with an invalid query is refused for the query', async () => {
+  const reply = await call('PUT', '/v1/outboxes/dentist/messages/a?lane=default&lane=another', { body: {} });
+  expect(reply).toMatchObject({ status: 400, json: { errors: [{ pointer: 'query/lane' }] } });
+});
+
+describe('A list of messages', () => {
+  const post = async (path: string, type: string, body: string) => {
+    const reply = await fetch(`${origin}${path}/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await key()}`, 'content-type': type },
+      body,
+    });
+    const text = await reply.text();
+    return {
+      status: reply.status,
+      results: text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    };
+  };
+
+  test('as NDJSON has a result per line, and may be sent again', async () => {
+    const path = await outbox();
+    const lines = [
+      message({ id: 'a' }),
+      message({ id: 'b', to: 'Ada' }),
+      message({ id: 'a', name: 'Bea' }),
+      message({ id: '' }),
+      message({ id: 'c' }),
+      { ...message({ id: 'd' }), name: ['Ada'] },
+    ].map((line) => JSON.stringify(line));
+    const { status, results } = await post(path, 'application/x-ndjson', [...lines, 'not JSON'].join('\n'));
+    expect(status).toBe(200);
+    expect(results).toMatchObject([
+      { id: 'a', outcome: 'created', line: 1 },
+      { id: 'b', outcome: 'invalid', line: 2, member: 'to' },
+      { id: 'a', outcome: 'invalid', line: 3, member: 'id' },
+      { outcome: 'invalid', line: 4, member: 'id' },
+      { id: 'c', outcome: 'created', line: 5 },
+      { id: 'd', outcome: 'invalid', line: 6, member: 'name', reason: 'is not a text or a number' },
+      { outcome: 'invalid', line: 7, member: null },
+    ]);
+    const again = await post(path, 'application/x-ndjson', lines.join('\n'));
+    expect(again.results[0]).toMatchObject({ outcome: 'unchanged' });
+    expect((await call('GET', path)).json).toMatchObject({ messages: { total: 2 } });
+  });
+
+  test('in NDJSON with objects and nested arrays as members is stored, except for those messages', async () => {
+    const path = await outbox();
+    const line = (id: string, change: object = {}) => JSON.stringify({ id, ...message(), ...change });
+    const members = ['to', 'sendAt', 'version', 'reference', 'name', 'appointment'];
+    const nested = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const lines = [
+      ...members.map((member) => line(member, { [member]: { toString: 1 } })),
+      ...members.map((member) =>
+        line(`nested ${member}`, { [member]: 0 }).replace(`"${member}":0`, `"${member}":${nested}`),
+      ),
+      line('unused', { unused: { toString: 1 } }),
+      line('valid'),
+    ];
+    const { status, results } = await post(path, 'application/x-ndjson', lines.join('\n'));
+    expect(status).toBe(200);
+    const reason = 'is not a text or a number';
+    expect(results).toMatchObject([
+      ...members.map((member) => ({ id: member, outcome: 'invalid', member, reason })),
+      ...members.map((member) => ({ id: `nested ${member}`, outcome: 'invalid', member, reason })),
+      { id: 'unused', outcome: 'invalid', member: 'unused', reason },
+      { id: 'valid', outcome: 'created' },
+    ]);
+  });
+
+  test.each(['application/x-ndjson', 'text/csv'])('of the type %s that is empty is refused', async (type) => {
+    const { status, results } = await post(await outbox(), type, '\n');
+    expect([status, results]).toMatchObject([
+      400,
+      [{ code: 'badInput', detail: expect.stringContaining('is empty') }],
+    ]);
+    expect(results[0]).not.toHaveProperty('errors');
+  });
+
+  test('as CSV names the line and the column of an invalid message', async () => {
+    const path = await outbox();
+    const csv = `id,phone,name,appointment\na,${NUMBER},Ada,2030-05-01T14:30\nb,${NUMBER},,2030-05-01T14:30\n`;
+    const { results } = await post(path, 'text/csv', csv);
+    expect(results).toMatchObject([
+      { id: 'a', outcome: 'created', line: 2 },
+      { id: 'b', outcome: 'invalid', line: 3, member: 'name' },
+    ]);
+  });
+
+  test('in another format is refused', async () => {
+    const path = await outbox();
+    expect((await call('POST', `${path}/messages`, { body: [message({ id: 'a' })] })).status).toBe(415);
+  });
+});
+
+test('An outbox is emptied by a key that may operate', async () => {
+  const path = await outbox();
+  for (const id of ['a', 'b']) await call('PUT', `${path}/messages/${id}`, { body: message() });
+  expect((await call('POST', `${path}/cancel`, { key: await key(['send']) })).status).toBe(403);
+  expect((await call('POST', `${path}/cancel`, { key: await key(['operate'], ['another']) })).status).toBe(
+    404,
+  );
+  expect(await call('POST', `${path}/cancel`)).toMatchObject({
+    status: 200,
+    json: { cancelled: 2, inFlight: 0 },
+  });
+  expect((await call('GET', path)).json).toMatchObject({ messages: { waiting: 0, cancelled: 2 } });
+});

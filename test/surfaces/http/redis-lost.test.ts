@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { connect } from '../../../src/base/redis/connection.js';
+import { privateRedis } from '../../base/redis/private-redis.js';
+import { campaignForm, serveApi } from './api.js';
+
+const redis = await privateRedis();
+const settings = { REDIS_URL: redis.url };
+const { call, key, log, origin } = await serveApi(settings);
+const own = await key();
+const campaign = { message: 'Hi', at: '2999-01-01T00:00:00Z' };
+const routes = [
+  () => call('GET', '/v1/lanes', { key: own }),
+  () => call('GET', '/v1/campaigns', { key: own }),
+  () =>
+    call('POST', '/v1/campaigns', { key: own, body: { ...campaign, recipients: [{ to: '+447700900123' }] } }),
+  () => call('POST', '/v1/campaigns', { key: own, form: campaignForm(campaign, 'phone\n+447700900123\n') }),
+];
+
+test('While Redis is down, every request gets a Retry-After, and succeeds once Redis is back', {
+  timeout: 60_000,
+}, async () => {
+  const stream = await fetch(`${origin}/v1/events`, { headers: { authorization: `Bearer ${own}` } });
+  await redis.kill();
+  for (const route of routes) {
+    const { status, headers, json } = await route();
+    expect([status, json]).toMatchObject([503, { code: 'unavailable' }]);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  expect((await fetch(`${origin}/readyz`)).status).toBe(503);
+  expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+
+  await redis.restart();
+  await expect.poll(async () => (await fetch(`${origin}/readyz`)).status, { timeout: 15_000 }).toBe(200);
+  const created = await call('POST', '/v1/campaigns', {
+    key: own,
+    form: campaignForm(campaign, 'phone\n+447700900123\n'),
+  });
+  expect(created.status).toBe(201);
+
+  // A stream that stayed open receives the event.
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const piece of stream.body ?? []) {
+    text += decoder.decode(piece, { stream: true });
+    if (text.includes('campaign.imported')) break;
+  }
+  expect(text).toContain((created.json as { id: string }).id);
+  expect(log.join('')).not.toContain('http.failed');
+});
+
+test('When Redis is full, a new campaign gets 503 with the reason, and commands and reads succeed', async () => {
+  const recipients = [{ to: '+447700900123' }];
+  const created = await call('POST', '/v1/campaigns', {
+    key: own,
+    body: { ...campaign, message: 'Full', recipients },
+  });
+  const { id } = created.json as { id: string };
+  const other = connect(redis.url);
+  onTestFinished(async () => {
+    await other.config('SET', 'maxmemory', '0');
+    other.disconnect();
+  });
+  await other.config('SET', 'maxmemory', '1');
+  const list = { key: own, form: campaignForm(campaign, 'phone\n+447700900123\n') };
+  const { status, json, headers } = await call('POST', '/v1/campaigns', list);
+  expect([status, json]).toMatchObject([
+    503,
+    { code: 'full', detail: expect.stringMatching(/^Redis is .*full: /) },
+  ]);
+  expect(headers.get('retry-after')).toBe('60');
+  for (const command of ['pause', 'resume', 'cancel'])
+    expect((await call('POST', `/v1/campaigns/${id}/${command}`, { key: own })).status).toBe(200);
+  const report = await call('GET', `/v1/campaigns/${id}/report`, { key: own });
+  expect([report.status, String(report.json)]).toEqual([200, expect.stringContaining('+447700900123')]);
+  const found = await call('POST', '/v1/find', { key: own, body: { number: '+447700900123' } });
+  expect([found.status, JSON.stringify(found.json)]).toEqual([200, expect.stringContaining(id)]);
+  expect((await call('GET', `/v1/campaigns/${id}`, { key: own })).status).toBe(200);
+});
+
+test('When Redis hangs, a request fails after a short time', async () => {
+  const other = connect(redis.url);
+  onTestFinished(() => other.disconnect());
+  await other.call('CLIENT', 'PAUSE', 8_000, 'ALL');
+  const { status, json } = await call('GET', '/v1/lanes', { key: own });
+  expect([status, json]).toMatchObject([503, { code: 'unavailable' }]);
+});
+
+test('Emitting an event does not throw while Redis is down', async () => {
+  const volley = createVolley({
+    config: loadLocalConfig({ API_KEY: 'key', ...settings }),
+    events: createEvents({ level: 'silent' }),
+  });
+  onTestFinished(() => volley.close());
+  await redis.kill();
+  expect(() =>
+    volley.events.emit({ type: 'campaign.resumed', lane: 'a', campaign: 'b', actor: 'a test' }),
+  ).not.toThrow();
+  await redis.restart();
+});
+
+test('A stream that is admitted while the server closes does not delay it', async () => {
+  const ending = await serveApi(settings);
+  const last = await ending.key();
+  const other = connect(redis.url);
+  onTestFinished(() => other.disconnect());
+  await other.call('CLIENT', 'PAUSE', 1_000, 'ALL');
+  const response = fetch(`${ending.origin}/v1/events`, { headers: { authorization: `Bearer ${last}` } });
+  await once(ending.app.server, 'request');
+  await ending.app.close();
+  expect((await response).status).toBe(503);
+});

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
+import { formatReport } from '../../../src/reporting/report-file.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { campaignForm, serveApi } from './api.js';
+
+const { url, redis, prefix } = testRedis('http-report');
+const { call, key, log, origin, volley } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const COUNT = 20_000;
+
+await volley.suppression.add(['+447700000007']);
+const csv = Array.from({ length: COUNT }, (_, at) => `+447700${String(at).padStart(6, '0')}`).join('\n');
+const created = await call('POST', '/v1/campaigns', {
+  form: campaignForm({ message: 'Hi', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
+});
+expect(created).toMatchObject({ status: 201, json: { recipients: COUNT - 1, suppressed: 1 } });
+const { id } = created.json as { id: string };
+
+test.each(['csv', 'ndjson'] as const)('A report equals the one of the command line: %s', async (format) => {
+  const { status, headers, json } = await call('GET', `/v1/campaigns/${id}/report?format=${format}`);
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toContain(format === 'csv' ? 'text/csv' : 'application/x-ndjson');
+  expect(headers.get('transfer-encoding')).toBe('chunked');
+  let whole = '';
+  for await (const piece of formatReport(volley.report(id), format)) whole += piece;
+  expect(json).toBe(whole);
+  expect(whole.trimEnd().split('\n')).toHaveLength(COUNT + (format === 'csv' ? 1 : 0));
+});
+
+test('A report can be limited to a status', async () => {
+  const { json } = await call('GET', `/v1/campaigns/${id}/report?format=ndjson&status=suppressed`);
+  expect(JSON.parse(String(json))).toMatchObject({ recipient: '+447700000007', status: 'suppressed' });
+  for (const status of ['deliveredToTerminal', 'DeliveredToTerminal', 'delivered']) {
+    const { status: code, json: rows } = await call(
+      'GET',
+      `/v1/campaigns/${id}/report?format=ndjson&status=${status}`,
+    );
+    expect([status, code, rows]).toEqual([status, 200, '']);
+  }
+  const wrong = await call('GET', `/v1/campaigns/${id}/report?status=arrived`);
+  expect([wrong.status, wrong.json]).toMatchObject([400, { errors: [{ pointer: 'query/status' }] }]);
+  expect((await call('GET', '/v1/campaigns/nowhere/report')).status).toBe(404);
+});
+
+test('A report that fails midway ends as an incomplete response, and the log gives the reason', async () => {
+  const other = await call('POST', '/v1/campaigns', {
+    form: campaignForm({ message: 'Hello', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
+  });
+  const { id: broken } = other.json as { id: string };
+  await redis.hset(slicesKey(keyNames(prefix), 'default', broken, 'slices'), 30, 'damaged');
+  const reply = await fetch(`${origin}/v1/campaigns/${broken}/report`, {
+    headers: { authorization: `Bearer ${await key()}` },
+  });
+  expect(reply.status).toBe(200);
+  await expect(reply.text()).rejects.toThrow();
+  const lines = log.filter((line) => line.includes('"http.brokeOff"'));
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain('/v1/campaigns/:id/report');
+});
+
+test('A report ends as an incomplete response when its key is revoked', { timeout: 60_000 }, async () => {
+  // More than the socket buffers hold while the client does not read.
+  const numbers = Array.from({ length: 400_000 }, (_, at) => `+4477${String(10_000_000 + at)}`);
+  const long = await call('POST', '/v1/campaigns', {
+    form: campaignForm({ message: 'Hi all', at: '2999-01-01T00:00:00Z' }, `phone\n${numbers.join('\n')}\n`),
+  });
+  const own = await key(['read']);
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  const path = `/v1/campaigns/${(long.json as { id: string }).id}/report?format=ndjson`;
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\nConnection: close\r\n\r\n`,
+  );
+  const [head] = await once(socket, 'data');
+  socket.pause();
+  await volley.keys.revoke(own.split('_')[1] ?? '');
+  // The key is checked once a second.
+  await delay(1_100);
+  let body = String(head);
+  for await (const piece of socket) body += String(piece);
+  expect(body).toMatch(/^HTTP\/1\.1 200 /);
+  expect(body).not.toContain(numbers.at(-1));
+  expect(body.endsWith('0\r\n\r\n')).toBe(false);
+});

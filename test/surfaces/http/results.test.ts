@@ -1,0 +1,117 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix } = testRedis('http-results');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-results-')), 'lanes.json');
+writeFileSync(
+  lanesFile,
+  JSON.stringify([
+    { name: 'default', apiKey: 'one' },
+    { name: 'two', apiKey: 'two' },
+  ]),
+);
+const { call, key, volley } = await serveApi({
+  API_KEY: '',
+  LANES_FILE: lanesFile,
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  DEFAULT_COUNTRY: 'GB',
+});
+
+interface Page {
+  results: { reference: string; status: string; campaign: string }[];
+  campaigns: Record<string, { metadata: Record<string, string>; lane: string }>;
+  next: string;
+  hasMore: boolean;
+}
+
+async function page(query = '', as?: string): Promise<Page> {
+  const { status, json } = await call('GET', `/v1/results${query}`, { key: as });
+  expect(status).toBe(200);
+  return json as Page;
+}
+
+async function create(references: readonly string[], more: object = {}): Promise<string> {
+  const recipients = references.map((reference, at) => ({ to: `0770090${1000 + at}`, reference }));
+  const body = { message: 'Hi', at: '2999-01-01T00:00:00Z', again: true, recipients, ...more };
+  const { status, json } = await call('POST', '/v1/campaigns', { body });
+  expect(status).toBe(201);
+  return (json as { id: string }).id;
+}
+
+test('A client follows the results of its campaigns from a cursor, and learns them by its own references', async () => {
+  const id = await create(['order-1', 'order-2', 'order-3'], { metadata: { shop: '17' } });
+  expect((await call('GET', `/v1/campaigns/${id}`)).json).toMatchObject({ metadata: { shop: '17' } });
+  const empty = await page();
+  expect(empty.results).toEqual([]);
+  await volley.cancel(id);
+  const first = await page(`?limit=2&after=${empty.next}`);
+  expect(first.results.map(({ reference, status }) => [reference, status])).toEqual([
+    ['order-1', 'cancelled'],
+    ['order-2', 'cancelled'],
+  ]);
+  expect(first).toMatchObject({ hasMore: true, campaigns: { [id]: { metadata: { shop: '17' } } } });
+  const second = await page(`?after=${first.next}`);
+  expect(second.results.map(({ reference }) => reference)).toEqual(['order-3']);
+  expect(await page(`?after=${second.next}`)).toMatchObject({ results: [], hasMore: false });
+});
+
+test('The recipients of a campaign are read in pages, and by status', async () => {
+  const id = await create(['a', 'b', 'c', 'd']);
+  const read = async (query: string) => (await call('GET', `/v1/campaigns/${id}/recipients${query}`)).json;
+  const first = await read('?limit=3');
+  expect(first).toMatchObject({
+    campaign: id,
+    recipients: [{ reference: 'a', status: 'planned' }, { reference: 'b' }, { reference: 'c' }],
+    next: 3,
+  });
+  expect(await read('?limit=3&from=3')).toMatchObject({ recipients: [{ reference: 'd' }], next: null });
+  expect(await read('?status=delivered')).toMatchObject({ recipients: [], next: null });
+  expect(await read('?status=Planned&limit=1&from=1')).toMatchObject({
+    recipients: [{ reference: 'b' }],
+    next: 2,
+  });
+  const missing = await call('GET', '/v1/campaigns/none0000000000/recipients');
+  expect(missing.status).toBe(404);
+});
+
+test('A reference that is too long is an invalid row, and invalid metadata is refused', async () => {
+  const row = { to: '07700901000', reference: 'é'.repeat(65) };
+  const long = await call('POST', '/v1/campaigns', { body: { message: 'Hi', recipients: [row] } });
+  expect(long.status).toBe(422);
+  expect(long.json).toMatchObject({
+    errors: [{ line: 1, column: 'reference', message: 'It has 130 bytes; the maximum is 128.' }],
+  });
+  const metadata = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`m${at}`, 'x']));
+  const body = { message: 'Hi', recipients: [{ to: '07700901000' }], metadata };
+  const many = await call('POST', '/v1/campaigns', { body });
+  expect(many.status).toBe(400);
+  expect(many.json).toMatchObject({ errors: [{ pointer: '/metadata' }] });
+});
+
+test('A key sees the results of its lanes, without phone numbers none, and its cursor is good for nothing else', async () => {
+  const id = await create(['mine']);
+  await volley.cancel(id);
+  expect((await page('?lane=default')).results.length).toBeGreaterThan(0);
+  const other = await key(['read'], ['two']);
+  expect((await page('', other)).results).toEqual([]);
+  expect((await call('GET', '/v1/results?lane=default', { key: other })).status).toBe(403);
+  expect((await call('GET', '/v1/results', { key: await key(['status']) })).status).toBe(403);
+  const { next } = await page('?lane=default');
+  expect((await page(`?after=${next}`, other)).results).toEqual([]);
+  expect((await call('GET', `/v1/campaigns?cursor=${next}`)).status).toBe(400);
+  expect((await call('GET', '/v1/results?after=bm9uc2Vuc2U')).status).toBe(400);
+  const statusOnly = await call('GET', `/v1/campaigns/${id}`, { key: await key(['status']) });
+  expect(statusOnly.json).toMatchObject({ metadata: {} });
+});
+
+test('A cursor whose results are lost gets 410', async () => {
+  const lost = await volley.positions.conceal('results', 'results,default:cafe0001:0:1:0');
+  const { status, json } = await call('GET', `/v1/results?after=${lost}`);
+  expect(status).toBe(410);
+  expect(json).toMatchObject({ code: 'gone' });
+});

@@ -1,0 +1,242 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix, redis } = testRedis('http-schedules');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
+const { call, key, volley } = await serveApi(settings);
+
+let count = 0;
+const request = (change: object = {}) => {
+  count += 1;
+  return {
+    id: `schedule-${count}`,
+    cron: '0 9 * * 1',
+    zone: 'Europe/London',
+    lane: 'main',
+    message: 'Hi {{name}}',
+    recipients: [{ to: '+447700900123', name: 'Ada' }],
+    ...change,
+  };
+};
+const post = (path: string, own?: string, body?: object) => call('POST', path, { key: own, body });
+
+test('A schedule is added, shown, paused, resumed, run, and removed, and each change is in the audit trail', async () => {
+  const body = request({ catchUp: '90m', validFor: '2h', overlap: 'wait' });
+  const at = `/v1/schedules/${body.id}`;
+  const added = await post('/v1/schedules', undefined, body);
+  expect(added).toMatchObject({
+    status: 201,
+    json: {
+      id: body.id,
+      lane: 'main',
+      state: 'active',
+      catchUp: '90m',
+      overlap: 'wait',
+      recipients: { kind: 'inline', count: 1 },
+      campaign: { message: 'Hi {{name}}', validFor: '2h' },
+      createdBy: { kind: 'key' },
+    },
+  });
+  expect(added.headers.get('location')).toBe(`${at}?lane=main`);
+  expect(await post('/v1/schedules', undefined, body)).toMatchObject({
+    status: 200,
+    json: added.json as object,
+  });
+  const other = await post('/v1/schedules', undefined, { ...body, message: 'Ho {{name}}' });
+  expect(other).toMatchObject({ status: 400, json: { errors: [{ pointer: '/id' }] } });
+
+  const { json: next } = await call('GET', `${at}/next?count=3`);
+  const times = (next as { next: string[] }).next;
+  expect(times).toHaveLength(3);
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'Europe/London',
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+  for (const time of times) expect(format.format(new Date(time))).toMatch(/Mon.*09:00/);
+
+  expect(await post(`${at}/pause`)).toMatchObject({ status: 200, json: { state: 'paused', next: null } });
+  expect(await post(`${at}/resume`)).toMatchObject({ json: { state: 'active', next: times[0] } });
+  const run = await post(`${at}/run`);
+  expect(run.status).toBe(202);
+  expect(await post(`${at}/run`)).toMatchObject({ status: 202, json: run.json as object });
+  expect(await call('DELETE', at)).toMatchObject({ status: 200, json: { state: 'removed' } });
+  expect((await call('GET', at)).status).toBe(404);
+
+  const { entries } = await volley.audit();
+  const actions = entries
+    .filter(({ details }) => details['schedule'] === body.id && details['failed'] === undefined)
+    .map(({ action, actor }) => `${action} ${actor?.kind}`);
+  expect(actions).toEqual(
+    expect.arrayContaining(['add', 'pause', 'resume', 'run', 'remove'].map((name) => `schedule.${name} key`)),
+  );
+});
+
+test('A key that is limited to a lane uses the schedules of its lane only, and no provided list', async () => {
+  const own = await key(['read', 'send', 'operate'], ['main']);
+  const mine = request();
+  const foreign = request({ lane: 'other' });
+  expect((await post('/v1/schedules', own, mine)).status).toBe(201);
+  expect((await post('/v1/schedules', own, foreign)).status).toBe(403);
+  expect((await post('/v1/schedules', undefined, foreign)).status).toBe(201);
+  const { recipients: _, ...provided } = request({ provided: 'customers' });
+  expect((await post('/v1/schedules', own, provided)).status).toBe(403);
+  expect((await post('/v1/schedules', undefined, provided)).status).toBe(201);
+  const { json } = await call('GET', '/v1/schedules?limit=200', { key: own });
+  const { schedules } = json as { schedules: { id: string; lane: string }[] };
+  expect(new Set(schedules.map(({ lane }) => lane))).toEqual(new Set(['main']));
+  const at = `/v1/schedules/${foreign.id}`;
+  const missing = await call('GET', '/v1/schedules/none', { key: own });
+  expect(missing.status).toBe(404);
+  const denied = [
+    await call('GET', at, { key: own }),
+    await call('GET', `${at}/next`, { key: own }),
+    await post(`${at}/run`, own),
+    await post(`${at}/pause`, own),
+    await post(`${at}/resume`, own),
+    await call('DELETE', at, { key: own }),
+  ];
+  expect(denied.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 404]);
+});
+
+test('A key without the scope read sees no text of a message when it pauses or resumes a schedule', async () => {
+  const body = request({ message: 'A secret offer', metadata: { price: 'secret' } });
+  expect((await post('/v1/schedules', undefined, body)).status).toBe(201);
+  const [operate, both] = [await key(['operate']), await key(['operate', 'read'])];
+  for (const command of ['pause', 'resume']) {
+    const hidden = await post(`/v1/schedules/${body.id}/${command}`, operate);
+    expect(hidden).toMatchObject({ status: 200, json: { id: body.id, campaign: { message: '' } } });
+    expect(JSON.stringify(hidden.json)).not.toContain('secret');
+    const shown = await post(`/v1/schedules/${body.id}/${command}`, both);
+    expect(shown).toMatchObject({ status: 200, json: { campaign: { message: 'A secret offer' } } });
+  }
+});
+
+test('The list has pages', async () => {
+  for (let at = 0; at < 3; at += 1) await post('/v1/schedules', undefined, request());
+  const ids: string[] = [];
+  for (let after: string | null = ''; after !== null; ) {
+    const { json } = await call('GET', `/v1/schedules?limit=2${after === '' ? '' : `&after=${after}`}`);
+    const page = json as { schedules: { id: string }[]; next: string | null };
+    expect(page.schedules.length).toBeLessThanOrEqual(2);
+    ids.push(...page.schedules.map(({ id }) => id));
+    after = page.next;
+  }
+  expect(ids).toEqual((await volley.schedules.list()).map(({ id }) => id));
+});
+
+test('A page reads neither the schedules of other lanes nor those of later pages', async () => {
+  const own = await key(['read', 'send'], ['main']);
+  for (const change of [{ id: 'a1', lane: 'other' }, { id: 'a2' }, { id: 'a3' }, { id: 'a4' }])
+    expect((await post('/v1/schedules', undefined, request(change))).status).toBe(201);
+  // Whether a schedule is read shows: one that cannot be parsed fails the request.
+  const damaged = await Promise.all(
+    ['a1', 'a4'].map(async (id) => {
+      const [name = ''] = (await keysOf(redis, prefix)).filter((each) => each.includes(`:schedule:${id} `));
+      const definition = await redis.hget(name, 'definition');
+      await redis.hset(name, 'definition', 'damaged');
+      return { name, definition: definition ?? '' };
+    }),
+  );
+  const page = await call('GET', '/v1/schedules?limit=1', { key: own });
+  for (const { name, definition } of damaged) await redis.hset(name, 'definition', definition);
+  expect(page).toMatchObject({ status: 200, json: { schedules: [{ id: 'a2' }], next: 'a2/main' } });
+});
+
+test('Revoking a key with its campaigns pauses the schedules that it has added', async () => {
+  const { key: own, ...created } = await volley.keys.create({ name: 'shop', scopes: ['send'] });
+  const body = request();
+  expect((await post('/v1/schedules', own, body)).status).toBe(201);
+  await volley.keys.revoke(created.id, { cancelCampaigns: true });
+  expect(await volley.schedules.get(body.id)).toMatchObject({
+    state: 'paused',
+    reason: 'its API key was revoked',
+  });
+});
+
+describe('Before anything is stored, the API refuses', () => {
+  test.each([
+    ['zone', { zone: 'Europe/Lundon' }, /Did you mean Europe\/London/],
+    ['cron', { cron: '0 0 30 2 *' }, /never due/],
+    ['cron', { cron: '* * * * * *' }, /more than once per minute/],
+    ['id', { id: 'Not an id' }, /lower-case/],
+    ['catchUp', { catchUp: '8d' }, /from 1m to 7d/],
+    ['catchUp', { catchUp: 'soon' }, /duration|whole number/],
+    ['message', { message: 'Hi {{nme}}' }, /no such column/],
+    ['recipients', { recipients: [{ to: 'not a number', name: 'x' }] }, /1 of 1 rows/],
+    ['recipients', { recipients: undefined }, /Send either/],
+    ['recipients', { provided: 'customers' }, /Send either/],
+  ])('an invalid %s: %j', async (field, change, message) => {
+    const body = request(change);
+    const { status, json } = await post('/v1/schedules', undefined, body);
+    expect({ status, json }).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringMatching(message), errors: [{ pointer: `/${field}` }] },
+    });
+    await expect(volley.schedules.get(body.id)).rejects.toThrow('there is no schedule');
+  });
+
+  test('everything that is invalid, in one response', async () => {
+    const change = {
+      id: 'Not an id',
+      cron: '* *',
+      zone: 'Europe/Lundon',
+      catchUp: '8d',
+      sender: 'far too long',
+    };
+    const { json } = await post('/v1/schedules', undefined, request(change));
+    const { errors } = json as { errors: { pointer: string }[] };
+    expect(errors.map(({ pointer }) => pointer)).toEqual(['/id', '/zone', '/cron', '/catchUp', '/sender']);
+  });
+
+  test('more recipients than can be stored', async () => {
+    const recipients = Array.from({ length: 10_001 }, (_, at) => ({
+      to: `+4477${10_000_000 + at}`,
+      name: 'x',
+    }));
+    const { status, json } = await post('/v1/schedules', undefined, request({ recipients }));
+    expect({ status, json }).toMatchObject({ status: 400, json: { errors: [{ pointer: '/recipients' }] } });
+  });
+});
+
+test('Each lane has schedule ids of its own, and an id that several lanes use is ambiguous', async () => {
+  const scopes = ['read', 'send', 'operate'] as const;
+  const keys = { main: await key(scopes, ['main']), other: await key(scopes, ['other']) };
+  for (const [lane, own] of Object.entries(keys)) {
+    const body = { ...request({ id: 'shared', message: `From ${lane}` }), lane: undefined };
+    expect(await call('POST', '/v1/schedules', { key: own, body })).toMatchObject({
+      status: 201,
+      json: { lane },
+    });
+  }
+  const texts = async (own: string) =>
+    (await call('GET', '/v1/schedules/shared', { key: own })).json as { campaign: { message: string } };
+  expect((await texts(keys.main)).campaign.message).toBe('From main');
+  expect((await texts(keys.other)).campaign.message).toBe('From other');
+  const both = await key(scopes);
+  for (const [method, path] of [
+    ['GET', '/v1/schedules/shared'],
+    ['GET', '/v1/schedules/shared/next'],
+    ['POST', '/v1/schedules/shared/run'],
+    ['POST', '/v1/schedules/shared/pause'],
+    ['DELETE', '/v1/schedules/shared'],
+  ] as const)
+    expect(await call(method, path, { key: both })).toMatchObject({
+      status: 400,
+      json: { code: 'ambiguous', lanes: ['main', 'other'] },
+    });
+  expect((await call('POST', '/v1/schedules/shared/pause', { key: keys.main })).status).toBe(200);
+  expect((await call('GET', '/v1/schedules/shared?lane=other', { key: both })).json).toMatchObject({
+    state: 'active',
+  });
+  expect((await call('GET', '/v1/schedules/shared?lane=other', { key: keys.main })).status).toBe(403);
+  expect((await call('DELETE', '/v1/schedules/shared?lane=main', { key: both })).status).toBe(200);
+  expect((await call('GET', '/v1/schedules/shared', { key: both })).json).toMatchObject({ lane: 'other' });
+});

@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { type ApiServer, serveApi } from './api.js';
+
+const { url, prefix } = testRedis('http-slow-clients');
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
+
+/** Begins a request on a connection of its own, and collects what is answered. */
+async function begin({ origin }: ApiServer, head: readonly string[], body = '') {
+  const socket: Socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+  onTestFinished(() => void socket.destroy());
+  let answer = '';
+  socket.on('data', (piece) => {
+    answer += String(piece);
+  });
+  await once(socket, 'connect');
+  socket.write(`${[...head, 'Host: a'].join('\r\n')}\r\n\r\n${body}`);
+  return { socket, answer: () => answer };
+}
+
+const jsonOf = (path: string, key: string, length: number) => [
+  `POST ${path} HTTP/1.1`,
+  `Authorization: Bearer ${key}`,
+  'Content-Type: application/json',
+  `Content-Length: ${length}`,
+];
+
+test('A body that arrives too slowly gets a 408, and its connection is closed', async () => {
+  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 1_000_000, periodMs: 200 } });
+  const { socket, answer } = await begin(
+    api,
+    jsonOf('/v1/preview', await api.key(), 5_000_000),
+    '{"message":',
+  );
+  const drip = setInterval(() => socket.write(' '), 20);
+  onTestFinished(() => clearInterval(drip));
+  await once(socket, 'close');
+  expect(answer()).toMatch(/^HTTP\/1\.1 408 /);
+  expect(answer()).toContain('"code":"requestTimeout"');
+});
+
+test('A body that waits because the server does not read it is not too slow', async () => {
+  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 20_000, periodMs: 200 } });
+  await api.volley.outboxes.create({ name: 'box', message: 'Hi' });
+  const own = await api.key();
+  const lines = Array.from({ length: 20_000 }, (_, at) => `{"id":"${at}","to":"+447700900123"}`).join('\n');
+  // Nothing is stored for several periods.
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { as } = api.volley;
+  vi.spyOn(api.volley, 'as').mockImplementation((actor) => {
+    const operated = as.call(api.volley, actor);
+    return {
+      ...operated,
+      outbox: (name: string) => {
+        const outbox = operated.outbox(name);
+        return {
+          ...outbox,
+          async *import(list, options) {
+            await held;
+            yield* outbox.import(list, options);
+          },
+        };
+      },
+    };
+  });
+  const replying = api.call('POST', '/v1/outboxes/box/messages', {
+    key: own,
+    headers: { 'content-type': 'application/x-ndjson' },
+    text: lines,
+  });
+  await delay(1_000);
+  release();
+  const { status, json } = await replying;
+  expect([status, String(json).trim().split('\n').length]).toEqual([200, 20_000]);
+});
+
+test('A key has a number of connections with requests in progress, and another key is not limited by it', async () => {
+  const api = await serveApi(settings, { maxConnectionsPerKey: 3 });
+  const [busy, other] = [await api.key(), await api.key()];
+  const open = await Promise.all(
+    Array.from({ length: 3 }, () => begin(api, jsonOf('/v1/preview', busy, 50_000), '{"message":"Hi"')),
+  );
+  await expect.poll(async () => (await api.call('GET', '/v1/lanes', { key: busy })).status).toBe(429);
+  expect(await api.call('GET', '/v1/lanes', { key: busy })).toMatchObject({
+    json: { detail: 'Requests of this key are in progress on 3 connections. Retry in 1 s.' },
+  });
+  expect((await api.call('GET', '/v1/lanes', { key: other })).status).toBe(200);
+  for (const { socket } of open) socket.destroy();
+  await expect.poll(async () => (await api.call('GET', '/v1/lanes', { key: busy })).status).toBe(200);
+});
+
+test('Slow lists of one key do not keep another key from uploading a list', async () => {
+  const api = await serveApi({ ...settings, HTTP_LIST_MEMORY_MB: '64' });
+  const [busy, other] = [await api.key(), await api.key()];
+  for (let at = 0; at < 6; at += 1)
+    await begin(api, jsonOf('/v1/preview', busy, 5_000_000), '{"message":"Hi"');
+  await expect.poll(async () => (await api.call('GET', '/v1/lanes', { key: busy })).status).toBe(200);
+  const recipients = Array.from({ length: 10_000 }, () => ({ to: '+447700900123' }));
+  const preview = await api.call('POST', '/v1/preview', { key: other, body: { message: 'Hi', recipients } });
+  expect(preview).toMatchObject({ status: 200, json: { recipients: 1, duplicates: 9_999 } });
+});
+
+test('A request with two Host headers is refused', async () => {
+  const api = await serveApi(settings);
+  const { socket, answer } = await begin(api, ['GET /healthz HTTP/1.1', 'hOsT: b', 'Connection: close']);
+  await once(socket, 'close');
+  expect(answer()).toMatch(/^HTTP\/1\.1 400 /);
+  expect(answer()).toContain('There is more than one header `Host`.');
+});

@@ -1,0 +1,373 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { type ApiResponse, campaignForm, serveApi } from './api.js';
+
+const { url, prefix, redis } = testRedis('http-upload');
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, HTTP_MAX_UPLOAD_MB: '1' };
+const { call, key, volley, origin } = await serveApi(settings);
+
+const campaign = (more: object = {}) => ({ message: 'Hi {{name}}', at: '2999-01-01T00:00:00Z', ...more });
+const upload = (
+  campaign: object,
+  csv: string | Blob,
+  headers: Record<string, string> = {},
+): Promise<ApiResponse> => call('POST', '/v1/campaigns', { form: campaignForm(campaign, csv), headers });
+
+/** Rows with numbers that no other test uses. */
+let next = 0;
+function rows(count: number): string {
+  const lines = Array.from({ length: count }, (_, at) => `Name ${at},+4477${String(1_000_000 + next + at)}0`);
+  next += count;
+  return `name,phone\n${lines.join('\n')}\n`;
+}
+
+const campaignKeys = async () =>
+  (await keysOf(redis, prefix)).filter((name) => /:campaign:|:idempotency:|:content:/.test(name)).sort();
+
+test('A CSV creates a campaign, and a retry with the same key returns it', async () => {
+  const csv = rows(3_000);
+  const first = await upload(campaign({ name: 'Spring' }), csv, { 'idempotency-key': 'file-1' });
+  expect([first.status, first.json]).toMatchObject([201, { recipients: 3_000, existing: false }]);
+  const { id } = first.json as { id: string };
+  expect(await volley.status(id)).toMatchObject({ name: 'Spring', recipients: { total: 3_000 } });
+  const again = await upload(campaign({ name: 'Spring' }), csv, { 'idempotency-key': 'file-1' });
+  expect([again.status, again.json]).toMatchObject([200, { id, existing: true }]);
+});
+
+test('A CSV may have semicolons, a byte order mark, and quotes, and the request may name the column', async () => {
+  const csv = '\ufeffname;home;work\r\n"Anna; the first";+447700900101;+447700900102\r\n';
+  const { status, json } = await upload(campaign({ toColumn: 'work' }), csv);
+  expect(status).toBe(201);
+  const found = await call('POST', '/v1/find', { body: { number: '+447700900102' } });
+  expect(found.json).toMatchObject({ found: [{ campaign: (json as { id: string }).id }] });
+});
+
+test('Invalid rows of a CSV reject the list by line, column, and reason, or are left out', async () => {
+  const csv = 'name,phone\nAnna,+447700900111\nBo,12\n"Cy\nthe second",+447700900112\n,+447700900113\nDee\n';
+  const before = await campaignKeys();
+  const refused = await upload(campaign(), csv);
+  expect(refused.status).toBe(422);
+  expect(refused.json).toMatchObject({
+    code: 'invalidRows',
+    invalid: 3,
+    rows: 5,
+    errors: [
+      { pointer: '/recipients', line: 3, column: 'phone' },
+      { pointer: '/recipients', line: 6, column: 'name' },
+      { pointer: '/recipients', line: 7, column: null, message: expect.stringContaining('It has 1 field') },
+    ],
+  });
+  expect(await campaignKeys()).toEqual(before);
+  const left = await upload(campaign({ skipInvalid: true }), csv);
+  expect([left.status, left.json]).toMatchObject([201, { recipients: 2, invalid: 3 }]);
+});
+
+test.each([
+  ['binary data', '\0\0\0', /UTF-16/],
+  ['an empty file', '', /The file is empty/],
+  ['no rows', 'name,phone\n', /no rows/],
+  ['two columns of one name', 'phone,phone\n1,2\n', /two columns/],
+  ['no column of numbers', 'name,city\nAnna,Rome\n', /toColumn/],
+])('A file that is not a list is rejected: %s', async (_name, csv, pattern) => {
+  const { status, json } = await upload(campaign({ message: 'Hi' }), csv);
+  expect([status, (json as { detail: string }).detail]).toEqual([400, expect.stringMatching(pattern)]);
+});
+
+test.each([
+  [
+    'the list first',
+    [
+      ['recipients', 'a'],
+      ['campaign', '{}'],
+    ],
+    '/campaign',
+  ],
+  ['no list', [['campaign', JSON.stringify(campaign())]], '/recipients'],
+  [
+    'invalid JSON',
+    [
+      ['campaign', '{'],
+      ['recipients', 'a'],
+    ],
+    '/campaign',
+  ],
+  [
+    'an unknown member',
+    [
+      ['campaign', JSON.stringify(campaign({ a: 1 }))],
+      ['recipients', 'a'],
+    ],
+    '/a',
+  ],
+  [
+    'another part',
+    [
+      ['campaign', JSON.stringify(campaign())],
+      ['other', 'a'],
+    ],
+    '/recipients',
+  ],
+  ['no parts', [], '/campaign'],
+] as const)('A form with the wrong parts is rejected: %s', async (_name, parts, pointer) => {
+  const form = new FormData();
+  for (const [name, value] of parts) {
+    if (name === 'recipients') form.append(name, new Blob([value]), 'list.csv');
+    else form.append(name, value);
+  }
+  const { status, json } = await call('POST', '/v1/campaigns', { form });
+  expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
+});
+
+test.each([
+  ['another field', [['more', 'a']], '/more', /only the parts/],
+  ['another file', [['more', new Blob(['a'])]], '/more', /only the parts/],
+  ['a second list', [['recipients', new Blob(['phone\n+447700900123\n'])]], '/recipients', /twice/],
+  ['a second campaign', [['campaign', '{}']], '/campaign', /twice/],
+  [
+    'two more',
+    [
+      ['more', 'a'],
+      ['other', 'a'],
+    ],
+    '/more',
+    /only the parts/,
+  ],
+] as const)(
+  'A form with an extra part is rejected by the name of the part, and creates no campaign: %s',
+  async (_name, more, pointer, pattern) => {
+    const before = await campaignKeys();
+    const form = campaignForm(campaign(), rows(10));
+    for (const [name, value] of more) form.append(name, value);
+    const { status, json } = await call('POST', '/v1/campaigns', { form });
+    const detail = expect.stringMatching(pattern);
+    expect([status, json]).toMatchObject([400, { code: 'badInput', detail, errors: [{ pointer }] }]);
+    expect(await campaignKeys()).toEqual(before);
+  },
+);
+
+test('The part `campaign` is rejected if it is not UTF-8 or too long', async () => {
+  const formWith = (campaign: Buffer): FormData => {
+    const form = new FormData();
+    form.append('campaign', new Blob([new Uint8Array(campaign)]));
+    form.append('recipients', new Blob([rows(1)]));
+    return form;
+  };
+  const latin1 = Buffer.from('{"message":"Hi José"}', 'latin1');
+  const { status, json } = await call('POST', '/v1/preview', { form: formWith(latin1) });
+  expect([status, json]).toMatchObject([
+    400,
+    { errors: [{ pointer: '/campaign', message: expect.stringContaining('UTF-8') }] },
+  ]);
+  const long = await call('POST', '/v1/preview', { form: formWith(Buffer.alloc(1_000_000, ' ')) });
+  expect(long).toMatchObject({
+    status: 400,
+    json: { errors: [{ pointer: '/campaign', message: 'It is longer than 100000 bytes.' }] },
+  });
+  const marked = formWith(Buffer.from('\ufeff{"message":"Hi"}'));
+  expect((await call('POST', '/v1/preview', { form: marked })).status).toBe(200);
+});
+
+test.each([
+  ['in the first part', 'campaign', ' '.repeat(1_000_000), 'campaign'],
+  ['at an unknown part', 'other', rows(20_000), 'campaign'],
+  ['before the list', 'campaign', '{', 'recipients'],
+] as const)(
+  'A client that is rejected %s can send its next request on the same connection',
+  async (_where, name, value, other) => {
+    const form = new FormData();
+    form.append(name, new Blob([value]));
+    form.append(other, new Blob([rows(20_000)]));
+    const encoded = new Response(form);
+    const body = Buffer.from(await encoded.arrayBuffer());
+    const authorization = `Authorization: Bearer ${await key()}`;
+    const type = `Content-Type: ${encoded.headers.get('content-type')}`;
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.write(
+      `POST /v1/campaigns HTTP/1.1\r\nHost: a\r\n${authorization}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    socket.write(body);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    expect((await text(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 200']);
+  },
+);
+
+test('A preview of a form returns its recipients and invalid rows, and stores nothing', async () => {
+  const before = await campaignKeys();
+  const form = campaignForm(campaign(), 'name,phone\nAnna,+447700900121\nAnna,+447700900121\nBo,12\n');
+  const { status, json } = await call('POST', '/v1/preview', { form });
+  expect(status).toBe(200);
+  expect(json).toMatchObject({ rows: 3, recipients: 1, duplicates: 1, invalid: 1, problems: [{ line: 4 }] });
+  expect(await campaignKeys()).toEqual(before);
+});
+
+test('A form is rejected by routes that do not accept uploads', async () => {
+  for (const [path, detail] of [
+    ['/v1/find', 'Send JSON with `Content-Type: application/json`.'],
+    ['/v1/lanes/default/pause', 'This request takes no body.'],
+  ]) {
+    const { status, json } = await call('POST', String(path), { form: campaignForm(campaign(), rows(1)) });
+    expect([status, json]).toMatchObject([415, { code: 'unsupported', detail }]);
+  }
+});
+
+test('A list that is too long is rejected, and the import is discarded', async () => {
+  const before = await campaignKeys();
+  const { status, json } = await upload(campaign(), rows(60_000));
+  expect([status, json]).toMatchObject([413, { code: 'tooLarge', detail: expect.stringContaining('1 MB') }]);
+  expect(await campaignKeys()).toEqual(before);
+});
+
+/** Starts a request of `total` bytes whose body the test writes piece by piece. */
+async function startUpload(
+  total: number,
+  headers: Record<string, string> = {},
+  own: { origin: string; key?: string } = { origin },
+): Promise<Socket> {
+  const { port } = new URL(own.origin);
+  const socket = connect(Number(port), '127.0.0.1');
+  await once(socket, 'connect');
+  const head = [
+    'POST /v1/campaigns HTTP/1.1',
+    'Host: volley',
+    `Authorization: Bearer ${own.key ?? (await key())}`,
+    'Content-Type: multipart/form-data; boundary=edge',
+    `Content-Length: ${total}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  return socket;
+}
+
+const FIRST = `--edge\r\nContent-Disposition: form-data; name="campaign"\r\n\r\n${JSON.stringify(campaign())}\r\n--edge\r\nContent-Disposition: form-data; name="recipients"; filename="list.csv"\r\n\r\n`;
+
+test('An upload whose connection breaks is discarded', async () => {
+  const before = await campaignKeys();
+  const socket = await startUpload(500_000);
+  socket.write(`${FIRST}${rows(5_000)}`);
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length);
+  socket.destroy();
+  await vi.waitUntil(async () => (await campaignKeys()).length === before.length);
+  expect(await campaignKeys()).toEqual(before);
+});
+
+test('An upload whose key is revoked before it ends creates no campaign', async () => {
+  const listed = async () => (await volley.list({ limit: 1_000 })).length;
+  const [before, there] = [await campaignKeys(), await listed()];
+  const own = await key(['send']);
+  const body = `${FIRST}${rows(5_000)}\r\n--edge--\r\n`;
+  const socket = await startUpload(Buffer.byteLength(body), {}, { origin, key: own });
+  const answer = once(socket, 'data');
+  socket.write(body.slice(0, -100));
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length);
+  await volley.keys.revoke(own.split('_')[1] ?? '');
+  socket.write(body.slice(-100));
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 401 /);
+  socket.destroy();
+  expect(await listed()).toBe(there);
+});
+
+test('Closing the server cuts off an upload that stopped midway, and discards it', async () => {
+  const ending = await serveApi(settings, { closeGraceMs: 300 });
+  const before = await campaignKeys();
+  const own = { origin: ending.origin, key: await ending.key() };
+  const socket = await startUpload(500_000, { 'Idempotency-Key': 'stopped-midway' }, own);
+  const cut = once(
+    socket.on('error', () => {}),
+    'close',
+  );
+  socket.write(`${FIRST}${rows(5_000)}`);
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length);
+  await ending.app.close();
+  expect(await campaignKeys()).toEqual(before);
+  await cut;
+});
+
+test('Closing the server waits for an upload that ends within the grace period', async () => {
+  const ending = await serveApi(settings, { closeGraceMs: 60_000 });
+  const before = await campaignKeys();
+  const body = `${FIRST}${rows(5_000)}\r\n--edge--\r\n`;
+  const own = { origin: ending.origin, key: await ending.key() };
+  const socket = await startUpload(Buffer.byteLength(body), {}, own);
+  const answer = once(socket, 'data');
+  socket.write(body.slice(0, -100));
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length);
+  const closed = ending.app.close();
+  socket.write(body.slice(-100));
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 201 /);
+  await closed;
+});
+
+test('An upload is discarded when the form has no end, even if its CSV looks complete', async () => {
+  const before = await campaignKeys();
+  const body = `${FIRST}${rows(500)}`;
+  const socket = await startUpload(Buffer.byteLength(body));
+  socket.write(body);
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await campaignKeys()).toEqual(before);
+});
+
+test('A list is read from the connection no faster than it is imported', {
+  timeout: 60_000,
+}, async () => {
+  const headers = { 'Idempotency-Key': 'one-at-a-time' };
+  const open = await serveApi({ ...settings, HTTP_MAX_UPLOAD_MB: '100' });
+  const own = { origin: open.origin, key: await open.key() };
+  const reservations = async () => (await campaignKeys()).filter((name) => name.includes(':idempotency:'));
+  const before = await reservations();
+  const first = await startUpload(1_000_000, headers, own);
+  first.write(`${FIRST}${rows(10)}`);
+  await vi.waitUntil(async () => (await reservations()).length > before.length);
+
+  // The second waits for the outcome of the first and reads nothing meanwhile.
+  const row = `${'x'.repeat(60)},+447700900123\n`.repeat(1_000);
+  const pieces = 600;
+  const end = '\r\n--edge--\r\n';
+  const total = FIRST.length + 'name,phone\n'.length + row.length * pieces + end.length;
+  const second = await startUpload(total, headers, own);
+  const answer = once(second, 'data');
+  second.write(`${FIRST}name,phone\n`);
+  let written = 0;
+  let isFull = (): void => {};
+  const full = new Promise<void>((resolve) => {
+    isFull = resolve;
+  });
+  const pump = (async () => {
+    for (; written < pieces; written += 1) {
+      if (second.write(row)) continue;
+      const stuck = setTimeout(isFull, 1_000);
+      await once(second, 'drain');
+      clearTimeout(stuck);
+    }
+    second.write(end);
+  })();
+  await Promise.race([full, pump]);
+  expect(written).toBeLessThan(pieces / 2);
+
+  first.destroy();
+  await pump;
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 201 [\s\S]*"recipients":1,"duplicates":599999/);
+  second.destroy();
+});
+
+test('A list that is refused in the middle is answered, and does not end the process', async () => {
+  const long = `"${'x'.repeat(400_000)}",`;
+  const csv = `phone,name\n${long}\n${long}\n`;
+  expect(await call('POST', '/v1/preview', { form: campaignForm(campaign(), csv) })).toMatchObject({
+    status: 400,
+    json: { detail: expect.stringContaining('the field has 400000 characters') },
+  });
+  await volley.outboxes.create({ name: 'refused', message: 'Hi' });
+  const bulk = await call('POST', '/v1/outboxes/refused/messages', {
+    headers: { 'content-type': 'text/csv' },
+    text: csv.replace('name', 'id'),
+  });
+  expect(bulk).toMatchObject({ status: 400 });
+  // The rest of both bodies has been discarded; a rejection without a handler would fail this file.
+  expect((await call('GET', '/v1/lanes')).status).toBe(200);
+});

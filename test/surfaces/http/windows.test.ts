@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix } = testRedis('http-windows');
+const HOUR_MS = 3_600_000;
+
+/** Hours that begin in two hours and end in four. */
+function closedNow(): string {
+  const time = (inHours: number): string =>
+    new Date(Date.now() + inHours * HOUR_MS).toISOString().slice(11, 16);
+  return `Mon-Sun ${time(2)}-${time(4)}`;
+}
+
+const { call } = await serveApi({
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  API_KEY: 'k',
+  SEND_WINDOW: 'Mon-Sun 00:00-24:00',
+  SEND_WINDOW_ZONE: 'Etc/UTC',
+});
+const post = (path: string, body: object) => call('POST', path, { body });
+
+let count = 0;
+const WITH_WINDOWS = {
+  campaign: (change: object) => {
+    count += 1;
+    return post('/v1/campaigns', {
+      message: `Hi ${count}`,
+      recipients: [{ to: '+447700900123' }],
+      ...change,
+    });
+  },
+  schedule: (change: object) => {
+    count += 1;
+    const recipients = [{ to: '+447700900123' }];
+    return post('/v1/schedules', {
+      ...{ id: `schedule-${count}`, cron: '0 9 * * 1', zone: 'Europe/Paris', message: 'Hi', recipients },
+      ...change,
+    });
+  },
+  outbox: (change: object) => {
+    count += 1;
+    return post('/v1/outboxes', { name: `outbox-${count}`, message: 'Hi', ...change });
+  },
+} as const;
+
+type Kind = keyof typeof WITH_WINDOWS;
+const each = (kinds: readonly Kind[], ...cases: (readonly [object, number, object])[]) =>
+  kinds.flatMap((kind) => cases.map(([change, status, expected]) => ({ kind, change, status, expected })));
+const ALL: readonly Kind[] = ['campaign', 'schedule', 'outbox'];
+const HOURS = 'Mon-Sat 09:00-20:00';
+const invalid = (pointer: string, message: RegExp) => ({
+  errors: [{ pointer, message: expect.stringMatching(message) }],
+});
+
+test.each([
+  ...each(
+    ALL,
+    [{ window: 'Mon-Sat 9-20', zone: 'Europe/Paris' }, 400, invalid('/window', /is not a window/)],
+    [{ window: 'Mom 09:00-20:00', zone: 'Europe/Paris' }, 400, invalid('/window', /not a day of the week/)],
+    [{ window: HOURS, zone: 'Europe/Pariss' }, 400, invalid('/zone', /Europe\/Paris/)],
+    [{ window: HOURS, zone: 'Europe/Paris', except: ['1 May'] }, 400, invalid('/except/0', /date/)],
+  ),
+  ...each(
+    ['campaign', 'outbox'],
+    [{ window: HOURS }, 400, invalid('/zone', /needs a time zone/)],
+    [
+      { window: 'Mon 09:00-20:00, Tue 9:00-8:60', zone: 'Europe/Paris' },
+      400,
+      invalid('/window', /8:60 is not a time of day/),
+    ],
+  ),
+])('A $kind with $change is refused', async ({ kind, change, status, expected }) => {
+  const answer = await WITH_WINDOWS[kind](change);
+  expect(answer).toMatchObject({ status, json: expected });
+});
+
+test('A campaign whose window is closed is running, and says until when it waits; its lane counts it', async () => {
+  const window = closedNow();
+  const made = await WITH_WINDOWS.campaign({ window, zone: 'Etc/UTC', except: ['2030-05-01'] });
+  expect(made.status).toBe(201);
+  const { id } = made.json as { id: string };
+  const { json } = await call('GET', `/v1/campaigns/${id}`);
+  const status = json as { window: { opensAt: string }; blockedBy: object };
+  expect(status).toMatchObject({
+    state: 'running',
+    window: { window, zone: 'Etc/UTC', except: ['2030-05-01'], closesAt: null },
+    blockedBy: { state: 'waiting', until: status.window.opensAt, reason: expect.stringContaining(window) },
+  });
+  const inMs = Date.parse(status.window.opensAt) - Date.now();
+  expect(inMs).toBeGreaterThan(1.9 * HOUR_MS);
+  expect(inMs).toBeLessThanOrEqual(2 * HOUR_MS);
+  const { json: lanes } = await call('GET', '/v1/lanes');
+  expect(lanes).toMatchObject({
+    lanes: [
+      { state: 'open', window: { opensAt: null }, campaigns: { running: 0, waiting: 1, scheduled: 0 } },
+    ],
+  });
+});
+
+test('A preview says when the windows of the campaign and of its lane open and close', async () => {
+  const window = closedNow();
+  const { status, json } = await post('/v1/preview', {
+    message: 'Hi',
+    recipients: [{ to: '+447700900123' }],
+    window,
+    zone: 'Etc/UTC',
+  });
+  expect({ status, json }).toMatchObject({
+    status: 200,
+    json: {
+      window: { window, zone: 'Etc/UTC', opensAt: expect.any(String), closesAt: null },
+      laneWindow: { window: 'Mon-Sun 00:00-24:00', opensAt: null, closesAt: expect.any(String) },
+    },
+  });
+});
+
+test('A schedule shows the window of its campaigns, and an outbox its own', async () => {
+  const schedule = await WITH_WINDOWS.schedule({ window: HOURS, except: ['2030-05-01'] });
+  expect(schedule).toMatchObject({
+    status: 201,
+    json: { campaign: { window: HOURS, except: ['2030-05-01'] } },
+  });
+  const window = closedNow();
+  const outbox = await WITH_WINDOWS.outbox({ window, zone: 'Etc/UTC', late: '3h' });
+  expect(outbox).toMatchObject({ status: 201, json: { window: { window, closesAt: null } } });
+  const { name } = outbox.json as { name: string };
+  const put = await call('PUT', `/v1/outboxes/${name}/messages/a`, { body: { to: '+447700900123' } });
+  const { json } = await call('GET', `/v1/outboxes/${name}`);
+  const { opensAt } = (json as { window: { opensAt: string } }).window;
+  expect(put).toMatchObject({ json: { outcome: 'created', sendAt: opensAt } });
+});
+
+test('A message whose outbox opens too late for it is refused with 422', async () => {
+  const outbox = await WITH_WINDOWS.outbox({ window: closedNow(), zone: 'Etc/UTC', late: '1h' });
+  const { name } = outbox.json as { name: string };
+  const put = await call('PUT', `/v1/outboxes/${name}/messages/a`, { body: { to: '+447700900123' } });
+  expect(put).toMatchObject({
+    status: 422,
+    json: {
+      code: 'opensTooLate',
+      errors: [{ pointer: '/sendAt', message: expect.stringMatching(/the window .* opens next at/) }],
+    },
+  });
+});

@@ -8,7 +8,7 @@ import { ReconnectingCluster } from '../../../src/base/redis/cluster-connection.
 import { connect } from '../../../src/base/redis/connection.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { startPrivateRedis } from '../../../src/base/redis/private-server.js';
-import { startCluster } from './cluster.js';
+import { portWithBus, startCluster } from './cluster.js';
 
 const isServerHere = (await findServer()) !== undefined;
 const PASSWORD = 'one-node';
@@ -18,6 +18,7 @@ async function downCluster() {
   const dir = await mkdtemp(join(tmpdir(), 'volley-down-cluster-'));
   const server = await startPrivateRedis({
     dir,
+    port: await portWithBus(),
     password: PASSWORD,
     appendfsync: 'everysec',
     // A node that has never met another one does not know its own address.

@@ -239,7 +239,8 @@ async function onEach<Answer>(
   );
 }
 
-async function portWithBus(): Promise<number> {
+/** A port whose cluster bus port is free too. Neither is one that the system gives to outgoing connections. */
+export async function portWithBus(): Promise<number> {
   for (;;) {
     const port = await freePort(FIRST_OUTGOING_PORT - BUS);
     if (await isFree(port + BUS)) return port;

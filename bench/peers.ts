@@ -1,7 +1,7 @@
 /**
  * Compares Volley with alternatives: the same list, at the same service, in the same run.
  *
- *   npm run bench               all rounds, at most 15 minutes; writes docs/benchmarks.md and docs/images/peers-*.svg
+ *   npm run bench               all rounds, at most 15 minutes; writes bench/README.md and docs/images/peers-*.svg
  *   npm run bench -- --smoke    less than a minute, tiny; writes to a temporary folder
  *
  * In a round all contestants run at the same time, each with two worker processes, its own API key and quota at one

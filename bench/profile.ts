@@ -4,7 +4,7 @@
  *
  *   npm run -s bench:profile -- [requests]
  *
- * Writes the table to docs/benchmarks.md and the graph to docs/images/profile-send.svg. V8's sampling takes some time itself.
+ * Writes the table to bench/README.md and the graph to docs/images/profile-send.svg. V8's sampling takes some time itself.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { byOwner, type Frame, readProfile } from './profile/read.js';
 import { API_KEY, numbers, SENDER, TEXT } from './send/contender.js';
 import { startContender, startSimulator } from './send/processes.js';
 
-const DOCUMENT = 'docs/benchmarks.md';
+const DOCUMENT = 'bench/README.md';
 const PICTURE = 'docs/images/profile-send.svg';
 /** The requests of a warm-up round, in which V8 compiles the hot code. */
 const WARM_UP = 2_000;
@@ -57,7 +57,7 @@ try {
   const volley = await profiled('volley', resolve('dist/workers/send.js'), sendByVolley);
   const table = tableOf(loop, volley);
   const load = `Load average ${(loadavg()[0] ?? Number.NaN).toFixed(1)}, Node ${process.version}, ${requests} requests, batches of one, appendfsync always.`;
-  const picture = '![Flame graph of a worker that sends at full speed](images/profile-send.svg)';
+  const picture = '![Flame graph of a worker that sends at full speed](../docs/images/profile-send.svg)';
   const heading = 'One worker that sends at full speed: CPU time, outermost call at the top';
   await writeFile(PICTURE, flameGraph(volley, heading, requests));
   const text = `${load}\n\n${table}\n\n${picture}`;

@@ -1,6 +1,6 @@
 /**
  * Scale: a Redis Cluster of three nodes, 8 worker processes and 200 lanes; the cost per recipient from 10,000 to
- * 2,000,000 of them, and the cost of 10,000 campaigns with one recipient. Prints the tables of docs/benchmarks.md.
+ * 2,000,000 of them, and the cost of 10,000 campaigns with one recipient. Prints the tables of bench/README.md.
  *
  *   npm run -s bench:scale -- [--smoke] [--batch 10] [--workers 8] [--lanes 200] [--sizes 10000,100000] [--campaigns 10000]
  *

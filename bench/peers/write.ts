@@ -16,7 +16,8 @@ export interface Played {
   readonly results: Rounds[number];
 }
 
-const DOCUMENT = 'docs/benchmarks.md';
+const DOCUMENT = 'bench/README.md';
+const PICTURES = 'docs/images';
 
 /** Writes the document and charts below `root` (creates a missing document) and returns the generated text. */
 export async function write(rounds: readonly Played[], root: string, load: string): Promise<string> {
@@ -29,7 +30,7 @@ export async function write(rounds: readonly Played[], root: string, load: strin
   if (first === undefined) throw new Error('no round was run');
   const { scenario } = first;
 
-  const folder = join(root, dirname(DOCUMENT), 'images');
+  const folder = join(root, PICTURES);
   await mkdir(folder, { recursive: true });
   await writeFile(
     join(folder, 'peers-windows.svg'),
@@ -45,7 +46,7 @@ export async function write(rounds: readonly Played[], root: string, load: strin
     `${await machine()} ${load} ${recipients} recipients, N = ${scenario.quota} requests in ${scenario.windowMs / 1000} s. Medians, with minimum and maximum in parentheses.`,
     `No kill, sliding window, ${counted(undisturbed)}:`,
     undisturbedTable(CONTESTANTS, undisturbed, scenario.windowMs),
-    '![Requests of each contestant in the last window over time, compared with the quota](images/peers-windows.svg)',
+    '![Requests of each contestant in the last window over time, compared with the quota](../docs/images/peers-windows.svg)',
     `One worker killed with \`kill -9\` half-way, sliding window, ${counted(killed)}:`,
     killTable(CONTESTANTS, killed),
   ];
@@ -58,10 +59,11 @@ export async function write(rounds: readonly Played[], root: string, load: strin
   parts.push(
     'Cost in Redis, from the rounds without a kill:',
     costTable(CONTESTANTS, undisturbed),
-    '![Bars of the figures in which the contestants differ most](images/peers-figures.svg)',
+    '![Bars of the figures in which the contestants differ most](../docs/images/peers-figures.svg)',
   );
   const text = parts.join('\n\n');
   const path = join(root, DOCUMENT);
+  await mkdir(dirname(path), { recursive: true });
   await writeFile(path, between(await documentAt(path), 'peers', text));
   return text;
 }

@@ -1,4 +1,4 @@
-/** The tables of docs/benchmarks.md, section "Scale". Pure. */
+/** The tables of bench/README.md, section "Scale". Pure. */
 import type { CampaignsFigures } from './campaigns.js';
 import { type Cost, sum } from './cost.js';
 import type { SettingOptions } from './setting.js';

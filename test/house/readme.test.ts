@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -18,34 +18,6 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 const readme = read('README.md');
 const commandLine = read('docs/command-line.md');
-const documents = [
-  'README.md',
-  'CHANGELOG.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'docs/architecture.md',
-  'docs/benchmarks.md',
-  'docs/call-records.md',
-  'docs/command-line.md',
-  'docs/conformance.md',
-  'docs/http.md',
-  'docs/library.md',
-  'docs/limits.md',
-  'docs/metrics.md',
-  'docs/operations.md',
-  'docs/price.md',
-  'docs/outbox.md',
-  'docs/redis-keys.md',
-  'docs/runbook.md',
-  'docs/simulator.md',
-  'docs/testing.md',
-  'docs/interface.md',
-  'docs/profiles.md',
-  'docs/reminders.md',
-  'docs/schedules.md',
-  'docs/windows.md',
-  '.env.example',
-];
 
 /** The rows of the page's table whose first heading is this, cell by cell. */
 function tableUnder(heading: string, page: string): string[][] {
@@ -57,16 +29,6 @@ function tableUnder(heading: string, page: string): string[][] {
       .split('|')
       .slice(1, -1)
       .map((cell) => cell.trim()),
-  );
-}
-
-/** The anchors of a page's headings, as GitHub makes them. */
-function anchorsOf(page: string): string[] {
-  return [...page.replace(/^```.*?^```$/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\w\s-]/g, '')
-      .replaceAll(' ', '-'),
   );
 }
 
@@ -141,42 +103,6 @@ describe('a command that a page for operators prints', () => {
 
   test.each(printed)('exists with all its options: %s', (line) => {
     expect(unknownIn(line)).toEqual([]);
-  });
-});
-
-describe.each(documents)('%s', (path) => {
-  const text = read(path);
-
-  test('begins each command of a shell with npx, so that it can be pasted', () => {
-    const lines = blocks(text, 'sh').flatMap((block) => block.split('\n'));
-    expect(lines.filter((line) => /^(?:[^#\n]*[\s(])?(?<!npx |run --rm )volley [a-z]/.test(line))).toEqual(
-      [],
-    );
-  });
-
-  test('links only to files that exist', () => {
-    const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => to);
-    const files = links.filter((to) => !/^\w+:/.test(to));
-    expect(files.filter((to) => !existsSync(join(ROOT, dirname(path), to)))).toEqual([]);
-  });
-
-  test('links only to headings that exist', () => {
-    const links = [...text.matchAll(/\]\(([^)#\s]*\.md)?#([\w-]+)\)/g)];
-    const missing = links.filter(([, to, anchor = '']) => {
-      const page = to === undefined ? text : read(join(dirname(path), to));
-      return !anchorsOf(page).includes(anchor);
-    });
-    expect(missing.map(([link]) => link)).toEqual([]);
-  });
-
-  test('names only project files that exist', () => {
-    const named = [...text.matchAll(/`((?:src|test|workers|bench|examples|docs)\/[\w./-]+)`/g)];
-    const missing = named.map(([, file = '']) => file).filter((file) => !existsSync(join(ROOT, file)));
-    expect(missing).toEqual([]);
-  });
-
-  test('names no path of the machine on which it was written', () => {
-    expect(text.match(/(?<![\w.:/-])\/(?:work|tmp|home|root|Users|private|opt)\/\S*/g)).toBeNull();
   });
 });
 

@@ -32,7 +32,9 @@ export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/api-key.js';
 export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/audit.js';
 export { CAMPAIGN_STATES, type CampaignState } from './campaign/campaign.js';
 export * from './campaign/errors.js';
+export type { CampaignCost, TimeRange } from './campaign/measures.js';
 export * from './campaign/outbox-views.js';
+export * from './campaign/preview-views.js';
 export {
   DELIVERY_STATUS,
   type DeliveryStatus,
@@ -43,6 +45,7 @@ export {
   SETTLED_STATES,
   STATUS_LETTER,
 } from './campaign/recipient.js';
+export * from './campaign/recipient-views.js';
 export * from './campaign/views.js';
 export type { NotificationService } from './engine/notifications/notification-service.js';
 export type {

@@ -1,7 +1,8 @@
 import type { Events } from '../base/events/events.js';
 import type { Records } from '../call-records/open-records.js';
 import type { ActingFor } from '../campaign/actor.js';
-import type { LaneStatus, Preview } from '../campaign/views.js';
+import type { Preview } from '../campaign/preview-views.js';
+import type { LaneStatus } from '../campaign/views.js';
 import type { NotificationService } from '../engine/notifications/notification-service.js';
 import type { Role, WorkerProcess } from '../engine/recovery/heartbeats.js';
 import type { Resolution, ResolveOutcome } from '../engine/sending/unknown.js';

@@ -6,8 +6,8 @@ import {
   type OrderEvent,
 } from './forecast.js';
 import { paceOf } from './lane-pace.js';
+import type { TimeRange } from './measures.js';
 import { type QueuedCampaign, type SendOrder, sendOrder } from './send-order.js';
-import type { TimeRange } from './views.js';
 import { nextCommonOpening, nextOpening } from './window.js';
 
 /**

@@ -2,7 +2,7 @@ import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-j
 import { InputError } from './errors.js';
 import { type Reading, readInternational, readLocal } from './national-number.js';
 import { kindsOfCallingCode, type NumberingPlan, planOfCountry } from './numbering-plan.js';
-import type { InvalidCause } from './views.js';
+import type { InvalidCause } from './preview-views.js';
 
 /** Which numbers are accepted: `any`, or none that are known to be a landline, premium rate, shared cost, or voicemail number. */
 export type NumberKinds = 'any' | 'mobile';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { count, time } from './measures.js';
 import { perName, RECIPIENT_STATES } from './recipient.js';
 import { sendWindow } from './views.js';
 
@@ -6,8 +7,6 @@ import { sendWindow } from './views.js';
  * The public form of outboxes: the types of the library, `--json` on the command line, and the HTTP API.
  */
 
-const time = z.string().describe('ISO 8601, UTC');
-const count = z.int().min(0);
 const { planned: _planned, ...states } = perName(RECIPIENT_STATES, () => count);
 
 /** The status of an outbox. */

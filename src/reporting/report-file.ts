@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
+import type { ReportRow } from '../campaign/recipient-views.js';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
-import type { ReportRow } from '../campaign/views.js';
 import { jsonText, printable } from '../campaign/visible-text.js';
 
 /** The columns of a CSV report, in order, and their headers. */

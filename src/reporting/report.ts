@@ -9,7 +9,7 @@ import {
   type RecipientState,
   type ReportedStatus,
 } from '../campaign/recipient.js';
-import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/views.js';
+import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/recipient-views.js';
 import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import { findLane, listCampaigns, readState } from '../engine/lane/campaigns.js';
 import { type DuplicateRow, MAX_STORED_DUPLICATES } from '../engine/recipients/duplicates.js';

@@ -4,7 +4,7 @@ import type { Keys, LaneId } from '../base/redis/keys.js';
 import { loadScript } from '../base/redis/script.js';
 import { GoneError, InputError } from '../campaign/errors.js';
 import { RESULT_STATES } from '../campaign/recipient.js';
-import type { RecipientResult, ReportRow, ResultPage } from '../campaign/views.js';
+import type { RecipientResult, ReportRow, ResultPage } from '../campaign/recipient-views.js';
 import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { inBatches } from './in-batches.js';

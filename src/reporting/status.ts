@@ -1,9 +1,10 @@
 import { requestReference } from '../campaign/campaign.js';
 import { type Estimate, estimate, type LaneOutlook, requestsLeft } from '../campaign/estimate.js';
+import type { CampaignCost } from '../campaign/measures.js';
 import { describePause } from '../campaign/pause-reason.js';
 import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import type { CampaignCost, CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views.js';
+import type { CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views.js';
 import { describeWindow, nextCommonOpening, nextOpening, windowNow } from '../campaign/window.js';
 import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
 import type { StoredState } from '../engine/lane/campaigns.js';

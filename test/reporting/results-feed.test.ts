@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findServer } from '../../src/base/redis/find-server.js';
 import { GoneError, InputError } from '../../src/campaign/errors.js';
-import type { RecipientResult } from '../../src/campaign/views.js';
+import type { RecipientResult } from '../../src/campaign/recipient-views.js';
 import { readState } from '../../src/engine/lane/campaigns.js';
 import { openLanes } from '../../src/engine/lane/lane-finder.js';
 import { removeCampaign } from '../../src/engine/recovery/retention.js';

@@ -5,7 +5,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { type Actor, packActor, packedActor } from '../../campaign/actor.js';
 import { CAMPAIGN_ID, timeOfCampaignId, usualCampaignName } from '../../campaign/campaign.js';
 import { type Metadata, metadata } from '../../campaign/metadata.js';
-import type { Preview } from '../../campaign/views.js';
+import type { Preview } from '../../campaign/preview-views.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 
 /** What a campaign costs, by the prices at its creation. */

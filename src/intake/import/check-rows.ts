@@ -1,7 +1,7 @@
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { type NumberKinds, numberReader } from '../../campaign/number.js';
+import type { InvalidCause } from '../../campaign/preview-views.js';
 import type { Template } from '../../campaign/template.js';
-import type { InvalidCause } from '../../campaign/views.js';
 import { numberColumn } from './number-column.js';
 import { mapRows, type Row, type Rows } from './rows.js';
 import { SeenRecipients } from './seen-recipients.js';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Redis, runsInOrder } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import type { Preview } from '../../campaign/preview-views.js';
 import { RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
-import type { Preview } from '../../campaign/views.js';
 import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
 import { readState } from '../../engine/lane/campaigns.js';
 import {

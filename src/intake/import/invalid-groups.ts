@@ -1,5 +1,5 @@
 import { likelyCountry } from '../../campaign/likely-country.js';
-import { type InvalidGroup, type InvalidRow, UNIFORM_CAUSES } from '../../campaign/views.js';
+import { type InvalidGroup, type InvalidRow, UNIFORM_CAUSES } from '../../campaign/preview-views.js';
 
 const MAX_PROBLEMS = 20;
 /** Rows that a group names. */

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.js';
+import type { Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import { senderWarnings } from '../../campaign/sender.js';
 import { likelyPlaceholders } from '../../campaign/template.js';
-import type { Preview, RepeatedRow } from '../../campaign/views.js';
 import type { Duplicates } from './check-rows.js';
 
 /** Messages with more segments get a warning. */

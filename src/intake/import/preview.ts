@@ -8,10 +8,10 @@ import {
   USUAL_POLLS_PER_REQUEST,
 } from '../../campaign/estimate.js';
 import { nationalSender } from '../../campaign/likely-country.js';
+import type { PlannedCost, Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import { costMeter, formatAmount, type PriceList } from '../../campaign/price.js';
 import { charactersForcingUcs2, segmentsOf } from '../../campaign/segments.js';
 import type { Template } from '../../campaign/template.js';
-import type { PlannedCost, Preview, RepeatedRow } from '../../campaign/views.js';
 import { windowNow } from '../../campaign/window.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { SLICE } from '../../engine/recipients/slices.js';

@@ -7,8 +7,8 @@ import type { LaneId } from '../../base/redis/keys.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError, NotFoundError } from '../../campaign/errors.js';
+import type { InvalidRow } from '../../campaign/preview-views.js';
 import type { SuppressionOperation } from '../../campaign/suppression.js';
-import type { InvalidRow } from '../../campaign/views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import {
   type FoundOperation,

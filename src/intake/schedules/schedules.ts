@@ -3,7 +3,7 @@ import type { LaneId } from '../../base/redis/keys.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { AmbiguousNameError, InputError, NotFoundError } from '../../campaign/errors.js';
-import type { Preview } from '../../campaign/views.js';
+import type { Preview } from '../../campaign/preview-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { payerOf, schedulesFull } from '../../engine/recipients/key-bytes.js';
 import type { CampaignInput } from '../import/campaign-input.js';

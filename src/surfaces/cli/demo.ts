@@ -14,7 +14,7 @@ import { EXIT } from '../../base/exit-codes.js';
 import { connect } from '../../base/redis/connection.js';
 import { provideRedis } from '../../base/redis/provide.js';
 import { numberReader } from '../../campaign/number.js';
-import type { ReportRow } from '../../campaign/views.js';
+import type { ReportRow } from '../../campaign/recipient-views.js';
 import { readCsv } from '../../intake/import/csv/read-csv.js';
 import type { RecipientInput } from '../../intake/import/read-objects.js';
 import { formatReport } from '../../reporting/report-file.js';

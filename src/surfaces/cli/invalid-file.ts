@@ -1,8 +1,8 @@
 import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { stringify } from 'csv-stringify/sync';
 import { systemCode } from '../../base/config/file-problem.js';
+import type { InvalidRow } from '../../campaign/preview-views.js';
 import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
-import type { InvalidRow } from '../../campaign/views.js';
 import { invalidRowColumns } from '../../intake/import/csv/invalid-rows.js';
 import { withOptions } from './option-names.js';
 import { fileProblem, PRIVATE } from './output-file.js';

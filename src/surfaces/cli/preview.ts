@@ -1,7 +1,13 @@
 import { formatDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
+import type {
+  InvalidCause,
+  InvalidGroup,
+  InvalidRow,
+  PlannedCost,
+  Preview,
+} from '../../campaign/preview-views.js';
 import { rowProblem } from '../../campaign/row-problem.js';
-import type { InvalidCause, InvalidGroup, InvalidRow, PlannedCost, Preview } from '../../campaign/views.js';
 import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
 import { listenForStop } from '../lifecycle.js';
 import type { ListOptions } from './commands/list-options.js';

@@ -1,5 +1,6 @@
+import type { CampaignCost } from '../../campaign/measures.js';
 import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../../campaign/recipient.js';
-import type { CampaignCost, CampaignStatus } from '../../campaign/views.js';
+import type { CampaignStatus } from '../../campaign/views.js';
 import { pasteable } from './command-name.js';
 import { campaignSentence } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';

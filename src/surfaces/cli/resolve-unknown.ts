@@ -1,6 +1,7 @@
 import type { Resolution, ResolveOutcome, Volley } from '../../app/volley.js';
 import { formatDuration } from '../../base/duration.js';
-import type { CampaignStatus, ReportRow } from '../../campaign/views.js';
+import type { ReportRow } from '../../campaign/recipient-views.js';
+import type { CampaignStatus } from '../../campaign/views.js';
 import { ask } from './ask.js';
 import type { Context } from './context.js';
 import { via } from './destination.js';

@@ -1,6 +1,6 @@
 import { EXIT } from '../../base/exit-codes.js';
 import { GoneError } from '../../campaign/errors.js';
-import type { ResultPage } from '../../campaign/views.js';
+import type { ResultPage } from '../../campaign/recipient-views.js';
 import type { Answer, Context } from './context.js';
 import { CliError } from './errors.js';
 import { withLocalVolley } from './open.js';

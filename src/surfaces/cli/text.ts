@@ -1,6 +1,7 @@
 import { formatDuration } from '../../base/duration.js';
 import { brokenCommand, widthOf, wrapped } from '../../base/wrapped-text.js';
-import type { ReportRow, TimeRange } from '../../campaign/views.js';
+import type { TimeRange } from '../../campaign/measures.js';
+import type { ReportRow } from '../../campaign/recipient-views.js';
 import { oneLine } from '../../campaign/visible-text.js';
 
 export { oneLine, widthOf, wrapped };

@@ -1,15 +1,11 @@
 import { z } from 'zod';
 import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
 import { InputError } from '../../campaign/errors.js';
+import type { TimeRange } from '../../campaign/measures.js';
 import { readMoment } from '../../campaign/moment.js';
 import { parseReportedStatus, REPORTED_STATUSES } from '../../campaign/recipient.js';
-import {
-  type CampaignStatus,
-  campaignStatus,
-  recipientPage,
-  reportRow,
-  type TimeRange,
-} from '../../campaign/views.js';
+import { recipientPage, reportRow } from '../../campaign/recipient-views.js';
+import { type CampaignStatus, campaignStatus } from '../../campaign/views.js';
 import { formatReport } from '../../reporting/report-file.js';
 import { actingFor, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';

@@ -10,7 +10,7 @@ import {
   plannedCost,
   preview,
   repeats,
-} from '../../campaign/views.js';
+} from '../../campaign/preview-views.js';
 import type { EnqueueOutcome } from '../../intake/import/campaign-input.js';
 import { actingFor, allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
 import { campaignRequest, idempotencyHeader, PAST, readCampaign } from './campaign-request.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resultPage } from '../../campaign/views.js';
+import { resultPage } from '../../campaign/recipient-views.js';
 import { apiKeyOf, requireLane } from './access.js';
 import { invalidParts } from './problem.js';
 import { jsonResponse, problemResponses, type Routes } from './routes.js';

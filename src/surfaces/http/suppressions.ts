@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../campaign/api-key.js';
 import { listed } from '../../campaign/listed.js';
+import { type FoundRecipient, foundRecipient } from '../../campaign/recipient-views.js';
 import { suppressionOperation } from '../../campaign/suppression.js';
-import { type FoundRecipient, foundRecipient } from '../../campaign/views.js';
 import { actingFor, allowsLane, apiKeyOf, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
 import { country } from './campaign-request.js';

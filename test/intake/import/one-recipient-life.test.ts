@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { serverTime } from '../../../src/base/redis/connection.js';
-import type { ReportRow } from '../../../src/campaign/views.js';
+import type { ReportRow } from '../../../src/campaign/recipient-views.js';
 import { campaignContent } from '../../../src/engine/lane/campaign-content.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
 import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';

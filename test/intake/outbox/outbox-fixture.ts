@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { loadScript, readLua } from '../../../src/base/redis/script.js';
-import type { RecipientResult } from '../../../src/campaign/views.js';
+import type { RecipientResult } from '../../../src/campaign/recipient-views.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
 import type { ScriptRules } from '../../../src/engine/lane/rules.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';

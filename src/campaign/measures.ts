@@ -1,0 +1,59 @@
+import { z } from 'zod';
+
+/*
+ * Times, counts, and costs, as every public form shows them.
+ */
+
+/** A time. */
+export const time = z.string().describe('ISO 8601, UTC');
+/** How many of something. */
+export const count = z.int().min(0);
+/** A number of permits. It need not be whole, because deductions from a quota fade over time. */
+export const permitCount = z.number();
+
+/** The earliest and the latest time of something, if no operator intervenes and the service responds. */
+export const timeRange = z
+  .object({
+    earliest: time,
+    latest: time.nullable().describe('Null if nothing bounds it; `reason` says why'),
+    reason: z.string().nullable().describe('Why `latest` is null'),
+  })
+  .readonly();
+/** See {@link timeRange}. */
+export type TimeRange = z.output<typeof timeRange>;
+
+/** What an `eta` is. */
+export const ETA =
+  'Between when the last message will be sent; computed from the permits that return, polls, other campaigns, and pauses';
+/** What a `completion` is. */
+export const COMPLETION =
+  'Between when the last recipient will have a final status; at the latest after the follow-up deadline';
+
+/** An amount of money. */
+export const money = z.string().describe('An exact amount of the currency, such as `47.04`');
+/** The currency of amounts. */
+export const currency = z.string().describe('ISO 4217, such as `EUR`');
+/** How many recipients are not part of a cost. */
+export const unpriced = count.describe(
+  'Recipients whose number has no price; the amounts do not include them',
+);
+
+/** What a campaign costs, and has cost so far. */
+export const campaignCost = z
+  .object({
+    total: money.describe('What the campaign costs if all messages are accepted; fixed when it is created'),
+    accepted: money
+      .nullable()
+      .describe(
+        'What the messages cost that the service has accepted so far. Null in lists where messages cost different amounts, and if it is not stored',
+      ),
+    currency,
+    unpriced,
+  })
+  .readonly()
+  .meta({ id: 'CampaignCost' });
+/** See {@link campaignCost}. */
+export type CampaignCost = z.output<typeof campaignCost>;
+
+/** Why there may be no cost of a campaign. */
+export const CAMPAIGN_COST = 'Null if no prices were configured when the campaign was created';

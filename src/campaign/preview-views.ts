@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import { COMPLETION, count, currency, ETA, money, time, timeRange, unpriced } from './measures.js';
+import { sendWindow } from './views.js';
+
+/*
+ * The public form of a preview: what a campaign would send, what is wrong with its list, and why it would be refused.
+ */
+
+/**
+ * Why a row is invalid, for programs: a number in national format without a country, a number that is missing or invalid, a
+ * column that is empty or unusable although the message uses it, or anything else about the whole row.
+ */
+export const INVALID_CAUSES = [
+  'noCountry',
+  'noNumber',
+  'invalidNumber',
+  'noValue',
+  'invalidValue',
+  'row',
+] as const;
+/** See {@link INVALID_CAUSES}. */
+export type InvalidCause = (typeof INVALID_CAUSES)[number];
+
+/** The causes for which every row has the same reason, so that listing a few rows is enough. */
+export const UNIFORM_CAUSES: readonly InvalidCause[] = ['noCountry', 'noNumber', 'noValue'];
+
+const cause = z
+  .enum(INVALID_CAUSES)
+  .describe(
+    '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `row`: the whole row',
+  );
+
+/** An invalid row of a list. */
+export const invalidRow = z
+  .object({
+    line: z.int(),
+    column: z.string().nullable().describe('Null if the whole row is invalid'),
+    cause,
+    reason: z.string(),
+    row: z.array(z.string()).readonly(),
+  })
+  .readonly();
+/** See {@link invalidRow}. */
+export type InvalidRow = z.output<typeof invalidRow>;
+
+/** A row of a list with the number of an earlier row. */
+export const repeatedRow = z
+  .object({
+    line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
+    firstLine: z.int().describe('The line of the row whose number it repeats'),
+    recipient: z.string().describe('E.164'),
+    text: z.enum(['same', 'different']).describe('Its text, compared with that of the row that it repeats'),
+  })
+  .readonly();
+/** See {@link repeatedRow}. */
+export type RepeatedRow = z.output<typeof repeatedRow>;
+
+/** How many rows have the number of an earlier row and a different text. */
+export const differentTexts = count.describe(
+  'Rows with the number of an earlier row and a different text. With `duplicates: keep` they are recipients; otherwise they count as duplicates.',
+);
+
+/** Which rows have the number of an earlier row. */
+export const repeats = z
+  .array(repeatedRow)
+  .readonly()
+  .describe(
+    'Rows with the number of an earlier row, by line: the first 20 with the same text, and the first 20 with a different text',
+  );
+
+/** Invalid rows with the same cause. */
+export const invalidGroup = z
+  .object({
+    cause,
+    column: z.string().nullable().describe('Null if the whole rows are invalid'),
+    count,
+    lines: z.array(z.int()).readonly().describe('The lines of the first three'),
+    country: z
+      .string()
+      .nullable()
+      .describe(
+        'For `noCountry`: the country (ISO 3166) in which most of these numbers are valid, if one is likely',
+      ),
+  })
+  .readonly();
+/** See {@link invalidGroup}. */
+export type InvalidGroup = z.output<typeof invalidGroup>;
+
+/** Why a campaign would be refused. */
+export const refusal = z
+  .object({
+    kind: z
+      .enum(['noRows', 'invalidRows', 'differentTexts', 'noPrice', 'overBudget', 'repeated'])
+      .describe(
+        '`noRows`: the list has no rows; `invalidRows`: rows are invalid and not skipped, or all of them are; `differentTexts`: numbers have different texts, and `duplicates` is `refuse`; `noPrice`: there is a `maxCost`, and numbers have no price; `overBudget`: it costs more than `maxCost`; `repeated`: a campaign of the last 24 hours has the same list, text, and sender',
+      ),
+    campaign: z.string().nullable().describe('For `repeated`: that campaign'),
+  })
+  .readonly();
+/** See {@link refusal}. */
+export type Refusal = z.output<typeof refusal>;
+
+/** What a list costs. Suppressed numbers and duplicates cost nothing. */
+export const plannedCost = z
+  .object({
+    total: money.describe('The segments of each message, times the price of its number'),
+    currency,
+    segmentPrice: z
+      .object({ min: money, max: money })
+      .readonly()
+      .nullable()
+      .describe('The lowest and the highest price of a segment; null if no message has a price'),
+    maxCost: money.nullable().describe('The limit, as requested; null if there is none'),
+    unpriced,
+    unpricedRows: z
+      .array(z.object({ line: z.int(), recipient: z.string().describe('E.164') }).readonly())
+      .readonly()
+      .describe('The first 20 recipients whose number has no price'),
+  })
+  .readonly()
+  .meta({ id: 'PlannedCost' });
+/** See {@link plannedCost}. */
+export type PlannedCost = z.output<typeof plannedCost>;
+
+/** What sending a message to a list would mean, computed before anything is sent. */
+export const preview = z
+  .object({
+    message: z.string().describe('The text, with its placeholders'),
+    sender: z.string(),
+    senderName: z.string().nullable(),
+    lane: z.string(),
+    startsAt: time.nullable().describe('Null: as soon as the campaign is created'),
+    window: sendWindow
+      .nullable()
+      .describe('When messages may be sent, as of the start; null: whenever the lane may'),
+    laneWindow: sendWindow
+      .nullable()
+      .describe('When the lane may send, as of the start; null: at any time. Both windows apply'),
+    validForMs: count.nullable().describe('Messages not sent this long after the start lapse; null: never'),
+    refusal: refusal.nullable().describe('Why the campaign would be refused; null if it would not'),
+    columns: z.array(z.string()).readonly(),
+    numberColumn: z.string(),
+    rows: count.describe('The sum of `recipients`, `duplicates`, `suppressed`, and `invalid`'),
+    recipients: count.describe('Recipients who get a message'),
+    duplicates: count.describe('Rows that are left out because their number is that of an earlier row'),
+    differentTexts,
+    repeats,
+    suppressed: count.describe('Recipients who get no message because their number is suppressed'),
+    isSuppressionChecked: z
+      .boolean()
+      .describe('False if there was no Redis, whose list of suppressed numbers was not checked then'),
+    notMobile: count.describe(
+      'Recipients whose number is known to be a landline, premium rate, shared cost, or voicemail number. With `NUMBER_KINDS=mobile`, such rows are invalid instead',
+    ),
+    invalid: count,
+    invalidGroups: z.array(invalidGroup).readonly().describe('All invalid rows, by their cause and column'),
+    problems: z
+      .array(invalidRow)
+      .readonly()
+      .describe(
+        'The first 20 invalid rows; of those with the same reason (`noCountry`, `noNumber`, `noValue`), the first three',
+      ),
+    encodings: z
+      .object({ gsm7: count, ucs2: count })
+      .readonly()
+      .describe(
+        'How many messages are GSM-7, and how many are UCS-2, which fits fewer characters into a segment',
+      ),
+    ucs2Characters: z
+      .array(z.string())
+      .readonly()
+      .describe('Characters that force UCS-2, by code point, such as `U+2019 ’`'),
+    segments: z
+      .object({ min: count, max: count, total: count })
+      .readonly()
+      .describe('Segments per message (`min` and `max`) and of all messages together (`total`)'),
+    cost: plannedCost.nullable().describe('What the messages cost; null if no prices are configured'),
+    requests: z
+      .object({ send: count, poll: count, total: count })
+      .readonly()
+      .describe('Requests of the campaign, without those of messages that will lapse'),
+    eta: timeRange.nullable().describe(`${ETA}; null if there is no message to send`),
+    completion: timeRange.nullable().describe(COMPLETION),
+    samples: z.array(z.object({ recipient: z.string(), text: z.string() }).readonly()).readonly(),
+    warnings: z.array(z.string()).readonly(),
+  })
+  .readonly()
+  .meta({ id: 'Preview' });
+/** See {@link preview}. */
+export type Preview = z.output<typeof preview>;

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { CAMPAIGN_COST, campaignCost } from './measures.js';
+import { metadata } from './metadata.js';
+import { REPORTED_STATUSES } from './recipient.js';
+
+/*
+ * The public form of recipients: in reports, in the results feed, and found by number.
+ */
+
+const reported = {
+  recipient: z.string().describe('E.164'),
+  status: z
+    .enum(REPORTED_STATUSES)
+    .describe(
+      "The recipient's state. `deliveredToNetwork`, `deliveredToTerminal`, and `deliveryImpossible` are the service's delivery statuses (`DeliveredToNetwork`, …). `duplicate`: a row of the list that was left out, because its number is that of an earlier row; `reason` names both lines",
+    ),
+  reason: z.string(),
+  requestId: z
+    .string()
+    .describe("The service's id of the request, or our reference if the outcome of the request is unknown"),
+  reference: z.string().describe('The `reference` of the recipient in your list, or empty'),
+  sentAt: z.string().describe('ISO 8601, or empty'),
+  updatedAt: z.string().describe('ISO 8601, or empty'),
+  serviceStatus: z
+    .string()
+    .describe(
+      "The service's own word for the delivery status, such as `InvalidDestAddress`, where it says more than `status`: another word, one that Volley does not know, or one with a code that explains it. Empty for a plain `DeliveredToNetwork` or `DeliveredToTerminal`, and if the service has not reported any",
+    ),
+  serviceCode: z
+    .string()
+    .describe('The code that the service gave with `serviceStatus`, such as `11`, or empty'),
+};
+
+/** One recipient of a report. */
+export const reportRow = z.object(reported).readonly().meta({ id: 'ReportRow' });
+/** See {@link reportRow}. */
+export type ReportRow = z.output<typeof reportRow>;
+
+const ownMetadata = metadata.describe(
+  'Your own data about the campaign, as you passed it when you created it',
+);
+
+/** A page of the recipients of a campaign. */
+export const recipientPage = z
+  .object({
+    campaign: z.string(),
+    metadata: ownMetadata,
+    recipients: z.array(reportRow).readonly(),
+    cost: campaignCost.nullable().describe(CAMPAIGN_COST),
+    next: z.int().nullable().describe('The `from` of the next page; null on the last one'),
+  })
+  .readonly()
+  .meta({ id: 'RecipientPage' });
+/** See {@link recipientPage}. */
+export type RecipientPage = z.output<typeof recipientPage>;
+
+/** A recipient that has become settled or unknown, or a message of an outbox that has. */
+export const recipientResult = z
+  .object({
+    campaign: z
+      .string()
+      .describe(
+        'Id of the campaign. A message of an outbox has that of its wave, or an empty one if it was cancelled or lapsed before it was planned',
+      ),
+    lane: z.string(),
+    outbox: z.string().describe('Name of the outbox, which is unique on its lane, or empty'),
+    message: z.string().describe('Your id of the message in its outbox, or empty'),
+    ...reported,
+  })
+  .readonly()
+  .meta({ id: 'RecipientResult' });
+/** See {@link recipientResult}. */
+export type RecipientResult = z.output<typeof recipientResult>;
+
+/** A page of the results feed. */
+export const resultPage = z
+  .object({
+    results: z.array(recipientResult).readonly(),
+    campaigns: z
+      .record(
+        z.string(),
+        z
+          .object({
+            name: z.string(),
+            lane: z.string(),
+            idempotencyKey: z.string().nullable(),
+            metadata: ownMetadata,
+          })
+          .readonly(),
+      )
+      .readonly()
+      .describe('The campaigns of these results, by id'),
+    next: z
+      .string()
+      .describe('The `after` of the next page, now or later. Store it when you have processed this page'),
+    hasMore: z.boolean().describe('Whether the next page may have results already'),
+  })
+  .readonly()
+  .meta({ id: 'ResultPage' });
+/** See {@link resultPage}. */
+export type ResultPage = z.output<typeof resultPage>;
+
+/** A recipient found by number. */
+export const foundRecipient = z
+  .object({
+    ...reported,
+    campaign: z.string(),
+    name: z.string().describe('Name of the campaign'),
+    metadata: ownMetadata,
+  })
+  .readonly()
+  .meta({ id: 'FoundRecipient' });
+/** See {@link foundRecipient}. */
+export type FoundRecipient = z.output<typeof foundRecipient>;

@@ -90,7 +90,11 @@ describe('a command that a page for operators prints', () => {
   const pages = [
     'README.md',
     'docs/command-line.md',
-    'docs/conformance.md',
+    'docs/services.md',
+    'docs/outbox.md',
+    'docs/campaign-options.md',
+    'docs/schedules.md',
+    'docs/call-records.md',
     'docs/operations.md',
     'docs/simulator.md',
     'docs/limits.md',

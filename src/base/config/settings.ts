@@ -59,7 +59,7 @@ export const SECTIONS = {
         Credentials are apiKeyEnv (the name of the variable that contains the key), apiKey, or
           "account": { "usernameEnv": "ACME_USER", "passwordEnv": "ACME_PASSWORD", "targetAccountId": "…" }
         A lane with both says what each header carries: "authorization" ("apiKey" or "accessToken") and
-        "xAuthorization" ("none" or "accessToken"). A lane of the newer version of the service (docs/profiles.md) has
+        "xAuthorization" ("none" or "accessToken"). A lane of the newer version of the service (docs/services.md) has
           "profile": "v3", "client": { "idEnv": "ACME_ID", "secretEnv": "ACME_SECRET", "product": "sms-a2p-marketing" }
         Optional fields: baseUrl (default: MESSAGING_BASE_URL), hourlyQuota, maxRecipientsPerRequest, pollShare (0 to
         0.9, default 0.2), pacing ("burst" or "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after
@@ -82,7 +82,7 @@ export const SECTIONS = {
         destination, and which landlines receive messages depends on the country.`),
     PRICE_PER_SEGMENT: z.optional(formats.price).describe(`
         What the service charges for each segment. With it, previews and statuses show what a campaign costs, and
-        \`--max-cost\` limits it; see docs/price.md.`),
+        \`--max-cost\` limits it; see docs/campaign-options.md.`),
     PRICE_FILE: z.optional(z.string()).describe(`
         Path of a CSV file with the prices of numbers by their first digits, in the columns "prefix" and "price", such as
         +44,0.042 EUR. The longest prefix counts. PRICE_PER_SEGMENT is the price of all other numbers.`),

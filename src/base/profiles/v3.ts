@@ -2,7 +2,7 @@ import type { ServiceProfile } from './profile.js';
 
 const HOUR_MS = 3_600_000;
 
-/** The published successor of the interface, version 3 (docs/profiles.md). */
+/** The published successor of the interface, version 3 (docs/services.md). */
 export const v3: ServiceProfile = {
   credentials: { kind: 'client', scope: 'sms' },
   request: { callbackData: true },

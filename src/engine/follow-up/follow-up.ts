@@ -18,6 +18,11 @@ import { type PollSettlement, settlePolls } from './settlements.js';
  *
  * A poll changes nothing at the service. After a crash, it is repeated when its request is due again. A request gets its first due
  * time when its send is settled (sending/settle-send.lua). The lane's job starts this turn (worker.ts).
+ *
+ * One GET serves all recipients of a request. The first poll is due after 15 s, or later if the lane has learned that reports take
+ * longer: four in five requests should be final by then. After that, a request waits for 15 s or half its age, whichever is longer.
+ * A final status replaces one that is not, whatever the order; a contradiction of a final status is reported, not applied. The first
+ * answered poll after the deadline makes open recipients `unconfirmed`, which a later final report still replaces.
  */
 
 /** What following up a lane's requests needs. */

@@ -113,7 +113,9 @@ local function campaign_pause(lane, c, reason, now)
   c.pauseReason = reason
 end
 
--- Where a campaign that starts or continues now joins the fair order: its score among the running campaigns.
+-- The fair order. Each running campaign has a virtual start, its score among the running ones, and the lowest is served next. A batch
+-- moves the start on by 1, or by 1/4 with high priority, so campaigns share the lane by requests. One that starts or continues joins
+-- HEAD_START ahead of the lane's virtual time: ten recipients need not wait for a million.
 local function campaign_virtual_start(virtualTime)
   return string.format('%.17g', math.max(0, virtualTime - POLICY.HEAD_START))
 end

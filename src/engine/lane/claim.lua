@@ -4,6 +4,12 @@
   A lane's turns are fenced, and a repeated call is harmless. A turn begins with call 1 and takes over the lane; later calls of
   the turn before it are refused. The same call of the same turn returns the claims it returned before, as far as they are not
   settled; an older call of the same turn is refused.
+
+  A claim carries the request timeout of its worker, and a margin. From these follow when it is overdue, when its batch may be sent
+  again, and for how long its request counts in the ledger, so REQUEST_TIMEOUT_MS can be changed one worker at a time. Where the
+  timeout is not known (placeholder claims, claims of older versions), the longest one that can be configured counts.
+  Two servers that have both taken over from a third may give the same number to two claims, even of the same batch. So number and
+  turn identify a claim together: a settlement, a release, a replay, or a resolution with another turn changes nothing.
 ]]
 -- @include ./permits.lua
 -- @include ./workers.lua

@@ -8,8 +8,10 @@
   `stopped` (by a response that retrying cannot fix) and `held` (by an operator) last until an operator resumes the lane. After a
   stop, the lane is on trial: one request of a kind is in flight until a response shows that the cause is fixed.
   Every pause begins an epoch. A claim carries the epoch in which it was made, and a response to a claim of an earlier epoch
-  neither extends a pause nor ends one: it shows nothing new. Claims of epoch -1 (placeholders, replayed claims) never change
-  the gate.
+  neither extends a pause nor ends one: it shows nothing new. So a burst that meets a 429 pauses the lane once. Claims of epoch -1
+  (placeholders, replayed claims) never change the gate.
+  A pause lasts as long as `Retry-After`, the next permit, or a backoff that doubles, whichever is longest, plus some jitter, and at
+  most one window. After an outage, a due poll tries the service first, because a failed poll does no harm.
 ]]
 -- @include ./policy.lua
 -- @include ./record.lua

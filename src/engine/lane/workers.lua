@@ -7,6 +7,13 @@
   recovery barrier: nothing is claimed until each of them has replayed the claims it remembers. A worker that does not do so in
   time is lost together with the data. For lost workers the lane makes placeholder claims, in the order in which it would have
   claimed, for as many batches as may have been claimed in the lost time: they become unknown, and are not sent twice.
+
+  What shows a loss: a new run id, a new replication id after a promotion, or a claim sequence lower than a process has seen. The
+  claim numbers then skip ahead, so that none is used twice. Each claim looks for replicas, because a new one shows before it copies
+  any data: if nothing bounds the loss, nothing is claimed, and when more may be lost than before, nothing is claimed for as long. A
+  campaign waits for the same time between its commit, or its resume, and its first message. In that time, a lane claims at most twice as
+  many batches as in the one before, so the number of unknown outcomes stays in proportion. Lost polls are repeated, and their permits
+  count again. A campaign that is lost completely is not rebuilt.
 ]]
 -- @include ../../base/redis/server.lua
 -- @include ./permits.lua

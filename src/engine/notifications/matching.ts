@@ -14,6 +14,11 @@ import type { WaitingReports } from './notification-store.js';
  * A notification may name a request whose response was lost. It settles nothing by itself: if the request fits exactly one
  * batch of unknown outcome, and its id was never given to a request of ours, the follow-up stage polls it, and the response of
  * the service decides (follow-up.ts).
+ *
+ * Lanes that may share the subscription count too: a batch of another lane that the report fits, in flight or unknown, or an id that was
+ * given to it, rules a match out. Nothing is concluded while a send that was in flight at the time has not ended.
+ * Not covered: a request that another client makes with the same key, sender, and number cannot be told from a batch of unknown outcome
+ * that was never accepted. A report with neither id nor correlator has no effect.
  */
 
 /** Matches that are recorded in one round. */

@@ -12,6 +12,23 @@ import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 
+/*
+ * A request that may have been accepted is sent again only in three cases: the lane's policy says so (`unknownOutcome`), the service is
+ * known to deduplicate correlators (`clientCorrelator`, or the lane's profile), or an operator resolves it so.
+ *
+ *   unknown ──► abandon, accepted: settled
+ *      └──────► resend: at once if its worker reported the outcome itself, else two request timeouts and a margin after the claim:
+ *               only then can that worker act no more ──► planned, with `maybeAccepted` (campaign.lua)
+ *
+ * A batch with `maybeAccepted` that is cancelled, lapses, or is suppressed before it is accepted becomes unknown again, not final. Under
+ * the policy `resend`, batches of a campaign that was cancelled or has lapsed are abandoned.
+ *
+ * A repeat under a correlator leaves only while the service remembers the first request (`firstAt`, `repeatFor` in rules.ts): the claim
+ * checks it, and its permit ends then. The correlator names the campaign and the range of the batch, so it is known even if Redis has lost
+ * the claim; batches whose bounds are not known stay unknown. A lane that changes its profile, or begins to deduplicate, repeats no request
+ * from before.
+ */
+
 /** How many batches were resolved. `tooEarly`: batches that may not be sent again before `safeAt`, ms. */
 interface ResolveResult {
   readonly batches: number;

@@ -8,6 +8,20 @@ import { createSeal } from './seal.js';
 import { accountId, type TokenRequest, tokenRecord } from './token-record.js';
 import { type TokenState, tokenState } from './token-state.js';
 
+/*
+ * The tokens of an account are one hash in Redis, with a generation (claim-token.lua):
+ *
+ *   a caller ──► token in memory, and not refused? ──► use it
+ *                  └─ no ──► claim ──► a newer generation exists: use it
+ *                                 ├──► another process is fetching: wait for the next generation
+ *                                 └──► the right to fetch: refresh (the refresh token is marked as used first), else log in
+ *                                      (the attempt is counted first, login-budget.ts) ──► store the pair as the next generation
+ *
+ * So an expired token costs the fleet one refresh, the service never sees a refresh token twice, not even after a kill, and a wrong password
+ * costs two logins. A request of which nothing left is no attempt. Lifetimes are `exp` − `iat` from receipt, so only the clock of Redis
+ * counts.
+ */
+
 /** The account, its service, and Redis. */
 export interface TokenCacheOptions {
   /** A `protocol` connection: see `connect`. */

@@ -7,11 +7,12 @@ import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/reci
 import { parseStoredState } from '../campaign/stored-state.js';
 import type { LaneStatus } from '../campaign/views.js';
 import { STATE_DEFAULTS } from '../engine/lane/campaigns.js';
-import type { Lane, Stage } from '../engine/lane/lane.js';
+import type { Lane } from '../engine/lane/lane.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
 import type { Depth, Queues } from '../engine/lane/queues.js';
 import { singleFlight } from '../engine/lane/single-flight.js';
+import type { Stage } from '../engine/lane/wake.js';
 import {
   SUBSCRIPTION_STATES,
   type SubscriptionState,

@@ -2,8 +2,9 @@ import { Queue } from 'bullmq';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keyNames } from '../../src/base/redis/keys.js';
-import type { Stage } from '../../src/engine/lane/lane.js';
+
 import { createWakers } from '../../src/engine/lane/queues.js';
+import type { Stage } from '../../src/engine/lane/wake.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { Jobs } from './jobs.js';
 import { randomFrom } from './random.js';

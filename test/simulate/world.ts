@@ -1,6 +1,6 @@
 import { type Keys, keyNames } from '../../src/base/redis/keys.js';
 import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
-import { wakeLane } from '../../src/engine/lane/lane.js';
+import { wakeLane } from '../../src/engine/lane/wake.js';
 import { computeWindows, type OpeningsOf } from '../../src/engine/lane/windows.js';
 import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
 import { parseRecords, type RequestRecord, readOnlyRecord } from '../../src/engine/recipients/records.js';

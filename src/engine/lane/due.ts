@@ -7,11 +7,11 @@ import type { LaneStore } from './lane-script.js';
  * When each lane is next due for a sweep. The entries are only hints: each process checks all of its lanes now and then. They exist
  * so that a lane with nothing to do costs nothing.
  *
- *   activate ──► due now ──► taken, due in 30 s ──► swept ──► due when its own state says, unless it was activated meanwhile
+ *   activate (wake.ts) ──► due now ──► taken, due in 30 s ──► swept ──► due when its own state says, unless it was activated meanwhile
  */
 
 /** `keys.due`: the sorted set. Schedules have one of their own, which works the same way. */
-type Store = Pick<LaneStore, 'redis'> & { readonly keys: Pick<Keys, 'due'> };
+export type DueLanes = Pick<LaneStore, 'redis'> & { readonly keys: Pick<Keys, 'due'> };
 
 /** Lanes per command. */
 const LANES_AT_ONCE = 1_000;
@@ -29,25 +29,10 @@ const chunksOf = (lanes: readonly LaneId[]): (readonly LaneId[])[] =>
 const dueKey = ({ due }: Pick<Keys, 'due'>) => ({ due });
 
 /** Makes lanes due at `at`, ms by the clock of Redis, unless they are due sooner; default: now. */
-export async function markDue({ redis, keys }: Store, lanes: readonly LaneId[], at = 0): Promise<void> {
+export async function markDue({ redis, keys }: DueLanes, lanes: readonly LaneId[], at = 0): Promise<void> {
   for (const some of chunksOf(lanes)) {
     await markScript.run(redis, dueKey(keys), { at }, [], some);
   }
-}
-
-/**
- * Runs a script that may give the lane something to do, and marks the lane as due. It is marked twice: before the script, in case
- * this process dies after it; and after the script, in case a sweep looked at the lane between the two.
- */
-export async function activate<Answer>(
-  store: Store & Pick<LaneStore, 'id'>,
-  script: () => Promise<Answer>,
-): Promise<Answer> {
-  const marking = markDue(store, [store.id]);
-  const [, answer] = await Promise.all([marking, script()]);
-  // The script has run. If this fails, Redis is away, and its return makes every lane due.
-  await markDue(store, [store.id]).catch(() => {});
-  return answer;
 }
 
 /** Lanes that one sweeper has taken. */
@@ -71,7 +56,7 @@ const returnScript = loadScript(import.meta.url, './return-due.lua', () => undef
 
 /** Takes up to `most` due lanes. `others`: lanes to leave to other processes. `now` is for tests. */
 export const takeDue = (
-  { redis, keys }: Store,
+  { redis, keys }: DueLanes,
   most: number,
   others: Iterable<LaneId> = [],
   now: number | '' = '',
@@ -101,7 +86,7 @@ export const NEVER_DUE = -1;
 
 /** Sets when taken lanes are due again: a time later than `until` holds them for longer. A lane that was activated since it was taken stays due now. */
 export const returnDue = (
-  { redis, keys }: Store,
+  { redis, keys }: DueLanes,
   { until }: Pick<TakenLanes, 'until'>,
   dueAt: ReadonlyMap<LaneId, number>,
 ): Promise<void> => returnScript.run(redis, dueKey(keys), [until, ...[...dueAt].flat()]);

@@ -4,7 +4,6 @@ import type { Config, LaneSettings, LocalConfig } from '../../base/config/index.
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
-import { isFull } from '../../base/redis/unavailable.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { NoSuchLaneError } from '../../campaign/errors.js';
 import { announceLoss } from './announced-losses.js';
@@ -157,36 +156,4 @@ export function laneNamed<Found>(lanes: ReadonlyMap<string, Found>, name: string
   const lane = lanes.get(name);
   if (lane !== undefined) return lane;
   throw noSuchLane(name, lanes.keys());
-}
-
-/** The stages of a lane. Each has a queue, with one job for each lane that has work. */
-export type Stage = 'send' | 'poll';
-
-/** Wakes lanes. */
-export interface Wakers {
-  /** Schedules a turn of the lane in `inMs` ms, unless one is due sooner. If one runs, the lane is looked at again after it. */
-  wake(stage: Stage, lane: LaneId, inMs: number): Promise<void>;
-}
-
-/**
- * Schedules the next turns of these stages of a lane that has work, for the time when the lane may do it. Returns that time, ms by the
- * clock of Redis; `Infinity` if it has none.
- */
-export async function wakeLane(
-  lane: Lane,
-  wakers: Wakers,
-  stages: readonly Stage[] = ['send', 'poll'],
-): Promise<number> {
-  const { now, sendAt, pollAt } = await lane.status();
-  const at: Record<Stage, number> = { send: sendAt, poll: pollAt };
-  const due = stages.filter((stage) => at[stage] >= 0);
-  for (const stage of due) await wakers.wake(stage, lane.id, Math.max(0, at[stage] - now));
-  return Math.min(Number.POSITIVE_INFINITY, ...due.map((stage) => Math.max(now, at[stage])));
-}
-
-/** Wakes a lane that a command made due. On a full Redis, no job can be added: then the sweep wakes the lane once there is room. */
-export async function wakeDueLane(lane: Lane, wakers: Wakers): Promise<void> {
-  await wakeLane(lane, wakers).catch((error: unknown) => {
-    if (!isFull(error)) throw error;
-  });
 }

@@ -4,9 +4,9 @@ import type { Operator } from '../../campaign/audit.js';
 import { CAMPAIGN_STATE, type CampaignState } from '../../campaign/campaign.js';
 import { InputError, NotAllowedError, NotFoundError } from '../../campaign/errors.js';
 import { inFlightOf, readState, type StoredState } from './campaigns.js';
-import { activate } from './due.js';
-import { type Wakers, wakeDueLane } from './lane.js';
+import type { Lane } from './lane.js';
 import type { LaneFinder } from './lane-finder.js';
+import { activate, bySweep, type Wakers, wakeLane } from './wake.js';
 
 /**
  * An operator's commands for a campaign or a lane. Each is recorded in the audit trail first, unless it would change nothing. Redis
@@ -62,6 +62,13 @@ export function operatorCommands(
   by: Operator,
 ): OperatorCommands {
   const actor = describeActor(by.actor);
+  /** Wakes a lane that is resumed once more, in case its job is lost. */
+  const nudge = (lane: Lane): Promise<void> =>
+    activate(
+      lane,
+      async () => {},
+      () => wakeLane(lane, wakers),
+    );
   const command = async (id: string, action: CampaignCommand) => {
     const lane = await finder.of(id);
     const reason = `paused by ${actor}`;
@@ -76,7 +83,11 @@ export function operatorCommands(
     const result = await by.audited(
       { action: `campaign.${action}`, lane: lane.id, campaign: id },
       async () => {
-        const done = await activate(lane, () => lane.commands.campaign(action, id, reason));
+        const done = await activate(
+          lane,
+          () => lane.commands.campaign(action, id, reason),
+          () => (action === 'resume' ? wakeLane(lane, wakers) : bySweep()),
+        );
         if (done.outcome === 'missing') throw missing();
         if (done.outcome !== 'done') throw refused(done.outcome);
         return done;
@@ -97,7 +108,7 @@ export function operatorCommands(
     async resume(id) {
       const { lane, isNew } = await command(id, 'resume');
       if (isNew) events.emit({ type: 'campaign.resumed', lane: lane.name, campaign: id, actor });
-      await wakeDueLane(lane, wakers);
+      else await nudge(lane);
     },
 
     async cancel(id) {
@@ -123,12 +134,13 @@ export function operatorCommands(
     async resumeLane(name) {
       const lane = await finder.named(name);
       const { held, stopped, paused } = await lane.freshStatus();
-      if (held === '' && stopped === '' && paused === '') {
-        await wakeDueLane(lane, wakers);
-        return;
-      }
+      if (held === '' && stopped === '' && paused === '') return nudge(lane);
       const outcome = await by.audited({ action: 'lane.resume', lane: lane.id }, async () => {
-        const done = await activate(lane, () => lane.commands.lane('resume', '', undefined, by.isLimited));
+        const done = await activate(
+          lane,
+          () => lane.commands.lane('resume', '', undefined, by.isLimited),
+          (answer) => (answer === 'refused' ? null : wakeLane(lane, wakers)),
+        );
         if (done === 'refused')
           throw new NotAllowedError(
             `an operator holds the lane ${name}, and only an operator for all lanes can resume it`,
@@ -137,7 +149,6 @@ export function operatorCommands(
       });
       const { epoch } = await lane.freshStatus();
       if (outcome === 'changed') events.emit({ type: 'lane.reopened', lane: name, epoch, actor });
-      await wakeDueLane(lane, wakers);
     },
 
     async renameLane(name, newName) {

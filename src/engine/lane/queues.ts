@@ -3,9 +3,10 @@ import { within } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import type { Stage, Wakers } from './lane.js';
+
 import type { TurnEnd } from './turn.js';
 import type { TurnFailures } from './turn-failures.js';
+import type { Stage, Wakers } from './wake.js';
 
 /*
  * The lane's state in Redis decides what is done; a job only decides when. If a job is lost, the sweep wakes the lane again.

@@ -140,6 +140,12 @@ local function closed_for(closedMs, closedAt, awaitsFrom, now)
 end
 local function lane_closed_for(lane) return closed_for(lane.closedMs, lane.closedAt, lane.awaitsFrom, lane.time) end
 
+-- Whether the lane recovers from a loss of data, or cannot tell yet whether its clock was changed. Until then it does not know what was
+-- claimed: nothing lapses, is cancelled, or is appended, and no campaign is paused for its refusals.
+local function lane_is_recovering(lane)
+  return lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > lane.time or lane.unsureUntil ~= nil
+end
+
 -- The lane has something to send: it waits for a worker from now on, or does already.
 local function lane_await_worker(lane)
   if lane.awaitsFrom == 0 then lane.awaitsFrom = lane.time end

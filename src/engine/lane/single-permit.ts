@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Permit } from '../../service/client/messaging.js';
-import type { Lane, Stage } from './lane.js';
+import type { Lane } from './lane.js';
 import { laneScript } from './lane-script.js';
 import { scriptEvents } from './script-events.js';
+import type { Stage } from './wake.js';
 
 /*
  * Permits for requests that belong to no campaign. They come from the same ledger as those of campaigns (permits.lua), so that all

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import type { Stage } from './lane.js';
+import type { Stage } from './wake.js';
 
 /** How often a process notes that the turns of a stage of a lane still fail. */
 const NOTE_EVERY_MS = 10_000;

@@ -2,8 +2,8 @@ import type { Events } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { requestReference } from '../../campaign/campaign.js';
 import { plainSender } from '../../service/client/notification.js';
-import { activate } from '../lane/due.js';
 import type { Lane } from '../lane/lane.js';
+import { activate, bySweep } from '../lane/wake.js';
 import type { Located } from '../recipients/request-index.js';
 import { listUnknown } from '../sending/unknown.js';
 import { type BatchNumbers, batchOfCorrelator } from './batch-lookup.js';
@@ -142,9 +142,10 @@ export function notificationMatching(
     for (const { batch, requestId } of pairs) {
       const { number, campaign, first } = batch;
       if (ours.has(requestId)) continue;
-      // The poll is due now, but the lane may have nothing else to do.
       const match = () => matches.match({ number, campaign, first, requestId });
-      if (!(await retry(() => activate(lane, match)))) continue;
+      // The poll is due now, but the lane may have nothing else to do.
+      const isMatched = await retry(() => activate(lane, match, (done) => (done ? bySweep() : null)));
+      if (!isMatched) continue;
       const request = requestReference(campaign, number);
       events.emit({ type: 'request.matched', lane: lane.name, campaign, request, requestId });
     }

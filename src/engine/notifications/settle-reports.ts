@@ -1,7 +1,7 @@
 import { STATUS_LETTER } from '../../campaign/recipient.js';
 import type { DeliveryReport } from '../../service/client/notification.js';
-import { markDue } from '../lane/due.js';
 import type { Lane } from '../lane/lane.js';
+import { activate, bySweep } from '../lane/wake.js';
 import type { Located } from '../recipients/request-index.js';
 import { type PlacedWord, placedWords, storedWord } from '../recipients/status-words.js';
 import { type BatchNumbers, batchOfCorrelator, type RecentlySettled } from './batch-lookup.js';
@@ -80,10 +80,13 @@ export function reportSettler(options: SettlerOptions) {
   const settledBatch = (requestId: string) => recentlySettled.find(lane.id, requestId);
   const locate = (requestIds: readonly string[]) => lane.retry(() => store.locate(requestIds), signal);
   const settle = async (known: readonly RequestReports[], early: readonly EarlyReports[]) => {
-    const result = await lane.retry(() => store.settle(known, early), signal);
-    lane.emit(result.events);
+    const change = () => store.settle(known, early);
     // A campaign may have ended.
-    if (result.changed > 0) await markDue(lane, [lane.id]).catch(() => {});
+    const result = await lane.retry(
+      () => activate(lane, change, ({ changed }) => (changed > 0 ? bySweep() : null)),
+      signal,
+    );
+    lane.emit(result.events);
     return result;
   };
 

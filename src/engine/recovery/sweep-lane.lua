@@ -135,8 +135,7 @@ found.windows, found.unusedWindows = windows_due()
 if #found.windows > 0 then due_at(now + SOON_MS) end
 
 local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
-local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now
-if inFlight > 0 or #found.resolvable > 0 or isRecovering then due_at(now + SOON_MS) end
+if inFlight > 0 or #found.resolvable > 0 or lane_is_recovering(lane) then due_at(now + SOON_MS) end
 found.dueAt = dueAt < math.huge and math.max(dueAt, now + SOON_MS) or nil
 lane_save(laneKey, lane)
 return { cjson.encode(found), #events > 0 and cjson.encode(events) or '[]' }

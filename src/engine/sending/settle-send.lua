@@ -183,8 +183,7 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
   end
   events[#events + 1] = { type = 'refused', campaign = id, recipients = claim.count, reason = settlement.reason }
   -- Not while placeholder claims may have to be made for it.
-  local isComplete = lane.barrierUntil == 0 and lane.placeholders == 0
-  if c.accepted == 0 and c.refusals >= POLICY.REFUSALS_TO_PAUSE and c.state == 'running' and isComplete then
+  if c.accepted == 0 and c.refusals >= POLICY.REFUSALS_TO_PAUSE and c.state == 'running' and not lane_is_recovering(lane) then
     campaign_pause(lane, c, 'the service refuses every request; check sender and text: ' .. settlement.reason, now)
     redis.call('ZREM', runningKey, id)
     events[#events + 1] = { type = 'refusals', campaign = id }

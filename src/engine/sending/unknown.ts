@@ -5,11 +5,10 @@ import type { Operator } from '../../campaign/audit.js';
 import { requestReference } from '../../campaign/campaign.js';
 import { InputError, NotFoundError } from '../../campaign/errors.js';
 import { readState } from '../lane/campaigns.js';
-import { activate } from '../lane/due.js';
-import { type Wakers, wakeDueLane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
+import { activate, type Wakers, wakeLane } from '../lane/wake.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 
 /*
@@ -179,10 +178,13 @@ export async function resolveUnknown(
   if (named.length === 0) return { requests: 0, recipients: 0, tooEarly: null };
   const details = { as, ...(request === undefined ? {} : { request }), requests: named.length };
   const result = await by.audited({ action: 'campaign.resolve', lane: lane.id, campaign: id, details }, () =>
-    activate(lane, () => resolveBatches(lane, as, REASONS[as], named)),
+    activate(
+      lane,
+      () => resolveBatches(lane, as, REASONS[as], named),
+      () => wakeLane(lane, wakers),
+    ),
   );
   lane.emit(result.events);
-  await wakeDueLane(lane, wakers);
   const { batches, recipients, tooEarly, safeAt } = result;
   if (batches > 0) {
     const actor = describeActor(by.actor);

@@ -10,6 +10,7 @@ import type { PlannedCost, Preview, Refusal } from '../../campaign/preview-views
 import { parseAmount } from '../../campaign/price.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import { scriptRules } from '../../engine/lane/rules.js';
+import { activated } from '../../engine/lane/wake.js';
 import { CostCollector } from '../../engine/recipients/costs.js';
 import { MAX_STORED_DUPLICATES } from '../../engine/recipients/duplicates.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
@@ -257,7 +258,8 @@ async function fillAndCommit(
   const actor = describeActor(deps.by.actor);
   deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts, actor });
   lane.emit(events);
-  if (wakeInMs >= 0) await deps.launched(lane.id, wakeInMs).catch(() => {});
+  // The session has marked the lane as due when it began.
+  if (wakeInMs >= 0) await activated(lane, deps.launched(lane.id, wakeInMs));
   return { kind: 'created', id: session.id, ...counts, differentTexts: preview.differentTexts, preview };
 }
 

@@ -223,9 +223,6 @@ export function beginImport(
       clearInterval(renewal);
       if (committed === null) throw new ImportLostError(id);
       if (typeof committed === 'number') throw keyFull(payer, lane, committed);
-      // Again: a sweep may have looked at the lane before the commit, and this process may die before it wakes the lane. Nothing waits
-      // for this hint: without it, the lane is due when the lease would have expired.
-      if (committed.wakeInMs >= 0) markDue(store, [lane]).catch(() => {});
       return committed;
     },
     async discard() {

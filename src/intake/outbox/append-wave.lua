@@ -46,7 +46,7 @@ if WORKERS.last_loss(lane) ~= loss then
   lane_save(laneKey, lane)
   return { 'outdated', encoded_events() }
 end
-if lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now or lane.unsureUntil then
+if lane_is_recovering(lane) then
   lane_save(laneKey, lane)
   return { 'closed', encoded_events() }
 end

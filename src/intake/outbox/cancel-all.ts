@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { activate } from '../../engine/lane/due.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
+import { activate, bySweep } from '../../engine/lane/wake.js';
 import { outboxKeys } from './outbox-keys.js';
 import { forgetTime } from './store.js';
 
@@ -43,7 +43,7 @@ export async function cancelAllWaiting(
     cancelled += done.cancelled;
   }
   for (const wave of await lane.redis.zrange(own.fixed.waves, '0', '-1')) {
-    const done = await activate(lane, () => lane.commands.campaign('cancel', wave, reason));
+    const done = await activate(lane, () => lane.commands.campaign('cancel', wave, reason), bySweep);
     if (done.outcome !== 'done') continue;
     lane.emit(done.events);
     cancelled += done.cancelled;

@@ -47,8 +47,7 @@ local function cancel()
   if letter ~= '\0' then return RECIPIENT_STATE[letter] end
   if c.remainder ~= 'planned' then return ordinal >= c.cursor and c.remainder or 'sent' end
   workers_recognise(lane, rules, 0, now, events)
-  local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now or lane.unsureUntil
-  if isRecovering then return 'recovering' end
+  if lane_is_recovering(lane) then return 'recovering' end
   if ordinal >= c.cursor then
     WAVE.skip(c, ordinal)
     WAVE.advance(c)

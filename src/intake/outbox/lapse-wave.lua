@@ -23,7 +23,6 @@ run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local events, lapsed = {}, 0
 workers_recognise(lane, rules, 0, now, events)
-local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now or lane.unsureUntil
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 
@@ -49,7 +48,7 @@ local function lapse_released()
   c.released = kept
 end
 
-if c and c.outbox and c.remainder == 'planned' and not isRecovering then
+if c and c.outbox and c.remainder == 'planned' and not lane_is_recovering(lane) then
   lapse_released()
   for _, run in ipairs(WAVE.runs(c, c.ordinals)) do
     if run[3] <= now then

@@ -6,9 +6,9 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import type { Actor } from '../../campaign/actor.js';
 import { AmbiguousNameError, NotFoundError } from '../../campaign/errors.js';
-import { markDue } from '../../engine/lane/due.js';
-import type { Lane, Wakers } from '../../engine/lane/lane.js';
+import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { activate, type Wakers } from '../../engine/lane/wake.js';
 import { nowAppender } from './append-now.js';
 import { messageChecker } from './check-message.js';
 import { OutboxClosedError } from './errors.js';
@@ -102,8 +102,6 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
       );
       const inMs = Math.max(0, first * 1_000 - clock());
       if (inMs <= WAKE_AHEAD_MS) await wakers.wake('send', lane.id, inMs);
-      // Again: a sweep may have looked at the lane before the message was stored.
-      await markDue(lane, [lane.id]);
     };
     const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
       await mustHaveRoom(redis);
@@ -113,16 +111,19 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
           messages.length <= TOGETHER_AT_ONCE &&
           messages.every(({ message }) => message.due === 0)
         ) {
-          const [{ isDone, due, isFirst, events }] = await Promise.all([
-            appendNow(messages),
-            markDue(lane, [lane.id]),
-          ]);
+          const { isDone, due, events } = await activate(
+            lane,
+            () => appendNow(messages),
+            (done) => (done.isDone && done.isFirst ? wake(messages) : null),
+          );
           lane.emit(events);
-          if (isDone && isFirst) await wake(messages).catch(() => {});
           if (isDone) return messages.map(() => ({ outcome: 'created', due, pointer: null }));
         }
-        const [{ replies, isEarlier }] = await Promise.all([store.put(messages), markDue(lane, [lane.id])]);
-        if (isEarlier) await wake(messages).catch(() => {});
+        const { replies } = await activate(
+          lane,
+          () => store.put(messages),
+          ({ isEarlier }) => (isEarlier ? wake(messages) : null),
+        );
         return replies;
       } catch (error) {
         if (!(error instanceof OutboxGoneError)) throw error;

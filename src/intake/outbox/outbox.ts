@@ -11,10 +11,10 @@ import type {
   PutResult,
 } from '../../campaign/outbox-views.js';
 import { inFlightOf } from '../../engine/lane/campaigns.js';
-import { markDue } from '../../engine/lane/due.js';
-import { type Lane, wakeDueLane } from '../../engine/lane/lane.js';
+import type { Lane } from '../../engine/lane/lane.js';
 import { laneScript } from '../../engine/lane/lane-script.js';
 import { scriptEvents } from '../../engine/lane/script-events.js';
+import { activate, bySweep, wakeLane } from '../../engine/lane/wake.js';
 import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
@@ -311,13 +311,16 @@ export function operatedOutbox(
       return { inFlight: await inFlightOf(lane, await lane.redis.zrange(waves, '0', '-1')) };
     return by.audited({ action: `outbox.${action}`, lane: lane.id, details: { outbox: name } }, async () => {
       const reason = `paused by ${describeActor(by.actor)}`;
-      const { state, inFlight, events } = await commandScript(lane, { name, command: action, reason }, [], {
-        ownKeys: outboxKeys(keys, lane.id, name).fixed,
-      });
+      const { state, inFlight, events } = await activate(
+        lane,
+        () =>
+          commandScript(lane, { name, command: action, reason }, [], {
+            ownKeys: outboxKeys(keys, lane.id, name).fixed,
+          }),
+        () => (action === 'pause' ? bySweep() : wakeLane(lane, wakers)),
+      );
       if (state === 'missing') throw noSuchOutbox(name);
       lane.emit(events);
-      await markDue(lane, [lane.id]);
-      if (action !== 'pause') await wakeDueLane(lane, wakers);
       return { inFlight };
     });
   };

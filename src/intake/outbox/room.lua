@@ -6,13 +6,9 @@
 -- At least so many are planned ahead, and so long.
 local AHEAD, AHEAD_MS = 64, 2000
 
-local function outbox_is_recovering(lane, now)
-  return lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now or lane.unsureUntil or lane.unboundedAt > 0
-end
-
 -- `own`: sends in flight of the turn; `inFlight`: all requests in flight.
 local function outbox_room(lane, rules, now, own, inFlight, planned, most)
-  if outbox_is_recovering(lane, now) or gate_closed(lane, rules, now, 'send', false, own) then return 0 end
+  if lane_is_recovering(lane) or lane.unboundedAt > 0 or gate_closed(lane, rules, now, 'send', false, own) then return 0 end
   local ahead = AHEAD
   if lane.latency > 0 then ahead = math.max(AHEAD, math.floor(rules.inFlight * AHEAD_MS / lane.latency)) end
   if limit_now(lane, rules, now) then ahead = math.min(ahead, limit_room(lane, rules, now, inFlight)) end

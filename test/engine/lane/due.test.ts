@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { activate, dueForOthers, markDue, returnDue, takeDue } from '../../../src/engine/lane/due.js';
+import { dueForOthers, markDue, returnDue, takeDue } from '../../../src/engine/lane/due.js';
+import { activate, bySweep } from '../../../src/engine/lane/wake.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 
 const { prefix, redis } = testRedis('due');
@@ -41,18 +42,48 @@ test('A lane that is activated while a sweep looks at it stays due', async () =>
 
 test('A sweep between an activation and its script does not hide what the script changed', async () => {
   const store = emptyStore();
-  await activate(store, async () => {
-    const taken = await takeDue(store, 10, [], 1_000);
-    expect(taken.lanes).toEqual(['a']);
-    await returnDue(store, taken, new Map([['a', 600_000]]));
-  });
+  await activate(
+    store,
+    async () => {
+      const taken = await takeDue(store, 10, [], 1_000);
+      expect(taken.lanes).toEqual(['a']);
+      await returnDue(store, taken, new Map([['a', 600_000]]));
+    },
+    bySweep,
+  );
   expect(await takeDue(store, 10, [], 1_001)).toMatchObject({ lanes: ['a'] });
 });
 
 test('The lane stays due if the process that activates it dies after its script', async () => {
   const store = emptyStore();
-  const died = activate(store, () => Promise.reject(new Error('killed')));
+  const died = activate(store, () => Promise.reject(new Error('killed')), bySweep);
   await expect(died).rejects.toThrow('killed');
+  expect(await takeDue(store, 10, [], 1_000)).toMatchObject({ lanes: ['a'] });
+});
+
+test('A change that gives the lane nothing to do leaves it as the sweep left it', async () => {
+  const store = emptyStore();
+  const answer = await activate(
+    store,
+    async () => {
+      const taken = await takeDue(store, 10, [], 1_000);
+      await returnDue(store, taken, new Map([['a', 600_000]]));
+      return 'refused';
+    },
+    () => null,
+  );
+  expect(answer).toBe('refused');
+  expect(await takeDue(store, 10, [], 1_001)).toMatchObject({ lanes: [] });
+});
+
+test('A lane that changed is due although its turns cannot be scheduled, and the change succeeds', async () => {
+  const store = emptyStore();
+  const answer = await activate(
+    store,
+    async () => 'done',
+    () => Promise.reject(new Error('Redis is full')),
+  );
+  expect(answer).toBe('done');
   expect(await takeDue(store, 10, [], 1_000)).toMatchObject({ lanes: ['a'] });
 });
 
@@ -70,7 +101,7 @@ test('A lane that no process serves is due no more after half an hour, until it 
   expect(await passOver(HALF_AN_HOUR + 1_001)).toBe(1);
   expect(await passOver(2 * HALF_AN_HOUR)).toBe(0);
   expect(await redis.exists(store.keys.due)).toBe(0);
-  await activate(store, () => Promise.resolve());
+  await activate(store, () => Promise.resolve(), bySweep);
   expect(await passOver(2 * HALF_AN_HOUR)).toBe(1);
 });
 

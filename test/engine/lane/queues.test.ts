@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createEvents } from '../../../src/base/events/events.js';
 import { connect } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import type { Stage } from '../../../src/engine/lane/lane.js';
 import { createWakers, startStageWorker } from '../../../src/engine/lane/queues.js';
 import type { TurnEnd } from '../../../src/engine/lane/turn.js';
+import type { Stage } from '../../../src/engine/lane/wake.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 
 const { url, prefix } = testRedis('queues');

@@ -23,9 +23,16 @@ import {
   type RequestRecord,
   type StoredRecords,
 } from '../engine/recipients/records.js';
-import { readShortList, readSlices } from '../engine/recipients/short-list.js';
-import { SLICE, unpackNumbers, unpackReferences, unpackSlice } from '../engine/recipients/slices.js';
+import { SLICE, unpackNumbers, unpackSlice } from '../engine/recipients/slices.js';
 import { parseStatusWord } from '../engine/recipients/status-words.js';
+import {
+  countSlices,
+  numbersOf,
+  readSlices,
+  recipientsOf,
+  referencesOf,
+  type StoredSlice,
+} from '../engine/recipients/stored-slices.js';
 
 /** A recipient with its state and its last request. */
 export interface OrdinalRecord {
@@ -145,14 +152,14 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
   const readUnpacked = async <Slice>(
     series: Series,
     indices: readonly number[],
-    unpack: (blob: Buffer) => Slice,
+    unpack: (slice: StoredSlice) => Slice,
   ): Promise<Map<number, Slice>> => {
     if (indices.length === 0) return new Map();
-    const blobs = await readSlices(redis, keys, { lane, campaign, series }, indices);
+    const slices = await readSlices(redis, keys, { lane, campaign, series }, indices);
     return new Map(
       indices.flatMap((index, at) => {
-        const blob = blobs[at] ?? null;
-        return blob === null ? [] : [[index, unpack(blob)] as const];
+        const slice = slices[at] ?? null;
+        return slice === null ? [] : [[index, unpack(slice)] as const];
       }),
     );
   };
@@ -161,9 +168,9 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     positions: readonly number[],
     series: Series = 'slices',
   ): Promise<NamedRecipient[]> => {
-    const slices = await readUnpacked(series, slicesOf(positions), (blob) => ({
-      numbers: unpackNumbers(blob),
-      references: unpackReferences(blob),
+    const slices = await readUnpacked(series, slicesOf(positions), (slice) => ({
+      numbers: numbersOf(slice),
+      references: referencesOf(slice),
     }));
     return positions.map((position) => {
       const slice = slices.get(Math.floor(position / SLICE));
@@ -200,16 +207,11 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       for (let place = numbers.indexOf(wanted); place !== -1; place = numbers.indexOf(wanted, place + 1))
         found.push(index * SLICE + place);
     };
-    const total = await redis.hlen(slicesKey(keys, lane, campaign, series));
-    if (total === 0 && series === 'slices') {
-      const only = await readShortList(redis, keys, lane, campaign);
-      if (only !== null) placesIn(unpackNumbers(only), 0);
-    }
+    const total = await countSlices(redis, keys, { lane, campaign, series });
     for (let first = 0; first < total; first += SLICES_PER_SEARCH) {
       const length = Math.min(SLICES_PER_SEARCH, total - first);
       const indices = Array.from({ length }, (_, at) => first + at);
-      for (const [index, numbers] of await readUnpacked(series, indices, unpackNumbers))
-        placesIn(numbers, index);
+      for (const [index, numbers] of await readUnpacked(series, indices, numbersOf)) placesIn(numbers, index);
     }
     return found;
   };
@@ -244,7 +246,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       readNamed(positions, 'suppressed'),
     /** The rows at some positions among those that were left out because their number is that of an earlier row. */
     async duplicatesAt(positions: readonly number[]): Promise<DuplicateRow[]> {
-      const slices = await readUnpacked('duplicates', slicesOf(positions), unpackSlice);
+      const slices = await readUnpacked('duplicates', slicesOf(positions), recipientsOf);
       const found = positions.map((position) => slices.get(Math.floor(position / SLICE))?.[position % SLICE]);
       return found.filter((row) => row !== undefined).map(readDuplicate);
     },

@@ -1,8 +1,3 @@
-import type { Command } from 'ioredis';
-import { loadScript } from '../../src/base/redis/script.js';
-import { SLICE, unpackSlice } from '../../src/engine/recipients/slice-blob.js';
-import { unpackMessage } from '../../src/intake/outbox/stored-message.js';
-import { asMessage } from '../../src/intake/outbox/wave.js';
 import type { ClaimState, LaneState } from './lane-state.js';
 import type { CampaignPlan, OutboxPlan } from './scenario.js';
 import { Violation } from './violation.js';
@@ -30,26 +25,6 @@ interface Promised {
   readonly why: string;
   readonly at: number;
 }
-
-/** The arguments of a script of the outbox, by their names, and the entries that follow them. */
-function argumentsOf(file: string) {
-  const url = new URL('../../src/intake/outbox/harvest.js', import.meta.url).href;
-  const names = loadScript(url, file, () => undefined)
-    .header.args.map(({ name }) => name)
-    .filter((name) => name !== 'entries');
-  return (command: Command) => {
-    const own = command.args.slice(2 + Number(command.args[1]));
-    return {
-      named: (name: string): string => String(own[names.indexOf(name)]),
-      entries: own.slice(names.length),
-    };
-  };
-}
-const appendArguments = argumentsOf('./append-wave.lua');
-const appendNowArguments = argumentsOf('./append-now.lua');
-const retireArguments = argumentsOf('./retire-messages.lua');
-
-const bufferOf = (raw: unknown): Buffer => (Buffer.isBuffer(raw) ? raw : Buffer.from(String(raw), 'latin1'));
 
 const NO_BATCH: ReadonlySet<number> = new Set();
 /** The states of a message whose request the service may have accepted. */
@@ -200,33 +175,16 @@ export class OutboxChecker {
     }
   }
 
-  /** Called when the server has run a script, before its reply arrives. */
-  ran(name: string, command: Command, reply: unknown, state: LaneState | undefined): void {
-    const isDone = Array.isArray(reply) && String(reply[0]) === 'done';
-    if (name === 'append-wave' && isDone) this.#appended(command);
-    if (name === 'append-now' && isDone) this.#appendedNow(command, state?.time ?? 0);
-    if (name === 'retire-messages' && Array.isArray(reply)) this.#retired(command, Number(reply[0]));
-  }
-
-  #appended(command: Command): void {
-    const { named, entries } = appendArguments(command);
-    const messages = entries.slice(2 * Number(named('sliceCount')));
-    for (let at = 0; at + 1 < messages.length; at += 2) {
-      const message = unpackMessage(bufferOf(messages[at + 1]));
-      if (message.kind !== 'waiting')
-        throw new Violation(13, `${String(messages[at])} was planned, but is ${message.kind}`);
-      this.#plan(named('wave'), Number(named('ordinals')) + at / 2, message.number, message.due);
+  /** Notes what is planned since the last look. Other checkers ask for it. */
+  noted({ outbox }: LaneState): void {
+    for (const [wave, planned] of outbox?.recipients ?? []) {
+      for (const [ordinal, text] of planned.entries()) {
+        const [digits = '', due = ''] = text.split(' ');
+        const before = this.#waves.get(wave)?.[ordinal];
+        if (before?.number === `+${digits}` && before.due === Number(due)) continue;
+        this.#plan(wave, ordinal, `+${digits}`, Number(due));
+      }
     }
-  }
-
-  /** Messages that were never stored as waiting: their slices have their numbers. They are due by the time of the lane. */
-  #appendedNow(command: Command, laneTime: number): void {
-    const { named, entries } = appendNowArguments(command);
-    const ordinals = Number(named('ordinals'));
-    const slices = entries.slice(0, 2 * Number(named('sliceCount'))).filter((_, at) => at % 2 === 1);
-    const recipients = slices.flatMap((blob) => unpackSlice(bufferOf(blob))).slice(ordinals % SLICE);
-    for (const [at, recipient] of recipients.entries())
-      this.#plan(named('wave'), ordinals + at, asMessage(recipient).number, Math.floor(laneTime / 1_000));
   }
 
   #plan(campaign: string, ordinal: number, number: string, due: number): void {
@@ -237,19 +195,13 @@ export class OutboxChecker {
     this.#places.set(number, [...this.placesOf(number), planned]);
   }
 
-  /** A message lapses only when it is too late. */
-  #retired(command: Command, lapsed: number): void {
-    const { entries } = retireArguments(command);
-    const early: string[] = [];
-    let waiting = 0;
-    for (let at = 0; at + 1 < entries.length; at += 2) {
-      const message = unpackMessage(bufferOf(entries[at + 1]));
-      if (message.kind !== 'waiting') continue;
-      waiting += 1;
-      if (!this.#isLate(message.due)) early.push(String(entries[at]));
+  /** A message that waits lapses only when it is too late. */
+  #retired(before: LaneState, { ended }: NonNullable<LaneState['outbox']>, by: string): void {
+    for (const [id, kind] of ended) {
+      const due = before.outbox?.waiting.get(id);
+      if (kind === 'L' && due !== undefined && !this.#isLate(Number(due)))
+        throw new Violation(13, `${id} lapses before its time is over, after ${by}`);
     }
-    if (lapsed > waiting - early.length)
-      throw new Violation(13, `one of ${early.join(', ')} lapses before its time is over`);
   }
 
   /** A lane keeps its time when the clock is set back a little. */
@@ -272,15 +224,18 @@ export class OutboxChecker {
       outbox.waves.reduce((all, wave) => all + (now.campaigns.get(wave)?.state.total ?? 0), 0);
     if (sum !== numberIn('total'))
       throw new Violation(4, `the outbox has ${sum} messages, and counts ${numberIn('total')}, after ${by}`);
-    if (outbox.waiting !== numberIn('waiting'))
+    if (outbox.waiting.size !== numberIn('waiting'))
       throw new Violation(
         4,
-        `${outbox.waiting} messages wait, but the outbox counts ${numberIn('waiting')}, after ${by}`,
+        `${outbox.waiting.size} messages wait, but the outbox counts ${numberIn('waiting')}, after ${by}`,
       );
     if (before === undefined || by === 'data loss') return;
-    if (by.startsWith('append-') && outbox.fields.get('state') === 'paused')
+    const planned = (state: LaneState): number =>
+      outbox.waves.reduce((sum, wave) => sum + (state.campaigns.get(wave)?.state.total ?? 0), 0);
+    if (outbox.fields.get('state') === 'paused' && planned(now) > planned(before))
       throw new Violation(8, 'messages are planned although the outbox is paused');
     if (by === 'claim-send') this.#claimed(before, now);
+    this.#retired(before, outbox, by);
     this.#lapsed(before, now, by);
   }
 

@@ -9,26 +9,53 @@ export const OUTBOX = 'box';
  * Lua that reads everything the invariants check about a lane, as one JSON text. It runs in the same script as the command
  * that may have changed the lane. `lane` is the prefix of the lane's keys; `call` is the server's own `redis.call`.
  */
-export const OBSERVE = `local function virtual_observe(call, lane)
+export const OBSERVE = `-- A recipient of a wave (packed-recipient.ts): its number, and its last text, which is the time at which its message is due, s.
+local function virtual_recipient(packed)
+  local at, number
+  local function varint()
+    local value, unit = 0, 1
+    repeat
+      local byte = string.byte(packed, at)
+      value, unit, at = value + byte % 128 * unit, unit * 128, at + 1
+    until byte < 128
+    return value
+  end
+  at = 1
+  number = varint()
+  local last = ''
+  while at <= #packed do
+    local length = varint()
+    last, at = string.sub(packed, at, at + length - 1), at + length
+  end
+  return string.format('%.0f %s', number, last)
+end
+local function virtual_observe(call, lane)
   local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'paused', 'pausedUntil', 'stopped', 'held', 'time', 'openedEpoch', 'onTrial')
   local statuses = {}
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
   for i = 1, 8 do fields[i] = fields[i] or '' end
-  local outbox, waiting, ended = call('HGETALL', lane .. 'outbox:${OUTBOX}'), 0, {}
+  local outbox, waiting, ended, recipients = call('HGETALL', lane .. 'outbox:${OUTBOX}'), {}, {}, {}
   local bucket = #outbox > 0 and call('HGETALL', lane .. 'outbox:${OUTBOX}:0') or {}
   for i = 1, #bucket, 2 do
     local kind = string.sub(bucket[i + 1], 1, 1)
-    if kind == 'W' then waiting = waiting + 1 end
+    if kind == 'W' then waiting[#waiting + 1], waiting[#waiting + 2] = bucket[i], tostring(struct.unpack('>I4', bucket[i + 1], 2)) end
     -- An id that was cancelled before it was put has nothing after its version.
     if (kind == 'C' or kind == 'L') and #bucket[i + 1] > 6 + string.byte(bucket[i + 1], 6) then
       ended[#ended + 1], ended[#ended + 2] = bucket[i], kind
+    end
+  end
+  local waves = #outbox > 0 and call('ZRANGE', lane .. 'outbox:${OUTBOX}:waves', 0, -1) or {}
+  for at, wave in ipairs(waves) do
+    recipients[at] = {}
+    for place, packed in ipairs(call('LRANGE', lane .. 'campaign:' .. wave .. ':recipients', 0, -1)) do
+      recipients[at][place] = virtual_recipient(packed)
     end
   end
   return cjson.encode({
     fields, states, statuses, call('HGETALL', lane .. 'claims'), call('HGETALL', lane .. 'polls'), call('HGETALL', lane .. 'unknown'),
     call('ZRANGE', lane .. 'unpolled', 0, -1, 'WITHSCORES'), call('ZRANGE', lane .. 'polled', 0, -1, 'WITHSCORES'),
     call('ZRANGE', lane .. 'running', 0, -1), call('ZCARD', lane .. 'scheduled'), call('ZCARD', lane .. 'lapsing'),
-    outbox, #outbox > 0 and call('ZRANGE', lane .. 'outbox:${OUTBOX}:waves', 0, -1) or {}, waiting, ended,
+    outbox, waves, waiting, ended, recipients,
   })
 end
 `;
@@ -81,8 +108,9 @@ const shape = z.tuple([
   z.number(),
   texts,
   texts,
-  z.number(),
   texts,
+  texts,
+  z.union([z.array(texts), z.object({}).transform((): string[][] => [])]),
 ]);
 
 export type CampaignState = z.output<typeof stateShape>;
@@ -123,10 +151,12 @@ export interface LaneState {
     | {
         readonly fields: ReadonlyMap<string, string>;
         readonly waves: readonly string[];
-        /** Messages that are stored as waiting. The few of a world are all in the first bucket. */
-        readonly waiting: number;
+        /** Messages that are stored as waiting, and when they are due, s. The few of a world are all in the first bucket. */
+        readonly waiting: ReadonlyMap<string, string>;
         /** Messages that ended while they waited: their id, and `C` (cancelled) or `L` (lapsed). */
         readonly ended: ReadonlyMap<string, string>;
+        /** Of each wave that may still grow: the number of each message, and when it is due, s. */
+        readonly recipients: ReadonlyMap<string, readonly string[]>;
       }
     | undefined;
 }
@@ -165,6 +195,7 @@ export function laneStateReader() {
       waves,
       waiting,
       ended,
+      recipients,
     ] = shape.parse(JSON.parse(text));
     const [epoch, paused, pausedUntil, stopped, held, time, opened, unproven] = lane;
     const campaigns = new Map<string, ObservedCampaign>();
@@ -196,7 +227,15 @@ export function laneStateReader() {
       scheduled,
       lapsing,
       outbox:
-        outbox.length === 0 ? undefined : { fields: textsOf(outbox), waves, waiting, ended: textsOf(ended) },
+        outbox.length === 0
+          ? undefined
+          : {
+              fields: textsOf(outbox),
+              waves,
+              waiting: textsOf(waiting),
+              ended: textsOf(ended),
+              recipients: new Map(waves.map((wave, at) => [wave, recipients[at] ?? []])),
+            },
     };
   };
   let last: { text: string; observed: LaneState } | undefined;

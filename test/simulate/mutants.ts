@@ -512,7 +512,7 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'intake/outbox/append-wave.lua',
-        from: "redis.call('HSET', entry_key(at), entry_arg(first + 2 * at - 1), message_as(before, 'P', ordinals + at - 1, wave))",
+        from: "redis.call('HSET', entry_key(at), entry_arg(3 * at - 2), message_as(before, 'P', ordinals + at - 1, wave))",
         to: '',
       },
     ],

@@ -19,8 +19,8 @@ export interface ServerOptions {
   now(): number;
   /** Called with a lane's state after each command that may have changed it; `by` names the command. */
   observed(lane: string, state: LaneState, by: string): void;
-  /** Called when a script has run, before `observed`; `state`: that of the lane that it may have changed. */
-  ran(script: string, command: Command, value: unknown, state: LaneState | undefined): void;
+  /** Called when a script has run, before `observed`. */
+  ran(script: string): void;
   /** Called when a process has announced a loss of data. */
   announced(): void;
 }
@@ -88,7 +88,7 @@ export class Server {
     const [seen, value = null] = reply.value;
     const text = String(seen);
     const state = lane === undefined || text === '' ? undefined : lane.read(text);
-    this.#options.ran(label, command, value, state);
+    this.#options.ran(label);
     if (lane !== undefined && state !== undefined) this.#options.observed(lane.name, state, label);
     return { value };
   }

@@ -146,11 +146,11 @@ export class World {
       lanes: this.scenario.lanes.map(({ settings }) => settings.name),
       now: () => this.clock.now,
       observed: (lane, state, by) => {
+        this.outbox?.noted(state);
         this.checker.observed(lane, state, by);
         this.incident?.observed(lane, state);
       },
-      ran: (script, command, value, state) => {
-        this.outbox?.ran(script, command, value, state);
+      ran: (script) => {
         if (script === 'look-outbox') this.producer?.looked();
       },
       // Each process looks for announcements every second. Here they look only when there is one, because each look takes steps.

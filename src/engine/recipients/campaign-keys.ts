@@ -26,6 +26,11 @@ export function slicesKey(keys: Keys, lane: LaneId, campaign: string, series: Se
   return keys.lane(lane, `campaign:${campaign}:${series}`);
 }
 
+/** List: the recipients of a wave that may still grow, by their ordinals; see packed-recipient.ts. */
+export function recipientListKey(keys: Keys, lane: LaneId, campaign: string): string {
+  return keys.lane(lane, `campaign:${campaign}:recipients`);
+}
+
 /** String: the state letter of each recipient, one byte per ordinal. */
 export function statusesKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:statuses`);

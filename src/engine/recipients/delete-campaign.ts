@@ -6,6 +6,7 @@ import {
   costsKey,
   metaKey,
   RECORDS_PER_HASH,
+  recipientListKey,
   recordsKey,
   slicesKey,
   statusesKey,
@@ -53,6 +54,7 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
   const left = [
     statusesKey(keys, lane, campaign),
     slicesKey(keys, lane, campaign, 'slices'),
+    recipientListKey(keys, lane, campaign),
     slicesKey(keys, lane, campaign, 'suppressed'),
     slicesKey(keys, lane, campaign, 'duplicates'),
     metaKey(keys, lane, campaign),

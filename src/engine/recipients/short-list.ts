@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { metaKey, type Series, slicesKey } from './campaign-keys.js';
+import { metaKey } from './campaign-keys.js';
 
 /*
  * A short list has no key of its own: most campaigns of a platform have one recipient, and a key would take more memory than the list.
@@ -33,17 +33,4 @@ export async function readShortList(
   const json = await redis.get(metaKey(keys, lane, campaign));
   const { list } = json === null ? {} : meta.parse(JSON.parse(json));
   return list === undefined ? null : blobOf(list);
-}
-
-/** Reads slices of a campaign; null for each that is not stored. */
-export async function readSlices(
-  redis: Redis,
-  keys: Keys,
-  { lane, campaign, series }: { readonly lane: LaneId; readonly campaign: string; readonly series: Series },
-  numbers: readonly number[],
-): Promise<(Buffer | null)[]> {
-  const blobs = await redis.hmgetBuffer(slicesKey(keys, lane, campaign, series), ...numbers.map(String));
-  const only = numbers.indexOf(0);
-  if (only === -1 || series !== 'slices' || (blobs[only] ?? null) !== null) return blobs;
-  return blobs.with(only, await readShortList(redis, keys, lane, campaign));
 }

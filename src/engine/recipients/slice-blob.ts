@@ -1,4 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { readVarint, writeVarint } from './varint.js';
 
 /** Recipients per slice. A batch never spans two slices. */
 export const SLICE = 256;
@@ -149,28 +150,4 @@ function varints(values: readonly number[]): Buffer {
   let end = 0;
   for (const value of values) end = writeVarint(bytes, end, value);
   return bytes.subarray(0, end);
-}
-
-/** Base 128, least significant digit first, top bit set on all but the last. Bit operators would cut values to 32 bits. */
-function writeVarint(bytes: Buffer, at: number, value: number): number {
-  let remaining = value;
-  let end = at;
-  while (remaining >= 0x80) {
-    bytes[end++] = (remaining % 0x80) + 0x80;
-    remaining = Math.floor(remaining / 0x80);
-  }
-  bytes[end++] = remaining;
-  return end;
-}
-
-function readVarint(bytes: Buffer, at: number): [value: number, next: number] {
-  let value = 0;
-  let scale = 1;
-  for (let end = at; end < bytes.length; end++) {
-    const byte = bytes[end] ?? 0;
-    value += (byte % 0x80) * scale;
-    if (byte < 0x80) return [value, end + 1];
-    scale *= 0x80;
-  }
-  throw new RangeError('a slice is cut short');
 }

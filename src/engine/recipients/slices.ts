@@ -2,10 +2,11 @@ import { LRUCache } from 'lru-cache';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
-import { blobOf, readSlices } from './short-list.js';
-import { packSlice, SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
+import { blobOf } from './short-list.js';
+import { packSlice, SLICE, type StoredRecipient, unpackSlice } from './slice-blob.js';
+import { numbersOf, readSlices, recipientsOf, type StoredSlice } from './stored-slices.js';
 
-export { SLICE, type StoredRecipient, unpackNumbers, unpackReferences, unpackSlice } from './slice-blob.js';
+export { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 
 /** Stored data is damaged: a part of it was deleted, for example because Redis is configured to evict keys. */
 export class DamagedError extends Error {
@@ -46,7 +47,7 @@ const CACHED_SLICES = 16;
 export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
   const cached = createReadCache<readonly StoredRecipient[]>(CACHED_SLICES);
   const slice = (campaign: string, number: number): Promise<readonly StoredRecipient[]> =>
-    cached(`${campaign} ${number}`, () => readSlice(redis, keys, { lane, campaign }, number, unpackSlice));
+    cached(`${campaign} ${number}`, () => readSlice(redis, keys, { lane, campaign }, number, recipientsOf));
 
   return {
     /**
@@ -68,7 +69,7 @@ export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
         if (known.length === count) return known;
         // The last slice of a wave has grown since it was read.
         const now = await cached.again(`${campaign} ${first}`, () =>
-          readSlice(redis, keys, { lane, campaign }, first, unpackSlice),
+          readSlice(redis, keys, { lane, campaign }, first, recipientsOf),
         );
         return exactly(count, now.slice(within, within + count));
       }
@@ -91,7 +92,7 @@ export function ordinalNumbers(redis: Redis, keys: Keys) {
   return async (lane: LaneId, campaign: string, from: number, count: number): Promise<readonly number[]> => {
     const slice = Math.floor(from / SLICE);
     const within = from - slice * SLICE;
-    const read = () => readSlice(redis, keys, { lane, campaign }, slice, unpackNumbers);
+    const read = () => readSlice(redis, keys, { lane, campaign }, slice, numbersOf);
     const key = `${lane} ${campaign} ${slice}`;
     const known = (await cached(key, read)).slice(within, within + count);
     if (known.length === count) return known;
@@ -114,13 +115,13 @@ async function readSlice<Slice>(
   keys: Keys,
   { lane, campaign }: { readonly lane: LaneId; readonly campaign: string },
   number: number,
-  unpack: (blob: Buffer) => Slice,
+  unpack: (slice: StoredSlice) => Slice,
 ): Promise<Slice> {
   const key = slicesKey(keys, lane, campaign, 'slices');
-  const [blob = null] = await readSlices(redis, keys, { lane, campaign, series: 'slices' }, [number]);
-  if (blob === null) throw new DamagedError(`there is no slice ${number} in ${key}`);
+  const [slice = null] = await readSlices(redis, keys, { lane, campaign, series: 'slices' }, [number]);
+  if (slice === null) throw new DamagedError(`there is no slice ${number} in ${key}`);
   try {
-    return unpack(blob);
+    return unpack(slice);
   } catch (error) {
     throw new DamagedError(`slice ${number} in ${key} cannot be read`, { cause: error });
   }

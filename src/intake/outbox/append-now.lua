@@ -8,7 +8,7 @@
         outboxes  sorted set: outbox -> when it next has something to do, ms
         outbox    hash: settings, state, and counts of the outbox
         due       sorted set: hour or second -> its first second
-        slices    hash: slice number -> packed recipients of the wave
+        recipients  list: the recipients of the wave
         keyBytes  hash: what the API keys have stored (key-bytes.lua)
   KEYS+ entries   per message: its bucket
   ARGV  rules     JSON: the lane's rules
@@ -20,9 +20,9 @@
         lateMs    number: how late they may be
         maxAgeMs  number: an older wave gets no more messages
         time      ms, or '' for the server's
-        sliceCount  number: slices
         limit     number: how many bytes an API key may store
-  ARGV+ entries   per slice: its number, its blob; per message: its id, its pointer, the API key that pays for it or '', how many bytes
+  ARGV+ entries   per message: its id, its pointer, the API key that pays for it or '', how many bytes, and its recipient
+                  (packed-recipient.ts)
   Returns  done, or why nothing was done: outdated (the caller knows another wave or other ordinals), known (an id is
            stored, or a key may not store so much), or later;
            events; done: 1 if the wave had nothing to send before; outdated: the ordinals of the wave; the wave; messages in buckets
@@ -48,8 +48,7 @@ workers_recognise(lane, rules, 0, now, events)
 
 local campaigns = campaigns_load(statesKey, { current })
 local c = campaigns[current]
-local first = 2 * sliceCount
-local messages = (entry_args() - first) / 4
+local messages = entry_args() / 5
 local account = key_bytes.account(keyBytesKey)
 
 local function why_not()
@@ -61,14 +60,13 @@ local function why_not()
   local room = outbox_room(lane, rules, now, 0, 2 * rules.inFlight, c.counts.planned or 0, messages)
   if room < messages then return 'later' end
   for at = 1, messages do
-    if not account.add(entry_arg(first + 4 * at - 1), tonumber(entry_arg(first + 4 * at)), limit) then return 'known' end
+    if not account.add(entry_arg(5 * at - 2), tonumber(entry_arg(5 * at - 1)), limit) then return 'known' end
   end
   for at = 1, messages do
-    local entry = first + 4 * at
-    local pointer, key = entry_arg(entry - 2), entry_arg(entry - 1)
-    if key ~= '' then pointer = message_paid(pointer, account.number(key), tonumber(entry_arg(entry))) end
-    if redis.call('HSETNX', entry_key(at), entry_arg(entry - 3), pointer) == 0 then
-      for stored = 1, at - 1 do redis.call('HDEL', entry_key(stored), entry_arg(first + 4 * stored - 3)) end
+    local pointer, key = entry_arg(5 * at - 3), entry_arg(5 * at - 2)
+    if key ~= '' then pointer = message_paid(pointer, account.number(key), tonumber(entry_arg(5 * at - 1))) end
+    if redis.call('HSETNX', entry_key(at), entry_arg(5 * at - 4), pointer) == 0 then
+      for stored = 1, at - 1 do redis.call('HDEL', entry_key(stored), entry_arg(5 * stored - 4)) end
       return 'known'
     end
   end
@@ -82,7 +80,9 @@ if reason then
 end
 
 account.save()
-for at = 1, sliceCount do redis.call('HSET', slicesKey, entry_arg(2 * at - 1), entry_arg(2 * at)) end
+local recipients = {}
+for at = 1, messages do recipients[at] = entry_arg(5 * at) end
+redis.call('RPUSH', recipientsKey, unpack(recipients))
 WAVE.append(c, { { messages, second * 1000 + lateMs } }, now)
 local stored = tonumber(outbox[7]) + messages
 redis.call('HSET', outboxKey, 'total', string.format('%.0f', tonumber(outbox[6]) + messages), 'stored', string.format('%.0f', stored),

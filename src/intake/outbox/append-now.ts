@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
-import { slicesKey } from '../../engine/recipients/campaign-keys.js';
-import { packSlice, SLICE, type StoredRecipient, unpackSlice } from '../../engine/recipients/slice-blob.js';
+import { recipientListKey } from '../../engine/recipients/campaign-keys.js';
+import { packRecipient } from '../../engine/recipients/packed-recipient.js';
 import { type Entry, type OutboxStore, paymentOf } from './store.js';
 import { packPointer } from './stored-message.js';
 import { asRecipient, WAVE_MS } from './wave.js';
@@ -25,12 +25,10 @@ export interface AppendedNow {
   readonly events: readonly ScriptEvent[];
 }
 
-/** A wave with so many messages always has the same ones. */
+/** What this process knows of the wave. */
 interface KnownWave {
   readonly id: string;
   readonly ordinals: number;
-  /** The recipients of its last slice, if that is not full. */
-  readonly last: readonly StoredRecipient[];
 }
 
 /** When the lane could not take a message at once, the next ones are stored as waiting for this long without another attempt. */
@@ -48,21 +46,8 @@ export function nowAppender(
   clock: () => number,
   limit = 0,
 ) {
-  let known: KnownWave = { id: '', ordinals: 0, last: [] };
+  let known: KnownWave = { id: '', ordinals: 0 };
   let notBefore = Number.NEGATIVE_INFINITY;
-
-  const readWave = async (id: string, ordinals: number): Promise<KnownWave> => {
-    const key = slicesKey(lane.keys, lane.id, id, 'slices');
-    const blob =
-      ordinals % SLICE === 0 ? null : await lane.redis.hgetBuffer(key, String(Math.floor(ordinals / SLICE)));
-    const last = blob === null ? [] : unpackSlice(blob);
-    // Another process may have appended since.
-    return {
-      id,
-      ordinals: ordinals - (ordinals % SLICE) + last.length,
-      last: last.length === SLICE ? [] : last,
-    };
-  };
 
   /** `now` is for tests. */
   return async (messages: readonly Entry[], now?: number): Promise<AppendedNow> => {
@@ -73,20 +58,11 @@ export function nowAppender(
     const events: ScriptEvent[] = [];
     for (let attempts = 0; attempts < 2; attempts += 1) {
       const wave = known;
-      const recipients = [
-        ...wave.last,
-        ...messages.map(({ id, message }) => asRecipient(id, { ...message, due })),
-      ];
-      const slices: (number | Buffer)[] = [];
-      for (let at = 0; at < recipients.length; at += SLICE)
-        slices.push(
-          Math.floor(wave.ordinals / SLICE) + at / SLICE,
-          packSlice(recipients.slice(at, at + SLICE)),
-        );
-      const pointers = messages.flatMap((entry, at) => [
+      const entryArgs = messages.flatMap((entry, at) => [
         entry.id,
         packPointer(wave.ordinals + at, entry.message.version, wave.id),
         ...paymentOf(entry),
+        packRecipient(asRecipient(entry.id, { ...entry.message, due })),
       ]);
       const args = {
         name,
@@ -96,7 +72,6 @@ export function nowAppender(
         dueAt: due,
         lateMs,
         maxAgeMs: WAVE_MS,
-        sliceCount: slices.length / 2,
         limit,
         time: now,
       };
@@ -105,21 +80,18 @@ export function nowAppender(
         args,
         messages.map(({ id }) => store.bucketKey(id)),
         {
-          ownKeys: { ...store.keys.fixed, slices: slicesKey(lane.keys, lane.id, wave.id, 'slices') },
-          entryArgs: [...slices, ...pointers],
+          ownKeys: { ...store.keys.fixed, recipients: recipientListKey(lane.keys, lane.id, wave.id) },
+          entryArgs,
         },
       );
       events.push(...reply.events);
       switch (reply.outcome) {
-        case 'done': {
-          const ordinals = wave.ordinals + messages.length;
-          const rest = ordinals % SLICE;
-          known = { id: wave.id, ordinals, last: rest === 0 ? [] : recipients.slice(-rest) };
+        case 'done':
+          known = { id: wave.id, ordinals: wave.ordinals + messages.length };
           await store.splitIfFull(reply.stored);
           return { isDone: true, due, isFirst: reply.number === 1, events };
-        }
         case 'outdated':
-          known = await readWave(reply.wave, reply.number);
+          known = { id: reply.wave, ordinals: reply.number };
           break;
         case 'later':
           notBefore = time + PATIENCE_MS;

@@ -12,7 +12,7 @@
         outbox    hash: settings, state, and counts of the outbox
         waves     sorted set: wave -> when it began, ms
         meta      string: what never changes of the wave, JSON
-        slices    hash: slice number -> packed recipients of the wave
+        recipients  list: the recipients of the wave
   KEYS+ entries   per message: its bucket; per list of ids: the list or the hour, and its set
   ARGV  rules     JSON: the lane's rules
         wave      the wave
@@ -23,13 +23,12 @@
         rule      the rule of its window, or ''
         revision  number: of the outbox when the messages were read
         loss      the name of the last loss of data then, or ''
-        ordinals  number: of the wave when its last slice was read
+        ordinals  number: of the wave when it was read
         ranges    JSON: a list of [messages, not after], ms
-        sliceCount  number: slices
         trims     JSON: per list of ids: its member of the set, how many ids to remove, and its second in the hour or ''
         wavesAt   number: when the waves next have something to do, ms
         time      ms, or '' for the server's
-  ARGV+ entries   per slice: its number, its blob; per message: its id, and the message as it was read
+  ARGV+ entries   per message: its id, the message as it was read, and its recipient (packed-recipient.ts)
   Returns  done, or why nothing was done: changed (then the ids that have changed), outdated, or closed; events
 ]]
 -- @include ../../engine/lane/workers.lua
@@ -51,11 +50,11 @@ if lane_is_recovering(lane) then
   return { 'closed', encoded_events() }
 end
 
-local first = 2 * sliceCount
-local messages = (entry_args() - first) / 2
-local changed = {}
+local messages = entry_args() / 3
+local changed, recipients = {}, {}
 for at = 1, messages do
-  local id, before = entry_arg(first + 2 * at - 1), entry_arg(first + 2 * at)
+  local id, before = entry_arg(3 * at - 2), entry_arg(3 * at - 1)
+  recipients[at] = entry_arg(3 * at)
   if redis.call('HGET', entry_key(at), id) ~= before then changed[#changed + 1] = id end
 end
 if #changed > 0 then return { 'changed', encoded_events(), unpack(changed) } end
@@ -77,10 +76,10 @@ if c.ordinals ~= ordinals or not c.open or c.state ~= 'running' or c.remainder ~
   return { 'outdated', encoded_events() }
 end
 
-for at = 1, sliceCount do redis.call('HSET', slicesKey, entry_arg(2 * at - 1), entry_arg(2 * at)) end
+redis.call('RPUSH', recipientsKey, unpack(recipients))
 for at = 1, messages do
-  local before = entry_arg(first + 2 * at)
-  redis.call('HSET', entry_key(at), entry_arg(first + 2 * at - 1), message_as(before, 'P', ordinals + at - 1, wave))
+  local before = entry_arg(3 * at - 1)
+  redis.call('HSET', entry_key(at), entry_arg(3 * at - 2), message_as(before, 'P', ordinals + at - 1, wave))
 end
 WAVE.append(c, ranges, now)
 redis.call('HSET', outboxKey, 'wave', wave, 'waiting', string.format('%.0f', tonumber(outbox[3]) - messages), 'revision', revision + 1)

@@ -6,8 +6,8 @@ import { storedMeta } from '../../engine/lane/campaign-meta.js';
 import { indexMember } from '../../engine/lane/campaigns.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
-import { metaKey, slicesKey, statusesKey } from '../../engine/recipients/campaign-keys.js';
-import { packSlice, SLICE, unpackSlice } from '../../engine/recipients/slice-blob.js';
+import { metaKey, recipientListKey, statusesKey } from '../../engine/recipients/campaign-keys.js';
+import { packRecipient } from '../../engine/recipients/packed-recipient.js';
 import { argOf, type DueList, keysOf, readDue, type Trim, trimsOf } from './due-lists.js';
 import { type OutboxSettings, parseSettings } from './settings.js';
 import { forgetTime, type OutboxStore, outboxStore } from './store.js';
@@ -399,19 +399,6 @@ async function append(
   const { lane, name, store, options, events } = tending;
   const { settings } = seen;
   const { redis, keys, id: laneId } = lane;
-  const slicesOf = slicesKey(keys, laneId, id, 'slices');
-  const firstSlice = Math.floor(ordinals / SLICE);
-  const blob = ordinals % SLICE === 0 ? null : await redis.hgetBuffer(slicesOf, String(firstSlice));
-  const kept = blob === null ? [] : unpackSlice(blob);
-  // Another process has appended since.
-  if (kept.length !== ordinals % SLICE) return 'again';
-  const recipients = [
-    ...kept,
-    ...messages.map(({ id: message, message: content }) => asRecipient(message, content)),
-  ];
-  const slices: (number | Buffer)[] = [];
-  for (let at = 0; at < recipients.length; at += SLICE)
-    slices.push(firstSlice + at / SLICE, packSlice(recipients.slice(at, at + SLICE)));
   const ranges: [number, number][] = [];
   for (const { message } of messages) {
     const notAfter = message.due * 1_000 + settings.lateMs;
@@ -438,15 +425,22 @@ async function append(
       loss: seen.loss,
       ordinals,
       ranges: JSON.stringify(ranges),
-      sliceCount: slices.length / 2,
       trims: JSON.stringify(trims.map(argOf)),
       wavesAt: nextOfWaves(seen, appended),
       time: options.now,
     },
     [...messages.map(({ id: message }) => store.bucketKey(message)), ...trims.flatMap(keysOf)],
     {
-      ownKeys: { ...store.keys.fixed, meta: metaKey(keys, laneId, id), slices: slicesOf },
-      entryArgs: [...slices, ...messages.flatMap(({ id: message, raw }) => [message, raw])],
+      ownKeys: {
+        ...store.keys.fixed,
+        meta: metaKey(keys, laneId, id),
+        recipients: recipientListKey(keys, laneId, id),
+      },
+      entryArgs: messages.flatMap(({ id: own, raw, message }) => [
+        own,
+        raw,
+        packRecipient(asRecipient(own, message)),
+      ]),
     },
   );
   events.push(...reply.events);

@@ -3,8 +3,8 @@ import type { RecipientState } from '../../campaign/recipient.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import { readState } from '../../engine/lane/campaigns.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
-import { slicesKey } from '../../engine/recipients/campaign-keys.js';
-import { type StoredRecipient, unpackSlice } from '../../engine/recipients/slices.js';
+import type { StoredRecipient } from '../../engine/recipients/slices.js';
+import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/stored-slices.js';
 import { bucketOf, outboxKeys } from './outbox-keys.js';
 import type { OutboxSettings } from './settings.js';
 import type { WaitingMessage } from './stored-message.js';
@@ -80,8 +80,11 @@ export async function sliceOf(
   wave: string,
   slice: number,
 ): Promise<WaveMessage[]> {
-  const blob = await lane.redis.hgetBuffer(slicesKey(lane.keys, lane.id, wave, 'slices'), String(slice));
-  return blob === null ? [] : unpackSlice(blob).map(asMessage);
+  const { redis, keys, id } = lane;
+  const [found = null] = await readSlices(redis, keys, { lane: id, campaign: wave, series: 'slices' }, [
+    slice,
+  ]);
+  return found === null ? [] : recipientsOf(found).map(asMessage);
 }
 
 const forgetScript = laneScript(import.meta.url, './forget-wave.lua', (reply) => reply === 1);
@@ -107,7 +110,7 @@ export async function forgetWave(lane: LaneStore, wave: string): Promise<void> {
       if (await forgetScript(lane, args, entryKeys, { ownKeys: own.fixed, entryArgs: ids })) return;
     }
   };
-  const slices = await redis.hlen(slicesKey(keys, id, wave, 'slices'));
+  const slices = await countSlices(redis, keys, { lane: id, campaign: wave, series: 'slices' });
   for (let slice = 0; slice < slices; slice += 1) {
     const messages = await sliceOf(lane, wave, slice);
     await run(

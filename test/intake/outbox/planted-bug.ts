@@ -15,13 +15,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   { name: 'the append does not compare what it has read', from: 'if #changed > 0 then', to: 'if false then' },
   {
     name: 'a message is kept after its harvest',
-    from: "redis.call('HSET', entry_key(at), entry_arg(first + 2 * at - 1), message_as(before, 'P', ordinals + at - 1, wave))",
+    from: "redis.call('HSET', entry_key(at), entry_arg(3 * at - 2), message_as(before, 'P', ordinals + at - 1, wave))",
     to: '',
   },
   {
     name: 'a message that is planned at once replaces one with its id',
-    from: "redis.call('HSETNX', entry_key(at), entry_arg(entry - 3), pointer) == 0",
-    to: "redis.call('HSET', entry_key(at), entry_arg(entry - 3), pointer) == -1",
+    from: "redis.call('HSETNX', entry_key(at), entry_arg(5 * at - 4), pointer) == 0",
+    to: "redis.call('HSET', entry_key(at), entry_arg(5 * at - 4), pointer) == -1",
   },
   {
     name: 'a claim takes what is cancelled',

@@ -1,0 +1,68 @@
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { recipientListKey, type Series, slicesKey } from './campaign-keys.js';
+import { packedNumber, unpackRecipient } from './packed-recipient.js';
+import { readShortList } from './short-list.js';
+import { SLICE, type StoredRecipient, unpackNumbers, unpackReferences, unpackSlice } from './slice-blob.js';
+
+/*
+ * Where a slice is: in the hash of its series (slice-blob.ts), with the text of its campaign if it is the only one and short
+ * (short-list.ts), or, as long as a wave of an outbox may grow, in a list to which a script appends (packed-recipient.ts).
+ */
+
+/** A slice as it is stored: packed whole, or recipient by recipient. */
+export type StoredSlice = Buffer | readonly Buffer[];
+
+/** The series of slices of a campaign. */
+export interface SeriesOf {
+  readonly lane: LaneId;
+  readonly campaign: string;
+  readonly series: Series;
+}
+
+/** Reads slices of a campaign; null for each that is not stored. */
+export async function readSlices(
+  redis: Redis,
+  keys: Keys,
+  { lane, campaign, series }: SeriesOf,
+  numbers: readonly number[],
+): Promise<(StoredSlice | null)[]> {
+  const blobs = await redis.hmgetBuffer(slicesKey(keys, lane, campaign, series), ...numbers.map(String));
+  if (series !== 'slices') return blobs;
+  const list = recipientListKey(keys, lane, campaign);
+  return Promise.all(
+    numbers.map(async (number, at): Promise<StoredSlice | null> => {
+      const blob = blobs[at] ?? (number === 0 ? await readShortList(redis, keys, lane, campaign) : null);
+      if (blob !== null) return blob;
+      const slice = await redis.lrangeBuffer(list, number * SLICE, number * SLICE + SLICE - 1);
+      return slice.length === 0 ? null : slice;
+    }),
+  );
+}
+
+/** How many slices of a series are stored. */
+export async function countSlices(
+  redis: Redis,
+  keys: Keys,
+  { lane, campaign, series }: SeriesOf,
+): Promise<number> {
+  const packed = await redis.hlen(slicesKey(keys, lane, campaign, series));
+  if (series !== 'slices') return packed;
+  const listed = Math.ceil((await redis.llen(recipientListKey(keys, lane, campaign))) / SLICE);
+  if (packed + listed > 0) return Math.max(packed, listed);
+  return (await readShortList(redis, keys, lane, campaign)) === null ? 0 : 1;
+}
+
+const isBlob = (slice: StoredSlice): slice is Buffer => Buffer.isBuffer(slice);
+
+/** The recipients of a slice. Throws a RangeError if it is cut short. */
+export const recipientsOf = (slice: StoredSlice): StoredRecipient[] =>
+  isBlob(slice) ? unpackSlice(slice) : slice.map((recipient) => unpackRecipient(recipient));
+
+/** Only their numbers, without their plus. */
+export const numbersOf = (slice: StoredSlice): number[] =>
+  isBlob(slice) ? unpackNumbers(slice) : slice.map(packedNumber);
+
+/** Only their references; empty texts where there are none. */
+export const referencesOf = (slice: StoredSlice): string[] =>
+  isBlob(slice) ? unpackReferences(slice) : slice.map((recipient) => unpackRecipient(recipient).reference);

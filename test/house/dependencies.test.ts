@@ -43,6 +43,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     // The composition root.
     runtime: ['access', 'volley', 'worker'],
   },
+  // One row per operation. The surfaces read the rows.
+  operations: {},
   // What a program imports.
   index: {},
   surfaces: {

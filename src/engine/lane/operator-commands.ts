@@ -2,7 +2,8 @@ import type { Events } from '../../base/events/events.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { CAMPAIGN_STATE, type CampaignState } from '../../campaign/campaign.js';
-import { InputError, NotAllowedError, NotFoundError } from '../../campaign/errors.js';
+import { NotAllowedError, NotFoundError } from '../../campaign/errors.js';
+import { StateError } from '../../campaign/state-error.js';
 import { inFlightOf, readState, type StoredState } from './campaigns.js';
 import type { Lane } from './lane.js';
 import type { LaneFinder } from './lane-finder.js';
@@ -73,8 +74,8 @@ export function operatorCommands(
     const lane = await finder.of(id);
     const reason = `paused by ${actor}`;
     const missing = (): NotFoundError => new NotFoundError(`there is no campaign ${id}`);
-    const refused = (state: string): InputError =>
-      new InputError(`campaign ${id} is ${state}; you cannot ${action} it`);
+    const refused = (state: string): StateError =>
+      new StateError(`campaign ${id} is ${state}; you cannot ${action} it`);
     const before = await readState(lane.redis, lane.keys, lane.id, id);
     if (before === null) throw missing();
     if (!allows(before.state, action)) throw refused(before.state);

@@ -3,7 +3,8 @@ import type { Events } from '../../base/events/events.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { requestReference } from '../../campaign/campaign.js';
-import { InputError, NotFoundError } from '../../campaign/errors.js';
+import { NotFoundError } from '../../campaign/errors.js';
+import { StateError } from '../../campaign/state-error.js';
 import { readState } from '../lane/campaigns.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
@@ -171,7 +172,7 @@ export async function resolveUnknown(
     as === 'resend' ? (await readState(lane.redis, lane.keys, lane.id, id))?.remainder : undefined;
   if (remainder !== undefined && remainder !== 'planned') {
     const state = remainder === 'lapsed' ? 'has lapsed' : 'is cancelled';
-    throw new InputError(
+    throw new StateError(
       `campaign ${id} ${state}, so it sends nothing again; abandon its unknown outcomes or count them as accepted`,
     );
   }

@@ -23,7 +23,8 @@ export function withCampaign<Result>(
   );
 }
 
-async function campaignId(volley: Pick<Volley, 'list' | 'idsWith'>, typed: string): Promise<string> {
+/** The whole id of a campaign. */
+export async function campaignId(volley: Pick<Volley, 'list' | 'idsWith'>, typed: string): Promise<string> {
   const wanted = typed.trim().toLowerCase();
   if (wanted === LAST) return newestId(volley);
   // A whole id needs no search; its command says if there is no such campaign.

@@ -1,22 +1,17 @@
-import { pipeline } from 'node:stream/promises';
 import type { Resolution } from '../../app/volley.js';
 import { EXIT } from '../../base/exit-codes.js';
-import { CAMPAIGN_STATE } from '../../campaign/campaign.js';
-import type { RecipientState } from '../../campaign/recipient.js';
 import type { FoundRecipient } from '../../campaign/recipient-views.js';
 import type { CampaignStatus } from '../../campaign/views.js';
-import { jsonText } from '../../campaign/visible-text.js';
 import { LAST, withCampaign } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
-import { badInput, CliError } from './errors.js';
+import { badInput } from './errors.js';
 import { howToStartWorkers } from './how-to-start.js';
 import { readNumbers } from './input.js';
 import { withLocalVolley } from './open.js';
-import { outputFile } from './output-file.js';
-import { costText, renderCampaign } from './progress.js';
+import { renderCampaign } from './progress.js';
 import { columnsOf } from './terminal.js';
-import { counted, cut, explanation, grouped, moment, oneLine, table, until } from './text.js';
+import { counted, cut, explanation, moment, oneLine, table, until } from './text.js';
 import { noteIfNoWorkers, watchCampaign } from './watch.js';
 
 /** Requests with an unknown outcome that people see; `--json` has up to 100. */
@@ -49,147 +44,6 @@ function unknownLines({ clock }: Context, { unknownOutcomes }: CampaignStatus): 
     );
   const more = unknownOutcomes.length > UNKNOWN_SHOWN ? ['  … and more; --json shows up to 100'] : [];
   return ['Requests with an unknown outcome:', ...lines, ...more];
-}
-
-/** `volley pause` */
-export function pause(context: Context, typed: string): Promise<Answer> {
-  return withCampaign(context, typed, async (volley, id) => {
-    const { inFlight } = await volley.pause(id);
-    const rest =
-      inFlight === 0
-        ? 'No requests are in flight'
-        : `${counted(inFlight, 'request')} in flight will be finished`;
-    return {
-      json: { id, state: 'paused', inFlight },
-      lines: [`Campaign ${id} is paused. ${rest}. To resume it: volley resume ${id}`],
-    };
-  });
-}
-
-/** `volley resume` */
-export function resume(context: Context, typed: string): Promise<Answer> {
-  return withCampaign(context, typed, async (volley, id, setting) => {
-    const { state: before, lane } = await volley.status(id);
-    const destination = destinationOf(setting, lane);
-    await volley.resume(id);
-    const { state } = await volley.status(id);
-    await noteIfNoWorkers(context, volley);
-    const done = before === 'paused' ? 'is resumed' : 'was not paused';
-    return {
-      json: { id, destination, state },
-      lines: [`Campaign ${id}${via(destination)} ${done}. It is ${state}.`],
-    };
-  });
-}
-
-/** `volley cancel` */
-export function cancel(context: Context, typed: string, { yes }: { yes?: boolean }): Promise<Answer> {
-  if (yes !== true && !context.interactive) {
-    throw badInput(
-      'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to cancel without a question.',
-    );
-  }
-  return withCampaign(context, typed, async (volley, id) => {
-    if (yes !== true) await confirmCancel(context, await volley.status(id));
-    const { cancelled, inFlight } = await volley.cancel(id);
-    return {
-      json: { id, state: 'cancelled', cancelled, inFlight },
-      lines: [
-        `Campaign ${id} is cancelled. ${cancelled === 0 ? 'Nothing was left to send' : `${counted(cancelled, 'recipient')} will get no message`}${cancelled + inFlight === 0 ? '' : `; ${counted(inFlight, 'request')} in flight`}.`,
-      ],
-    };
-  });
-}
-
-/** Asks whether to cancel an active campaign. Throws if the answer is no. */
-async function confirmCancel(
-  context: Context,
-  { id, name, state, recipients }: CampaignStatus,
-): Promise<void> {
-  // Otherwise the command changes nothing, or explains why it cannot.
-  const { commands } = CAMPAIGN_STATE[state];
-  if (state === 'cancelled' || !commands.some((command) => command === 'cancel')) return;
-  const { planned, sending, total } = recipients;
-  if (planned === 0) return;
-  const inFlight =
-    sending === 0
-      ? ''
-      : ` ${counted(sending, 'more is', 'more are')} in flight and may still get the message.`;
-  context.note(
-    `Campaign ${id} (${cut(oneLine(name), 40)}): ${grouped(planned)} of ${counted(total, 'recipient')} would get no message.${inFlight}`,
-  );
-  if (await context.confirm(`Cancel ${counted(planned, 'recipient')} for good?`, 'nothing was cancelled'))
-    return;
-  throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
-}
-
-interface ReportOptions {
-  format?: 'csv' | 'ndjson';
-  status?: RecipientState;
-  out?: string;
-  force?: boolean;
-}
-
-/** Means standard output instead of a file. */
-const STDOUT = '-';
-
-/** `volley report` */
-export async function report(
-  context: Context,
-  typed: string,
-  { format, status: only, out = STDOUT, force = false }: ReportOptions,
-): Promise<Answer | undefined> {
-  const { json, stdout, cwd } = context;
-  if (json && out === STDOUT && format !== undefined) {
-    throw badInput(
-      '--json and --format do not go together: --json prints one JSON object. Leave out one of them.',
-    );
-  }
-  const write = out === STDOUT ? undefined : await outputFile(out, { cwd, force });
-  const { formatReport } = await import('../../reporting/report-file.js');
-  return withCampaign(context, typed, async (volley, id) => {
-    // Rejects for an unknown campaign before an empty report is written.
-    await volley.status(id);
-    const costOf = async () => (await volley.status(id)).cost;
-    let count = 0;
-    const counting = async function* () {
-      for await (const row of volley.report(id, { status: only })) {
-        count += 1;
-        yield row;
-      }
-    };
-    if (write === undefined) {
-      const text = json
-        ? oneObject('rows', counting(), async () => ({ cost: await costOf() }))
-        : formatReport(counting(), format ?? 'csv');
-      await pipeline(text, stdout, { end: false });
-      const cost = json ? null : await costOf();
-      if (cost !== null) context.note(`The campaign costs ${costText(cost)}.`);
-      return undefined;
-    }
-    await write(formatReport(counting(), format ?? 'csv'));
-    const cost = await costOf();
-    const lines = [
-      `Wrote ${counted(count, 'row')} to ${out}.`,
-      ...(cost === null ? [] : [`The campaign costs ${costText(cost)}.`]),
-    ];
-    return { json: { id, file: out, format: format ?? 'csv', rows: count, cost }, lines };
-  });
-}
-
-/** One JSON object with these rows as its first member, written as they are read, and the members that `rest` returns then. */
-async function* oneObject(
-  member: string,
-  rows: AsyncIterable<object>,
-  rest: () => Promise<object>,
-): AsyncGenerator<string> {
-  let separator = `{${jsonText(member)}:[`;
-  for await (const row of rows) {
-    yield `${separator}${jsonText(row)}`;
-    separator = ',';
-  }
-  const others = jsonText(await rest()).slice(1);
-  yield `${separator === ',' ? '' : separator}],${others}\n`;
 }
 
 const RESOLVED = {

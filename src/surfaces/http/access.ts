@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Volley } from '../../app/volley.js';
 import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/api-key.js';
 import { NotFoundError } from '../../campaign/errors.js';
-import { listed } from '../../campaign/listed.js';
+import { allowsLane, requireLane } from '../../operations/access.js';
 import { invalidKeyLimit } from './address-limits.js';
 import { requestEnder } from './end-revoked.js';
 import { Problem } from './problem.js';
@@ -140,18 +140,6 @@ function revoked(): Problem {
   );
 }
 
-/** Whether a key may use a lane. */
-export function allowsLane({ lanes }: ApiKey, lane: string): boolean {
-  return lanes === null || lanes.includes(lane);
-}
-
-/** Throws for a lane that the key may not use. The error is the same whether or not the lane exists. */
-export function requireLane(key: ApiKey, lane: string): void {
-  if (allowsLane(key, lane)) return;
-  const own = listed(key.lanes ?? []);
-  throw new Problem('forbidden', `This key may not use the lane ${lane}. It may use ${own}.`);
-}
-
 /** The query of a route that names something which is unique only within its lane. */
 export const onLane = z.strictObject({
   lane: z
@@ -174,15 +162,6 @@ export function lanesFor(request: FastifyRequest & NamesLane): readonly string[]
   if (lane === undefined) return key.lanes ?? undefined;
   requireLane(key, lane);
   return [lane];
-}
-
-/** Throws if the key is limited to lanes: what `subject` names belongs to all of them. */
-export function requireAllLanes(key: ApiKey, subject: string): void {
-  if (key.lanes === null) return;
-  throw new Problem(
-    'forbidden',
-    `${subject} cover all lanes, and this key is limited to ${listed(key.lanes)}.`,
-  );
 }
 
 /** The path parameters of a campaign. */

@@ -10,9 +10,7 @@ import { collectMethods } from './allowed-methods.js';
 import { audit } from './audit.js';
 import { requireBodyRate } from './body-rate.js';
 import { callbacks } from './callbacks.js';
-import { campaigns } from './campaigns.js';
 import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from './connections.js';
-import { campaignCreation } from './create-campaign.js';
 import { docs } from './docs.js';
 import { errorToProblem } from './error-to-problem.js';
 import { liveEvents } from './events.js';
@@ -21,6 +19,7 @@ import { lanes } from './lanes.js';
 import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
 import { health, measureRequests } from './operation.js';
+import { operations } from './operations.js';
 import { outboxes } from './outboxes.js';
 import { noRoute, noSuchMethod, Problem } from './problem.js';
 import { records } from './records.js';
@@ -45,7 +44,7 @@ export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
 const KEYED_ROUTES: readonly Routes[] = [
-  campaigns,
+  operations,
   schedules,
   outboxes,
   liveEvents,
@@ -54,7 +53,6 @@ const KEYED_ROUTES: readonly Routes[] = [
   suppressions,
   records,
   audit,
-  campaignCreation,
 ];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 

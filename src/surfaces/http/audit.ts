@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { auditEntry } from '../../campaign/audit.js';
-import { apiKeyOf, requireLane } from './access.js';
+import { requireLane } from '../../operations/access.js';
+import { apiKeyOf } from './access.js';
 import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
 import { jsonResponse, type Routes } from './routes.js';
 

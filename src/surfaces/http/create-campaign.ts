@@ -1,170 +1,63 @@
-import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import type { Volley } from '../../app/volley.js';
 import { systemClock, within } from '../../base/clock.js';
 import type { ApiKey } from '../../campaign/api-key.js';
-import {
-  differentTexts,
-  invalidRow,
-  type Preview,
-  plannedCost,
-  preview,
-  repeats,
-} from '../../campaign/preview-views.js';
-import type { EnqueueOutcome } from '../../intake/import/campaign-input.js';
-import { actingFor, allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
+import type { Preview } from '../../campaign/preview-views.js';
+import type { CampaignInput } from '../../intake/import/campaign-input.js';
+import type { CampaignRefusal, Upload } from '../../operations/operation.js';
+import type { Refused } from '../../operations/outcomes.js';
+import { allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
 import { campaignRequest, idempotencyHeader, PAST, readCampaign } from './campaign-request.js';
+import type { ListMemory } from './list-memory.js';
 import { invalidMember, Problem, type ProblemItem } from './problem.js';
-import { count, jsonResponse, problemResponses, type Routes } from './routes.js';
+import type { HttpOptions } from './routes.js';
 
-/** An invalid row without its values, which the client has. */
-const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason: true });
+/** A request whose schema is that of campaigns. */
+type CampaignRequest = Parameters<typeof readCampaign>[0];
 
-/** A created campaign: the members of `volley send --json`. */
-const createdCampaign = z
-  .object({
-    id: z.string(),
-    recipients: count.describe('Recipients who get a message'),
-    duplicates: count.describe('Rows that were left out because their number is that of an earlier row'),
-    differentTexts,
-    repeats,
-    invalid: count,
-    suppressed: count.describe('Recipients who get no message because their number is suppressed'),
-    existing: z
-      .boolean()
-      .describe('An earlier request with the same idempotency key created it; this request changed nothing'),
-    cost: plannedCost.nullable().describe('What the messages cost; null if no prices are configured'),
-    problems: z.array(rejectedRow).describe('The first 20 invalid rows that were left out'),
-    warnings: z
-      .array(z.string())
-      .readonly()
-      .describe('What may not be as intended, for people; also in the preview'),
-  })
-  .meta({
-    id: 'CampaignCreated',
-    examples: [
-      {
-        id: 'mwrwtvlrlfo07',
-        recipients: 1,
-        duplicates: 0,
-        differentTexts: 0,
-        repeats: [],
-        invalid: 0,
-        suppressed: 0,
-        existing: false,
-        cost: {
-          total: '0.042',
-          currency: 'EUR',
-          segmentPrice: { min: '0.042', max: '0.042' },
-          maxCost: '50.00',
-          unpriced: 0,
-          unpricedRows: [],
-        },
-        problems: [],
-        warnings: [],
-      },
-    ],
-  });
+/** What the routes of uploads need besides their operations. */
+export interface CampaignReader {
+  /** What the OpenAPI document says about the request. */
+  schemaOf(operation: Upload): FastifySchema;
+  read(operation: Upload, request: FastifyRequest, reply: FastifyReply): Promise<CampaignInput>;
+  /** Makes an app that closes wait for this. Returns the promise. */
+  untilClosed<Result>(work: Promise<Result>): Promise<Result>;
+  /** The response to a campaign that was not created. */
+  refusal(request: FastifyRequest, refused: Refused<CampaignRefusal>): Promise<Problem>;
+}
 
-/** Creating campaigns, and previewing them. */
-export const campaignCreation: Routes = (app, options, memory) => {
+/** Reads campaigns with their lists, which takes more than a schema. */
+export function campaignReader(
+  app: FastifyInstance,
+  options: HttpOptions,
+  memory: ListMemory,
+): CampaignReader {
   const { volley, clock = systemClock } = options;
-  const untilClosed = finishBeforeClose(app);
-
-  app.post(
-    '/campaigns',
-    {
-      attachValidation: true,
-      config: { scope: 'send', acceptsUpload: true, list: 'recipients', transfersList: true },
-      schema: {
-        operationId: 'createCampaign',
-        summary: 'Create a campaign',
-        description:
-          'Send JSON, or a form whose second part is the list as CSV. The CSV is imported while it arrives, so it can be of any length. Nothing is sent until the whole list has arrived, and an incomplete upload is discarded. The status is 201 for a new campaign, and 200 for an existing one with the same idempotency key.',
-        tags: ['Campaigns'],
-        headers: idempotencyHeader,
-        body: campaignRequest.nullable(),
-        response: {
-          200: jsonResponse('The existing campaign with this idempotency key', createdCampaign),
-          201: jsonResponse('The new campaign. `Location` is its address.', createdCampaign),
-          ...problemResponses(
-            'repeated',
-            'keyFull',
-            'invalidRows',
-            'differentTexts',
-            'noPrice',
-            'overBudget',
-            'conflict',
-          ),
+  return {
+    schemaOf: ({ creates }) => ({
+      ...(creates && { headers: idempotencyHeader }),
+      body: campaignRequest.nullable(),
+    }),
+    async read({ creates }, request, reply) {
+      const checks = { ...options, refusesPast: creates !== undefined };
+      const input = await readCampaign(request as CampaignRequest, reply, checks, memory);
+      if (creates === undefined) return input;
+      const { 'idempotency-key': key } = request.headers;
+      return {
+        ...input,
+        idempotencyKey: key === undefined ? undefined : String(key),
+        async confirm() {
+          // The list may have taken an hour to arrive.
+          await requireActiveKey(volley, request);
+          if (input.at !== undefined && input.at <= clock()) throw invalidMember('at', PAST);
+          return true;
         },
-      },
-    },
-    async (request, reply) => {
-      const input = await readCampaign(request, reply, { ...options, refusesPast: true }, memory);
-      const key = apiKeyOf(request);
-      const requireFuture = (): void => {
-        if (input.at !== undefined && input.at <= clock()) {
-          throw invalidMember('at', PAST);
-        }
       };
-      const idempotencyKey = request.headers['idempotency-key'];
-      const outcome = await untilClosed(
-        actingFor(volley, request).enqueue({
-          ...input,
-          idempotencyKey,
-          async confirm() {
-            // The list may have taken an hour to arrive.
-            await requireActiveKey(volley, request);
-            requireFuture();
-            return true;
-          },
-        }),
-      );
-      if (!('recipients' in outcome)) throw await rejection(volley, key, outcome, request.isMultipart());
-      const { id, recipients, duplicates, differentTexts, invalid, suppressed } = outcome;
-      const { repeats, warnings, cost } = outcome.preview;
-      const existing = outcome.kind === 'existing';
-      const problems = outcome.preview.problems.map(({ line, column, reason }) => ({ line, column, reason }));
-      return reply
-        .code(existing ? 200 : 201)
-        .header('location', `/v1/campaigns/${id}`)
-        .send({
-          id,
-          recipients,
-          duplicates,
-          differentTexts,
-          repeats,
-          invalid,
-          suppressed,
-          existing,
-          cost,
-          problems,
-          warnings,
-        });
     },
-  );
-
-  app.post(
-    '/preview',
-    {
-      attachValidation: true,
-      config: { scope: 'send', acceptsUpload: true, list: 'recipients', transfersList: true },
-      schema: {
-        operationId: 'previewCampaign',
-        summary: 'Preview a campaign',
-        description:
-          'Takes the same request as creating a campaign, and returns its recipients, segments, requests, and duration. Nothing is stored or sent.',
-        tags: ['Campaigns'],
-        body: campaignRequest.nullable(),
-        response: { 200: jsonResponse('The preview', preview) },
-      },
-    },
-    async (request, reply) =>
-      volley.preview({
-        ...(await readCampaign(request, reply, { ...options, refusesPast: false }, memory)),
-      }),
-  );
-};
+    untilClosed: finishBeforeClose(app),
+    refusal: (request, { detail }) => rejection(volley, apiKeyOf(request), detail, request.isMultipart()),
+  };
+}
 
 /** Longer than it takes to discard an import. The app does not wait longer for a Redis that does not respond. */
 const CLOSE_WAIT_MS = 3_000;
@@ -190,7 +83,7 @@ function finishBeforeClose(app: FastifyInstance): <Result>(work: Promise<Result>
 async function rejection(
   volley: Volley,
   key: ApiKey,
-  outcome: Exclude<EnqueueOutcome, { recipients: number }>,
+  outcome: CampaignRefusal,
   isUpload: boolean,
 ): Promise<Problem> {
   /** Names the existing campaign if the key may see it. */

@@ -4,22 +4,14 @@ import type { ApiKey } from '../../campaign/api-key.js';
 import {
   AmbiguousNameError,
   asSentence,
-  GoneError,
   InputError,
   InputErrors,
-  KeyFullError,
   NoSuchLaneError,
-  NotAllowedError,
-  NotFoundError,
   OtherFormatError,
 } from '../../campaign/errors.js';
 import { listed } from '../../campaign/listed.js';
-import {
-  OpensTooLateError,
-  OutboxClosedError,
-  OutboxExistsError,
-  RecoveringError,
-} from '../../intake/outbox/errors.js';
+import { RecoveringError } from '../../intake/outbox/errors.js';
+import { outcomeOf } from '../../operations/outcomes.js';
 import { invalidParts, Problem, type ProblemItem } from './problem.js';
 import { type BodyFormat, expectedBody } from './request-body.js';
 
@@ -36,9 +28,6 @@ export function errorToProblem(
   if (error instanceof Problem) return error;
   if (error instanceof z.ZodError) return ofSchema(error);
   if (error instanceof NoSuchLaneError) return noSuchLane(error, key);
-  if (error instanceof NotFoundError) return new Problem('notFound', error.message);
-  if (error instanceof GoneError) return new Problem('gone', error.message);
-  if (error instanceof NotAllowedError) return new Problem('forbidden', error.message);
   if (error instanceof OtherFormatError) {
     // The message names processes, which are no business of the client.
     return new Problem('unavailable', 'An upgrade of Volley is in progress. Retry in a moment.', {
@@ -46,17 +35,14 @@ export function errorToProblem(
     });
   }
   if (error instanceof AmbiguousNameError) return ambiguous(error);
-  if (error instanceof OutboxExistsError) return new Problem('exists', error.message);
-  if (error instanceof OutboxClosedError) return new Problem('closed', error.message);
   if (error instanceof RecoveringError) {
     return new Problem('unavailable', error.message, { headers: { 'retry-after': '5' } });
   }
-  if (error instanceof OpensTooLateError)
-    return new Problem('opensTooLate', error.message, { errors: inputItems(error) });
-  if (error instanceof InputError) {
-    return new Problem('badInput', error.message, { errors: inputItems(error) });
+  const outcome = outcomeOf(error);
+  if (outcome !== undefined) {
+    const errors = error instanceof InputError ? inputItems(error) : [];
+    return new Problem(outcome.code, outcome.message, { errors });
   }
-  if (error instanceof KeyFullError) return new Problem('keyFull', error.message);
   if (isFull(error)) {
     const detail =
       error instanceof RedisFullError ? error.message : 'Redis is full: it has reached maxmemory';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { allowsLane, requireLane } from '../../operations/access.js';
 import { BROADCAST_EVENTS } from '../../reporting/event-feed.js';
-import { allowsLane, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
+import { apiKeyOf, campaignId, requireCampaign } from './access.js';
 import { campaignEventData, eventData } from './event-schema.js';
 import { openEventStreams } from './event-streams.js';
 import { Problem } from './problem.js';

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type LaneStatus, laneStatus } from '../../campaign/views.js';
-import { actingFor, allowsLane, apiKeyOf, requireAllLanes, requireLane } from './access.js';
+import { allowsLane, requireAllLanes, requireLane } from '../../operations/access.js';
+import { actingFor, apiKeyOf } from './access.js';
 import { Problem } from './problem.js';
 import { redactedFor } from './redact.js';
 import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';

@@ -64,18 +64,16 @@ const HEADERS = {
   },
 } as const satisfies Record<string, OpenAPIV3_1.HeaderObject>;
 
-/** The operations that return the address of what they create. */
-const CREATES: ReadonlySet<string> = new Set(['createCampaign', 'addSchedule', 'createOutbox']);
-
 /** The headers of a response, as references. */
-function headersOf(status: string, hasKey: boolean, { operationId, 'x-etag': hasEtag }: Operation) {
+function headersOf(status: string, hasKey: boolean, { responses, 'x-etag': hasEtag }: Operation) {
   const names: (keyof typeof HEADERS)[] = ['X-Request-Id'];
   const isAuthenticated = hasKey && !['401', '417'].includes(status);
   if (isAuthenticated)
     names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy');
   if (status === '401') names.push('WWW-Authenticate');
   if (status === '429' || status === '503') names.push('Retry-After');
-  if (CREATES.has(operationId ?? '') && (status === '200' || status === '201')) names.push('Location');
+  // What creates something returns its address, also if it existed already.
+  if (responses?.['201'] !== undefined && (status === '200' || status === '201')) names.push('Location');
   if (hasEtag === true && (status === '200' || status === '304')) names.push('ETag');
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

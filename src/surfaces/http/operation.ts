@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { requireAllLanes } from '../../operations/access.js';
 import { createMetrics } from '../metrics/index.js';
-import { apiKeyOf, requireAllLanes } from './access.js';
+import { apiKeyOf } from './access.js';
 import { onClose } from './connections.js';
 import { Problem } from './problem.js';
 import { type HttpOptions, jsonResponse, problemResponses, type Routes } from './routes.js';

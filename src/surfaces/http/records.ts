@@ -9,7 +9,8 @@ import { type RecordsRequest, recordsRequest } from '../../call-records/view.js'
 import type { ApiKey } from '../../campaign/api-key.js';
 import { NotFoundError } from '../../campaign/errors.js';
 import { listed } from '../../campaign/listed.js';
-import { actingFor, allowsLane, apiKeyOf, requireActiveKey, requireLane } from './access.js';
+import { allowsLane, requireLane } from '../../operations/access.js';
+import { actingFor, apiKeyOf, requireActiveKey } from './access.js';
 import { abortOnClose } from './connections.js';
 import { Problem } from './problem.js';
 import { concurrencyLimit } from './rate-limit.js';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { resultPage } from '../../campaign/recipient-views.js';
-import { apiKeyOf, requireLane } from './access.js';
+import { requireLane } from '../../operations/access.js';
+import { apiKeyOf } from './access.js';
 import { invalidParts } from './problem.js';
 import { jsonResponse, problemResponses, type Routes } from './routes.js';
 

@@ -8,7 +8,8 @@ import {
   schedule,
   scheduleDetails,
 } from '../../intake/schedules/schedule.js';
-import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane, requireAllLanes } from './access.js';
+import { requireAllLanes } from '../../operations/access.js';
+import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane } from './access.js';
 import { details, laneOf, listOfRows, recipient } from './campaign-request.js';
 import { invalidMember, Problem } from './problem.js';
 import { redactedFor } from './redact.js';

@@ -1,0 +1,4 @@
+import { InputError } from './errors.js';
+
+/** The state of a campaign does not allow the command. Nothing was changed. Callers of the library see an InputError. */
+export class StateError extends InputError {}

@@ -1,0 +1,295 @@
+import { z } from 'zod';
+import { CAMPAIGN_STATES } from '../campaign/campaign.js';
+import type { TimeRange } from '../campaign/measures.js';
+import { parseReportedStatus, REPORTED_STATUSES } from '../campaign/recipient.js';
+import { recipientPage, reportRow } from '../campaign/recipient-views.js';
+import { type CampaignStatus, campaignStatus } from '../campaign/views.js';
+import { formatReport } from '../reporting/report-file.js';
+import { byCampaign, byLanesOfKey } from './access.js';
+import { call, page, rows } from './operation.js';
+import { count, laneName, moment, wholeNumber } from './schemas.js';
+
+const id = z.string().min(1).max(40);
+const ofCampaign = z.strictObject({ id });
+const CAMPAIGN = { id: 'the campaign: its id, the beginning of it, or last for the newest one' };
+
+/** A command that stops or starts a campaign. */
+const COMMAND = {
+  tag: 'Campaigns',
+  scope: 'operate',
+  bucket: 'control',
+  access: byCampaign,
+  input: ofCampaign,
+  outcomes: ['notFound', 'invalidState'],
+} as const;
+
+/** Accepts every spelling that {@link parseReportedStatus} accepts; the documentation lists the states. */
+const reportedStatus = z.preprocess(
+  (text) => (typeof text === 'string' ? (parseReportedStatus(text) ?? text) : text),
+  z.enum(REPORTED_STATUSES),
+);
+
+export const listCampaigns = page({
+  name: 'listCampaigns',
+  summary: 'List campaigns, newest first',
+  tag: 'Campaigns',
+  scope: 'status',
+  cost: { itemsPerToken: 5 },
+  access: byLanesOfKey,
+  http: 'GET /campaigns',
+  cli: {
+    usage: 'list',
+    flags: {
+      state: { value: 'state', about: `only campaigns that are ${CAMPAIGN_STATES.join(', ')}` },
+      lane: { short: '-l', value: 'name', about: 'only campaigns of this lane' },
+      name: { value: 'text', about: 'only campaigns with this text in their name, in upper or lower case' },
+      idempotencyKey: { value: 'key', about: 'only the campaign that was created with this key' },
+      createdFrom: {
+        value: 'time',
+        about: 'only campaigns created at or after this day or time',
+        as: 'dayOrMoment',
+      },
+      createdBefore: {
+        value: 'time',
+        about: 'only campaigns created before this day or time',
+        as: 'dayOrMoment',
+      },
+    },
+    examples: ['list --state running', 'list --name spring --created-from {today}'],
+    byHand: 'it reads as many pages as it shows',
+  },
+  input: z.strictObject({
+    state: z.enum(CAMPAIGN_STATES).optional(),
+    lane: laneName.optional().describe('Only campaigns of this lane'),
+    name: z.string().min(1).max(200).optional().describe('A part of the name, in upper or lower case'),
+    idempotencyKey: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .describe('Only campaigns with this `Idempotency-Key`'),
+    createdFrom: moment.optional().describe('Created at or after this time, in ISO 8601 with a time zone'),
+    createdBefore: moment.optional().describe('Created before this time, in ISO 8601 with a time zone'),
+  }),
+  member: 'campaigns',
+  item: campaignStatus,
+  returns: 'A page of campaigns, newest first',
+  position: 'campaigns',
+  limit: { max: 200, usual: 50 },
+  shown: { max: 10_000, usual: 20 },
+  async run(volley, { lane: _lane, ...input }, { lanes }) {
+    const { campaigns, next } = await volley.page({ ...input, lanes });
+    return { items: campaigns, next };
+  },
+});
+
+export const getCampaign = call({
+  name: 'getCampaign',
+  summary: 'Get the status of a campaign',
+  tag: 'Campaigns',
+  scope: 'status',
+  access: byCampaign,
+  http: 'GET /campaigns/{id}',
+  cli: {
+    usage: 'status [id]',
+    arguments: { id: `${CAMPAIGN.id} (default: last)` },
+    note: 'Exit code 3 with --watch: an operator must act.',
+    json: 'print one JSON object; with --watch, at the end',
+    examples: ['status', 'status last --watch'],
+    byHand: '--watch follows the campaign to its end',
+  },
+  input: ofCampaign,
+  output: campaignStatus,
+  returns: 'The current status',
+  outcomes: ['notFound'],
+  version: versionOf,
+  run: (volley, campaign) => volley.status(campaign.id),
+});
+
+export const pauseCampaign = call({
+  ...COMMAND,
+  name: 'pauseCampaign',
+  summary: 'Pause a campaign',
+  description:
+    'No more of its requests start, and those in flight are finished. Polling for delivery reports continues.',
+  audit: 'campaign.pause',
+  http: 'POST /campaigns/{id}/pause',
+  cli: { usage: 'pause <id>', arguments: CAMPAIGN, examples: ['pause last'] },
+  output: z.object({
+    id: z.string(),
+    state: z.literal('paused'),
+    inFlight: count.describe('Requests still in flight'),
+  }),
+  returns: 'The campaign is paused',
+  async run(volley, { id }) {
+    const { inFlight } = await volley.pause(id);
+    return { id, state: 'paused' as const, inFlight };
+  },
+});
+
+export const resumeCampaign = call({
+  ...COMMAND,
+  name: 'resumeCampaign',
+  summary: 'Resume a paused campaign',
+  audit: 'campaign.resume',
+  http: 'POST /campaigns/{id}/resume',
+  cli: { usage: 'resume <id>', arguments: CAMPAIGN, examples: ['resume last'] },
+  output: z.object({ id: z.string(), state: z.string() }),
+  returns: 'The campaign and its new state',
+  async run(volley, { id }) {
+    await volley.resume(id);
+    const { state } = await volley.status(id);
+    return { id, state };
+  },
+});
+
+export const cancelCampaign = call({
+  ...COMMAND,
+  name: 'cancelCampaign',
+  summary: 'Cancel a campaign for good',
+  description: 'Nothing more of it is sent. Delivery reports for sent messages still arrive.',
+  audit: 'campaign.cancel',
+  http: 'POST /campaigns/{id}/cancel',
+  cli: { usage: 'cancel <id>', arguments: CAMPAIGN, asks: true, examples: ['cancel last'] },
+  output: z.object({
+    id: z.string(),
+    state: z.literal('cancelled'),
+    cancelled: count.describe('Recipients that receive no message'),
+    inFlight: count.describe('Requests still in flight'),
+  }),
+  returns: 'The campaign is cancelled',
+  async run(volley, { id }) {
+    const { cancelled, inFlight } = await volley.cancel(id);
+    return { id, state: 'cancelled' as const, cancelled, inFlight };
+  },
+});
+
+export const getReport = rows({
+  name: 'getReport',
+  summary: 'Get the report of a campaign',
+  description:
+    'It has one line for each recipient, in the order of the list. Recipients suppressed during the import follow, and then, with the status `duplicate`, the rows that were left out because their number is that of an earlier row (the first 100,000). In CSV, a reason, id, or reference that a spreadsheet could read as a formula is preceded by an apostrophe.',
+  httpNote: 'An incomplete response ends without its last chunk, which HTTP clients report as an error.',
+  tag: 'Campaigns',
+  scope: 'read',
+  access: byCampaign,
+  audit: 'campaign.export',
+  http: 'GET /campaigns/{id}/report',
+  cli: {
+    usage: 'report <id>',
+    arguments: CAMPAIGN,
+    flags: {
+      format: { about: 'the format (default: csv)' },
+      status: {
+        about: `only recipients with this status: delivered (short for deliveredToTerminal), ${REPORTED_STATUSES.join(', ')}`,
+        as: 'reportedStatus',
+      },
+    },
+    examples: ['report last --status deliveryImpossible --out undelivered.csv'],
+  },
+  input: ofCampaign.extend({
+    format: z
+      .enum(['csv', 'ndjson'])
+      .default('csv')
+      .describe('CSV with a header line, or one JSON object per line'),
+    status: reportedStatus
+      .optional()
+      .describe(
+        'Only recipients with this status. `delivered` is short for `deliveredToTerminal`, and the spelling of the messaging interface (`DeliveredToTerminal`) is accepted, too.',
+      ),
+  }),
+  item: reportRow,
+  returns: 'The report. As NDJSON, the schema is that of each line.',
+  formats: { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson' },
+  outcomes: ['notFound'],
+  run: (volley, { id, status }) => volley.report(id, status === undefined ? {} : { status }),
+  text: (report, { format }) => formatReport(report, format),
+  version: async (volley, { id, format, status }) => [await volley.reportVersion(id), format, status],
+  file: ({ id, format }) => `${id}.${format}`,
+});
+
+export const listRecipients = call({
+  name: 'listRecipients',
+  summary: 'List the recipients of a campaign',
+  description:
+    'A page of the report: the recipients in the order of the list, then those suppressed during the import, then the rows that were left out because their number is that of an earlier row. A page may be short before the last one: continue until `next` is null.',
+  tag: 'Campaigns',
+  scope: 'read',
+  cost: { itemsPerToken: 250 },
+  access: byCampaign,
+  http: 'GET /campaigns/{id}/recipients',
+  cli: { because: '`volley report` shows all recipients; a person needs no pages' },
+  input: ofCampaign.extend({
+    from: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .default(0)
+      .describe('The first position: 0, or the `next` of the previous page'),
+    limit: wholeNumber(1, 10_000).default(100).describe('The page size'),
+    status: reportedStatus
+      .optional()
+      .describe('Only recipients with this status, in any spelling that the report accepts'),
+  }),
+  output: recipientPage,
+  isLong: true,
+  returns: 'A page of recipients',
+  outcomes: ['notFound'],
+  run: (volley, { id, ...options }) => volley.recipients(id, options),
+});
+
+export const resolveCampaign = call({
+  ...COMMAND,
+  name: 'resolveCampaign',
+  summary: 'Settle requests with an unknown outcome',
+  description: 'They may or may not have been accepted.',
+  httpNote:
+    '`resend` sends the messages again, at the risk that recipients receive them twice; `abandon` gives them up; `accepted` counts them as accepted. Without `request`, all of the campaign are settled.',
+  audit: 'campaign.resolve',
+  http: 'POST /campaigns/{id}/resolve',
+  cli: {
+    usage: 'resolve <id>',
+    arguments: CAMPAIGN,
+    flags: {
+      request: {
+        value: 'reference',
+        about: 'only this request, as `volley status` names it (default: all)',
+      },
+    },
+    note: 'On a terminal, without an option, it shows what is known about each and asks. Exit code 3: some are not settled.',
+    examples: ['resolve last', 'resolve last --abandon', 'resolve last --resend'],
+    byHand: 'without an option, it asks about one request after the other',
+  },
+  input: ofCampaign.extend({
+    as: z.enum(['resend', 'abandon', 'accepted']),
+    request: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('Only this request, by the reference that the status of the campaign shows'),
+  }),
+  output: z.object({
+    requests: count,
+    recipients: count,
+    tooEarly: z
+      .object({ requests: count, until: z.string() })
+      .readonly()
+      .nullable()
+      .describe(
+        'Requests that were not resolved because a worker may still be sending them, and when that can no longer be',
+      ),
+  }),
+  returns: 'The requests and recipients that were settled',
+  run: (volley, { id, ...resolution }) => volley.resolve(id, resolution),
+});
+
+/**
+ * The content of a status for its version, without what changes with the clock alone: the rate, and the earliest times of the estimates.
+ * The latest times count to the minute.
+ */
+function versionOf({ rate: _rate, eta, completion, ...status }: CampaignStatus): string {
+  const bound = (range: TimeRange | null) =>
+    range && { latest: range.latest?.slice(0, 'yyyy-mm-ddThh:mm'.length), reason: range.reason };
+  return JSON.stringify({ ...status, eta: bound(eta), completion: bound(completion) });
+}

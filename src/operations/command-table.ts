@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { type Command, type Flag, isThere, type Operation } from './operation.js';
+
+/*
+ * What the command line needs to know about operations before it loads them: the names, flags, and help of their commands. A test writes it to
+ * surfaces/cli/commands/operation-commands.ts.
+ */
+
+/** How the value of a flag is read, and its value if the flag is not given. */
+interface Reads {
+  readonly as: 'text' | 'name' | 'number' | NonNullable<Flag['as']>;
+  readonly names?: readonly string[];
+  readonly from?: number;
+  readonly to?: number;
+  readonly usual?: number;
+}
+
+/** The command of an operation. */
+export interface OperationCommand {
+  readonly name: string;
+  readonly tag: string;
+  readonly usage: string;
+  readonly summary: string;
+  readonly description: string;
+  /** The arguments as commander writes them, and what help says about each. */
+  readonly arguments: Readonly<Record<string, string>>;
+  readonly flags: readonly { readonly flags: string; readonly about: string; readonly reads?: Reads }[];
+  readonly json: string;
+  readonly examples: readonly string[];
+  readonly byHand: boolean;
+}
+
+/** The commands of the operations that have one. */
+export function commandTable(operations: readonly Operation[]): OperationCommand[] {
+  return operations.flatMap((operation) => {
+    const { name, tag, cli } = operation;
+    if (!isThere(cli)) return [];
+    const { summary = operation.summary, description = operation.description } = cli;
+    const sentences = [`${summary}.`, description, cli.note, cli.asks && 'On a terminal it asks first.'];
+    return [
+      {
+        name,
+        tag,
+        usage: cli.usage,
+        summary: summary.charAt(0).toLowerCase() + summary.slice(1),
+        description: sentences.filter((each) => each !== undefined).join(' '),
+        arguments: argumentsOf(cli),
+        flags: [...flagsOf(operation, cli), ...flagsOfKind(operation, cli)],
+        json: cli.json ?? JSON_ABOUT[operation.kind],
+        examples: cli.examples,
+        byHand: cli.byHand !== undefined,
+      },
+    ];
+  });
+}
+
+const JSON_ABOUT: Readonly<Record<Operation['kind'], string>> = {
+  call: 'print one JSON object',
+  page: 'print one JSON object',
+  rows: 'print one JSON object: the rows, or with --out what was written',
+  upload: 'print one JSON object',
+};
+
+/** Arguments without a text are added by hand. */
+function argumentsOf({ usage, arguments: texts = {} }: Command): Record<string, string> {
+  const all = [...usage.matchAll(/[<[](\w+)[>\]]/g)].map(([written, name = '']) => [written, texts[name]]);
+  return Object.fromEntries(all.filter(([, about]) => about !== undefined));
+}
+
+function flagsOf({ input }: Operation, { flags = {} }: Command): OperationCommand['flags'] {
+  return Object.entries<Flag>(flags).map(([member, flag]) => {
+    const { short, value, about, as } = flag;
+    const reads: Reads = as === undefined ? readsOf(input.shape[member]) : { as };
+    const long = `--${member.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const shown = value ?? reads.names?.join('|') ?? member;
+    return { flags: `${short === undefined ? '' : `${short}, `}${long} <${shown}>`, about, reads };
+  });
+}
+
+/** The flags that every operation of a kind has. */
+function flagsOfKind(operation: Operation, { asks }: Command): OperationCommand['flags'] {
+  const yes = asks ? [{ flags: '-y, --yes', about: 'do not ask' }] : [];
+  switch (operation.kind) {
+    case 'call':
+    case 'upload':
+      return yes;
+    case 'page': {
+      const { max: to, usual } = operation.shown ?? operation.limit;
+      const reads = { as: 'number', from: 1, to, usual } as const;
+      return [{ flags: '--limit <count>', about: 'the most to show', reads }];
+    }
+    case 'rows':
+      return [
+        {
+          flags: '--out <file>',
+          about: 'write to this new file, all or nothing; - is standard output, the default',
+          reads: { as: 'text' },
+        },
+        { flags: '--force', about: 'overwrite the file' },
+      ];
+    default:
+      return operation satisfies never;
+  }
+}
+
+/** How people write a value with this schema. */
+function readsOf(schema: unknown): Reads {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return readsOf(schema.def.innerType);
+  if (schema instanceof z.ZodEnum) return { as: 'name', names: schema.options.map(String) };
+  if (schema instanceof z.ZodNumber) {
+    return { as: 'number', from: schema.minValue ?? 0, to: schema.maxValue ?? Number.MAX_SAFE_INTEGER };
+  }
+  return { as: 'text' };
+}

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { differentTexts, invalidRow, plannedCost, preview, repeats } from '../campaign/preview-views.js';
+import { byLane } from './access.js';
+import { upload } from './operation.js';
+import { Refused } from './outcomes.js';
+import { count } from './schemas.js';
+
+/** An invalid row without its values, which the client has. */
+const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason: true });
+
+const createdCampaign = z
+  .object({
+    id: z.string(),
+    recipients: count.describe('Recipients who get a message'),
+    duplicates: count.describe('Rows that were left out because their number is that of an earlier row'),
+    differentTexts,
+    repeats,
+    invalid: count,
+    suppressed: count.describe('Recipients who get no message because their number is suppressed'),
+    existing: z
+      .boolean()
+      .describe('An earlier request with the same idempotency key created it; this request changed nothing'),
+    cost: plannedCost.nullable().describe('What the messages cost; null if no prices are configured'),
+    problems: z.array(rejectedRow).describe('The first 20 invalid rows that were left out'),
+    warnings: z
+      .array(z.string())
+      .readonly()
+      .describe('What may not be as intended, for people; also in the preview'),
+  })
+  .meta({
+    id: 'CampaignCreated',
+    examples: [
+      {
+        id: 'mwrwtvlrlfo07',
+        recipients: 1,
+        duplicates: 0,
+        differentTexts: 0,
+        repeats: [],
+        invalid: 0,
+        suppressed: 0,
+        existing: false,
+        cost: {
+          total: '0.042',
+          currency: 'EUR',
+          segmentPrice: { min: '0.042', max: '0.042' },
+          maxCost: '50.00',
+          unpriced: 0,
+          unpricedRows: [],
+        },
+        problems: [],
+        warnings: [],
+      },
+    ],
+  });
+
+/** What of a campaign its list does not say; the table of campaign fields has all else. */
+const sending = z.strictObject({ idempotencyKey: z.string().min(1).max(255).optional() });
+
+export const createCampaign = upload({
+  name: 'createCampaign',
+  summary: 'Create a campaign',
+  httpNote:
+    'Send JSON, or a form whose second part is the list as CSV. The CSV is imported while it arrives, so it can be of any length. Nothing is sent until the whole list has arrived, and an incomplete upload is discarded. The status is 201 for a new campaign, and 200 for an existing one with the same idempotency key.',
+  tag: 'Campaigns',
+  scope: 'send',
+  access: byLane,
+  audit: 'campaign.create',
+  http: 'POST /campaigns',
+  cli: {
+    usage: 'send <file>',
+    summary: 'Send a message to every number in a list',
+    flags: {
+      idempotencyKey: {
+        value: 'key',
+        about: 'a campaign created with the same key is returned, not repeated',
+      },
+    },
+    note: 'It shows a preview and asks first; without a terminal to ask on, it sends only with --yes. Exit code 3 with --wait: an operator must act.',
+    examples: [
+      'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',
+      'send examples/spring-sale.csv --country GB --sender 447700900123 --message @examples/spring-sale.txt --at {tomorrow} --yes',
+      'send examples/spring-sale.csv --country GB --sender ACME --message @examples/spring-sale.txt --test-to +447700900123',
+    ],
+    byHand: 'it reads a file, and --wait follows the campaign; --test-to sends a sample',
+  },
+  input: sending,
+  output: createdCampaign,
+  returns: 'The new campaign. `Location` is its address.',
+  creates: {
+    at: ({ id }) => `/campaigns/${id}`,
+    isNew: ({ existing }) => !existing,
+    existing: 'The existing campaign with this idempotency key',
+  },
+  outcomes: ['repeated', 'keyFull', 'invalidRows', 'differentTexts', 'noPrice', 'overBudget', 'conflict'],
+  async run(volley, input) {
+    const outcome = await volley.enqueue(input);
+    if (!('recipients' in outcome)) {
+      const code = outcome.kind === 'declined' ? 'failed' : outcome.kind;
+      return new Refused(code, 'The campaign was not created.', outcome);
+    }
+    const { kind, preview, ...created } = outcome;
+    const { repeats, warnings, cost } = preview;
+    const problems = preview.problems.map(({ line, column, reason }) => ({ line, column, reason }));
+    return { ...created, repeats, existing: kind === 'existing', cost, problems, warnings };
+  },
+});
+
+export const previewCampaign = upload({
+  name: 'previewCampaign',
+  summary: 'Preview a campaign',
+  description:
+    'Returns the recipients, segments, cost, requests, and duration of a campaign. Nothing is stored or sent.',
+  httpNote: 'Takes the same request as creating a campaign.',
+  tag: 'Campaigns',
+  scope: 'send',
+  access: byLane,
+  http: 'POST /preview',
+  cli: {
+    usage: 'preview <file>',
+    summary: 'Show what a campaign would send, and when',
+    description:
+      'It shows recipients, segments, cost, requests, time, and samples, and stores and sends nothing.',
+    note: 'Exit code 2: `volley send` would refuse the list.',
+    examples: [
+      'preview examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}"',
+      'PRICE_PER_SEGMENT="0.042 EUR" preview examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}" --max-cost 50',
+    ],
+    byHand: 'it reads a file, and shows samples of the messages',
+  },
+  input: z.strictObject({}),
+  output: preview,
+  returns: 'The preview',
+  run: (volley, input) => volley.preview({ ...input }),
+});

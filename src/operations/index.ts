@@ -1,0 +1,8 @@
+import * as campaigns from './campaigns.js';
+import * as creation from './create-campaign.js';
+import type { Operation } from './operation.js';
+
+/** Every operation, in the order of the documentation. */
+export const OPERATIONS: readonly Operation[] = [creation, campaigns].flatMap((group): readonly Operation[] =>
+  Object.values(group),
+);

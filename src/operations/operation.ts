@@ -1,0 +1,205 @@
+import type { z } from 'zod';
+import type { PositionKind, Volley } from '../app/volley.js';
+import type { ApiScope } from '../campaign/api-key.js';
+import type { AuditAction } from '../campaign/audit.js';
+import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
+import type { Access } from './access.js';
+import type { OutcomeCode, Refused } from './outcomes.js';
+
+/*
+ * An operation is defined once, as a row. The rows make the routes of the HTTP API, with their checks and their part of the OpenAPI document,
+ * and the commands of the command line with their help. Each row has a kind, which says what its `run` returns:
+ *
+ *   call     one object
+ *   page     a part of a list, and where the next part begins
+ *   rows     a list of any length, as a text that is written while it is read
+ *   upload   one object, for a campaign whose list of recipients may be of any length
+ *
+ * What people read on the command line besides help is in surfaces/cli/answers, by the names of the operations.
+ */
+
+/** Why an operation is not on a surface. */
+export interface Missing {
+  readonly because: string;
+}
+
+/** The groups of operations in the documentation of the HTTP API. */
+export type Tag = 'Campaigns' | 'Schedules' | 'Outboxes' | 'Lanes' | 'Numbers' | 'Call records' | 'Operation';
+
+/** What a request costs of the rate limit: tokens, or a token for so many items of a page. */
+export type Cost = { readonly tokens: number } | { readonly itemsPerToken: number };
+
+/** A flag of a command: the value of a member of the input. Its type comes from the schema of the member. */
+export interface Flag {
+  /** `-l`. */
+  readonly short?: string;
+  /** What stands for the value in help; default: the name of the member, or the names it may have. */
+  readonly value?: string;
+  readonly about: string;
+  /** How people write the value, if the schema does not say. */
+  readonly as?: 'reportedStatus' | 'dayOrMoment';
+}
+
+/** The command of an operation. */
+export interface Command<Input = unknown> {
+  /** Its words and arguments, such as `lane rename <name> <newName>`. */
+  readonly usage: string;
+  /** What help says about each argument, by its name. */
+  readonly arguments?: Readonly<Record<string, string>>;
+  /** What help says instead of the summary and the description, where people use other words than programs. */
+  readonly summary?: string;
+  readonly description?: string;
+  /** What help says after the description. */
+  readonly note?: string;
+  readonly flags?: { readonly [Member in keyof Input]?: Flag };
+  /** Whether it asks on a terminal, unless `--yes` is given. */
+  readonly asks?: true;
+  /** What help says about `--json`, if it prints more than one object. */
+  readonly json?: string;
+  /** `{tomorrow}` and `{today}` become times. */
+  readonly examples: readonly string[];
+  /** Why its action is written by hand. */
+  readonly byHand?: string;
+}
+
+/** What a surface gives an operation that runs. */
+export interface Hooks {
+  /** The lanes on which it may run, by its rule of access; undefined: all. */
+  readonly lanes: readonly string[] | undefined;
+  /** Aborted when the caller is gone. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What every row has. */
+interface Row<Input extends z.ZodObject, Given = z.output<Input>> {
+  /** Unique; the `operationId` of the HTTP API. */
+  readonly name: string;
+  /** In the imperative, as a title. */
+  readonly summary: string;
+  /** What it does, in sentences that are true for every caller. */
+  readonly description?: string;
+  readonly tag: Tag;
+  /** What an API key must be allowed to do. */
+  readonly scope: ApiScope;
+  /** The bucket of the rate limit; default: `requests`. Floods of other requests never block `control`. */
+  readonly bucket?: 'control';
+  readonly cost?: Cost;
+  readonly access: Access<Given>;
+  /** What the audit trail records; undefined if it records nothing. */
+  readonly audit?: AuditAction;
+  /** `GET /campaigns/{id}`, below `/v1`. */
+  readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}` | Missing;
+  readonly cli: Command<z.output<Input>> | Missing;
+  /** What help and the documentation of the HTTP API say in addition about HTTP. */
+  readonly httpNote?: string;
+  readonly input: Input;
+  /** Outcomes that not every operation has. */
+  readonly outcomes?: readonly OutcomeCode[];
+}
+
+/** What an operation creates: the status is 201, or 200 if it existed already, and the response names its address. */
+export interface Creates<Output> {
+  /** Below `/v1`. */
+  at(output: Output): string;
+  isNew(output: Output): boolean;
+  /** What the output is if it existed already, for the documentation. */
+  readonly existing: string;
+}
+
+/** An operation that returns one object. */
+export interface Call<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType>
+  extends Row<Input> {
+  readonly kind: 'call';
+  readonly output: Output;
+  /** What the output is, for the documentation. */
+  readonly returns: string;
+  readonly creates?: Creates<z.output<Output>>;
+  /** Whether the output may be long, so that it counts for the bytes that a key may transfer. */
+  readonly isLong?: true;
+  /** The version of the output, for clients that have it already. */
+  version?(output: z.output<Output>): string;
+  run(volley: Volley, input: z.output<Input>, hooks: Hooks): Promise<z.input<Output> | Refused>;
+}
+
+/** An operation that returns a part of a list. Its input also has `limit` and a cursor. */
+export interface Page<Input extends z.ZodObject = z.ZodObject, Item extends z.ZodType = z.ZodType>
+  extends Row<Input> {
+  readonly kind: 'page';
+  /** The member of the output with the items. */
+  readonly member: string;
+  readonly item: Item;
+  readonly returns: string;
+  /** What a position in the list is a position of. */
+  readonly position: PositionKind;
+  /** The greatest page, and the usual one. */
+  readonly limit: { readonly max: number; readonly usual: number };
+  /** The most that the command line shows, which reads several pages, and how many it usually shows. */
+  readonly shown?: { readonly max: number; readonly usual: number };
+  run(
+    volley: Volley,
+    input: z.output<Input> & { readonly limit: number; readonly after: string | undefined },
+    hooks: Hooks,
+  ): Promise<{ readonly items: readonly z.input<Item>[]; readonly next: string | null }>;
+}
+
+/** An operation that returns a list of any length. */
+export interface Rows<Input extends z.ZodObject = z.ZodObject, Item extends z.ZodType = z.ZodType>
+  extends Row<Input> {
+  readonly kind: 'rows';
+  readonly item: Item;
+  readonly returns: string;
+  /** The content types of its formats. */
+  readonly formats: { readonly [Format in 'csv' | 'ndjson']?: string };
+  run(volley: Volley, input: z.output<Input>, hooks: Hooks): AsyncIterable<z.input<Item>>;
+  /** The rows as a text in the format that the input names. */
+  text(rows: AsyncIterable<z.input<Item>>, input: z.output<Input>): AsyncIterable<string>;
+  /** The version of the list, for clients that have it already. */
+  version?(volley: Volley, input: z.output<Input>): Promise<unknown>;
+  /** The name of a file with it. */
+  file?(input: z.output<Input>): string;
+}
+
+/** Why no campaign was created, as the library says it. */
+export type CampaignRefusal = Exclude<EnqueueOutcome, { recipients: number }>;
+
+/** An operation on a campaign with its list. Each surface reads the campaign in its own way, and `input` is what else it takes. */
+export interface Upload<Output extends z.ZodType = z.ZodType> extends Row<z.ZodObject, CampaignInput> {
+  readonly kind: 'upload';
+  readonly output: Output;
+  readonly returns: string;
+  readonly creates?: Creates<z.output<Output>>;
+  run(
+    volley: Volley,
+    input: CampaignInput,
+    hooks: Hooks,
+  ): Promise<z.input<Output> | Refused<CampaignRefusal>>;
+}
+
+export type Operation = Call | Page | Rows | Upload;
+
+type Written<Kind extends Operation> = Omit<Kind, 'kind'>;
+
+/** Defines an operation that returns one object. */
+export const call = <const Name extends string, Input extends z.ZodObject, Output extends z.ZodType>(
+  row: Written<Call<Input, Output>> & { readonly name: Name },
+) => ({ ...row, kind: 'call' as const });
+
+/** Defines an operation that returns a part of a list. */
+export const page = <const Name extends string, Input extends z.ZodObject, Item extends z.ZodType>(
+  row: Written<Page<Input, Item>> & { readonly name: Name },
+) => ({ ...row, kind: 'page' as const });
+
+/** Defines an operation that returns a list of any length. */
+export const rows = <const Name extends string, Input extends z.ZodObject, Item extends z.ZodType>(
+  row: Written<Rows<Input, Item>> & { readonly name: Name },
+) => ({ ...row, kind: 'rows' as const });
+
+/** Defines an operation on a campaign with its list. */
+export const upload = <const Name extends string, Output extends z.ZodType>(
+  row: Written<Upload<Output>> & { readonly name: Name },
+) => ({ ...row, kind: 'upload' as const });
+
+/** Whether an operation is on a surface. */
+export function isThere<Place extends string | Command>(place: Place | Missing): place is Place {
+  return typeof place === 'string' || !Object.hasOwn(place as object, 'because');
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { readMoment } from '../campaign/moment.js';
+
+/*
+ * Schemas that operations share. Members of an address or a query arrive as texts.
+ */
+
+/** A number of things. */
+export const count = z.int().min(0);
+
+export const laneName = z.string().min(1).max(100);
+
+/** A whole number in an address. */
+export const wholeNumber = (from: number, to: number) => z.coerce.number().int().min(from).max(to);
+
+/** A time in an address, in ms since the epoch. There, an unescaped plus sign is a space. */
+export const moment = z
+  .string()
+  .transform((text) => text.replace(' ', '+'))
+  .refine((text) => readMoment(text).kind === 'moment', {
+    error: 'Use ISO 8601 with a time zone, such as YYYY-MM-DDThh:mmZ',
+  })
+  .transform((text) => {
+    const read = readMoment(text);
+    return read.kind === 'moment' ? read.at : Number.NaN;
+  });

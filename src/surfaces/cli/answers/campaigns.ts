@@ -1,0 +1,72 @@
+import { EXIT } from '../../../base/exit-codes.js';
+import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
+import * as operations from '../../../operations/campaigns.js';
+import { destinationOf, via } from '../destination.js';
+import { CliError } from '../errors.js';
+import { costText } from '../progress.js';
+import { counted, cut, grouped, oneLine } from '../text.js';
+import { noteIfNoWorkers } from '../watch.js';
+import type { Answers, Scene } from './answer.js';
+
+const answers: Answers<'Campaigns', typeof operations> = {
+  async pauseCampaign(run) {
+    const paused = await run();
+    const { id, inFlight } = paused;
+    const rest =
+      inFlight === 0
+        ? 'No requests are in flight'
+        : `${counted(inFlight, 'request')} in flight will be finished`;
+    return { json: paused, lines: [`Campaign ${id} is paused. ${rest}. To resume it: volley resume ${id}`] };
+  },
+
+  async resumeCampaign(run, { context, volley, setting, input: { id } }) {
+    const { state: before, lane } = await volley.status(id);
+    const destination = destinationOf(setting, lane);
+    const { state } = await run();
+    await noteIfNoWorkers(context, volley);
+    const done = before === 'paused' ? 'is resumed' : 'was not paused';
+    return {
+      json: { id, destination, state },
+      lines: [`Campaign ${id}${via(destination)} ${done}. It is ${state}.`],
+    };
+  },
+
+  async cancelCampaign(run, scene) {
+    if (scene.asks) await confirmCancel(scene);
+    const done = await run();
+    const { id, cancelled, inFlight } = done;
+    const rest =
+      cancelled === 0 ? 'Nothing was left to send' : `${counted(cancelled, 'recipient')} will get no message`;
+    const running = cancelled + inFlight === 0 ? '' : `; ${counted(inFlight, 'request')} in flight`;
+    return { json: done, lines: [`Campaign ${id} is cancelled. ${rest}${running}.`] };
+  },
+
+  getReport: {
+    async after({ volley, input: { id } }) {
+      const { cost } = await volley.status(id);
+      return { json: { cost }, lines: cost === null ? [] : [`The campaign costs ${costText(cost)}.`] };
+    },
+  },
+};
+
+/** Asks whether to cancel an active campaign. Throws if the answer is no. */
+async function confirmCancel({ context, volley, input }: Scene<{ readonly id: string }>): Promise<void> {
+  const { id, name, state, recipients } = await volley.status(input.id);
+  // Otherwise the command changes nothing, or explains why it cannot.
+  const { commands } = CAMPAIGN_STATE[state];
+  if (state === 'cancelled' || !commands.some((command) => command === 'cancel')) return;
+  const { planned, sending, total } = recipients;
+  if (planned === 0) return;
+  const inFlight =
+    sending === 0
+      ? ''
+      : ` ${counted(sending, 'more is', 'more are')} in flight and may still get the message.`;
+  context.note(
+    `Campaign ${id} (${cut(oneLine(name), 40)}): ${grouped(planned)} of ${counted(total, 'recipient')} would get no message.${inFlight}`,
+  );
+  if (await context.confirm(`Cancel ${counted(planned, 'recipient')} for good?`, 'nothing was cancelled'))
+    return;
+  throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
+}
+
+export { answers, operations };

@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import { parseReportedStatus, REPORTED_STATUSES } from '../../../campaign/recipient.js';
+import type { OperationCommand } from '../../../operations/command-table.js';
+import type { Context } from '../context.js';
+import { examples } from './action.js';
+import { OPERATION_COMMANDS } from './operation-commands.js';
+import { dayOrMoment, filled, oneOf, today, tomorrow, wholeNumber } from './option-values.js';
+
+/*
+ * The commands of operations, from the table that their rows generate: it needs no schemas, so help loads none.
+ */
+
+/** What a command has besides its operation. */
+export interface ByHand {
+  /** Adds options and arguments before those of the table. */
+  readonly before?: (command: Command) => Command;
+  /** Adds options after those of the table. */
+  readonly after?: (command: Command) => Command;
+  /** Default: runs the operation, and prints its answer. */
+  readonly action?: (...args: unknown[]) => Promise<void>;
+}
+
+/** Adds the commands of the operations with this tag, in the order of their rows. `byHand`: by their names. */
+export function addOperations(
+  program: Command,
+  context: Context,
+  tag: string,
+  byHand: Readonly<Record<string, ByHand>> = {},
+): void {
+  for (const row of OPERATION_COMMANDS) {
+    if (row.tag === tag) addOperation(program, context, row, byHand[row.name] ?? {});
+  }
+}
+
+function addOperation(
+  program: Command,
+  context: Context,
+  row: OperationCommand,
+  { before, after, action }: ByHand,
+): void {
+  const [first = '', ...words] = row.usage.replace(/ [<[].*/, '').split(' ');
+  const parent = words.length === 0 ? program : program.commands.find((each) => each.name() === first);
+  const command = (parent ?? program).command(words[0] ?? first);
+  command.summary(row.summary).description(row.description);
+  before?.(command);
+  for (const [argument, about] of Object.entries(row.arguments)) command.argument(argument, about);
+  for (const { flags, about, reads } of row.flags) {
+    if (reads === undefined) command.option(flags, about);
+    else command.option(flags, about, readerOf(reads, context), reads.usual);
+  }
+  after?.(command);
+  command
+    .option('--json', row.json)
+    .addHelpText('after', examples(...row.examples.map((line) => withTimes(line, context))))
+    .action(
+      action ??
+        (async (...args: unknown[]) => {
+          const { runOperation } = await import('../run-operation.js');
+          context.print(await runOperation(context, row, args));
+        }),
+    );
+}
+
+/** The parser of a value. It says what is valid before anything is loaded or read. */
+function readerOf(
+  reads: NonNullable<OperationCommand['flags'][number]['reads']>,
+  { clock }: Context,
+): (text: string) => string | number {
+  switch (reads.as) {
+    case 'text':
+      return filled;
+    case 'name':
+      return oneOf(reads.names ?? []);
+    case 'number':
+      return wholeNumber(reads.from ?? 0, reads.to ?? Number.MAX_SAFE_INTEGER);
+    case 'reportedStatus':
+      return (text: string) => parseReportedStatus(text) ?? oneOf(REPORTED_STATUSES)(text);
+    case 'dayOrMoment':
+      return (text: string) => dayOrMoment(text, clock);
+    default:
+      return reads.as satisfies never;
+  }
+}
+
+function withTimes(line: string, { clock }: Context): string {
+  return line.replace('{today}', () => today(clock())).replace('{tomorrow}', () => tomorrow(clock()));
+}

@@ -1,0 +1,160 @@
+import { pipeline } from 'node:stream/promises';
+import { jsonText } from '../../campaign/visible-text.js';
+import { allowedLanes } from '../../operations/access.js';
+import type { OperationCommand } from '../../operations/command-table.js';
+import type { Operation, Rows } from '../../operations/operation.js';
+import { OUTCOMES, Refused } from '../../operations/outcomes.js';
+import type { Scene } from './answers/answer.js';
+import { campaignId } from './campaign-id.js';
+import type { Answer, Context } from './context.js';
+import { badInput, CliError } from './errors.js';
+import { withLocalVolley } from './open.js';
+import { outputFile } from './output-file.js';
+import { counted } from './text.js';
+
+/*
+ * Runs the operation of a command, and returns its answer. What people read is in answers/.
+ */
+
+/** The operations with a tag, and what people read about them. Each loads when one of its commands is called. */
+const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
+  Campaigns: () => import('./answers/campaigns.js'),
+};
+
+interface Group {
+  readonly operations: object;
+  readonly answers: object;
+}
+
+/** The options that no operation knows. */
+interface OwnOptions {
+  readonly yes?: boolean;
+  readonly out?: string | undefined;
+  readonly force?: boolean | undefined;
+}
+
+/** What commander passes to the action of a command: its arguments, its options, and itself. */
+export async function runOperation(
+  context: Context,
+  { name, tag, usage, flags }: OperationCommand,
+  args: readonly unknown[],
+): Promise<Answer | undefined> {
+  const { operations, answers } = (await GROUPS[tag]?.()) ?? {};
+  const operation: Operation = Object(operations)[name];
+  const answer: unknown = Object(answers)[name];
+  const names = [...usage.matchAll(/[<[](\w+)[>\]]/g)].flatMap(([, argument]) => argument ?? []);
+  const {
+    yes,
+    out,
+    force,
+    json: _json,
+    ...given
+  }: OwnOptions & Record<string, unknown> = Object(args[names.length]);
+  const typed = { ...given, ...Object.fromEntries(names.map((each, at) => [each, args[at]])) };
+  const asks = flags.some((flag) => flag.flags.endsWith('--yes')) && yes !== true;
+  if (asks && !context.interactive) {
+    const [word = ''] = usage.split(' ');
+    throw badInput(
+      `This is not a terminal, so Volley cannot ask for confirmation. Add --yes to ${word} without a question.`,
+    );
+  }
+  const write = operation.kind === 'rows' ? await writerOf(context, typed, { out, force }) : undefined;
+  return withLocalVolley(context, async (volley, setting) => {
+    const input = await inputOf(operation, typed, (id) => campaignId(volley, id));
+    const lanes = await allowedLanes<never>(operation.access, null, volley, input as never);
+    const scene: Scene<never> = { context, volley, setting, input: input as never, asks };
+    if (operation.kind === 'rows') {
+      const rows = operation.run(volley, input as never, { lanes });
+      return write?.(operation, rows, scene, answer as RowsAnswer);
+    }
+    const run = async (): Promise<unknown> => {
+      const result = await operation.run(volley, input as never, { lanes });
+      if (!(result instanceof Refused)) return result;
+      const [, exit] = OUTCOMES[result.code];
+      throw new CliError(exit, result.code, result.message);
+    };
+    return (answer as CallAnswer)(run, scene);
+  });
+}
+
+type CallAnswer = (run: () => Promise<unknown>, scene: Scene<never>) => Promise<Answer>;
+
+interface RowsAnswer {
+  readonly after?: (scene: Scene<never>) => Promise<{ json: object; lines: readonly string[] }>;
+}
+
+/** The input of an operation, as its schema reads it. People may shorten the id of a campaign. */
+async function inputOf(
+  { access, input }: Operation,
+  typed: Readonly<Record<string, unknown>>,
+  wholeId: (typed: string) => Promise<string>,
+): Promise<unknown> {
+  const isOfCampaign = access.rule === 'object' && access.what === 'campaign';
+  const id = isOfCampaign ? { id: await wholeId(String(typed['id'])) } : {};
+  const { data, error } = input.safeParse({ ...typed, ...id });
+  if (error === undefined) return data;
+  const [issue] = error.issues;
+  throw badInput(`${issue?.path.join('.') ?? 'The input'}: ${issue?.message ?? 'it is invalid'}`);
+}
+
+/** Means standard output instead of a file. */
+const STDOUT = '-';
+
+/** Writes rows to standard output, or to a new file with `--out`. Returns the answer, unless the rows are the answer. */
+async function writerOf(
+  { json, stdout, cwd }: Context,
+  { format }: Readonly<Record<string, unknown>>,
+  { out = STDOUT, force = false }: OwnOptions,
+) {
+  if (json && out === STDOUT && format !== undefined) {
+    throw badInput(
+      '--json and --format do not go together: --json prints one JSON object. Leave out one of them.',
+    );
+  }
+  const file = out === STDOUT ? undefined : await outputFile(out, { cwd, force });
+  return async (
+    { text, access }: Rows,
+    rows: AsyncIterable<unknown>,
+    scene: Scene<never>,
+    { after = async () => ({ json: {}, lines: [] }) }: RowsAnswer,
+  ): Promise<Answer | undefined> => {
+    const { context, input } = scene;
+    let count = 0;
+    const counting = async function* () {
+      for await (const row of rows) {
+        count += 1;
+        yield row;
+      }
+    };
+    if (file === undefined) {
+      const rest = async () => (await after(scene)).json;
+      await pipeline(json ? oneObject('rows', counting(), rest) : text(counting(), input), stdout, {
+        end: false,
+      });
+      if (!json) for (const line of (await after(scene)).lines) context.note(line);
+      return undefined;
+    }
+    await file(text(counting(), input));
+    const { json: more, lines } = await after(scene);
+    const subject = access.rule === 'object' ? { [access.member]: Object(input)[access.member] } : {};
+    return {
+      json: { ...subject, file: out, format: Object(input).format, rows: count, ...more },
+      lines: [`Wrote ${counted(count, 'row')} to ${out}.`, ...lines],
+    };
+  };
+}
+
+/** One JSON object with these rows as its first member, written as they are read, and the members that `rest` returns then. */
+async function* oneObject(
+  member: string,
+  rows: AsyncIterable<unknown>,
+  rest: () => Promise<object>,
+): AsyncGenerator<string> {
+  let separator = `{${jsonText(member)}:[`;
+  for await (const row of rows) {
+    yield `${separator}${jsonText(Object(row))}`;
+    separator = ',';
+  }
+  const others = jsonText(await rest()).slice(1);
+  yield `${separator === ',' ? '' : separator}]${others === '}' ? '' : ','}${others}\n`;
+}

@@ -1,0 +1,105 @@
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { z } from 'zod';
+import type { Cost, Operation, Page } from '../../operations/operation.js';
+import { wholeNumber } from '../../operations/schemas.js';
+import { cursor, nextCursor } from './cursor.js';
+import type { RouteCost } from './rate-limit.js';
+import { jsonResponse, problemResponses } from './routes.js';
+
+/*
+ * What Fastify and the OpenAPI document need to know about an operation.
+ */
+
+/** The schemas of a route, and what its documentation says. */
+export function schemaOf(operation: Operation, method: string, path: string): FastifySchema {
+  return {
+    operationId: operation.name,
+    summary: operation.summary,
+    ...descriptionOf(operation),
+    tags: [operation.tag],
+    ...requestSchema(operation, method, path),
+    response: { ...responsesOf(operation), ...problemResponses(...(operation.outcomes ?? [])) },
+  };
+}
+
+const PAGES = 'A page may be short or empty before the last one: continue until `nextCursor` is null.';
+
+function descriptionOf({ kind, description, httpNote }: Operation): { description?: string } {
+  const pages = kind === 'page' ? PAGES : undefined;
+  const sentences = [description, pages, httpNote].filter((each) => each !== undefined);
+  return sentences.length === 0 ? {} : { description: sentences.join(' ') };
+}
+
+/** What the hooks of a route need to know about its operation. */
+export function configOf(operation: Operation): RouteOptions['config'] {
+  const { kind, scope, bucket, cost } = operation;
+  const isLong = kind === 'upload' || kind === 'rows' || (kind === 'call' && operation.isLong);
+  return {
+    scope,
+    ...(bucket && { limit: bucket }),
+    ...(cost && { cost: costOf(operation, cost) }),
+    ...(kind === 'upload' && { acceptsUpload: true, list: 'recipients' }),
+    ...(isLong && { transfersList: true }),
+    ...((kind === 'call' || kind === 'rows') && operation.version && { hasEtag: true }),
+  };
+}
+
+function costOf(operation: Operation, cost: Cost): RouteCost {
+  if ('tokens' in cost) return cost;
+  const usual =
+    operation.kind === 'page' ? operation.limit.usual : Number(defaultOf(operation.input.shape['limit']));
+  return { ...cost, defaultLimit: usual };
+}
+
+function defaultOf(schema: unknown): unknown {
+  return schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
+}
+
+/** Members of the input that the address has; the others are in the query, or in the body of POST and PUT. */
+function requestSchema(operation: Operation, method: string, path: string): FastifySchema {
+  if (operation.kind === 'upload') return {};
+  const members = Object.entries(operation.input.shape);
+  const isInPath = (name: string): boolean => path.includes(`{${name}}`);
+  const inPath = members.filter(([name]) => isInPath(name));
+  const others = {
+    ...Object.fromEntries(members.filter(([name]) => !isInPath(name))),
+    ...(operation.kind === 'page' && pageQuery(operation.limit)),
+  };
+  const place = method === 'POST' || method === 'PUT' ? 'body' : 'querystring';
+  return {
+    ...(inPath.length > 0 && { params: z.strictObject(Object.fromEntries(inPath)) }),
+    ...(Object.keys(others).length > 0 && { [place]: z.strictObject(others) }),
+  };
+}
+
+const pageQuery = ({ max, usual }: Page['limit']) => ({
+  limit: wholeNumber(1, max).default(usual).describe('The page size'),
+  cursor,
+});
+
+function responsesOf(operation: Operation): object {
+  const { returns } = operation;
+  switch (operation.kind) {
+    case 'call':
+    case 'upload': {
+      const { creates, output } = operation;
+      return creates === undefined
+        ? { 200: jsonResponse(returns, output) }
+        : { 200: jsonResponse(creates.existing, output), 201: jsonResponse(returns, output) };
+    }
+    case 'page': {
+      const { member, item } = operation;
+      return { 200: jsonResponse(returns, z.object({ [member]: z.array(item), nextCursor })) };
+    }
+    case 'rows': {
+      const content = Object.keys(operation.formats).map((format) =>
+        format === 'csv'
+          ? ['text/csv', { schema: z.string() }]
+          : ['application/x-ndjson', { schema: operation.item }],
+      );
+      return { 200: { description: returns, content: Object.fromEntries(content) } };
+    }
+    default:
+      return operation satisfies never;
+  }
+}

@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import { createVolley, type Volley } from '../../src/app/runtime.js';
+import { loadConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import { OPERATIONS } from '../../src/operations/index.js';
+import type { Operation } from '../../src/operations/operation.js';
+import { testRedis } from '../base/redis/test-redis.js';
+
+const { url, prefix } = testRedis('operations-audit');
+
+// Accepts connections and closes them after each request, so every outcome is unknown.
+const service = createServer(
+  (socket) => void socket.on('data', () => socket.destroy()).on('error', () => {}),
+);
+service.listen(0, '127.0.0.1');
+await once(service, 'listening');
+const { port } = service.address() as AddressInfo;
+const config = loadConfig({
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  API_KEY: 'key',
+  SENDER_ADDRESS: 'ACME',
+  MESSAGING_BASE_URL: `http://127.0.0.1:${port}`,
+  ALLOW_INSECURE: 'service',
+  MAX_SCHEDULE_AHEAD: '365000d',
+});
+const events = createEvents({ level: 'silent' });
+const volley = createVolley({ config, events });
+const actor = { kind: 'library', id: null, name: 'a test' } as const;
+afterAll(async () => {
+  await volley.close();
+  service.close();
+});
+
+const created = async (more: object = {}): Promise<string> => {
+  const campaign = { recipients: [{ to: '+447700900123' }], message: `Hi ${Math.random()}` };
+  const outcome = await volley.enqueue({ ...campaign, ...more });
+  return 'id' in outcome ? outcome.id : '';
+};
+const LATER = { at: Date.parse('2999-01-01') };
+
+/** The input with which an operation has something to do. */
+const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
+  createCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi', ...LATER }),
+  previewCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi' }),
+  listCampaigns: async () => ({ limit: 10 }),
+  getCampaign: async () => ({ id: await created(LATER) }),
+  pauseCampaign: async () => ({ id: await created(LATER) }),
+  resumeCampaign: async () => {
+    const id = await created(LATER);
+    await volley.pause(id);
+    return { id };
+  },
+  cancelCampaign: async () => ({ id: await created(LATER) }),
+  getReport: async () => ({ id: await created(LATER), format: 'csv' }),
+  listRecipients: async () => ({ id: await created(LATER), from: 0, limit: 10 }),
+  resolveCampaign: async () => {
+    const id = await created();
+    const workers = volley.work();
+    while ((await volley.status(id)).unknownOutcomes.length === 0) await delay(50);
+    await workers.drain();
+    return { id, as: 'accepted' };
+  },
+};
+
+/** Runs an operation for an actor of its own, and returns what the trail has of it. */
+async function recordedBy(operation: Operation): Promise<string[]> {
+  const input = await INPUTS[operation.name]?.();
+  if (input === undefined) throw new TypeError(`${operation.name} has no input here: add one to INPUTS`);
+  const acting: Volley = volley.as({ ...actor, name: operation.name });
+  const done = await operation.run(acting, input as never, { lanes: undefined });
+  if (operation.kind === 'rows') for await (const _ of done as AsyncIterable<unknown>);
+  const { entries } = await volley.audit({ limit: 200 });
+  return entries.filter((entry) => entry.actor?.name === operation.name).map(({ action }) => action);
+}
+
+test.each(OPERATIONS.map((operation) => [operation.name, operation] as const))(
+  'The audit trail records of %s what its row says',
+  async (_, operation) => {
+    expect(await recordedBy(operation)).toEqual(operation.audit === undefined ? [] : [operation.audit]);
+  },
+);

@@ -5,6 +5,8 @@ export interface Case {
   readonly route: string;
   readonly what: string;
   readonly type?: string;
+  /** The member with the list, in JSON. */
+  readonly list?: string;
   /** Made when it is needed: each may have megabytes. */
   body(): Buffer;
 }
@@ -156,10 +158,16 @@ export const smallCases = (callback: string): readonly Case[] => [
 /** Requests with a list. */
 export const LIST_CASES: readonly Case[] = [
   ...WITH_LIST.flatMap(([route, name, rest]) => [
-    ...lists(LARGE, name, rest).map(([what, text]) => ({ route, what, body: () => Buffer.from(text()) })),
+    ...lists(LARGE, name, rest).map(([what, text]) => ({
+      route,
+      what,
+      list: name,
+      body: () => Buffer.from(text()),
+    })),
     ...objects(LARGE, `${rest}"${name}":["+447700900123"]`).map(([what, text]) => ({
       route,
       what,
+      list: name,
       body: () => Buffer.from(text()),
     })),
   ]),

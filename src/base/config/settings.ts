@@ -192,10 +192,11 @@ export const SECTIONS = {
         memory.`),
     HTTP_MAX_UPLOAD_MB: z.prefault(formats.count(1, 10_000, 'megabytes'), '1000').describe(`
         Largest CSV upload. A million rows with a name take about 30 megabytes.`),
-    HTTP_LIST_MEMORY_MB: z.prefault(formats.count(16, 100_000, 'megabytes'), '256').describe(`
-        Memory for all lists that the process reads at the same time: 17 to 35 bytes per row of a CSV or NDJSON upload, and
-        for JSON four times its length and about a hundred bytes per row. One list may take three eighths of it, and those
-        of one API key half. Further lists wait up to 30 seconds, and then get a 503 response.`),
+    HTTP_LIST_MEMORY_MB: z.prefault(formats.count(64, 100_000, 'megabytes'), '256').describe(`
+        Memory for all lists that the process reads at the same time: 32 MB that the garbage collector has not freed yet,
+        17 to 35 bytes per row of a CSV or NDJSON upload, and four times the length of JSON. Besides those 32 MB, one list
+        may take three eighths of it, and those of one API key half. Further lists wait up to 30 seconds, and then get a
+        503 response.`),
   },
   Monitoring: {
     METRICS_HOST: z.prefault(formats.host, '127.0.0.1').describe(`

@@ -105,29 +105,26 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       if (cursor === '0') return;
     }
   }
-  /** How many of the numbers are not on the list. */
-  const countNew = async (list: LaneId | null, numbers: readonly string[]): Promise<number> => {
-    let found = 0;
-    for (const batch of batches(numbers)) {
-      const values = await redis.hmget(names.list(list), ...packed(batch));
-      found += values.filter((value) => value === null).length;
-    }
-    return found;
-  };
-  /** Whether more than so many of the numbers are not on the list. Reads no further than that takes; other work runs between batches. */
-  const hasMoreNew = async (
+  /** How many of a batch of numbers are not on the list. */
+  const countNew = async (list: LaneId | null, batch: readonly string[]): Promise<number> =>
+    (await redis.hmget(names.list(list), ...packed(batch))).filter((value) => value === null).length;
+  /**
+   * Whether an API key would exceed its limit; a number that occurs twice counts twice. Reads no further than that takes; other work runs
+   * between batches.
+   */
+  const wouldExceed = async (
     list: LaneId | null,
-    numbers: readonly string[],
-    most: number,
+    numbers: Iterable<string>,
+    key: string,
+    max: number,
   ): Promise<boolean> => {
-    const seen = new Set<string>();
-    let found = 0;
+    let added: number | undefined;
     for (const batch of batches(numbers)) {
-      found += await countNew(
-        list,
-        batch.filter((number) => seen.size !== seen.add(number).size),
-      );
-      if (found > most) return true;
+      // The script that adds a batch checks it again, because another request of the key may be faster.
+      if (added === undefined && batch.length < NUMBERS_PER_COMMAND) return false;
+      added ??= Number(await redis.hget(names.addedBy, key)) || 0;
+      added += await countNew(list, batch);
+      if (added > max) return true;
       await nextTick();
     }
     return false;
@@ -237,26 +234,25 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     /** Takes over the numbers of an earlier version. Call it before anything is sent. */
     ready,
     /**
-     * Adds numbers to a list and returns the operation. Rejects with a NotAllowedError, and changes nothing, if its API key would
+     * Adds numbers, each of which occurs once, to a list and returns the operation. Rejects with a NotAllowedError, and changes nothing, if its API key would
      * add too many.
      */
-    async add(numbers: readonly string[], operation: NewOperation): Promise<FoundOperation> {
+    async add(numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> {
       const { max, actor: by, list } = operation;
-      // The script checks each batch again: another request of the key may be faster.
-      if (max !== undefined && by.id !== null && numbers.length > NUMBERS_PER_COMMAND) {
-        const before = Number(await redis.hget(names.addedBy, by.id)) || 0;
-        if (await hasMoreNew(list, numbers, max - before)) throw tooMany(max);
-      }
+      if (max !== undefined && by.id !== null && (await wouldExceed(list, numbers, by.id, max)))
+        throw tooMany(max);
       return perform('add', batches(numbers), operation);
     },
     /** The same for numbers that arrive in batches of at most 1,000, without a limit. */
     addBatches: (numbers: Batches, operation: Omit<NewOperation, 'max'>): Promise<FoundOperation> =>
       perform('add', numbers, operation),
     /** Whether none of the numbers is on a list. */
-    hasNone: async (list: LaneId | null, numbers: readonly string[]): Promise<boolean> =>
-      (await countNew(list, numbers)) === numbers.length,
+    async hasNone(list: LaneId | null, numbers: Iterable<string>): Promise<boolean> {
+      for (const batch of batches(numbers)) if ((await countNew(list, batch)) < batch.length) return false;
+      return true;
+    },
     /** Removes numbers from a list and returns the operation, which can be undone for 30 days. It has no record if no number was on the list. */
-    remove: (numbers: readonly string[], operation: NewOperation): Promise<FoundOperation> =>
+    remove: (numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> =>
       perform('remove', batches(numbers), operation),
     /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added stay. */
     undo,
@@ -331,7 +327,7 @@ function packed(numbers: readonly string[]): Buffer[] {
   });
 }
 
-function* batches(numbers: readonly string[]): Generator<string[]> {
+function* batches(numbers: Iterable<string>): Generator<string[]> {
   let batch: string[] = [];
   for (const number of numbers) {
     batch.push(number);

@@ -48,6 +48,16 @@ export class SeenRecipients {
     this.#hasDigests = hasDigests;
   }
 
+  /** How many recipients were added. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Their numbers, in the order in which they were added. A number that was added with several texts appears as often. */
+  *[Symbol.iterator](): Generator<string> {
+    for (let index = 1; index <= this.#size; index += 1) yield `+${Math.abs(this.#keyOf(index))}`;
+  }
+
   /** The memory that the table takes. */
   get bytes(): number {
     const perEntry = this.#hasDigests ? 20 : 12;

@@ -173,7 +173,7 @@ async function sourceOf({
     throw new InputError('there are no recipients: add at least one', { field: 'recipients' });
   if (recipients.length > MAX_INLINE_RECIPIENTS)
     throw new InputError(
-      `there are ${recipients.length} recipients: at most ${MAX_INLINE_RECIPIENTS} can be stored with a schedule; use a file, or a list that your code provides`,
+      `there are more than ${MAX_INLINE_RECIPIENTS} recipients, which is the most that can be stored with a schedule; use a file, or a list that your code provides`,
       { field: 'recipients' },
     );
   return { source: { kind: 'inline', count: recipients.length }, recipients };

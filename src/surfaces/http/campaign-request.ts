@@ -14,6 +14,7 @@ import { apiKeyOf } from './access.js';
 import { abortOnClose } from './connections.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import { MAX_MEMBERS } from './json-limits.js';
+import { longList } from './json-slices.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidMember, invalidParts, Problem, type ProblemItem } from './problem.js';
 import { reservation } from './request-body.js';
@@ -134,7 +135,7 @@ export const recipient = z
   });
 
 /** A campaign with its recipients: `application/json`. */
-export const campaignRequest = z.strictObject({ recipients: z.array(recipient).min(1), ...details }).meta({
+export const campaignRequest = z.strictObject({ recipients: longList(recipient), ...details }).meta({
   id: 'CampaignRequest',
   examples: [
     {
@@ -322,7 +323,7 @@ type JsonRow = Readonly<Record<string, string | number | null | undefined>>;
 const MEMBERS_PER_TICK = 5_000;
 
 /** The members of all rows, without values. */
-export async function columnsOf(recipients: readonly JsonRow[]): Promise<JsonRow> {
+export async function columnsOf(recipients: Iterable<JsonRow>): Promise<JsonRow> {
   const names = new Set<string>();
   let members = 0;
   for (const row of recipients) {
@@ -344,22 +345,26 @@ export async function columnsOf(recipients: readonly JsonRow[]): Promise<JsonRow
  * but here any row may lack members without a value, so the first row is given the members of all.
  */
 export function* rowsOf(
-  recipients: readonly JsonRow[],
+  recipients: Iterable<JsonRow>,
   columns: JsonRow,
 ): Generator<JsonRow & { readonly to: string }> {
-  for (const [at, row] of recipients.entries()) {
-    yield { ...(at === 0 ? columns : {}), ...row, to: String(row['to'] ?? '') };
+  let first = columns;
+  for (const row of recipients) {
+    yield { ...first, ...row, to: String(row['to'] ?? '') };
+    first = {};
   }
 }
 
-/** The same as a list, for what keeps it. Other work of the process runs in between. */
+/** The same as a list, for what keeps it: at most this many and one more. Other work of the process runs in between. */
 export async function listOfRows(
-  recipients: readonly JsonRow[],
+  recipients: Iterable<JsonRow>,
+  most: number,
 ): Promise<(JsonRow & { readonly to: string })[]> {
   const rows: (JsonRow & { readonly to: string })[] = [];
   let members = 0;
   for (const row of rowsOf(recipients, await columnsOf(recipients))) {
     rows.push(row);
+    if (rows.length > most) break;
     members += 1 + Object.keys(row).length;
     if (members < MEMBERS_PER_TICK) continue;
     members = 0;

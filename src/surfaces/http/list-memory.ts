@@ -1,13 +1,18 @@
 import { EventEmitter, once } from 'node:events';
 import { Problem } from './problem.js';
 
+/**
+ * What all lists together leave to the garbage collector before it runs: rows, batches, and results that are not needed any more. It takes
+ * its turns in the same heap for all lists, so this does not grow with their number.
+ */
+export const GARBAGE_BYTES = 32_000_000;
 /** What one list takes besides what grows with its length: parser, batches, and slices on their way to Redis. */
-const LIST_BYTES = 2_000_000;
+export const LIST_BYTES = 2_000_000;
 /** How long a list waits for memory before the client is asked to retry. */
 const WAIT_MS = 30_000;
 
 /*
- * What of the memory the lists of one key may take, so that two keys never wait for each other: its oldest list three eighths, and all
+ * What of the memory, without that garbage, the lists of one key may take, so that two keys never wait for each other: its oldest list three eighths, and all
  * its other lists one eighth. The oldest list waits for none of the key's others, so that they end one after the other.
  */
 const OF_OLDEST = 3 / 8;
@@ -40,7 +45,8 @@ interface Share {
  * end. The oldest list never waits: what it may still take is kept free.
  */
 export function listMemory(maxBytes: number, waitMs: number = WAIT_MS): ListMemory {
-  const [maxOldest, maxOthers] = [maxBytes * OF_OLDEST, maxBytes * OF_OTHERS];
+  const room = maxBytes - GARBAGE_BYTES;
+  const [maxOldest, maxOthers] = [room * OF_OLDEST, room * OF_OTHERS];
   /** In the order in which the lists began. */
   const shares = new Set<Share>();
   const changes = new EventEmitter().setMaxListeners(0);
@@ -50,7 +56,7 @@ export function listMemory(maxBytes: number, waitMs: number = WAIT_MS): ListMemo
     const [oldest] = shares;
     const [oldestOfKey, ...others] = [...shares].filter(({ key }) => key === share.key);
     if (share !== oldestOfKey && total(others, share) + wanted > maxOthers) return false;
-    return share === oldest || total(shares, share) - (oldest?.bytes ?? 0) + wanted + maxOldest <= maxBytes;
+    return share === oldest || total(shares, share) - (oldest?.bytes ?? 0) + wanted + maxOldest <= room;
   };
 
   return {

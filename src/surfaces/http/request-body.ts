@@ -69,18 +69,19 @@ export function parseJsonBodies(app: FastifyInstance): void {
     async (request: FastifyRequest, bytes: Buffer) => {
       if (bytes.length === 0) return null;
       if (!isUtf8(bytes)) throw new Problem('badInput', 'The body is not UTF-8. Encode JSON as UTF-8.');
-      const size = await measureJson(bytes, request.routeOptions.config.list);
-      await request.reserve?.(parsedBytes(bytes.length, size));
-      const value = await parseInSlices(bytes, (text) => {
-        let parsed: unknown;
+      const { list, keepsList = false } = request.routeOptions.config;
+      const size = await measureJson(bytes, list);
+      await request.reserve?.(parsedBytes(bytes.length, size, keepsList));
+      const parsed = (text: string): unknown => {
+        let value: unknown;
         parse(request, text, (error: Error | null, result?: unknown) => {
-          if (error !== null) throw error;
-          parsed = result;
+          if (error !== null) throw notJson();
+          value = result;
         });
-        return parsed;
-      }).catch(() => {
-        const detail = 'The body is not valid JSON, or has a member `__proto__` or `constructor.prototype`.';
-        throw new Problem('badInput', detail);
+        return value;
+      };
+      const value = await parseInSlices(bytes, parsed, { maxParsedBytes: MAX_JSON_BYTES }).catch(() => {
+        throw notJson();
       });
       if (acceptedBody(request) === 'none' && !isEmpty(value)) throw new Problem('badInput', EXPECTED.none);
       return value;
@@ -88,20 +89,27 @@ export function parseJsonBodies(app: FastifyInstance): void {
   );
 }
 
+const notJson = (): Problem =>
+  new Problem(
+    'badInput',
+    'The body is not valid JSON, or has a member `__proto__` or `constructor.prototype`.',
+  );
+
 const BYTES_PER_JSON_BYTE = 4;
 const BYTES_PER_ITEM = 70;
 const BYTES_PER_MEMBER = 32;
 const BYTES_PER_SHAPE = 400;
 const BYTES_PER_SHAPE_MEMBER = 300;
 
-/** What JSON takes once it is parsed and validated: its text, objects of its items, and their members. */
-function parsedBytes(length: number, { items, members, shapes, shapeMembers }: JsonSize): number {
+/**
+ * What JSON with a list takes: its text, twice while it arrives, what finds repeated numbers, and what V8 keeps of each new combination of
+ * member names. `keepsList`: the objects of the list are kept as well.
+ */
+export function parsedBytes(length: number, size: JsonSize, keepsList: boolean): number {
+  const { items, members, shapes, shapeMembers } = size;
+  const kept = keepsList ? items * BYTES_PER_ITEM + members * BYTES_PER_MEMBER : 0;
   return (
-    length * BYTES_PER_JSON_BYTE +
-    items * BYTES_PER_ITEM +
-    members * BYTES_PER_MEMBER +
-    shapes * BYTES_PER_SHAPE +
-    shapeMembers * BYTES_PER_SHAPE_MEMBER
+    length * BYTES_PER_JSON_BYTE + kept + shapes * BYTES_PER_SHAPE + shapeMembers * BYTES_PER_SHAPE_MEMBER
   );
 }
 

@@ -11,6 +11,7 @@ import {
 import { requireAllLanes } from '../../operations/access.js';
 import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane } from './access.js';
 import { details, laneOf, listOfRows, recipient } from './campaign-request.js';
+import { longList } from './json-slices.js';
 import { invalidMember, Problem } from './problem.js';
 import { redactedFor } from './redact.js';
 import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';
@@ -34,9 +35,7 @@ const scheduleRequest = z
       .max(200)
       .describe('Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine.'),
     zone: z.string().max(100).describe('The IANA time zone of `cron` and `window`, such as `Europe/London`'),
-    recipients: z
-      .array(recipient)
-      .min(1)
+    recipients: longList(recipient)
       .optional()
       .describe(`The list, which is stored with the schedule: up to ${MAX_INLINE_RECIPIENTS} recipients`),
     provided: z
@@ -136,7 +135,7 @@ export const schedules: Routes = (app, { volley, config }) => {
   app.post(
     '/schedules',
     {
-      config: { scope: 'send', list: 'recipients', transfersList: true },
+      config: { scope: 'send', list: 'recipients', keepsList: true, transfersList: true },
       schema: {
         operationId: 'addSchedule',
         summary: 'Add a schedule',
@@ -160,7 +159,10 @@ export const schedules: Routes = (app, { volley, config }) => {
       const { kind, schedule: made } = await actingFor(volley, request).schedules.add({
         ...rest,
         lane: laneOf(request, lane, config),
-        recipients: recipients === undefined ? { provided: provided ?? '' } : await listOfRows(recipients),
+        recipients:
+          recipients === undefined
+            ? { provided: provided ?? '' }
+            : await listOfRows(recipients, MAX_INLINE_RECIPIENTS),
         catchUpMs: catchUp === undefined ? undefined : parseDuration(catchUp),
         validForMs: validFor === undefined ? undefined : parseDuration(validFor),
       });

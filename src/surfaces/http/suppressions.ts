@@ -9,6 +9,7 @@ import { sendStream } from './body-stream.js';
 import { country } from './campaign-request.js';
 import { abortOnClose } from './connections.js';
 import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
+import { longList } from './json-slices.js';
 import { invalidParts, Problem } from './problem.js';
 import { CONTROL, count, jsonResponse, problemResponses, type Routes } from './routes.js';
 
@@ -21,10 +22,9 @@ const lane = z
     'The lane whose list is meant. Without it, the list of the whole installation, or for a key that is limited to one lane, that of its lane.',
   );
 const numberList = z.strictObject({
-  numbers: z
-    .array(z.string().max(100))
-    .min(1)
-    .describe('In any common spelling. If one of them is not a phone number, nothing is changed.'),
+  numbers: longList(z.string().max(100)).describe(
+    'In any common spelling. If one of them is not a phone number, nothing is changed.',
+  ),
   country,
   lane,
   reason: z.string().max(200).optional().describe('Why, for the record of the operation'),

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
+import { CsvRecords, recordsOf } from '../../../src/intake/import/csv/records.js';
 import type { Row, Rows } from '../../../src/intake/import/rows.js';
 import { ListError } from '../../../src/intake/import/rows.js';
 
@@ -321,4 +322,12 @@ describe('A file on disk', () => {
     await expect(readCsv(refused)).rejects.toThrow(ListError);
     expect(refused.destroyed).toBe(true);
   });
+});
+
+it('The parser makes no error for rows with other numbers of fields, each of which would take longer than the row', async () => {
+  const parser = new CsvRecords(',', 1);
+  parser.end('a,b,c\n1\n1,2\n1,2,3\n1,2,3,4\n');
+  const widths: number[] = [];
+  for await (const batch of recordsOf(parser)) widths.push(...batch.map(({ fields }) => fields.length));
+  expect([widths, parser.info.invalid_field_length]).toEqual([[3, 1, 2, 3, 4], 0]);
 });

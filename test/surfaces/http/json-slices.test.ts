@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseInSlices } from '../../../src/surfaces/http/json-slices.js';
+import { JsonList, parseInSlices } from '../../../src/surfaces/http/json-slices.js';
 
 /** The value, or null in a wrapper if the text is not valid JSON. */
 async function outcome(read: () => unknown): Promise<unknown> {
@@ -19,6 +19,15 @@ const body = fc.oneof(
     maxKeys: 4,
   }),
 );
+/** Parses in slices, and then what has stayed text. */
+async function parsed(json: string, sliceBytes: number, maxParsedBytes: number): Promise<unknown> {
+  const value = await parseInSlices(Buffer.from(json), JSON.parse, { sliceBytes, maxParsedBytes });
+  if (typeof value !== 'object' || value === null) return value;
+  for (const [name, member] of Object.entries(value))
+    if (member instanceof JsonList) Object.assign(value, { [name]: [...member] });
+  return value;
+}
+
 /** JSON with spaces, and possibly a part that was deleted, doubled, or replaced. */
 const text = fc
   .tuple(
@@ -36,10 +45,11 @@ const text = fc
   })
   .filter((json) => !json.includes('__proto__'));
 
-it('Parsing in slices of any length gives the same result as parsing at once, also for invalid JSON', async () => {
+it('Parsing in slices of any length, now or when a list is read, gives the result of parsing at once, also for invalid JSON', async () => {
+  const length = fc.integer({ min: 1, max: 40 });
   await fc.assert(
-    fc.asyncProperty(text, fc.integer({ min: 1, max: 40 }), async (json, sliceBytes) => {
-      const sliced = await outcome(() => parseInSlices(Buffer.from(json), JSON.parse, sliceBytes));
+    fc.asyncProperty(text, length, fc.nat(60), async (json, sliceBytes, maxParsedBytes) => {
+      const sliced = await outcome(() => parsed(json, sliceBytes, maxParsedBytes));
       expect(sliced).toEqual(await outcome(() => JSON.parse(json)));
     }),
     { numRuns: 3_000 },
@@ -62,9 +72,10 @@ it.each([
   ' [[1,2],[3]] ',
   '',
 ])('Parsing in slices treats %s as parsing at once does', async (json) => {
-  expect(await outcome(() => parseInSlices(Buffer.from(json), JSON.parse, 1))).toEqual(
-    await outcome(() => JSON.parse(json)),
-  );
+  for (const maxParsedBytes of [0, 1_000])
+    expect(await outcome(() => parsed(json, 1, maxParsedBytes))).toEqual(
+      await outcome(() => JSON.parse(json)),
+    );
 });
 
 it('Other work runs while a long list is parsed, and no part of it is long', async () => {

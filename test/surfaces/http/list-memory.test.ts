@@ -4,6 +4,8 @@ import { Problem } from '../../../src/surfaces/http/problem.js';
 
 /** What a list takes besides what grows with it. */
 const FIXED = 2_000_000;
+/** What all lists leave to the garbage collector. */
+const GARBAGE = 32_000_000;
 /** The other lists of a key may take one eighth. */
 const ROOM_FOR_TWO = 2 * FIXED * 8;
 
@@ -19,7 +21,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 it('Lists of a key that do not fit wait until others of the key end, in any order', async () => {
-  const memory = listMemory(ROOM_FOR_TWO, 60_000);
+  const memory = listMemory(GARBAGE + ROOM_FOR_TWO, 60_000);
   const [first, second, third, fourth] = Array.from({ length: 4 }, () => memory.open('a'));
   await first?.resize(0);
   await second?.resize(0);
@@ -37,7 +39,7 @@ it('Lists of a key that do not fit wait until others of the key end, in any orde
 
 it('A key that holds all it may leaves another key its own share, for its oldest list and for others', async () => {
   const max = ROOM_FOR_TWO;
-  const memory = listMemory(max, 60_000);
+  const memory = listMemory(GARBAGE + max, 60_000);
   const greedy = Array.from({ length: 50 }, () => memory.open('a'));
   const reserved = greedy.map((share, at) => share.resize(at === 0 ? (max * 3) / 8 - FIXED : 0));
   await Promise.all(reserved.slice(0, 3));
@@ -52,7 +54,7 @@ it('A key that holds all it may leaves another key its own share, for its oldest
 
 it('All lists together never take more than the memory, whatever keys send them', async () => {
   const max = ROOM_FOR_TWO;
-  const memory = listMemory(max, 60_000);
+  const memory = listMemory(GARBAGE + max, 60_000);
   let taken = 0;
   for (let key = 0; key < 20; key += 1) {
     for (const bytes of [(max * 3) / 8, max / 16, max / 16]) {
@@ -65,7 +67,7 @@ it('All lists together never take more than the memory, whatever keys send them'
 });
 
 it('The oldest list of all never waits, so that lists end one after the other', async () => {
-  const memory = listMemory(8 * FIXED, 60_000);
+  const memory = listMemory(GARBAGE + 8 * FIXED, 60_000);
   const shares = Array.from({ length: 5 }, (_, at) => memory.open(`key ${at % 2}`));
   const ended: number[] = [];
   await Promise.all(
@@ -80,7 +82,7 @@ it('The oldest list of all never waits, so that lists end one after the other', 
 });
 
 it('A list that alone takes more than one list may is refused, even as the only one', async () => {
-  const error = await listMemory(ROOM_FOR_TWO, 60_000)
+  const error = await listMemory(GARBAGE + ROOM_FOR_TWO, 60_000)
     .open('a')
     .resize((ROOM_FOR_TWO * 3) / 8)
     .catch((reason: unknown) => reason);
@@ -88,7 +90,7 @@ it('A list that alone takes more than one list may is refused, even as the only 
 });
 
 it('A list that waits too long gets a 503, and one whose client disconnects stops waiting', async () => {
-  const memory = listMemory(8 * FIXED, 20);
+  const memory = listMemory(GARBAGE + 8 * FIXED, 20);
   const [first, second, third] = Array.from({ length: 3 }, () => memory.open('a'));
   await first?.resize(0);
   await second?.resize(0);
@@ -96,7 +98,7 @@ it('A list that waits too long gets a 503, and one whose client disconnects stop
   expect(error).toBeInstanceOf(Problem);
   expect(error).toMatchObject({ code: 'unavailable', headers: { 'retry-after': '5' } });
   const gone = new AbortController();
-  const waiting = listMemory(8 * FIXED, 60_000);
+  const waiting = listMemory(GARBAGE + 8 * FIXED, 60_000);
   await waiting.open('a').resize(0);
   await waiting.open('a').resize(0);
   const stopped = waiting.open('a').resize(0, gone.signal);
@@ -106,7 +108,7 @@ it('A list that waits too long gets a 503, and one whose client disconnects stop
 });
 
 it('Memory that is returned can be used by others', async () => {
-  const memory = listMemory(8 * FIXED, 60_000);
+  const memory = listMemory(GARBAGE + 8 * FIXED, 60_000);
   await memory.open('a').resize(0);
   for (let times = 0; times < 100; times++) {
     const share = memory.open('a');

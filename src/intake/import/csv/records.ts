@@ -1,16 +1,8 @@
-import type { TransformCallback } from 'node:stream';
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { CsvError, Parser } from 'csv-parse';
 import { BATCH_BYTES, ListError, ROWS_PER_BATCH, type Row, rowBytes } from '../rows.js';
 
 /** A longer row is treated as a quote that is never closed, before it fills the memory. */
 const MAX_ROW_BYTES = 1_000_000;
-/**
- * Bytes that are parsed before other work of the process gets a turn: for each row with another number of fields than the header, the
- * parser makes an error with its stack, so that a chunk of 64 kB would take 100 ms.
- */
-const BYTES_PER_TURN = 8 * 1024;
-
 /**
  * Collects the records of csv-parse into batches, each record with the line where it begins. The parser's own `info`
  * option reports only where a record ends, and takes two and a half times as long: 8.5 s of processor time for a million
@@ -36,20 +28,21 @@ export class CsvRecords extends Parser {
     };
     super(options);
     this.#firstLine = firstLine;
+    // Even with `relax_column_count`, the parser makes an error for each record with another number of fields than the first, which takes
+    // 25 times as long as the record. So each record has as many as it expects; the rows are checked elsewhere.
+    const api: { readonly state: { readonly record: readonly string[] } } = Reflect.get(
+      this as Parser,
+      'api',
+    );
+    Object.defineProperty(api.state, 'expectedRecordLength', {
+      get: () => api.state.record.length,
+      set: () => {},
+    });
   }
 
   /** The line where the next record begins. */
   get line(): number {
     return this.#firstLine + this.#records + this.info.empty_lines + this.#linesInFields;
-  }
-
-  override _transform(chunk: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
-    const piece = chunk.subarray(0, BYTES_PER_TURN);
-    const rest = chunk.subarray(BYTES_PER_TURN);
-    super._transform(piece, encoding, (error) => {
-      if (error != null || rest.length === 0) done(error);
-      else void nextTick().then(() => (this.destroyed ? done() : this._transform(rest, encoding, done)));
-    });
   }
 
   override push(record: readonly string[] | null): boolean {

@@ -22,7 +22,7 @@ import { connect, type Redis } from '../src/base/redis/connection.js';
 import { keyNames } from '../src/base/redis/keys.js';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import { describeWindow, readWindow } from '../src/campaign/window.js';
-import type { SendClaim } from '../src/engine/sending/claims.js';
+import type { SendClaim } from '../src/engine/sending/send-claim.js';
 import { startFleet } from '../test/end-to-end/fleet.js';
 import { recipients } from '../test/end-to-end/recipients.js';
 import { laneFixture, START } from '../test/engine/lane/lane-fixture.js';

@@ -7,6 +7,7 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Durability } from '../base/redis/durability.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { onConnected } from '../base/redis/watch.js';
+import { pollClaims } from '../engine/follow-up/claims.js';
 import { followUpTurn } from '../engine/follow-up/follow-up.js';
 import { openRequests } from '../engine/follow-up/requests.js';
 import { campaignContent } from '../engine/lane/campaign-content.js';
@@ -22,6 +23,7 @@ import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats
 import { type BarrierReport, replayClaims, reportToBarrier } from '../engine/recovery/replay-claims.js';
 import { type SweepOptions, startSweep } from '../engine/recovery/sweep.js';
 import { watchLosses } from '../engine/recovery/watch-losses.js';
+import { sendClaims } from '../engine/sending/claims.js';
 import { type LaneSuppression, openMessages } from '../engine/sending/messages.js';
 import { recentClaims } from '../engine/sending/recent-claims.js';
 import { sendTurn } from '../engine/sending/send.js';
@@ -91,6 +93,9 @@ export function work(options: WorkOptions): Workers {
           messages: openMessages(lane, content, options.suppressionOf(lane.id)),
           requests: openRequests(lane, content),
           matches: matchStore(lane, () => options.mayShareWith(lane.id)),
+          sends: sendClaims(lane),
+          polls: pollClaims(lane),
+          harvest: () => options.harvest(lane),
         },
       ];
     }),
@@ -121,11 +126,11 @@ export function work(options: WorkOptions): Workers {
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
       const { lane } = own;
       const turn: TurnOptions = { turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, signal };
-      if (stage === 'poll') return followUpTurn(lane, { ...own, tokens, events }, turn);
+      if (stage === 'poll') return followUpTurn(lane, { ...own, claims: own.polls, tokens, events }, turn);
       await joined;
       const failed = (of: string, error: Error): void =>
         events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
-      const end = await sendTurn(lane, { ...own, tokens, failed, harvest: options.harvest }, turn);
+      const end = await sendTurn(lane, { ...own, claims: own.sends, tokens, failed }, turn);
       // The sent requests need a follow-up. The sweep would wake the lane as well, but later.
       if (end.requests > 0) await wakeLane(lane, wakers, ['poll']);
       return end;

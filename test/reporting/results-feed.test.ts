@@ -5,7 +5,7 @@ import type { RecipientResult } from '../../src/campaign/recipient-views.js';
 import { readState } from '../../src/engine/lane/campaigns.js';
 import { openLanes } from '../../src/engine/lane/lane-finder.js';
 import { removeCampaign } from '../../src/engine/recovery/retention.js';
-import type { SendSettlement } from '../../src/engine/sending/settlements.js';
+import type { SendSettlement } from '../../src/engine/sending/send-claim.js';
 import type { CampaignInput } from '../../src/intake/import/campaign-input.js';
 import { importCampaign } from '../../src/intake/import/import-campaign.js';
 import { outboxResults } from '../../src/intake/outbox/outbox-results.js';

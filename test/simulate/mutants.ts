@@ -2,9 +2,8 @@ import { followUpTurn } from '../../src/engine/follow-up/follow-up.js';
 import { createInbox } from '../../src/engine/notifications/inbox.js';
 import { openReceiver } from '../../src/engine/notifications/receiver.js';
 import { sweepLane } from '../../src/engine/recovery/sweep.js';
-import { REPEAT, sendClaims } from '../../src/engine/sending/claims.js';
 import { sendTurn } from '../../src/engine/sending/send.js';
-import { settleSends } from '../../src/engine/sending/settlements.js';
+import { REPEAT } from '../../src/engine/sending/send-claim.js';
 import type { Parts } from './process.js';
 import type { LuaChange } from './scripts.js';
 
@@ -94,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     parts: {
       send: (lane, sending, options) => {
-        const claims = sendClaims(lane);
+        const { claims } = sending;
         const take: typeof claims.take = async (call) => {
           const reply = await claims.take(call);
           return { ...reply, claims: reply.claims.map(({ leaveWithinMs: _, ...claim }) => claim) };
@@ -182,11 +181,11 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the request leaves without a claim in Redis',
     parts: {
       send: (lane, sending, options) => {
-        const claims = sendClaims(lane);
+        const { claims } = sending;
         const take: typeof claims.take = async (call) => {
           const reply = await claims.take(call);
           const released = reply.claims.map((claim) => ({ claim, result: 'released' }) as const);
-          if (released.length > 0) await settleSends(lane, released, 0);
+          if (released.length > 0) await claims.settle(released);
           return reply;
         };
         return sendTurn(lane, { ...sending, claims: { ...claims, take } }, options);
@@ -455,7 +454,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a process that is slow, or suspended, sends outside the window',
     parts: {
       send: (lane, sending, options) => {
-        const claims = sendClaims(lane);
+        const { claims } = sending;
         const take: typeof claims.take = async (call) => {
           const reply = await claims.take(call);
           const withoutDeadline = reply.claims.map((claim) => {

@@ -4,12 +4,15 @@ import { type Alarm, type Clocks, type Machine, startStopwatch } from '../../src
 import type { Config } from '../../src/base/config/index.js';
 import type { Events } from '../../src/base/events/events.js';
 import { PROFILES } from '../../src/base/profiles/index.js';
+import { pollClaims } from '../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../src/engine/follow-up/follow-up.js';
+import type { PollClaims } from '../../src/engine/follow-up/poll-claim.js';
 import { type FollowedRequests, openRequests } from '../../src/engine/follow-up/requests.js';
 import { campaignContent } from '../../src/engine/lane/campaign-content.js';
 import { type Lane, openLane } from '../../src/engine/lane/lane.js';
 import { correctClock } from '../../src/engine/lane/lane-script.js';
-import { laneTokenSource, type TokenSource } from '../../src/engine/lane/token-source.js';
+import { laneTokenSource } from '../../src/engine/lane/lane-token-source.js';
+import type { TokenSource } from '../../src/engine/lane/token-source.js';
 import type { TurnEnd } from '../../src/engine/lane/turn.js';
 import { type Stage, wakeLane } from '../../src/engine/lane/wake.js';
 import { recentlySettled } from '../../src/engine/notifications/batch-lookup.js';
@@ -24,9 +27,12 @@ import { replayClaims, reportToBarrier } from '../../src/engine/recovery/replay-
 import { removeCampaign } from '../../src/engine/recovery/retention.js';
 import { sweepLane } from '../../src/engine/recovery/sweep.js';
 import { replayAfterAnnouncements } from '../../src/engine/recovery/watch-losses.js';
-import { type Messages, openMessages } from '../../src/engine/sending/messages.js';
+import { sendClaims } from '../../src/engine/sending/claims.js';
+import type { Messages } from '../../src/engine/sending/message.js';
+import { openMessages } from '../../src/engine/sending/messages.js';
 import { type RecentClaims, recentClaims } from '../../src/engine/sending/recent-claims.js';
 import { sendTurn } from '../../src/engine/sending/send.js';
+import type { SendClaims } from '../../src/engine/sending/send-claim.js';
 import { messageChecker } from '../../src/intake/outbox/check-message.js';
 import { outboxOpener } from '../../src/intake/outbox/open-outbox.js';
 import { type Outbox, operatedOutbox } from '../../src/intake/outbox/outbox.js';
@@ -63,6 +69,8 @@ interface Served {
   readonly messages: Messages;
   readonly requests: FollowedRequests;
   readonly matches: MatchStore;
+  readonly sends: SendClaims;
+  readonly polls: PollClaims;
   readonly tokens: TokenSource;
 }
 
@@ -145,6 +153,8 @@ export class Process implements Owner, Transport {
             messages: openMessages(lane, content, suppressed),
             requests: openRequests(lane, content),
             matches: matchStore(lane),
+            sends: sendClaims(lane),
+            polls: pollClaims(lane),
             tokens: this.#tokenSourceOf(settings),
           },
         ];
@@ -213,12 +223,17 @@ export class Process implements Owner, Transport {
     const client = this.#world.serviceOf(name).clientOf(this);
     const turn = { turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, signal };
     const { followUp, send } = this.#world.parts;
-    if (stage === 'poll') return followUp(lane, { ...served, client, events: this.#events }, turn);
+    if (stage === 'poll')
+      return followUp(lane, { ...served, claims: served.polls, client, events: this.#events }, turn);
     await this.#joined;
     const failed = (_lane: string, error: Error): void => this.#world.fail(error);
     const hasOutbox = name === this.#world.outbox?.plan.lane;
     const harvest = async (): Promise<void> => lane.emit(await this.#tend(lane));
-    const end = await send(lane, { ...served, client, failed, ...(hasOutbox ? { harvest } : {}) }, turn);
+    const end = await send(
+      lane,
+      { ...served, claims: served.sends, client, failed, ...(hasOutbox ? { harvest } : {}) },
+      turn,
+    );
     if (end.requests > 0) await wakeLane(lane, this.#world.jobs, ['poll']);
     return end;
   }

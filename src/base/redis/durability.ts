@@ -1,4 +1,5 @@
 import type { Redis } from './connection.js';
+import { MAX_LOSS_MS, type MayLose } from './may-lose.js';
 import { untilAnswered } from './until-answered.js';
 import { onConnected } from './watch.js';
 
@@ -8,18 +9,9 @@ const FILE_MS = 2_000;
 const MARGIN_MS = 5_000;
 /** A node of a cluster pings each other node every half timeout, so it may take 1.5 timeouts to notice that it is cut off. */
 const CLUSTER_TIMEOUTS = 1.5;
-/** Workers remember enough claims to recover from this; the upper bound of REDIS_MAY_LOSE. */
-export const MAX_LOSS_MS = 60_000;
 const CHECK_EVERY_MS = 30_000;
 /** Until the first check has succeeded. */
 const RETRY_MS = 1_000;
-
-/** How much acknowledged data a server may lose, ms. Infinity: nothing bounds it, so nothing may be sent. */
-export interface MayLose {
-  readonly ms: number;
-  /** The same as soon as it has a replica, which may take over. */
-  readonly withReplicaMs: number;
-}
 
 /** What the data loss of a server depends on. Undefined: the server does not reveal it. */
 export interface DurabilityFacts {

@@ -1,16 +1,10 @@
-import { type ClaimCall, type ClaimReply, claimReply, confirmClaim } from '../lane/claims.js';
+import type { Random } from '../../base/clock.js';
+import type { ClaimCall, ClaimReply } from '../lane/claim-reply.js';
+import { claimReply, confirmClaim } from '../lane/claims.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { grantPermit, NO_PERMIT } from '../lane/permit.js';
-
-/** A request that may be polled: that of the batch that begins at `first`. */
-export interface PollClaim {
-  /** Identifies the claim. Numbers only increase. */
-  readonly number: number;
-  /** The turn that made it. */
-  readonly turn: string;
-  readonly campaign: string;
-  readonly first: number;
-}
+import type { PollClaim, PollClaims } from './poll-claim.js';
+import { settlePolls } from './settlements.js';
 
 const claimPoll = laneScript(
   import.meta.url,
@@ -19,10 +13,9 @@ const claimPoll = laneScript(
   { comparesClock: true },
 );
 
-/** The claims of a lane's polls. Each call is safe to repeat. */
-export function pollClaims(store: LaneStore) {
+/** The claims of a lane's polls in Redis. `random`: pauses that {@link settlePolls} begins vary by it; tests need none. */
+export function pollClaims(store: LaneStore & { readonly random?: Random }): PollClaims {
   return {
-    /** Claims the requests that are due for a poll. */
     take: async ({
       turn,
       call,
@@ -35,10 +28,7 @@ export function pollClaims(store: LaneStore) {
       ...(await claimPoll(store, { turn, call, want, seen, process, time: now })),
       permit: grantPermit(store.rules, age),
     }),
-    /** Whether the claim still holds, and so its permit. */
-    confirm: (claim: PollClaim): Promise<boolean> => confirmClaim(store, 'poll', claim),
+    confirm: (claim) => confirmClaim(store, 'poll', claim),
+    settle: (settlements) => settlePolls(store, settlements, store.random?.() ?? 0),
   };
 }
-
-/** See {@link pollClaims}. */
-export type PollClaims = ReturnType<typeof pollClaims>;

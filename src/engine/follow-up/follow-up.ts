@@ -1,17 +1,18 @@
+import type { Stopwatch } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
-import type { MessagingClient } from '../../service/client/messaging.js';
+import type { MessagingClient } from '../../service/client/messaging-client.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
 import { withMessage } from '../../service/client/reason.js';
-import type { Lane } from '../lane/lane.js';
-import { confirmPermit, type GrantedPermit } from '../lane/permit.js';
-import { type TokenSource, turnCredentials } from '../lane/token-source.js';
-import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
+import { confirmPermit, type GrantedPermit, type PermitTiming } from '../lane/permit.js';
+import type { TokenSource } from '../lane/token-source.js';
+import { runTurn, type TurnEnd, type TurnLane, type TurnOptions } from '../lane/turn.js';
+import { type TokenLane, turnCredentials } from '../lane/turn-credentials.js';
 import type { MatchStore } from '../notifications/match-store.js';
 import type { RecentClaims } from '../sending/recent-claims.js';
-import { type PollClaim, type PollClaims, pollClaims } from './claims.js';
+import type { SendClaims } from '../sending/send-claim.js';
 import { settleMatch } from './match.js';
+import type { PollClaim, PollClaims, PollSettlement } from './poll-claim.js';
 import { type FollowedRequest, type FollowedRequests, lettersOf, wordsOf } from './requests.js';
-import { type PollSettlement, settlePolls } from './settlements.js';
 
 /*
  *   claim (pushes the request's due time forward) ──► GET ──► outcome ──► settle: final ones end, others are due again later
@@ -25,22 +26,37 @@ import { type PollSettlement, settlePolls } from './settlements.js';
  * answered poll after the deadline makes open recipients `unconfirmed`, which a later final report still replaces.
  */
 
-/** What following up a lane's requests needs. */
+/** What the follow-up uses of its lane. */
+interface FollowUpLane extends TurnLane, TokenLane {
+  readonly name: string;
+  readonly rules: TurnLane['rules'] & PermitTiming;
+  /** Returns a name that no other turn has. */
+  nonce(): string;
+  startStopwatch(): Stopwatch;
+  retry<Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer>;
+}
+
+/** What following up a lane's requests needs beside it. */
 interface FollowUp {
-  readonly client: MessagingClient;
+  readonly client: Pick<MessagingClient, 'deliveryInfos'>;
   readonly tokens: TokenSource;
   readonly requests: FollowedRequests;
-  readonly recent: RecentClaims;
-  readonly events: Events;
+  readonly recent: Pick<RecentClaims, 'self' | 'polled' | 'replayAfterLoss'>;
+  readonly events: Pick<Events, 'emit'>;
   /** Unknown outcomes of the lane that a notification has matched to a request. */
   readonly matches: Pick<MatchStore, 'everAccepted' | 'clear'>;
-  /** Default: the claims of the lane in Redis. */
-  readonly claims?: PollClaims;
+  readonly claims: PollClaims;
+  /** For a batch whose outcome a notification reveals. */
+  readonly sends: Pick<SendClaims, 'settle'>;
 }
 
 /** One turn of a lane's polls. */
-export async function followUpTurn(lane: Lane, followUp: FollowUp, options: TurnOptions): Promise<TurnEnd> {
-  const { client, tokens, requests, recent, events, matches, claims = pollClaims(lane) } = followUp;
+export async function followUpTurn(
+  lane: FollowUpLane,
+  followUp: FollowUp,
+  options: TurnOptions,
+): Promise<TurnEnd> {
+  const { client, tokens, requests, recent, events, matches, claims, sends } = followUp;
   const { signal } = options;
   const turn = lane.nonce();
   const credentials = await turnCredentials(lane, tokens);
@@ -70,7 +86,7 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
       });
     }
     if (request.unknown !== undefined) {
-      await settleMatch({ lane, events, matches }, claim, request, request.unknown, outcome);
+      await settleMatch({ lane, events, matches, sends }, claim, request, request.unknown, outcome);
     }
     const settlement = settlementOf(claim, request, outcome);
     if (outcome.kind !== 'unauthorised') {
@@ -104,7 +120,7 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
         });
       },
       async settle(settlements) {
-        const { events: settled } = await lane.retry(() => settlePolls(lane, settlements, lane.random()));
+        const { events: settled } = await lane.retry(() => claims.settle(settlements));
         lane.emit(settled);
       },
     },

@@ -1,10 +1,10 @@
 import type { Events } from '../../base/events/events.js';
 import { requestReference } from '../../campaign/campaign.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
-import type { Lane } from '../lane/lane.js';
+import type { ScriptEvent } from '../lane/script-events.js';
 import type { MatchStore } from '../notifications/match-store.js';
-import { settleSends } from '../sending/settlements.js';
-import type { PollClaim } from './claims.js';
+import type { SendClaims } from '../sending/send-claim.js';
+import type { PollClaim } from './poll-claim.js';
 import {
   type DeliveryInfos,
   type FollowedRequest,
@@ -15,9 +15,14 @@ import {
 
 /** What deciding on a match needs. */
 interface MatchContext {
-  readonly lane: Lane;
-  readonly events: Events;
+  readonly lane: {
+    readonly name: string;
+    retry<Answer>(run: () => Promise<Answer>): Promise<Answer>;
+    emit(events: readonly ScriptEvent[]): void;
+  };
+  readonly events: Pick<Events, 'emit'>;
   readonly matches: Pick<MatchStore, 'everAccepted' | 'clear'>;
+  readonly sends: Pick<SendClaims, 'settle'>;
 }
 
 /**
@@ -25,7 +30,7 @@ interface MatchContext {
  * accepted only if the response to this poll lists exactly its recipients, and the request is not known to be another batch's.
  */
 export async function settleMatch(
-  { lane, events, matches }: MatchContext,
+  { lane, events, matches, sends }: MatchContext,
   { campaign, first }: PollClaim,
   request: FollowedRequest,
   { number, turn, sent }: MatchedBatch,
@@ -46,7 +51,7 @@ export async function settleMatch(
       reason,
       byNotification: true,
     } as const;
-    const { settled, events: scriptEvents } = await lane.retry(() => settleSends(lane, [settlement], 0));
+    const { settled, events: scriptEvents } = await lane.retry(() => sends.settle([settlement]));
     lane.emit(scriptEvents);
     if (settled === 0) return;
     const reference = requestReference(campaign, number);

@@ -2,13 +2,13 @@ import { STATUS_LETTER } from '../../campaign/recipient.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
 import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
 import { readState } from '../lane/campaigns.js';
-import type { Lane } from '../lane/lane.js';
+import type { LaneStore } from '../lane/lane-script.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
+import { DamagedError } from '../recipients/damaged.js';
 import { readRecord } from '../recipients/records.js';
-import { DamagedError } from '../recipients/slices.js';
 import { placedWords, storedWord } from '../recipients/status-words.js';
 import { listUnknown } from '../sending/unknown.js';
-import type { PollClaim } from './claims.js';
+import type { PollClaim } from './poll-claim.js';
 
 /** A request that is polled. */
 export interface FollowedRequest {
@@ -36,10 +36,7 @@ export interface FollowedRequests {
 }
 
 /** Finds a lane's requests by the records of their batches. */
-export function openRequests(
-  lane: Pick<Lane, 'redis' | 'keys' | 'id' | 'rules'>,
-  content: CampaignContent,
-): FollowedRequests {
+export function openRequests(lane: LaneStore, content: CampaignContent): FollowedRequests {
   const { redis, keys, id: laneId, rules } = lane;
 
   /** The request that a notification has matched to the batch with an unknown outcome that begins at `first`. */

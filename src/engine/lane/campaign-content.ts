@@ -1,5 +1,6 @@
 import { compileTemplate, type Template } from '../../campaign/template.js';
-import { createReadCache, DamagedError, sliceReader } from '../recipients/slices.js';
+import { DamagedError } from '../recipients/damaged.js';
+import { createReadCache, sliceReader } from '../recipients/slices.js';
 import { type CampaignMeta, readMeta } from './campaign-meta.js';
 import type { LaneStore } from './lane-script.js';
 

@@ -18,7 +18,8 @@ import {
 } from '../../service/client/accounts.js';
 import { createClientTokens } from '../../service/client/client-tokens.js';
 import { noSuchLane } from './lane.js';
-import { laneTokenSource, type TokenSource } from './token-source.js';
+import { laneTokenSource } from './lane-token-source.js';
+import type { TokenSource } from './token-source.js';
 
 /** The token sources of a process's lanes. */
 interface TokenSources {

@@ -6,12 +6,13 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { NoSuchLaneError } from '../../campaign/errors.js';
+import { toEvents } from './announced-events.js';
 import { announceLoss } from './announced-losses.js';
 import { readLaneOutlook } from './lane-outlook.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 import { readLaneStatus } from './lane-status.js';
 import { scriptRules } from './rules.js';
-import { type ScriptEvent, scriptEvents, toEvents } from './script-events.js';
+import { type ScriptEvent, scriptEvents } from './script-events.js';
 import { createServerClock } from './server-clock.js';
 import { singleFlight } from './single-flight.js';
 

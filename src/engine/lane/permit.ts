@@ -1,6 +1,5 @@
 import type { Stopwatch } from '../../base/clock.js';
-import type { Permit } from '../../service/client/messaging.js';
-import type { Lane } from './lane.js';
+import type { Permit } from '../../service/client/messaging-client.js';
 import type { ScriptRules } from './rules.js';
 
 /*
@@ -16,10 +15,11 @@ export interface GrantedPermit extends Permit {
   readonly age: Stopwatch;
 }
 
-type Timing = Pick<ScriptRules, 'timeout' | 'margin'>;
+/** For how long a claim holds. */
+export type PermitTiming = Pick<ScriptRules, 'timeout' | 'margin'>;
 
 /** The permit of a claim call. Its age counts from the call, because the process may be suspended before it reads the reply. */
-export function grantPermit({ timeout, margin }: Timing, age: Stopwatch): GrantedPermit {
+export function grantPermit({ timeout, margin }: PermitTiming, age: Stopwatch): GrantedPermit {
   return { age, isExpired: () => age() > timeout + margin };
 }
 
@@ -44,7 +44,7 @@ const CONFIRM_AFTER_MS = 2_000;
  * cannot be confirmed does not hold.
  */
 export async function confirmPermit(
-  { rules, startStopwatch }: { readonly rules: Timing } & Pick<Lane, 'startStopwatch'>,
+  { rules, startStopwatch }: { readonly rules: PermitTiming; startStopwatch(): Stopwatch },
   permit: GrantedPermit,
   stillHolds: () => Promise<boolean>,
 ): Promise<Permit | undefined> {

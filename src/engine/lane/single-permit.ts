@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Permit } from '../../service/client/messaging.js';
+import type { Permit } from '../../service/client/messaging-client.js';
 import type { Lane } from './lane.js';
 import { laneScript } from './lane-script.js';
 import { scriptEvents } from './script-events.js';

@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
-import type { Alarm } from '../../base/clock.js';
-import type { ClaimReply, Why } from './claims.js';
-import type { Lane } from './lane.js';
+import type { Alarm, Clock } from '../../base/clock.js';
+import type { ClaimReply, Why } from './claim-reply.js';
 import type { GrantedPermit } from './permit.js';
 
 /** How a turn ended: the lane is idle until it is woken, or continues in `inMs` ms. `requests`: how many the turn started. */
@@ -28,6 +27,13 @@ export interface TurnSteps<Claim, Settlement> {
   settle(settlements: readonly Settlement[]): Promise<void>;
 }
 
+/** What a turn uses of its lane. */
+export interface TurnLane {
+  readonly rules: { readonly inFlight: number };
+  readonly monotonic: Clock;
+  readonly alarm: Alarm;
+}
+
 /** The limits of a turn. */
 export interface TurnOptions {
   /** How long the turn may claim, ms; then other lanes get their turn. */
@@ -48,7 +54,7 @@ const NEWS_MS = 200;
  * with the next claim, so a fast service leads to few large script calls, and a slow one to small, prompt ones.
  */
 export async function runTurn<Claim, Settlement>(
-  { monotonic, alarm, rules }: Pick<Lane, 'monotonic' | 'alarm' | 'rules'>,
+  { monotonic, alarm, rules }: TurnLane,
   steps: TurnSteps<Claim, Settlement>,
   { turnMs, waitHereMs, signal }: TurnOptions,
 ): Promise<TurnEnd> {

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { Lane } from '../lane/lane.js';
+import { DamagedError } from '../recipients/damaged.js';
 import type { Located } from '../recipients/request-index.js';
-import { DamagedError, type OrdinalNumbers } from '../recipients/slices.js';
+import type { OrdinalNumbers } from '../recipients/slices.js';
 
 /**
  * The numbers of a batch, as digits, in the order of the list. Null if there is no such batch: the digest is that of another id,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
-import type { Letters } from '../lane/settlements.js';
+import type { Letters } from '../lane/settlement.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 import { digestOf, indexKey, type Located, locateRequests } from '../recipients/request-index.js';
 import type { PlacedWord } from '../recipients/status-words.js';

@@ -2,16 +2,12 @@ import { LRUCache } from 'lru-cache';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
+import { DamagedError } from './damaged.js';
 import { blobOf } from './short-list.js';
 import { packSlice, SLICE, type StoredRecipient, unpackSlice } from './slice-blob.js';
 import { numbersOf, readSlices, recipientsOf, type StoredSlice } from './stored-slices.js';
 
 export { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
-
-/** Stored data is damaged: a part of it was deleted, for example because Redis is configured to evict keys. */
-export class DamagedError extends Error {
-  override readonly name = 'DamagedError';
-}
 
 interface ReadCache<Value> {
   /** Returns the value of a key, from the cache or by `read`. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { ClaimingProcess } from '../lane/claims.js';
+import type { ClaimingProcess } from '../lane/claim-reply.js';
 import type { Lane } from '../lane/lane.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
-import type { SendClaim } from '../sending/claims.js';
 import type { RecentClaim, RecentClaims } from '../sending/recent-claims.js';
+import type { SendClaim } from '../sending/send-claim.js';
 import { settleSends } from '../sending/settlements.js';
 
 const barrierScript = laneScript(

@@ -1,26 +1,10 @@
-import { type ClaimCall, type ClaimReply, claimReply, confirmClaim } from '../lane/claims.js';
+import type { Random } from '../../base/clock.js';
+import type { ClaimCall, ClaimReply } from '../lane/claim-reply.js';
+import { claimReply, confirmClaim } from '../lane/claims.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { grantPermit, NO_PERMIT } from '../lane/permit.js';
-
-/** A batch that may be sent: recipients `first` to `first + count - 1` of a campaign. */
-export interface SendClaim {
-  /** Identifies the claim. Numbers only increase. */
-  readonly number: number;
-  /** The turn that made it. After a loss of data, Redis may give its number to another turn. */
-  readonly turn: string;
-  readonly campaign: string;
-  readonly first: number;
-  readonly count: number;
-  /** Set if an earlier request may have been accepted: 1 or 2, see campaign.lua. */
-  readonly maybeAccepted?: number;
-  /** When the first request that may have been accepted was claimed, by the clock of Redis, ms. */
-  readonly firstAt?: number | undefined;
-  /** How long after the claim call it may leave, ms: until its window closes, or while the service recognises it as a repeat. */
-  readonly leaveWithinMs?: number;
-}
-
-/** `maybeAccepted` of a batch that is sent again under the correlator of an earlier request. */
-export const REPEAT = 1;
+import { REPEAT, type SendClaim, type SendClaims } from './send-claim.js';
+import { settleSends } from './settlements.js';
 
 /** A claim as Redis returns it. `closesAt`: when its window closes, by the clock of Redis, ms. */
 type StoredClaim = Omit<SendClaim, 'leaveWithinMs'> & { readonly closesAt?: number };
@@ -42,10 +26,9 @@ const claimSend = laneScript(
   { comparesClock: true },
 );
 
-/** The claims of a lane's batches. Each call is safe to repeat. */
-export function sendClaims(store: LaneStore) {
+/** The claims of a lane's batches in Redis. `random`: pauses that {@link settleSends} begins vary by it; tests need none. */
+export function sendClaims(store: LaneStore & { readonly random?: Random }): SendClaims {
   return {
-    /** Claims the next batches. */
     take: async ({
       turn,
       call,
@@ -66,10 +49,7 @@ export function sendClaims(store: LaneStore) {
       });
       return { ...reply, claims, permit: grantPermit(store.rules, age) };
     },
-    /** Whether the claim still holds. */
-    confirm: (claim: SendClaim): Promise<boolean> => confirmClaim(store, 'send', claim),
+    confirm: (claim) => confirmClaim(store, 'send', claim),
+    settle: (settlements) => settleSends(store, settlements, store.random?.() ?? 0),
   };
 }
-
-/** See {@link sendClaims}. */
-export type SendClaims = ReturnType<typeof sendClaims>;

@@ -1,18 +1,9 @@
+import type { LaneSettings } from '../../base/config/index.js';
 import { PROFILES } from '../../base/profiles/index.js';
-import type { SendRequest } from '../../service/client/messaging.js';
 import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
-import type { Lane } from '../lane/lane.js';
-import { DamagedError } from '../recipients/slices.js';
-import { REPEAT, type SendClaim } from './claims.js';
-
-/**
- * The request that sends a batch. `suppressed`: for each recipient of the batch, whether it is left out; `firstMayDiffer`: the request
- * that it repeats may have left out a recipient that this one has.
- */
-export type Message = SendRequest & {
-  readonly suppressed: readonly boolean[];
-  readonly firstMayDiffer?: boolean;
-};
+import { DamagedError } from '../recipients/damaged.js';
+import type { Messages } from './message.js';
+import { REPEAT, type SendClaim } from './send-claim.js';
 
 /** The suppressed numbers of a lane. */
 export interface LaneSuppression {
@@ -24,15 +15,9 @@ export interface LaneSuppression {
 /** In a cluster, the times of a removal and of a claim come from different servers, whose clocks may differ by this much. */
 const CLOCKS_DIFFER_MS = 60_000;
 
-/** Renders the messages of claims. */
-export interface Messages {
-  /** Returns one message per claim, or the error if its campaign cannot be read. */
-  render(claims: readonly SendClaim[]): Promise<(Message | DamagedError)[]>;
-}
-
 /** Renders a lane's messages. The numbers of all claims are checked together. */
 export function openMessages(
-  { settings }: Pick<Lane, 'settings'>,
+  { settings }: { readonly settings: Pick<LaneSettings, 'profile' | 'clientCorrelator'> },
   content: CampaignContent,
   suppression: LaneSuppression,
 ): Messages {

@@ -1,9 +1,8 @@
 import type { Clock } from '../../base/clock.js';
-import { MAX_LOSS_MS, type MayLose } from '../../base/redis/durability.js';
-import type { ClaimingProcess } from '../lane/claims.js';
+import { MAX_LOSS_MS, type MayLose } from '../../base/redis/may-lose.js';
+import type { ClaimingProcess } from '../lane/claim-reply.js';
 import type { ScriptEvent } from '../lane/script-events.js';
-import type { SendClaim } from './claims.js';
-import type { SendSettlement } from './settlements.js';
+import type { SendClaim, SendSettlement } from './send-claim.js';
 
 /** A recent claim of this process. Without a `settlement`, it is still in flight. */
 export interface RecentClaim {

@@ -1,17 +1,17 @@
+import type { Stopwatch } from '../../base/clock.js';
 import { STATUS_LETTER } from '../../campaign/recipient.js';
-import type { MessagingClient } from '../../service/client/messaging.js';
+import type { MessagingClient } from '../../service/client/messaging-client.js';
 import type { SendOutcome } from '../../service/client/outcome.js';
 import { withMessage } from '../../service/client/reason.js';
-import type { Lane } from '../lane/lane.js';
-import { confirmPermit, type GrantedPermit, limitPermit } from '../lane/permit.js';
-import { type TokenSource, turnCredentials } from '../lane/token-source.js';
-import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
-import { DamagedError } from '../recipients/slices.js';
+import { confirmPermit, type GrantedPermit, limitPermit, type PermitTiming } from '../lane/permit.js';
+import type { TokenSource } from '../lane/token-source.js';
+import { runTurn, type TurnEnd, type TurnLane, type TurnOptions } from '../lane/turn.js';
+import { type TokenLane, turnCredentials } from '../lane/turn-credentials.js';
+import { DamagedError } from '../recipients/damaged.js';
 import { placedWords, storedWord } from '../recipients/status-words.js';
-import { REPEAT, type SendClaim, type SendClaims, sendClaims } from './claims.js';
-import type { Message, Messages } from './messages.js';
+import type { Message, Messages } from './message.js';
 import type { RecentClaims } from './recent-claims.js';
-import { type SendSettlement, settleSends } from './settlements.js';
+import { REPEAT, type SendClaim, type SendClaims, type SendSettlement } from './send-claim.js';
 
 /*
  *   claim ──► render ──► all suppressed? ──► permit still good? ──► POST ──► outcome ──► settle
@@ -20,16 +20,28 @@ import { type SendSettlement, settleSends } from './settlements.js';
  * If a process dies after the claim, the batch stays `sending` until the sweep turns it into `unknown`. It is not claimed again.
  */
 
-/** What sending on a lane needs. */
+/** What sending uses of its lane. */
+export interface SendingLane extends TurnLane, TokenLane {
+  readonly name: string;
+  readonly rules: TurnLane['rules'] & PermitTiming;
+  readonly commands: TokenLane['commands'] & {
+    campaign(command: 'pause', id: string, reason: string): Promise<{ readonly outcome: string }>;
+  };
+  /** Returns a name that no other turn has. */
+  nonce(): string;
+  startStopwatch(): Stopwatch;
+  retry<Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer>;
+}
+
+/** What sending on a lane needs beside it. */
 export interface Sending {
-  readonly client: MessagingClient;
+  readonly client: Pick<MessagingClient, 'send'>;
   readonly tokens: TokenSource;
   readonly messages: Messages;
-  readonly recent: RecentClaims;
-  /** Default: the claims of the lane in Redis. */
-  readonly claims?: SendClaims;
+  readonly recent: Pick<RecentClaims, 'self' | 'claimed' | 'settled' | 'replayed' | 'replayAfterLoss'>;
+  readonly claims: SendClaims;
   /** Plans the messages of the lane's outboxes that are due; by default there are none. */
-  harvest?(lane: Lane): Promise<void>;
+  harvest?(): Promise<void>;
   /** Reports an error that keeps a campaign from being sent. */
   failed(lane: string, error: Error): void;
 }
@@ -42,8 +54,8 @@ const FIRST_MAY_DIFFER =
   'a number was removed from the suppression list since; an earlier request, which may have left it out, may have been accepted';
 
 /** One turn of a lane's sends. Rejects only on a defect in the code or the data, never because Redis or the service is down. */
-export async function sendTurn(lane: Lane, sending: Sending, options: TurnOptions): Promise<TurnEnd> {
-  const { client, tokens, messages, recent, claims = sendClaims(lane) } = sending;
+export async function sendTurn(lane: SendingLane, sending: Sending, options: TurnOptions): Promise<TurnEnd> {
+  const { client, tokens, messages, recent, claims } = sending;
   const { signal } = options;
   const turn = lane.nonce();
   const credentials = await turnCredentials(lane, tokens);
@@ -95,7 +107,7 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
         if (closed !== undefined) return closed;
         await recent.replayed;
         if (sending.harvest !== undefined && lane.monotonic() >= harvestAt) {
-          await lane.retry(() => sending.harvest?.(lane) ?? Promise.resolve(), signal);
+          await lane.retry(() => sending.harvest?.() ?? Promise.resolve(), signal);
           harvestAt = lane.monotonic() + HARVEST_EVERY_MS;
         }
         const age = lane.startStopwatch();
@@ -115,7 +127,7 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
       },
       async settle(settlements) {
         for (const settlement of settlements) recent.settled(settlement);
-        const { events } = await lane.retry(() => settleSends(lane, settlements, lane.random()));
+        const { events } = await lane.retry(() => claims.settle(settlements));
         lane.emit(events);
       },
     },

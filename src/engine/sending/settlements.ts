@@ -1,13 +1,6 @@
-import { type Settlement, settleScript } from '../lane/settlements.js';
+import { settleScript } from '../lane/settlements.js';
 import { acceptedKey } from '../recipients/campaign-keys.js';
-import type { SendClaim } from './claims.js';
-import type { SendResult } from './effects.js';
-
-/** How a claimed batch ended. */
-export interface SendSettlement extends Settlement {
-  readonly claim: SendClaim;
-  readonly result: SendResult;
-}
+import type { SendSettlement } from './send-claim.js';
 
 /** Settles sends of a lane; see {@link settleScript}. */
 export const settleSends = settleScript<SendSettlement>(

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
 import type { BearerOutcome, TokenSource } from '../../../src/engine/lane/token-source.js';
 import { recordsKey } from '../../../src/engine/recipients/campaign-keys.js';
@@ -84,6 +85,8 @@ async function createFollowUp({
         recent: recentClaims(lane.monotonic),
         events,
         matches: fixture.matches,
+        claims: pollClaims(lane),
+        sends: sendClaims(lane),
       };
       const { signal } = new AbortController();
       const end = await followUpTurn(lane, followUp, { turnMs: 20_000, waitHereMs: 0, signal });

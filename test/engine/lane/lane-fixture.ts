@@ -6,18 +6,20 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { perName, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
 import { parseStoredState } from '../../../src/campaign/stored-state.js';
 import { pollClaims } from '../../../src/engine/follow-up/claims.js';
-import { type PollSettlement, settlePolls } from '../../../src/engine/follow-up/settlements.js';
+import type { PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
+import { settlePolls } from '../../../src/engine/follow-up/settlements.js';
 import { parseState, type StoredState } from '../../../src/engine/lane/campaigns.js';
 import { commandStore, openLane } from '../../../src/engine/lane/lane.js';
 import type { LaneStore } from '../../../src/engine/lane/lane-script.js';
 import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';
+import { laneTokenSource } from '../../../src/engine/lane/lane-token-source.js';
 import type { ScriptRules } from '../../../src/engine/lane/rules.js';
-import { laneTokenSource } from '../../../src/engine/lane/token-source.js';
 import { matchStore } from '../../../src/engine/notifications/match-store.js';
 import { notificationStore } from '../../../src/engine/notifications/notification-store.js';
 import { sweepLaneState } from '../../../src/engine/recovery/sweep.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
-import { type SendSettlement, settleSends } from '../../../src/engine/sending/settlements.js';
+import type { SendSettlement } from '../../../src/engine/sending/send-claim.js';
+import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 
 /** Rules of a lane of 100 requests an hour. A test changes those it needs. */

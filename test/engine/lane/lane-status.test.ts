@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GATE_STATE, type GateState, gateState } from '../../../src/engine/lane/lane-status.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
 import { SEND_EFFECTS, type SendResult } from '../../../src/engine/sending/effects.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from './lane-fixture.js';
 

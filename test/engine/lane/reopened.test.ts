@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Messages } from '../../../src/engine/sending/messages.js';
+import { sendClaims } from '../../../src/engine/sending/claims.js';
+import type { Messages } from '../../../src/engine/sending/message.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendTurn } from '../../../src/engine/sending/send.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';
@@ -44,7 +45,14 @@ test('A 401 to a request from before the operator resumed the lane does not stop
   await fixture.campaign('c', 3, { batch: 1 });
   const turn = sendTurn(
     lane,
-    { client, tokens, messages, recent: recentClaims(lane.monotonic), failed: () => {} },
+    {
+      client,
+      tokens,
+      messages,
+      recent: recentClaims(lane.monotonic),
+      claims: sendClaims(lane),
+      failed: () => {},
+    },
     options,
   );
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { ClaimReply, Why } from '../../../src/engine/lane/claims.js';
+import type { ClaimReply, Why } from '../../../src/engine/lane/claim-reply.js';
 import { runTurn, type TurnOptions, type TurnSteps } from '../../../src/engine/lane/turn.js';
 import { RULES } from './lane-fixture.js';
 

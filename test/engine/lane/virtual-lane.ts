@@ -1,5 +1,5 @@
-import type { PollSettlement } from '../../../src/engine/follow-up/settlements.js';
-import type { SendSettlement } from '../../../src/engine/sending/settlements.js';
+import type { PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
+import type { SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import type { laneFixture } from './lane-fixture.js';
 
 /** A campaign of a virtual lane. */

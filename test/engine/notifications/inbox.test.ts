@@ -11,8 +11,8 @@ import {
   notificationStore,
 } from '../../../src/engine/notifications/notification-store.js';
 import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
 import { openRequests } from '../../../src/engine/follow-up/requests.js';
 import { campaignContent } from '../../../src/engine/lane/campaign-content.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
 import type { Lane } from '../../../src/engine/lane/lane.js';
-import { laneTokenSource } from '../../../src/engine/lane/token-source.js';
+import { laneTokenSource } from '../../../src/engine/lane/lane-token-source.js';
 import { matchStore } from '../../../src/engine/notifications/match-store.js';
 import { notificationStore } from '../../../src/engine/notifications/notification-store.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
@@ -58,7 +59,12 @@ async function polled(
   const requests = openRequests(lane, campaignContent(lane));
   const recent = recentClaims(lane.monotonic);
   const options = { turnMs: 2_000, waitHereMs: 0, signal: new AbortController().signal };
-  await followUpTurn(lane, { client, tokens, requests, recent, events: deps.events, matches }, options);
+  const [polls, sends] = [pollClaims(lane), sendClaims(lane)];
+  await followUpTurn(
+    lane,
+    { client, tokens, requests, recent, events: deps.events, matches, claims: polls, sends },
+    options,
+  );
   client.close();
   return {
     lines: server.requests.map((request) => partsOf(request).line),

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PollClaim } from '../../../src/engine/follow-up/claims.js';
+import type { PollClaim } from '../../../src/engine/follow-up/poll-claim.js';
 import { digestOf, indexKey } from '../../../src/engine/recipients/request-index.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

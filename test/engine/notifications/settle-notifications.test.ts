@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { digestOf, indexKey } from '../../../src/engine/recipients/request-index.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

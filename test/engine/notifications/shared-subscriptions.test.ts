@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CallbackSettings } from '../../../src/base/config/index.js';
 import { laneCallback } from '../../../src/base/config/index.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { laneTokenSource } from '../../../src/engine/lane/token-source.js';
+import { laneTokenSource } from '../../../src/engine/lane/lane-token-source.js';
 import { sharedSubscriptions } from '../../../src/engine/notifications/shared-subscriptions.js';
 import { subscriptionService } from '../../../src/engine/notifications/subscription-service.js';
 import { subscriptionStatusStore } from '../../../src/engine/notifications/subscription-status.js';

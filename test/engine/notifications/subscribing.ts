@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from 'vitest';
 import { type CallbackSettings, laneCallback } from '../../../src/base/config/index.js';
-import { laneTokenSource } from '../../../src/engine/lane/token-source.js';
+import { laneTokenSource } from '../../../src/engine/lane/lane-token-source.js';
 import { subscriptionService } from '../../../src/engine/notifications/subscription-service.js';
 import { createSubscriptionClient } from '../../../src/service/client/subscriptions.js';
 import { type Simulator, startSimulator } from '../../../src/tools/simulator/index.js';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { laneCallback } from '../../../src/base/config/index.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { laneTokenSource } from '../../../src/engine/lane/token-source.js';
+import { laneTokenSource } from '../../../src/engine/lane/lane-token-source.js';
 import { redactedUrl, subscriptionService } from '../../../src/engine/notifications/subscription-service.js';
 import { createTokenCache } from '../../../src/service/auth/token-cache.js';
 import { testRedis } from '../../base/redis/test-redis.js';

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ScriptRules } from '../../../src/engine/lane/rules.js';
 import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
-import { type SendClaim, sendClaims } from '../../../src/engine/sending/claims.js';
+import { sendClaims } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

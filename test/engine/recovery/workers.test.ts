@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { findServer } from '../../../src/base/redis/find-server.js';
-import type { ClaimReply } from '../../../src/engine/lane/claims.js';
+import { toEvents } from '../../../src/engine/lane/announced-events.js';
+import type { ClaimReply } from '../../../src/engine/lane/claim-reply.js';
 import type { ScriptRules } from '../../../src/engine/lane/rules.js';
-import { toEvents } from '../../../src/engine/lane/script-events.js';
 import { type BarrierReport, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { failoverPair } from '../../base/redis/failover-pair.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, RULES, START } from '../lane/lane-fixture.js';
 

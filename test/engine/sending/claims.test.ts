@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PollClaim } from '../../../src/engine/follow-up/claims.js';
-import type { PollSettlement } from '../../../src/engine/follow-up/settlements.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
-import type { SendSettlement } from '../../../src/engine/sending/settlements.js';
+import type { PollClaim, PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
+import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

@@ -5,7 +5,7 @@ import {
   SEND_EFFECTS,
   type SendResult,
 } from '../../../src/engine/sending/effects.js';
-import type { SendSettlement } from '../../../src/engine/sending/settlements.js';
+import type { SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Messages } from '../../../src/engine/sending/messages.js';
+import { sendClaims } from '../../../src/engine/sending/claims.js';
+import type { Messages } from '../../../src/engine/sending/message.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendTurn } from '../../../src/engine/sending/send.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';
@@ -53,7 +54,14 @@ async function sent(name: string, suppressedLater: boolean) {
   const port = (server.address() as AddressInfo).port;
   const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
   const signal = new AbortController().signal;
-  const sending = { client, tokens, messages, recent: recentClaims(lane.monotonic), failed: () => {} };
+  const sending = {
+    client,
+    tokens,
+    messages,
+    recent: recentClaims(lane.monotonic),
+    claims: sendClaims(lane),
+    failed: () => {},
+  };
   await sendTurn(lane, sending, { turnMs: 20_000, waitHereMs: 0, signal });
   client.close();
   return { counts: (await fixture.state('c')).counts, emitted };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { grantPermit, limitPermit } from '../../../src/engine/lane/permit.js';
 import type { ScriptRules } from '../../../src/engine/lane/rules.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

@@ -82,7 +82,14 @@ async function afterDeath(name: string) {
     },
     async repeat(): Promise<void> {
       const client = createMessagingClient({ baseUrl: service.baseUrl, timeoutMs: 20_000 });
-      const sending = { client, tokens, messages, recent: recentClaims(lane.monotonic), failed: () => {} };
+      const sending = {
+        client,
+        tokens,
+        messages,
+        recent: recentClaims(lane.monotonic),
+        claims: sendClaims(lane),
+        failed: () => {},
+      };
       const { signal } = new AbortController();
       await sendTurn(lane, sending, { turnMs: 20_000, waitHereMs: 0, signal });
       client.close();

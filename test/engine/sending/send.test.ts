@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { BearerOutcome, TokenSource } from '../../../src/engine/lane/token-source.js';
+import { DamagedError } from '../../../src/engine/recipients/damaged.js';
 import { readRecord } from '../../../src/engine/recipients/records.js';
-import { DamagedError } from '../../../src/engine/recipients/slices.js';
-import { type SendClaim, sendClaims } from '../../../src/engine/sending/claims.js';
-import type { Message } from '../../../src/engine/sending/messages.js';
+import { sendClaims } from '../../../src/engine/sending/claims.js';
+import type { Message } from '../../../src/engine/sending/message.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendTurn } from '../../../src/engine/sending/send.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { laneStatus } from '../../../src/reporting/status.js';
 import { createMessagingClient, measuredClient } from '../../../src/service/client/messaging.js';
 import { testRedis } from '../../base/redis/test-redis.js';

@@ -8,10 +8,10 @@ import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
 import type { FollowedRequests } from '../../../src/engine/follow-up/requests.js';
 import { settlePolls } from '../../../src/engine/follow-up/settlements.js';
-import type { ClaimCall } from '../../../src/engine/lane/claims.js';
-import { DamagedError } from '../../../src/engine/recipients/slices.js';
+import type { ClaimCall } from '../../../src/engine/lane/claim-reply.js';
+import { DamagedError } from '../../../src/engine/recipients/damaged.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
-import type { Messages } from '../../../src/engine/sending/messages.js';
+import type { Messages } from '../../../src/engine/sending/message.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendTurn } from '../../../src/engine/sending/send.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
@@ -140,7 +140,16 @@ test('A process that was stopped before it read the reply to its claim makes no 
   const client = openClient();
   requests = 0;
   const { matches } = fixture;
-  const found = { claims: claims.poll, client, tokens, requests: followed, recent, events, matches };
+  const found = {
+    claims: claims.poll,
+    sends: sendClaims(lane),
+    client,
+    tokens,
+    requests: followed,
+    recent,
+    events,
+    matches,
+  };
   await followUpTurn(lane, found, options);
   expect(requests).toBe(0);
   client.close();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { LATE_MS, outboxFixture } from './outbox-fixture.js';
 

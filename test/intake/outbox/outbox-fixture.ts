@@ -5,7 +5,7 @@ import type { RecipientResult } from '../../../src/campaign/recipient-views.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
 import type { ScriptRules } from '../../../src/engine/lane/rules.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { nowAppender } from '../../../src/intake/outbox/append-now.js';
 import { tendOutbox } from '../../../src/intake/outbox/harvest.js';
 import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';

@@ -3,7 +3,7 @@ import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { tendOutbox } from '../../../src/intake/outbox/harvest.js';
 import { outboxOpener } from '../../../src/intake/outbox/open-outbox.js';
 import { operatedOutbox } from '../../../src/intake/outbox/outbox.js';

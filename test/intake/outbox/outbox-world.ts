@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
-import type { SendClaim } from '../../../src/engine/sending/claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { keysOf } from '../../base/redis/test-redis.js';
 import { LATE_MS, outboxFixture } from './outbox-fixture.js';
 

@@ -1,0 +1,92 @@
+import type { VolleyEvent } from '../../base/events/events.js';
+import { requestReference } from '../../campaign/campaign.js';
+import type { ScriptEvent } from './script-events.js';
+
+/** The events of the catalogue for an event of a script. Pure. */
+export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] {
+  switch (scriptEvent.type) {
+    case 'launched': {
+      const { campaign, at } = scriptEvent;
+      return [{ type: 'campaign.launched', lane, campaign, at }];
+    }
+    case 'ended': {
+      const { campaign, state, recipients, tookMs } = scriptEvent;
+      if (state !== 'completed') return [];
+      return [{ type: 'campaign.completed', lane, campaign, recipients, tookMs: Math.max(0, tookMs) }];
+    }
+    case 'refusals': {
+      const { campaign } = scriptEvent;
+      return [{ type: 'campaign.paused', lane, campaign, by: 'refusals', actor: null, inFlight: 0 }];
+    }
+    case 'refused':
+      return [{ ...scriptEvent, type: 'request.refused', lane }];
+    case 'rejected': {
+      const { campaign, ordinal, reason } = scriptEvent;
+      return [{ type: 'recipient.rejected', lane, campaign, position: ordinal + 1, reason }];
+    }
+    case 'split': {
+      const { campaign, first, recipients } = scriptEvent;
+      return [{ type: 'batch.split', lane, campaign, batch: `${campaign}:${first}`, recipients, into: 2 }];
+    }
+    case 'maximum':
+      return [{ type: 'batch.maximumLearned', lane, maximum: scriptEvent.maximum }];
+    case 'unknown': {
+      const { campaign, number, recipients, reason, overdue, ageMs } = scriptEvent;
+      const request = requestReference(campaign, number);
+      const unknown: VolleyEvent = { type: 'request.unknown', lane, campaign, request, recipients, reason };
+      if (!overdue) return [unknown];
+      return [{ type: 'claim.overdue', lane, campaign, request, recipients, ageMs }, unknown];
+    }
+    case 'unfollowable': {
+      const { campaign, number, recipients } = scriptEvent;
+      const request = requestReference(campaign, number);
+      return [{ type: 'request.unfollowable', lane, campaign, request, recipients }];
+    }
+    case 'contradicted': {
+      const { campaign, ordinal, kept, ignored } = scriptEvent;
+      return [{ type: 'recipient.contradicted', lane, campaign, position: ordinal + 1, kept, ignored }];
+    }
+    case 'throttled': {
+      const { kind, retryAfterMs, reason } = scriptEvent;
+      return [{ type: 'request.throttled', lane, kind, retryAfterMs: retryAfterMs || null, reason }];
+    }
+    case 'unauthorised':
+      return [{ ...scriptEvent, type: 'request.unauthorised', lane }];
+    case 'requestStopped':
+      return [{ ...scriptEvent, type: 'request.stopped', lane }];
+    case 'notSent':
+      return [{ ...scriptEvent, type: 'request.notSent', lane }];
+    case 'unanswered':
+      return [{ ...scriptEvent, type: 'request.unanswered', lane }];
+    case 'missing':
+      return [{ ...scriptEvent, type: 'request.missing', lane }];
+    case 'paused': {
+      const { kind, reason, until, epoch } = scriptEvent;
+      return [{ type: 'lane.paused', lane, reason: kind, cause: reason, until, epoch, actor: null }];
+    }
+    case 'reopened':
+      return [{ ...scriptEvent, type: 'lane.reopened', lane, actor: null }];
+    case 'stopped':
+      return [{ ...scriptEvent, type: 'lane.stopped', lane }];
+    case 'learned': {
+      const { quota, from } = scriptEvent;
+      return [{ type: 'quota.learned', lane, quota, from: from === 0 ? null : from }];
+    }
+    case 'deducted':
+      return [{ type: 'quota.deducted', lane, requests: Math.round(scriptEvent.requests) }];
+    case 'dataLoss': {
+      const { sign, mayHaveLost, graceMs } = scriptEvent;
+      // Redis was restarted, but it writes before it replies, and no worker knows of a claim that is gone.
+      if (mayHaveLost === 0) return [{ type: 'redis.restarted', lane, graceMs }];
+      return [{ type: 'redis.dataLoss', lane, sign, graceMs }];
+    }
+    case 'awaiting':
+      return [];
+    case 'unbounded':
+      return [{ type: 'redis.unbounded', lane }];
+    case 'workersLost':
+      return [{ ...scriptEvent, type: 'workers.lost', lane }];
+    default:
+      return scriptEvent satisfies never;
+  }
+}

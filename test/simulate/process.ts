@@ -256,7 +256,7 @@ export class Process implements Owner, Transport {
       discardImport: async () => {},
       alive: async () => [],
       openingsOf: this.#world.openingsOf,
-      tendOutboxes: (lane: Lane) => this.#tend(lane),
+      tendOutboxes: (lane: string) => this.#tend(this.laneNamed(lane)),
       removeCampaign: async (lane: string, id: string) => {
         if (this.#world.outbox?.has(id) === true) await forgetWave(this.laneNamed(lane), id);
         await removeCampaign(this.redis, keys, lane, id);

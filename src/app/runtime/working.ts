@@ -3,7 +3,6 @@ import { BOUND_THE_LOSS, statedDurability, watchDurability } from '../../base/re
 import type { LaneId } from '../../base/redis/keys.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { InputError } from '../../campaign/errors.js';
-import type { Lane } from '../../engine/lane/lane.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import { removeCampaign } from '../../engine/recovery/retention.js';
 import { lapseDue, tendDue } from '../../intake/outbox/tend-lane.js';
@@ -34,7 +33,7 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
       const reason = 'its process died before the import was committed';
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });
     },
-    tendOutboxes: async (lane: Lane) => (await tendDue(lane, harvest)).events,
+    tendOutboxes: async (laneId: LaneId) => (await tendDue(await finder.withId(laneId), harvest)).events,
     async lapseOutboxes(laneId: LaneId) {
       const lane = await finder.withId(laneId);
       const { next, events: found } = await lapseDue(lane, harvest);

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { LaneId } from '../../base/redis/keys.js';
-import type { Lane } from '../lane/lane.js';
 import { DamagedError } from '../recipients/damaged.js';
 import type { Located } from '../recipients/request-index.js';
 import type { OrdinalNumbers } from '../recipients/slices.js';
+import type { NotifiedLane } from './notified-lane.js';
 
 /**
  * The numbers of a batch, as digits, in the order of the list. Null if there is no such batch: the digest is that of another id,
@@ -13,7 +13,7 @@ export type BatchNumbers = (located: Located) => Promise<readonly string[] | nul
 
 /** Reads the numbers of a lane's batches; once `signal` fires, it stops waiting for Redis. */
 export function batchNumbers(
-  lane: Pick<Lane, 'id' | 'retry'>,
+  lane: Pick<NotifiedLane, 'id' | 'retry'>,
   numbers: OrdinalNumbers,
   signal: AbortSignal,
 ): BatchNumbers {

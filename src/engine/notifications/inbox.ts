@@ -2,12 +2,12 @@ import { type Alarm, pause } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { DeliveryReport } from '../../service/client/notification.js';
-import type { Lane } from '../lane/lane.js';
 import type { OrdinalNumbers } from '../recipients/slices.js';
 import { batchNumbers, type RecentlySettled } from './batch-lookup.js';
 import type { MatchStore } from './match-store.js';
 import { notificationMatching } from './matching.js';
 import type { NotificationStore } from './notification-store.js';
+import type { NotifiedLane } from './notified-lane.js';
 import { REPORTS_PER_CALL, reportSettler } from './settle-reports.js';
 
 /*
@@ -66,7 +66,7 @@ export interface Inbox {
 }
 
 /** Opens the inbox of one lane. */
-export function createInbox(lane: Lane, options: InboxOptions): Inbox {
+export function createInbox(lane: NotifiedLane, options: InboxOptions): Inbox {
   const { store, matches, events, alarm, monotonic, capacity, recentlySettled } = options;
   const { lookMs = LOOK_MS, senderOf } = options;
   const earlyMs = lane.rules.early ?? 0;

@@ -2,13 +2,13 @@ import type { Events } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { requestReference } from '../../campaign/campaign.js';
 import { plainSender } from '../../service/client/notification.js';
-import type { Lane } from '../lane/lane.js';
 import { activate, bySweep } from '../lane/wake.js';
 import type { Located } from '../recipients/request-index.js';
 import { listUnknown } from '../sending/unknown.js';
 import { type BatchNumbers, batchOfCorrelator } from './batch-lookup.js';
 import type { MatchStore } from './match-store.js';
 import type { WaitingReports } from './notification-store.js';
+import type { NotifiedLane } from './notified-lane.js';
 
 /*
  * A notification may name a request whose response was lost. It settles nothing by itself: if the request fits exactly one
@@ -58,7 +58,7 @@ interface UnknownRequest {
 
 /** What {@link notificationMatching} works with. */
 interface MatchingOptions {
-  readonly lane: Lane;
+  readonly lane: NotifiedLane;
   readonly matches: MatchStore;
   readonly events: Events;
   readonly numbersOf: BatchNumbers;

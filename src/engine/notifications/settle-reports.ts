@@ -1,6 +1,5 @@
 import { STATUS_LETTER } from '../../campaign/recipient.js';
 import type { DeliveryReport } from '../../service/client/notification.js';
-import type { Lane } from '../lane/lane.js';
 import { activate, bySweep } from '../lane/wake.js';
 import type { Located } from '../recipients/request-index.js';
 import { type PlacedWord, placedWords, storedWord } from '../recipients/status-words.js';
@@ -12,6 +11,7 @@ import type {
   SettleResult,
   WaitingReports,
 } from './notification-store.js';
+import type { NotifiedLane } from './notified-lane.js';
 
 /** Reports that are settled together: about 10 ms of Redis. */
 export const REPORTS_PER_CALL = 500;
@@ -66,7 +66,7 @@ const isFinal = (letter: string): boolean => letter === 'T' || letter === 'I';
 
 /** What {@link reportSettler} works with. */
 interface SettlerOptions {
-  readonly lane: Lane;
+  readonly lane: NotifiedLane;
   readonly store: NotificationStore;
   readonly numbersOf: BatchNumbers;
   readonly recentlySettled: RecentlySettled;

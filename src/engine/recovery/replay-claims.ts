@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Random } from '../../base/clock.js';
 import type { ClaimingProcess } from '../lane/claim-reply.js';
-import type { Lane } from '../lane/lane.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import type { RecentClaim, RecentClaims } from '../sending/recent-claims.js';
@@ -64,13 +64,20 @@ export const replayClaim = (
 /** Claims replayed at once. The connection keeps their order, so none waits for the reply to the one before. */
 const CLAIMS_AT_ONCE = 200;
 
+/** What replaying claims uses of a lane. */
+interface ReplayedLane extends LaneStore {
+  readonly random: Random;
+  retry<Answer>(run: () => Promise<Answer>): Promise<Answer>;
+  emit(events: readonly ScriptEvent[]): void;
+}
+
 /**
  * Replays this process's recent claims of a lane to Redis, in the order in which they were made: lost claims are restored and
  * settled again. If nothing was lost, this changes nothing. Then it reports to the recovery barrier. Returns how many claims
  * were restored.
  * The order matters: a batch may have been claimed, released, and claimed again, and only the last claim counts.
  */
-export async function replayClaims(lane: Lane, recent: RecentClaims): Promise<number> {
+export async function replayClaims(lane: ReplayedLane, recent: RecentClaims): Promise<number> {
   const all = recent.all();
   let restored = 0;
   for (let from = 0; from < all.length; from += CLAIMS_AT_ONCE) {
@@ -84,7 +91,7 @@ export async function replayClaims(lane: Lane, recent: RecentClaims): Promise<nu
 /** A claim that does not exist; the scripts ignore it. */
 const NO_CLAIM = { number: 0, turn: '', campaign: '', first: 0, count: 0 };
 
-async function replaySome(lane: Lane, claims: readonly RecentClaim[]): Promise<number> {
+async function replaySome(lane: ReplayedLane, claims: readonly RecentClaim[]): Promise<number> {
   // A new server has no scripts cached. Load both first: a script that is sent again with its text would arrive out of order.
   await replayClaim(lane, NO_CLAIM);
   await settleSends(lane, [{ claim: NO_CLAIM, result: 'released' }], 0);

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { monotonicClock, systemMachine } from '../../base/clock.js';
+import { type Clock, monotonicClock, type Random, systemMachine } from '../../base/clock.js';
+import type { LaneRules } from '../../base/config/index.js';
 import type { Events } from '../../base/events/events.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
@@ -10,7 +11,6 @@ import { isSlotMoving } from '../../base/redis/unavailable.js';
 import { settlePolls } from '../follow-up/settlements.js';
 import { claimShape } from '../lane/claims.js';
 import { dueForOthers, markDue, returnDue, takeDue } from '../lane/due.js';
-import type { Lane } from '../lane/lane.js';
 import { correctClock, type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { createServerClock } from '../lane/server-clock.js';
@@ -39,11 +39,21 @@ const REMOVALS_AT_ONCE = 20;
 /** Why the sweep settles a claim that is overdue. */
 const OVERDUE = 'its worker died or lost Redis before it reported the outcome';
 
+/** What the sweep uses of a lane. */
+export interface SweptLane extends LaneStore {
+  readonly name: string;
+  readonly settings: Pick<LaneRules, 'unknownOutcome'>;
+  readonly random: Random;
+  readonly monotonic: Clock;
+  status(): Promise<{ readonly now: number; readonly sendAt: number; readonly pollAt: number }>;
+  emit(events: readonly ScriptEvent[]): void;
+}
+
 /** Options of {@link startSweep}. */
 export interface SweepOptions {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly lanes: readonly Lane[];
+  readonly lanes: readonly SweptLane[];
   readonly wakers: Wakers;
   readonly events: Events;
   readonly retentionMs: number;
@@ -52,7 +62,7 @@ export interface SweepOptions {
   /** Discards an import whose process died, and its idempotency key. */
   discardImport(lane: LaneId, id: string): Promise<void>;
   /** Does what the outboxes of a lane have to do now, and returns their events; by default there are none. */
-  tendOutboxes?(lane: Lane): Promise<readonly ScriptEvent[]>;
+  tendOutboxes?(lane: LaneId): Promise<readonly ScriptEvent[]>;
   /**
    * Lets messages lapse in the outboxes of a lane that no process serves. Returns when to do so again, ms by the clock of Redis; null if
    * there is nothing to lapse. By default there are no outboxes.
@@ -218,7 +228,7 @@ function unfinishedMoves({ redis, keys, events }: SweepOptions) {
   const since = new Map<LaneId, number>();
   return {
     /** Watches the sweep of a lane, and settles as it does. */
-    async watch<Result>(lane: Lane, sweeping: Promise<Result>): Promise<Result> {
+    async watch<Result>(lane: SweptLane, sweeping: Promise<Result>): Promise<Result> {
       const key = keys.unfinishedMove(lane.id);
       try {
         const result = await sweeping;
@@ -243,7 +253,11 @@ function digestOf(lanes: readonly string[]): string {
 }
 
 /** How long ago the last sweep of exactly these lanes ended, ms, by the clock of Redis; null if none ended in the last day. */
-export async function sweptAgoMs(redis: Redis, keys: Keys, lanes: readonly Lane[]): Promise<number | null> {
+export async function sweptAgoMs(
+  redis: Redis,
+  keys: Keys,
+  lanes: readonly { readonly id: LaneId }[],
+): Promise<number | null> {
   const left = await redis.pttl(keys.swept(digestOf(lanes.map(({ id }) => id))));
   return left < 0 ? null : KEEP_MS - left;
 }
@@ -302,7 +316,7 @@ export const sweepLaneState = (
  * Sweeps one lane once. Returns when it is due for the next sweep, ms by the clock of Redis; `Infinity` if it has nothing to do.
  */
 export async function sweepLane(
-  lane: Lane,
+  lane: SweptLane,
   options: SweepOptions,
   alive: readonly string[] = [],
   longestWindowMs = 0,
@@ -333,7 +347,7 @@ export async function sweepLane(
     const suppressedReason = "suppressed before it was sent again by the lane's policy";
     lane.emit((await resolveBatches(lane, 'abandon', suppressedReason, suppressed)).events);
   }
-  if (found.outboxes.length > 0) lane.emit((await options.tendOutboxes?.(lane)) ?? []);
+  if (found.outboxes.length > 0) lane.emit((await options.tendOutboxes?.(lane.id)) ?? []);
   for (const id of found.deadImports) await options.discardImport(lane.id, id);
   const limit = pLimit(REMOVALS_AT_ONCE);
   await limit.map(found.expired, (id) => options.removeCampaign(lane.id, id));

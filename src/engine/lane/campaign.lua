@@ -19,6 +19,52 @@
 -- @include ./wave.lua
 -- @include ./window.lua
 
+-- The state of a campaign. Its usual values are those of CAMPAIGN_DEFAULTS; those of a wave are explained in wave.lua.
+---@class Campaign
+---@field state string
+---@field total number recipients, with those that were suppressed at the import
+---@field ordinals number recipients that were not
+---@field cursor number ordinals from here on were never claimed
+---@field batch number recipients per request, at most
+---@field slice number recipients of a slice; no batch lies in two
+---@field released table ranges to be sent (again)
+---@field remainder string
+---@field lapseAt number when what is unsent lapses, ms; 0: never
+---@field weight number in the fair order
+---@field counts table recipients in each state
+---@field sends number requests
+---@field polls number requests
+---@field throttled number requests that got a 429
+---@field contradictions number final statuses that contradict an earlier one
+---@field refusals number requests that were refused, since the campaign was resumed
+---@field accepted number requests
+---@field remembered? number of these, how many ids the filter of accepted ids has
+---@field launchAt number ms
+---@field endedAt number ms; 0: it has not ended
+---@field remainderAt? number when it was cancelled or lapsed, ms
+---@field notBefore? number from when on it may be claimed from, ms
+---@field pauseReason string
+---@field idleMs number see campaign_active_for
+---@field activeMs number see campaign_active_for
+---@field number? number in the log of results
+---@field changes? number how often it was written
+---@field splits? table of refused batches, by their parent: whether the first half was accepted
+---@field irregularAt? number
+---@field letters? string of a campaign of one recipient: its status letter, or empty
+---@field record? string of a campaign of one recipient: the record of its request
+---@field word? string of a campaign of one recipient: the service's own word
+---@field hasWords? boolean some statuses have words of the service
+---@field window? string the rule of its window
+---@field opensAt? number while that is closed: when it opens, ms
+---@field results? table not stored: what its recipients have become, for the log
+---@field unreported? number not stored: recipients with a result that is not in the log yet
+---@field outbox? string
+---@field open? boolean
+---@field capacity? number
+---@field ranges? table
+---@field skip? table
+---@field finish? number
+
 -- Lua unpacks at most some thousand values at once.
 local UNPACK_AT_ONCE = 1000
 

@@ -88,6 +88,9 @@ const state = z.object({
   word: z.string().optional(),
 });
 
+/** Its members that TypeScript reads. The scripts have more, see campaign.lua. */
+export const STATE_MEMBERS: readonly string[] = Object.keys(state.shape);
+
 /** The state of a campaign as the scripts store it. Times in ms; 0 means none. */
 export type StoredState = z.output<typeof state>;
 

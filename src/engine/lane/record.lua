@@ -56,6 +56,56 @@ local LANE_TEXTS = {
   'clockRunId',
 }
 
+-- What a lane has beside these, while a script runs.
+---@class Lane
+---@field was table what is stored
+---@field ahead? number by how many ms the clock is ahead of what the process expects
+---@field unsureUntil? number the process cannot tell yet whether the clock was changed, ms
+---@field server? Server the server that runs the script (workers.lua)
+
+-- A request in flight, or a placeholder for those that may have been made (workers.lua). Stored as JSON, by its number.
+---@class Claim
+---@field number? number not stored
+---@field campaign string
+---@field first number the ordinal of its first recipient
+---@field count? number its recipients; of sends
+---@field parent? string of the half of a refused batch: first ordinal and count of the whole
+---@field maybeAccepted? number see campaign.lua
+---@field firstAt? number when the first request that may have been accepted was claimed, ms
+---@field notAfter? number of a message of a wave: when it lapses, ms
+---@field closesAt? number when its window closes, ms
+---@field at number when it was made, ms
+---@field turn string the turn that made it, or `placeholder`
+---@field call number the call of the turn
+---@field epoch number of the lane then; -1: its outcome says nothing about the lane
+---@field timeout? number of its worker, ms
+---@field margin? number of its worker, ms
+---@field placeholder? string|boolean `barrier`: made for a lost worker; true: for what was claimed before a replayed claim
+---@field loss? number of a placeholder: the lane's losses then
+---@field size? number of a placeholder: recipients of each of its batches, where they are known
+---@field reason? string of a placeholder: why its outcome will be unknown
+---@field isCut? boolean not stored: its last batch is smaller than the others
+---@field isLate? boolean not stored: it has become unknown before it was settled
+---@field matched? string the request that a notification has matched to it
+
+-- A batch with an unknown outcome. Stored as JSON, by the number of its claim.
+---@class Batch
+---@field campaign string
+---@field first number
+---@field count number
+---@field parent? string
+---@field maybeAccepted? number
+---@field firstAt? number
+---@field notAfter? number
+---@field at number when it was claimed, ms
+---@field turn string
+---@field epoch number
+---@field reason string
+---@field safeAt number from when on its worker can no longer send it, ms
+---@field since number since when it is unknown, ms
+---@field isSuppressed? boolean its recipients were suppressed before it was sent again
+---@field matched? string the request that a notification has matched to it
+
 local function lane_read(laneKey)
   local fields, lane = {}, { was = {} }
   for _, name in ipairs(LANE_NUMBERS) do fields[#fields + 1] = name end

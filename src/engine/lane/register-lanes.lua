@@ -23,7 +23,7 @@ local function new_id(name)
 end
 
 local configured = {}
-for _, lane in ipairs(lanes) do configured[lane.name] = true end
+for _, config in ipairs(lanes) do configured[config.name] = true end
 
 -- A process without credentials cannot tell a new lane from a new name. It is a new lane if no other lane with credentials is
 -- missing here.
@@ -39,39 +39,39 @@ local function missing_lane()
 end
 
 local found, owners, refused = {}, {}, false
-for at, lane in ipairs(lanes) do
-  local owner = lane.credential ~= '' and get(credentialsKey, lane.credential) or nil
-  local own = get(idsKey, lane.name)
-  local result = { id = own or new_id(lane.name), known = own and 1 or 0, refused = '', owner = '' }
+for at, config in ipairs(lanes) do
+  local owner = config.credential ~= '' and get(credentialsKey, config.credential) or nil
+  local own = get(idsKey, config.name)
+  local result = { id = own or new_id(config.name), known = own and 1 or 0, refused = '', owner = '' }
   if owner and owner ~= own then
     result.refused, result.owner = 'renamed', get(namesKey, owner) or owner
-  elseif lane.credential ~= '' and owners[lane.credential] then
-    result.refused, result.owner = 'renamed', owners[lane.credential]
-  elseif lane.credential == '' and not own then
+  elseif config.credential ~= '' and owners[config.credential] then
+    result.refused, result.owner = 'renamed', owners[config.credential]
+  elseif config.credential == '' and not own then
     local other = missing_lane()
     if other then result.refused, result.owner = 'unconfirmed', other end
   end
-  if lane.credential ~= '' then owners[lane.credential] = lane.name end
-  refused = refused or (lane.wanted and result.refused ~= '')
+  if config.credential ~= '' then owners[config.credential] = config.name end
+  refused = refused or (config.wanted and result.refused ~= '')
   found[at] = result
 end
 
 if mode == 'register' and not refused then
-  for at, lane in ipairs(lanes) do
-    if lane.wanted then
-      redis.call('HSETNX', namesKey, found[at].id, lane.name)
-      redis.call('HSETNX', idsKey, lane.name, found[at].id)
-      if lane.credential ~= '' then redis.call('HSETNX', credentialsKey, lane.credential, found[at].id) end
+  for at, config in ipairs(lanes) do
+    if config.wanted then
+      redis.call('HSETNX', namesKey, found[at].id, config.name)
+      redis.call('HSETNX', idsKey, config.name, found[at].id)
+      if config.credential ~= '' then redis.call('HSETNX', credentialsKey, config.credential, found[at].id) end
       found[at].known = 1
     end
   end
 elseif mode == 'restore' then
-  for _, lane in ipairs(lanes) do
-    if not get(namesKey, lane.id) and not get(idsKey, lane.name) then
-      redis.call('HSET', namesKey, lane.id, lane.name)
-      redis.call('HSET', idsKey, lane.name, lane.id)
+  for _, config in ipairs(lanes) do
+    if not get(namesKey, config.id) and not get(idsKey, config.name) then
+      redis.call('HSET', namesKey, config.id, config.name)
+      redis.call('HSET', idsKey, config.name, config.id)
     end
-    if lane.credential ~= '' then redis.call('HSETNX', credentialsKey, lane.credential, lane.id) end
+    if config.credential ~= '' then redis.call('HSETNX', credentialsKey, config.credential, config.id) end
   end
 end
 return cjson.encode(found)

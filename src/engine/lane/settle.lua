@@ -7,6 +7,26 @@
 -- @include ./gate.lua
 -- @include ../recipients/records.lua
 
+-- How a claim ended, as its worker says. See settle-send and settle-poll.
+---@class Settlement
+---@field number number of the claim
+---@field turn string of the claim
+---@field campaign string
+---@field first number
+---@field count? number
+---@field result string
+---@field letters string
+---@field words? table
+---@field requestId string
+---@field reason string
+---@field retryAfterMs number
+---@field overdue? boolean
+---@field isFinal? boolean
+---@field byNotification? boolean
+---@field digest? string
+---@field hashes? string
+---@field isSuppressed? boolean not sent: its recipients were suppressed before they were sent again
+
 -- Whether notifications have arrived recently. Then requests are polled later and less often, only in case some are lost.
 local function notifications_are_heard(callbackKey, rules, now)
   return now - tonumber(redis.call('HGET', callbackKey, 'heardAt') or 0) < rules.heard

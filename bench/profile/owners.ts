@@ -8,7 +8,7 @@ export interface Place {
 }
 
 const FOLDERS: readonly (readonly [part: string, owner: string])[] = [
-  ['/src/service/client/', 'volley: gateway'],
+  ['/src/service/client/', 'volley: client of the service'],
   ['/src/engine/sending/', 'volley: sending'],
   ['/src/engine/lane/', 'volley: lane'],
   ['/src/engine/recipients/', 'volley: recipients and redis'],

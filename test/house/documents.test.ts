@@ -99,3 +99,20 @@ describe('A page that code, help, or a message names', () => {
     expect(withHeading.filter(({ page, anchor }) => !anchorsOf(read(page)).includes(anchor))).toEqual([]);
   });
 });
+
+test('A comment names only files that exist', () => {
+  const sources = sourceFiles(['src', 'workers', 'bench', 'test'], ['.ts', '.lua']);
+  const paths = [
+    ...sources.map(({ path }) => path),
+    ...sourceFiles(['examples'], ['.js']).map(({ path }) => path),
+  ];
+  const missing = sources.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .filter((line) => (path.endsWith('.lua') ? !line.includes('@include') : /^\s*(?:\*|\/[/*])/.test(line)))
+      .flatMap((line) => line.match(/(?<![\w/.-])(?:[\w-]+\/)*[\w-]+\.(?:ts|lua)(?![\w-])/g) ?? [])
+      .filter((named) => !paths.some((one) => one === named || one.endsWith(`/${named}`)))
+      .map((named) => `${path}: ${named}`),
+  );
+  expect(missing).toEqual([]);
+});

@@ -21,7 +21,7 @@ interface PollEffect {
 
 /**
  * What each outcome of a poll does. The scripts use the same table: follow-up/effects.lua is generated from it. Beside the outcomes
- * of the gateway, it has `released`, for a poll that its worker did not make, and `gone`, for a request that was removed.
+ * of the client, it has `released`, for a poll that its worker did not make, and `gone`, for a request that was removed.
  */
 export const POLL_EFFECTS = {
   infos: { ledger: 'spend', gate: 'proven', request: 'report', event: null },

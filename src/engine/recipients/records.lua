@@ -2,7 +2,7 @@
   records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id. A campaign
   that has its letters in its state has the record of its only request there, too.
   Beside it are the service's own words for the delivery status of its recipients, in fields w<ordinal>, or as `word` in the state:
-  `code,word`, only where they say more than the letter (gateway/status-word.ts). `hasWords`: the campaign has had some.
+  `code,word`, only where they say more than the letter (client/status-word.ts). `hasWords`: the campaign has had some.
 ]]
 local function record_write(c, recordsKey, first, count, sentAt, now, reason, requestId)
   -- The server's clock may have been set back since it was sent.

@@ -33,7 +33,7 @@ interface SendEffect {
 
 /**
  * What each outcome of a send does. The scripts use the same table: sending/effects.lua is generated from it. Beside the outcomes
- * of the gateway (gateway/outcome.ts), it has those of a batch that was not sent: `released` by its worker, `suppressed` as a
+ * of the client (client/outcome.ts), it has those of a batch that was not sent: `released` by its worker, `suppressed` as a
  * whole, or `partlySuppressed` after an earlier request that may have been accepted.
  */
 export const SEND_EFFECTS = {

@@ -10,7 +10,7 @@ export interface AccountServer {
   service: AccountService;
 }
 
-/** Starts an account service that answers each request with a `LoginOutcome` as JSON; the gateway's tests cover the real format. */
+/** Starts an account service that answers each request with a `LoginOutcome` as JSON; the tests of the client cover the real format. */
 export async function accountServer(service = accountService()): Promise<AccountServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const presented = request.headers['x-authorization'];

@@ -59,7 +59,7 @@ export const SECTIONS = {
         Credentials are apiKeyEnv (the name of the variable that contains the key), apiKey, or
           "account": { "usernameEnv": "ACME_USER", "passwordEnv": "ACME_PASSWORD", "targetAccountId": "…" }
         A lane with both says what each header carries: "authorization" ("apiKey" or "accessToken") and
-        "xAuthorization" ("none" or "accessToken"). A lane of the newer version of the service (docs/services.md) has
+        "xAuthorization" ("none" or "accessToken"). A lane of version 3 of the service (docs/services.md) has
           "profile": "v3", "client": { "idEnv": "ACME_ID", "secretEnv": "ACME_SECRET", "product": "sms-a2p-marketing" }
         Optional fields: baseUrl (default: MESSAGING_BASE_URL), hourlyQuota, maxRecipientsPerRequest, pollShare (0 to
         0.9, default 0.2), pacing ("burst" or "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after
@@ -108,18 +108,18 @@ export const SECTIONS = {
         How long to keep the data of a finished campaign. After that, its phone numbers and texts are deleted, also from
         the append-only file of Redis within a day.`),
     MAX_CAMPAIGN_AGE: z.prefault(formats.duration('1h', '3650d'), '90d').describe(`
-        Age, since its start, at which a campaign ends that has not ended by itself, such as one that is paused, or that has
-        an unknown outcome. Recipients not sent to by then lapse. FOLLOW_UP_DEADLINE later (at once with "never"), its
-        other recipients are abandoned or unconfirmed, and RETENTION begins.`),
+        Time after its start at which Volley ends a campaign that does not end by itself, for example because it is paused
+        or has an unknown outcome. Its unsent recipients lapse. FOLLOW_UP_DEADLINE later (at once with "never"), its other
+        recipients are abandoned or unconfirmed, and RETENTION begins.`),
     AUDIT_RETENTION: z.prefault(formats.duration('1h', '3650d'), '365d').describe(`
         How long to keep the audit trail, which says who did what (\`volley audit\`). It contains no phone numbers.`),
     SECRETS_KEY: z.optional(formats.secretsKey).describe(`
-        Key that encrypts tokens in Redis, and that API keys are checked with. If not set, anyone who can read Redis can
-        read the tokens, and anyone who can write to it can create API keys. Set the same key for all processes. To change
-        it, see SECRETS_KEY_PREVIOUS.`),
+        Key that encrypts the tokens in Redis and authenticates API keys. If not set, anyone who can read Redis can read the
+        tokens, and anyone who can write to it can create API keys. Set the same key for all processes. To change it, see
+        SECRETS_KEY_PREVIOUS.`),
     SECRETS_KEY_PREVIOUS: z.optional(formats.secretsKey).describe(`
-        SECRETS_KEY before you changed it. What was made with it still works, and is made again with SECRETS_KEY when it is
-        used. Remove it when \`volley doctor\` says that no API key needs it.`),
+        The former SECRETS_KEY, after you have changed it. Tokens and API keys that were made with it still work, and Volley
+        stores them with SECRETS_KEY when they are used. Remove it when \`volley doctor\` says that no API key needs it.`),
     ALLOW_INSECURE: z.optional(formats.someOf(INSECURE)).describe(`
         What may be unprotected off this machine, separated by commas: "service" (http addresses of the services),
         "redis" (a Redis without a password), "tokens" (unencrypted tokens of accounts), and "keys" (an HTTP API on
@@ -180,8 +180,8 @@ export const SECTIONS = {
         that has begun is never cut off; uploads and reports after it have to wait.`),
     KEY_MEMORY_MB: z.prefault(formats.count(1, 1_000_000, 'megabytes'), '256').describe(`
         Megabytes of Redis that each API key may use on a lane for its campaigns, outboxes, and messages, until they are
-        removed: those of 25 million recipients with a name and a city (10 bytes each), of 200,000 campaigns with one
-        recipient, or of two million messages of outboxes. The default is a quarter of the memory that the Compose file
+        removed: enough for 25 million recipients with a name and a city (10 bytes each), 200,000 campaigns with one
+        recipient, or two million messages of outboxes. The default is a quarter of the memory that the Compose file
         gives to Redis. The schedules of a key have a limit of their own, of the same size, for all lanes together.`),
     HTTP_TRUSTED_PROXIES: z.optional(formats.networks).describe(`
         Addresses or networks of the proxies in front of the HTTP API, separated by commas, such as 10.0.0.0/8. Their

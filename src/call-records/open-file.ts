@@ -136,7 +136,7 @@ function keepSlot(
   return { signal: control.signal, release };
 }
 
-/** A body that calls `release` when it ends in whichever way, also if it was never read. */
+/** A body that calls `release` when it ends in whichever way, even if it was never read. */
 function releasing(
   body: AsyncGenerator<Buffer, undefined>,
   release: () => Promise<void>,

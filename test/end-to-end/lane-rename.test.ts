@@ -129,7 +129,7 @@ test('While processes with the old and the new name run together, both use one q
   expect(await renamed.lanes()).toMatchObject([{ name: 'marketing', state: 'held' }]);
 });
 
-test('API keys and events stay with their lane when it is renamed, also if another lane takes its name', async () => {
+test('API keys and events stay with their lane when it is renamed, even if another lane takes its name', async () => {
   const run = 'keys';
   const old = processWith('default', run);
   const { key } = await old.keys.create({ name: 'shop', scopes: ['read'], lanes: ['default'] });

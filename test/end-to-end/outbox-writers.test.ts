@@ -5,7 +5,7 @@ import { cancelledRace, outboxWritersRun, versionsRace } from './outbox-writers-
 
 const redis = await privateRedis();
 
-test('Once a cancel with a higher version is confirmed, a planned message is never sent, whoever puts it again meanwhile', {
+test('Once a cancel with a higher version is confirmed, a planned message is never sent, even if others put it again meanwhile', {
   timeout: 120_000,
 }, async () => {
   const run = { redisUrl: redis.url, prefix: 'cancelled', ids: 400, kills: 0, random: seededRandom(5) };

@@ -62,7 +62,7 @@ describe('a response of more than 1 MB', () => {
     expect(written.bytes).toBeLessThan(20 * MB);
   });
 
-  it('is unreadable also if it is compressed to less', async () => {
+  it('is unreadable even if it is compressed to less', async () => {
     const server = await rawServer(bomb(100));
     const client = messagingClient(server.origin);
     const before = process.memoryUsage().rss;
@@ -102,7 +102,7 @@ it('A response of exactly 1 MB is read', async () => {
   expect(outcome).toMatchObject({ kind: 'accepted', requestId: 'r1' });
 });
 
-it('A body is read whatever the chunks in which it arrives, also if they split a character', async () => {
+it('A body is read whatever the chunks in which it arrives, even if they split a character', async () => {
   const chunks = [...Buffer.from('ä € 😀')].map((byte) =>
     Buffer.concat([Buffer.from('1\r\n'), Buffer.of(byte), Buffer.from('\r\n')]),
   );

@@ -4,7 +4,7 @@
 -- @include ./statuses.lua
 -- @include ../recipients/records.lua
 
--- Stores the words of a report, before its letters are applied. They count as long as the status is not final, also if the letter says
+-- Stores the words of a report, before its letters are applied. They count as long as the status is not final, even if the letter says
 -- nothing new; a status in its plain word removes earlier ones. Returns whether any have changed.
 local function words_report(c, first, count, letters, words, statusesKey, recordsKey)
   if not words and not c.hasWords and not c.word then return false end

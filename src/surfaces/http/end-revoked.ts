@@ -6,7 +6,7 @@ import { createSharedPoll } from './shared-poll.js';
 
 /** Requests in progress for longer than this are looked after. All others check the key themselves before they write. */
 const LOOK_AFTER_MS = 1_000;
-/** How long the client may take to read the response before its connection is closed, also if it still sends its request. */
+/** How long the client may take to read the response before its connection is closed, even if it still sends its request. */
 const CLOSE_AFTER_MS = 1_000;
 
 /**

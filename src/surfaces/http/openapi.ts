@@ -72,7 +72,7 @@ function headersOf(status: string, hasKey: boolean, { responses, 'x-etag': hasEt
     names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy');
   if (status === '401') names.push('WWW-Authenticate');
   if (status === '429' || status === '503') names.push('Retry-After');
-  // What creates something returns its address, also if it existed already.
+  // What creates something returns its address, even if it existed already.
   if (responses?.['201'] !== undefined && (status === '200' || status === '201')) names.push('Location');
   if (hasEtag === true && (status === '200' || status === '304')) names.push('ETag');
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

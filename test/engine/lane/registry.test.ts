@@ -66,7 +66,7 @@ test('A second name for registered credentials is refused with the first name an
   expect([await stored(), await redis.hgetall(keys.registry.ids)]).toEqual(before);
 });
 
-test('A rename lets the new name in and the old one out; the id stays, also when the lane is renamed back', async () => {
+test('A rename lets the new name in and the old one out; the id stays, even when the lane is renamed back', async () => {
   const { process, local } = installation('rename');
   const [old, renamed] = [[keyed('default', 'k')], [keyed('marketing', 'k')]];
   const running = process(old);

@@ -201,7 +201,7 @@ describe('A schedule that is due', () => {
     expect(await outcomes('daily')).toEqual(['created 0']);
   });
 
-  test('is recorded with its campaign, also if a later occurrence is due by then', async () => {
+  test('is recorded with its campaign, even if a later occurrence is due by then', async () => {
     const { add, setNow, sweep, store, campaigns, outcomes } = fixture;
     await add('hourly', { cron: '0 * * * *' });
     setNow(MONDAY);

@@ -59,7 +59,7 @@ test.each(ZONES)('In %s, a daily schedule is due once on each local date of thre
 });
 
 test.each(['Europe/London', 'Africa/Cairo', 'Australia/Lord_Howe'])(
-  'In %s, the time after the time that was asked last is that of the expression, also when clocks change',
+  'In %s, the time after the time that was asked last is that of the expression, even when clocks change',
   (zone) => {
     for (const cron of ['30 0 * * *', '17 * * * *', '45 1 * * 0']) {
       const fresh = new Cron(cron, { timezone: zone, mode: '5-part', paused: true });

@@ -1,5 +1,6 @@
 import type { LoginOutcome } from '../../src/service/auth/outcome.js';
 import type { Process } from './process.js';
+import type { RandomStream } from './random.js';
 import type { LanePlan } from './scenario.js';
 import { START } from './server.js';
 import { Violation } from './violation.js';
@@ -21,6 +22,7 @@ export class Accounts {
   /** When it last refused something, ms of virtual time. */
   refusedAt = -1;
   readonly #world: World;
+  readonly #random: RandomStream;
   readonly #lifeMs: number;
   readonly #presented = new Set<string>();
   readonly #pairs: Pair[] = [];
@@ -33,6 +35,7 @@ export class Accounts {
 
   constructor(world: World, plan: LanePlan) {
     this.#world = world;
+    this.#random = world.streams(`accounts of ${plan.settings.name}`);
     this.#lifeMs = plan.tokenLifeMs;
     this.isPasswordWrong = plan.isPasswordWrong;
     this.#isFaulty = world.scenario.faults.has('service');
@@ -150,7 +153,8 @@ export class Accounts {
     decide: () => LoginOutcome,
     onReceived = (_outcome: LoginOutcome): void => {},
   ): Promise<LoginOutcome> {
-    const { clock, random, scenario, trace } = this.#world;
+    const { clock, scenario, trace } = this.#world;
+    const random = this.#random;
     const { requestTimeoutMs } = process.config;
     const lateAt = clock.now + requestTimeoutMs;
     const fate = this.#isFaulty

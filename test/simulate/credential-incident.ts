@@ -1,8 +1,7 @@
-import type { Command } from 'ioredis';
 import type { LaneState } from './lane-state.js';
 import type { Process } from './process.js';
+import type { RandomStream } from './random.js';
 import type { RefusalPlan } from './scenario.js';
-import { nameOf } from './server.js';
 import type { World } from './world.js';
 
 /**
@@ -12,12 +11,14 @@ import type { World } from './world.js';
 export class CredentialIncident {
   readonly #world: World;
   readonly #plan: RefusalPlan;
+  readonly #random: RandomStream;
   #rounds: number;
   #wasStopped = false;
   #isResuming = false;
 
   constructor(world: World, plan: RefusalPlan) {
     this.#world = world;
+    this.#random = world.streams('refused credentials');
     this.#plan = plan;
     this.#rounds = plan.rounds;
     world.clock.schedule(plan.at, () => this.#refuse());
@@ -33,7 +34,8 @@ export class CredentialIncident {
     const isNews = stopped !== '' && !this.#wasStopped;
     this.#wasStopped = stopped !== '';
     if (!isNews) return;
-    const { clock, random, scenario } = this.#world;
+    const { clock, scenario } = this.#world;
+    const random = this.#random;
     clock.schedule(random.integer(1, 2 * scenario.latencyMs), () => {
       // Some operators resume the lane without fixing anything.
       return random.chance(0.2) ? this.#resume(false) : this.#fix();
@@ -41,9 +43,10 @@ export class CredentialIncident {
   }
 
   /** How much later a command reaches Redis, ms: a command that stops the lane arrives after the lane was resumed. */
-  delayOf(process: Process, command: Command): number {
-    const { random, processes, scenario, scripts } = this.#world;
-    if (nameOf(command, scripts) !== 'command-lane' || this.#world.isCalm || random.chance(0.3)) return 0;
+  delayOf(process: Process, command: string): number {
+    const { processes, scenario } = this.#world;
+    const random = this.#random;
+    if (command !== 'command-lane' || this.#world.isCalm || random.chance(0.3)) return 0;
     const other = processes.find((one) => one !== process && !one.isStopped);
     if (other === undefined) return 0;
     this.#logIn(other);
@@ -62,13 +65,13 @@ export class CredentialIncident {
   }
 
   #fix(): Promise<void> | undefined {
-    const { random, processes } = this.#world;
+    const { processes } = this.#world;
     if (!this.#hasAccount) {
       this.#world.serviceOf(this.#plan.lane).refusalStatus = undefined;
       return this.#resume(true);
     }
     const able = processes.filter((process) => !process.isStopped);
-    if (able.length > 0) this.#logIn(random.pick(able));
+    if (able.length > 0) this.#logIn(this.#random.pick(able));
     return undefined;
   }
 
@@ -79,13 +82,13 @@ export class CredentialIncident {
   }
 
   async #resume(isFixed: boolean): Promise<void> {
-    const { clock, random, scenario, trace } = this.#world;
+    const { clock, scenario, trace } = this.#world;
     const { lane } = this.#plan;
     trace.add('operator', `${isFixed ? 'resumes the fixed' : 'resumes without a fix'} ${lane}`);
     this.#isResuming = isFixed;
     await this.#world.direct(lane, ({ commands }) => commands.lane('resume'));
     this.#isResuming = false;
-    if (isFixed) clock.schedule(random.integer(1, 6 * scenario.latencyMs), () => this.#refuse());
+    if (isFixed) clock.schedule(this.#random.integer(1, 6 * scenario.latencyMs), () => this.#refuse());
   }
 
   get #hasAccount(): boolean {

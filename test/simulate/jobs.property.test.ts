@@ -7,7 +7,7 @@ import { createWakers } from '../../src/engine/lane/queues.js';
 import type { Stage } from '../../src/engine/lane/wake.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { Jobs } from './jobs.js';
-import { randomFrom } from './random.js';
+import { seededStreams } from './random.js';
 import { Trace } from './trace.js';
 import { VirtualClock } from './virtual-clock.js';
 
@@ -33,7 +33,7 @@ test('the model of BullMQ has the same jobs due at the same times as BullMQ, for
       const clock = new VirtualClock();
       const model = new Jobs({
         clock,
-        random: randomFrom(0),
+        streams: seededStreams(0),
         processes: [],
         trace: new Trace(false, () => 0),
         broken: () => {},

@@ -1,5 +1,6 @@
 import type { Stage, Wakers } from '../../src/engine/lane/wake.js';
 import type { Process } from './process.js';
+import type { RandomStream } from './random.js';
 import type { World } from './world.js';
 
 interface Job {
@@ -20,7 +21,7 @@ const FAILED_TURN_MS = 1_000;
 const STALLED_MS = [6_000, 11_000] as const;
 
 /** The part of the world that jobs use. */
-export type JobsWorld = Pick<World, 'clock' | 'random' | 'processes' | 'trace' | 'broken'>;
+export type JobsWorld = Pick<World, 'clock' | 'streams' | 'processes' | 'trace' | 'broken'>;
 
 /**
  * A model of BullMQ as Volley uses it: one job per lane and stage, served by one process at a time unless a lock is lost.
@@ -28,11 +29,13 @@ export type JobsWorld = Pick<World, 'clock' | 'random' | 'processes' | 'trace' |
  */
 export class Jobs implements Wakers {
   readonly #world: JobsWorld;
+  readonly #random: RandomStream;
   readonly #jobs = new Map<string, Job>();
   #token = 0;
 
   constructor(world: JobsWorld) {
     this.#world = world;
+    this.#random = world.streams('jobs');
   }
 
   get size(): number {
@@ -64,7 +67,7 @@ export class Jobs implements Wakers {
 
   /** Takes jobs away from their holders after `noticedInMs`. The old turn may go on beside the next one for a while. */
   loseLocks(which: (holder: Process) => boolean, noticedInMs: number): void {
-    const { clock, random } = this.#world;
+    const { clock } = this.#world;
     for (const job of this.#jobs.values()) {
       const { holder, token } = job;
       if (holder === undefined || !which(holder)) continue;
@@ -72,7 +75,7 @@ export class Jobs implements Wakers {
         if (job.token !== token) return undefined;
         const control = holder.serving.get(`${job.stage} ${job.lane}`);
         // The holder notices when it next renews the lock, which it does every three seconds.
-        clock.schedule(random.integer(0, 3_000), () => void control?.abort(), holder);
+        clock.schedule(this.#random.integer(0, 3_000), () => void control?.abort(), holder);
         this.#delay(job, 0);
         return undefined;
       });
@@ -81,13 +84,13 @@ export class Jobs implements Wakers {
 
   /** BullMQ takes a few seconds to find that the process behind a job is gone. */
   stalled(process: Process): void {
-    this.loseLocks((holder) => holder === process, this.#world.random.integer(...STALLED_MS));
+    this.loseLocks((holder) => holder === process, this.#random.integer(...STALLED_MS));
   }
 
   /** Redis has lost data: half of the waiting jobs are gone with it. */
   loseSome(): void {
     for (const [name, job] of this.#jobs) {
-      if (job.holder === undefined && this.#world.random.chance(0.5)) {
+      if (job.holder === undefined && this.#random.chance(0.5)) {
         job.token = -1;
         this.#jobs.delete(name);
       }
@@ -108,14 +111,13 @@ export class Jobs implements Wakers {
   }
 
   #serve(job: Job): void {
-    const { random } = this.#world;
     const name = `${job.stage} ${job.lane}`;
     const able = this.#world.processes.filter((process) => !process.isDead && !process.isStopped);
     if (able.length === 0) {
       this.#delay(job, 500);
       return;
     }
-    const process = random.pick(able);
+    const process = this.#random.pick(able);
     if (process.serving.has(name)) {
       this.#delay(job, ALREADY_SERVED_MS);
       return;

@@ -1,9 +1,6 @@
-import { followUpTurn } from '../../src/engine/follow-up/follow-up.js';
-import { createInbox } from '../../src/engine/notifications/inbox.js';
 import { openReceiver } from '../../src/engine/notifications/receiver.js';
 import { sweepLane } from '../../src/engine/recovery/sweep.js';
 import { sendTurn } from '../../src/engine/sending/send.js';
-import { REPEAT } from '../../src/engine/sending/send-claim.js';
 import type { Parts } from './process.js';
 import type { LuaChange } from './scripts.js';
 
@@ -21,9 +18,6 @@ export interface Mutant {
   /** Replaced parts of the TypeScript code. */
   readonly parts?: Partial<Parts>;
 }
-
-/** Matching that does not know which ids belong to the lane's own requests. */
-const everAccepted = async (): Promise<ReadonlySet<string>> => new Set();
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -64,6 +58,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a correlator names the claim instead of the batch',
+    from: 30,
     invariant: 2,
     why: 'the service does not recognise a repeat and sends the messages again',
     parts: {
@@ -81,7 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a batch is repeated under its correlator at any age',
-    from: 190,
+    from: 60,
     invariant: 2,
     why: 'the service has forgotten the correlator and sends the messages again',
     lua: [
@@ -104,7 +99,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the window of the lane is ignored',
-    from: 25,
+    from: 30,
     invariant: 12,
     why: 'campaigns without a window of their own send at any time',
     lua: [
@@ -117,7 +112,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the age of a claim is measured by the monotonic clock alone',
-    from: 150,
+    from: 45,
     invariant: 8,
     why: 'a machine that was suspended sends after pause has returned',
     parts: {
@@ -145,21 +140,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a settlement may come from another turn',
-    from: 50,
-    invariant: 2,
-    why: 'a process that claimed a number before Redis lost data releases the claim that has the number now',
-    lua: [
-      {
-        file: 'engine/lane/settle.lua',
-        from: 'return claim.turn == settlement.turn and claim.campaign',
-        to: 'return claim.campaign',
-      },
-    ],
-  },
-  {
     name: 'a claim has the timeout of the process that reads it',
-    from: 255,
     invariant: 2,
     why: 'a batch is sent again while the request of a process with a longer timeout may still arrive',
     lua: [
@@ -206,22 +187,11 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a notification needs no token',
+    from: 65,
     invariant: 4,
     why: 'anyone who knows the callback address can report deliveries that never happened',
     parts: {
       receiver: (options) => openReceiver({ ...options, callback: { ...options.callback, proof: 'path' } }),
-    },
-  },
-  {
-    name: 'a late notification is matched to a batch with an unknown outcome',
-    from: 4470,
-    invariant: 4,
-    why: 'a batch that was never accepted is recorded as an earlier request to the same recipients',
-    parts: {
-      inbox: (lane, options) =>
-        createInbox(lane, { ...options, matches: { ...options.matches, everAccepted } }),
-      followUp: (lane, followUp, options) =>
-        followUpTurn(lane, { ...followUp, matches: { ...followUp.matches, everAccepted } }, options),
     },
   },
   {
@@ -237,15 +207,8 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a loss of data is not announced to the other workers',
-    from: 710,
-    invariant: 4,
-    why: 'workers whose connections did not break count as lost, and their requests get an unknown outcome',
-    parts: { replayAfterAnnouncements: async () => {} },
-  },
-  {
     name: 'the last report wins',
-    from: 120,
+    from: 15,
     invariant: 5,
     why: 'a delivery status that contradicts a final one is applied',
     lua: [
@@ -264,7 +227,6 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a refused login does not stop the account',
-    from: 25,
     invariant: 6,
     why: 'a wrong password is tried a third time',
     lua: [
@@ -277,7 +239,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'every process probes',
-    from: 50,
+    from: 80,
     invariant: 7,
     why: 'all waiting requests leave at once when a pause ends',
     lua: [
@@ -290,7 +252,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a pause stops no requests',
-    from: 130,
+    from: 10,
     invariant: 7,
     why: 'requests continue after a 429',
     lua: [
@@ -303,7 +265,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a claim of a paused campaign is confirmed',
-    from: 175,
+    from: 40,
     invariant: 8,
     why: 'a process that was suspended sends after pause has returned',
     lua: [
@@ -316,7 +278,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'batches of a paused campaign are claimed',
-    from: 160,
+    from: 40,
     invariant: 8,
     why: 'a response that arrives after the pause puts the campaign back into the rotation',
     lua: [
@@ -329,7 +291,6 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the campaign that was served most is served next',
-    from: 25,
     invariant: 9,
     why: 'a small campaign waits for a huge one to finish',
     lua: [
@@ -342,7 +303,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a refusal from before an operator resumed the lane stops it again',
-    from: 60,
+    from: 120,
     invariant: 9,
     why: 'responses that were still on their way undo the fix',
     lua: [
@@ -350,21 +311,8 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a command to stop the lane ignores the epoch',
-    from: 60,
-    invariant: 9,
-    why: 'a late command undoes the fix of an operator',
-    lua: [
-      {
-        file: 'engine/lane/command-lane.lua',
-        from: 'if not gate_stopped(lane, epoch, reason) then return 0 end',
-        to: 'lane.stopped = reason',
-      },
-    ],
-  },
-  {
     name: 'a turn whose credentials are refused stops the lane directly',
-    from: 415,
+    from: 80,
     invariant: 9,
     why: 'it does not know that an operator has resumed the lane since its request was claimed',
     parts: {
@@ -382,7 +330,6 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a successful response does not prove a resumed lane',
-    from: 30,
     invariant: 9,
     why: 'the lane keeps sending one request at a time',
     lua: [
@@ -395,7 +342,6 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a resumed lane does not start with a single request',
-    from: 20,
     invariant: 7,
     why: 'many requests are refused if nothing was fixed',
     lua: [
@@ -448,29 +394,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a request may leave after its window has closed',
-    from: 65,
-    invariant: 12,
-    why: 'a process that is slow, or suspended, sends outside the window',
-    parts: {
-      send: (lane, sending, options) => {
-        const { claims } = sending;
-        const take: typeof claims.take = async (call) => {
-          const reply = await claims.take(call);
-          const withoutDeadline = reply.claims.map((claim) => {
-            const { leaveWithinMs: _, ...rest } = claim;
-            return claim.maybeAccepted === REPEAT ? claim : rest;
-          });
-          return { ...reply, claims: withoutDeadline };
-        };
-        return sendTurn(lane, { ...sending, claims: { ...claims, take } }, options);
-      },
-    },
-  },
-  {
     name: 'a campaign stays in the rotation when its window closes',
+    from: 25,
     invariant: 12,
-    from: 220,
     why: 'claims look at every campaign that is closed',
     lua: [
       {
@@ -525,37 +451,6 @@ export const MUTANTS: readonly Mutant[] = [
         file: 'intake/outbox/retire-messages.lua',
         from: "redis.call('HINCRBY', outboxKey, 'lapsed', #lapsed)",
         to: '',
-      },
-    ],
-  },
-  {
-    name: 'a put with an older version changes a message',
-    from: 395,
-    invariant: 13,
-    why: 'a change that was overtaken undoes the later one',
-    lua: [
-      {
-        file: 'intake/outbox/put-messages.lua',
-        from: "if version >= 0 and version < versionBefore then return 'stale', before end",
-        to: '',
-      },
-    ],
-  },
-  {
-    name: 'a paused outbox plans messages',
-    from: 150,
-    invariant: 8,
-    why: 'they are sent after pause has returned',
-    lua: [
-      {
-        file: 'intake/outbox/append-wave.lua',
-        from: "if outbox[1] == 'paused' then return { 'closed', '[]' } end",
-        to: '',
-      },
-      {
-        file: 'intake/outbox/look-outbox.lua',
-        from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' then",
-        to: 'if plans == 1 and opensAt == 0 then',
       },
     ],
   },

@@ -1,5 +1,6 @@
 import { laneCallback } from '../../src/base/config/index.js';
 import type { Notification } from './process.js';
+import type { RandomStream } from './random.js';
 import type { LanePlan, NotificationPlan } from './scenario.js';
 import type { AcceptedRequest } from './service.js';
 import type { World } from './world.js';
@@ -11,6 +12,7 @@ type Report = { number: string; status: string };
 /** Sends delivery notifications for one lane: late, twice, out of order, or never. It also sends forged ones. */
 export class Notifier {
   readonly #world: World;
+  readonly #random: RandomStream;
   readonly #plan: NotificationPlan;
   readonly #reported: Set<string>;
   readonly #segment: string;
@@ -23,6 +25,7 @@ export class Notifier {
     const { callback } = world.scenario.config;
     if (callback === undefined) throw new Error('no callback address is configured');
     this.#world = world;
+    this.#random = world.streams(`notifier of ${settings.name}`);
     this.#plan = plan;
     this.#reported = reported;
     this.#lane = settings.name;
@@ -34,7 +37,8 @@ export class Notifier {
 
   /** Schedules the notifications of an accepted request. */
   accepted(request: AcceptedRequest): void {
-    const { clock, random } = this.#world;
+    const { clock } = this.#world;
+    const random = this.#random;
     for (const { number, finalAt, final } of request.recipients) {
       const wrong = final === 'DeliveredToTerminal' ? 'DeliveryImpossible' : 'DeliveredToTerminal';
       // Messages with several segments get no DeliveredToNetwork notification.
@@ -58,7 +62,7 @@ export class Notifier {
   }
 
   #notify(request: AcceptedRequest, reports: readonly Report[], inMs: number): void {
-    const { random } = this.#world;
+    const random = this.#random;
     if (random.chance(this.#plan.loss)) return void this.#world.count('notifications lost');
     for (const { number, status } of reports) this.#reported.add(`${request.campaign} ${number} ${status}`);
     const times = random.chance(0.15) ? 2 : 1;
@@ -74,9 +78,7 @@ export class Notifier {
   /** A notification from an attacker who knows the callback address but not the token. */
   #forge(request: AcceptedRequest, reports: readonly Report[]): void {
     const body = JSON.stringify(this.#document(request.id, request, reports));
-    const headers = this.#world.random.chance(0.5)
-      ? { 'x-security-token': 'x'.repeat(this.#token.length) }
-      : {};
+    const headers = this.#random.chance(0.5) ? { 'x-security-token': 'x'.repeat(this.#token.length) } : {};
     this.#post({ headers, query: '', body }, this.#delay(), 'forged notifications');
   }
 
@@ -93,7 +95,7 @@ export class Notifier {
   }
 
   #delay(): number {
-    const { random } = this.#world;
+    const random = this.#random;
     return random.weighted([
       [50, random.integer(0, 50)],
       [25, random.integer(0, 10_000)],
@@ -104,7 +106,7 @@ export class Notifier {
 
   /** The notification's body, in one of the shapes that delivery information may have. */
   #document(id: string, { correlator }: AcceptedRequest, reports: readonly Report[]): object {
-    const { random } = this.#world;
+    const random = this.#random;
     const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${id}/deliveryInfos`;
     if (this.#isV3) {
       const infos = reports.map(({ number, status }) => ({
@@ -133,7 +135,7 @@ export class Notifier {
   }
 
   #authenticated(document: object): Notification {
-    const { random } = this.#world;
+    const random = this.#random;
     if (this.#isV3 && 'deliveryInfoList' in document) {
       const list = { ...Object(document.deliveryInfoList), securityToken: this.#token };
       return { headers: {}, query: '', body: JSON.stringify({ deliveryInfoList: list }) };
@@ -150,7 +152,8 @@ export class Notifier {
 
   /** Delivers a notification to a random process. A suspended process handles it later; a killed one never does. */
   #post(notification: Notification, inMs: number, what: string): void {
-    const { clock, random } = this.#world;
+    const { clock } = this.#world;
+    const random = this.#random;
     clock.schedule(inMs, () => {
       const process = random.pick(this.#world.processes);
       this.#world.count(what);

@@ -16,6 +16,10 @@ describe('the command line of the simulation', () => {
     });
   });
 
+  it('replays a scripted world', () => {
+    expect(readOptions(['--world', 'late-report'])).toEqual({ kind: 'world', name: 'late-report' });
+  });
+
   it('replays a single seed', () => {
     expect(readOptions(['--seed', '17'])).toEqual({ kind: 'replay', seed: 17 });
   });
@@ -27,7 +31,7 @@ describe('the command line of the simulation', () => {
     [['--workers', ''], '--workers must be a whole number of at least 1, not ""'],
     [
       ['--seed', '1', '--seeds', '2'],
-      'use --seed, or --mutants, or any of --seeds, --from, --workers, and --traces, but not together',
+      'use --seed, or --world, or --mutants, or any of --seeds, --from, --workers, and --traces, but not together',
     ],
   ])('rejects %j with a one-line message', (args, message) => {
     expect(readOptions(args)).toBe(message);

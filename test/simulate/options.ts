@@ -7,10 +7,11 @@ export type Options =
       readonly from: number;
       readonly seeds: number;
       readonly workers: number;
-      /** Whether to hash the traces of all seeds into one digest, to compare two versions of the code. */
+      /** Whether to hash the traces of all worlds into one digest, to compare two versions of the code. */
       readonly traces: boolean;
     }
   | { readonly kind: 'replay'; readonly seed: number }
+  | { readonly kind: 'world'; readonly name: string }
   | { readonly kind: 'mutants' };
 
 const SEEDS = 10_000;
@@ -28,6 +29,7 @@ export function readOptions(args: readonly string[]): Options | string {
         from: { type: 'string' },
         workers: { type: 'string' },
         seed: { type: 'string' },
+        world: { type: 'string' },
         mutants: { type: 'boolean' },
         traces: { type: 'boolean' },
       },
@@ -35,10 +37,14 @@ export function readOptions(args: readonly string[]): Options | string {
     const isRun = [values.seeds, values.from, values.workers, values.traces].some(
       (value) => value !== undefined,
     );
-    if ([isRun, values.seed !== undefined, values.mutants === true].filter(Boolean).length > 1) {
-      return 'use --seed, or --mutants, or any of --seeds, --from, --workers, and --traces, but not together';
+    if (
+      [isRun, values.seed !== undefined, values.world !== undefined, values.mutants === true].filter(Boolean)
+        .length > 1
+    ) {
+      return 'use --seed, or --world, or --mutants, or any of --seeds, --from, --workers, and --traces, but not together';
     }
     if (values.mutants === true) return { kind: 'mutants' };
+    if (values.world !== undefined) return { kind: 'world', name: values.world };
     if (values.seed !== undefined) return { kind: 'replay', seed: wholeNumber('seed', values.seed, 0) };
     return {
       kind: 'run',

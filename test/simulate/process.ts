@@ -41,6 +41,7 @@ import { forgetWave } from '../../src/intake/outbox/wave.js';
 import { createTokenCache, type TokenCache } from '../../src/service/auth/token-cache.js';
 import { OPERATOR } from '../app/access/operator.js';
 import { SimulatedConnection, type Transport } from './connection.js';
+import type { RandomStream } from './random.js';
 import { nameOf, type Reply, START } from './server.js';
 import type { Owner } from './virtual-clock.js';
 import type { World } from './world.js';
@@ -92,6 +93,7 @@ export class Process implements Owner, Transport {
   /** The turns in progress, by stage and lane; aborting one ends the turn. */
   readonly serving = new Map<string, AbortController>();
   readonly #world: World;
+  readonly #network: RandomStream;
   readonly #lanes: ReadonlyMap<string, Served>;
   readonly #tokens = new Map<string, TokenCache>();
   readonly #suppression: ReturnType<typeof suppression>;
@@ -111,7 +113,9 @@ export class Process implements Owner, Transport {
     this.config = config;
     this.#world = world;
     this.#link = newLink();
-    const { clock, random, scenario, keys } = world;
+    const { clock, scenario, keys } = world;
+    const random = world.streams(name);
+    this.#network = world.streams(`network of ${name}`);
     const [offset, skew] = [random.integer(0, 1_000_000), random.integer(-2_000, 2_000)];
     let nonces = 0;
     this.machine = {
@@ -386,20 +390,22 @@ export class Process implements Owner, Transport {
     link.carried += 1;
     const place = link.carried;
     link.unanswered.add(command);
-    const delayMs = this.#world.incident?.delayOf(this, command) ?? 0;
-    link.ranAt = Math.max(link.ranAt, clock.now + this.#world.latency() + delayMs);
+    const name = nameOf(command, this.#world.scripts);
+    const { incident, stage, suspension } = this.#world;
+    const delayMs = (incident?.delayOf(this, name) ?? 0) + (stage?.delayOf(this, name) ?? 0);
+    link.ranAt = Math.max(link.ranAt, clock.now + this.#world.latency(this.#network) + delayMs);
     clock.schedule(link.ranAt - clock.now, async () => {
       if (place > link.reaches) return;
       const refusal = this.#world.outOfMemory();
       const reply: Reply = refusal === undefined ? await server.execute(command) : { error: refusal };
-      if (trace.isWanted)
-        trace.add('redis', `${this.name} ${nameOf(command, this.#world.scripts)} ${shown(reply)}`);
-      this.#world.suspension?.ran(this, nameOf(command, this.#world.scripts), reply);
+      if (trace.isWanted) trace.add('redis', `${this.name} ${name} ${shown(reply)}`);
+      suspension?.ran(this, name, reply);
+      stage?.ran(this, name);
       if (link.isCut || this.isDead) return;
       const answer = (): void => {
         if (link.unanswered.delete(command)) deliver(command, reply);
       };
-      link.repliedAt = Math.max(link.repliedAt, clock.now + this.#world.latency());
+      link.repliedAt = Math.max(link.repliedAt, clock.now + this.#world.latency(this.#network));
       const isAtOnce = link.repliedAt === clock.now && !this.isStopped;
       if (isAtOnce) answer();
       else clock.schedule(link.repliedAt - clock.now, () => void answer(), this);
@@ -458,7 +464,7 @@ export class Process implements Owner, Transport {
   #sever(): Link {
     const link = this.#link;
     link.isCut = true;
-    link.reaches = this.#world.random.integer(link.carried - link.unanswered.size, link.carried);
+    link.reaches = this.#network.integer(link.carried - link.unanswered.size, link.carried);
     this.#link = newLink();
     return link;
   }

@@ -9,7 +9,7 @@ import type { OutboxSettings } from '../../src/intake/outbox/settings.js';
 import type { OutboxChecker, Put } from './check-outbox.js';
 import type { SimulatedConnection } from './connection.js';
 import type { Process } from './process.js';
-import type { SeededRandom } from './random.js';
+import type { RandomStream } from './random.js';
 import { START } from './server.js';
 import type { World } from './world.js';
 
@@ -31,15 +31,15 @@ type Answer<Result> = { readonly result: Result } | { readonly refusal: string }
 export class Producer {
   readonly #world: World;
   readonly #checker: OutboxChecker;
-  readonly #random: SeededRandom;
+  readonly #random: RandomStream;
   readonly #versions = new Map<string, number>();
   /** Ids with an operation that is not answered yet. A platform does one after the other. */
   readonly #busy = new Set<string>();
 
-  constructor(world: World, checker: OutboxChecker, random: SeededRandom) {
+  constructor(world: World, checker: OutboxChecker) {
     this.#world = world;
     this.#checker = checker;
-    this.#random = random;
+    this.#random = world.streams('producer');
   }
 
   /** Creates the outbox and plans what happens to it. */
@@ -94,6 +94,15 @@ export class Producer {
     if (fields.get('closed') !== '1') await own.close();
   }
 
+  /** Puts a message that is due in so many seconds. */
+  put(id: string, version: number | null, inS: number): Promise<void> {
+    return this.#askPut(this.#checker.newPut(id, version), inS, () => {});
+  }
+
+  cancel(id: string, version: number | null): Promise<void> {
+    return this.#askCancel(id, version, () => {});
+  }
+
   /** Called when a process has read what is due: something may change before it plans that. */
   looked(): void {
     const random = this.#random;
@@ -125,6 +134,23 @@ export class Producer {
       [4, random.integer(1, 5)],
       [2, random.integer(5, 40)],
     ]);
+    await this.#askPut(put, inS, (answer, dueInMs) => {
+      // A producer repeats what was not answered.
+      if (answer === undefined && left > 0 && random.chance(0.6)) {
+        this.#world.clock.schedule(random.integer(1, 2_000), () => this.#put(id, left - 1, put));
+        return;
+      }
+      this.#next(id, left, dueInMs);
+    });
+  }
+
+  /** Puts a message that is due in so many seconds, or at once. */
+  async #askPut(
+    put: Put,
+    inS: number | undefined,
+    then: (answer: Answer<unknown>, dueInMs: number) => void,
+  ): Promise<void> {
+    const { id } = put;
     const { time } = this.#world.server;
     const sendAt = inS === undefined ? undefined : new Date(1_000 * (Math.floor(time / 1_000) + inS));
     this.#log(`puts ${id} as ${put.number}, version ${put.version}, ${sendAt?.toISOString() ?? 'now'}`);
@@ -137,19 +163,19 @@ export class Producer {
         if (answer === undefined) this.#checker.unanswered(put);
         else this.#checker.putAnswered(put, 'result' in answer ? answer.result.outcome : answer.refusal);
         this.#log(`put ${put.number}: ${shown(answer)}`);
-        // A producer repeats what was not answered.
-        if (answer === undefined && left > 0 && random.chance(0.6)) {
-          this.#world.clock.schedule(random.integer(1, 2_000), () => this.#put(id, left - 1, put));
-          return;
-        }
-        this.#next(id, left, inS === undefined ? 0 : (sendAt?.getTime() ?? 0) - this.#world.server.time);
+        then(answer, inS === undefined ? 0 : (sendAt?.getTime() ?? 0) - this.#world.server.time);
       },
     );
   }
 
   async #cancel(id: string, left: number): Promise<void> {
     if (this.#world.isCalm || this.#busy.has(id)) return;
-    const version = this.#random.chance(0.7) ? this.#version(id) : null;
+    await this.#askCancel(id, this.#random.chance(0.7) ? this.#version(id) : null, () =>
+      this.#next(id, left, 0),
+    );
+  }
+
+  async #askCancel(id: string, version: number | null, then: () => void): Promise<void> {
     this.#log(`cancels ${id}, version ${version}`);
     this.#busy.add(id);
     await this.#ask(
@@ -159,7 +185,7 @@ export class Producer {
         this.#log(`cancel of ${id}: ${shown(answer)}`);
         if (answer === undefined) this.#checker.unanswered(undefined);
         else if ('result' in answer) this.#checker.cancelAnswered(id, version, answer.result.outcome);
-        this.#next(id, left, 0);
+        then();
       },
     );
   }
@@ -178,11 +204,18 @@ export class Producer {
 
   async #command(): Promise<void> {
     if (this.#world.isCalm) return;
-    const command = this.#random.weighted([
-      [4, 'pause' as const],
-      [3, 'resume' as const],
-      [1, 'close' as const],
-    ]);
+    await this.command(
+      this.#random.weighted([
+        [4, 'pause'],
+        [3, 'resume'],
+        [1, 'close'],
+      ]),
+    );
+    if (this.#random.chance(0.6))
+      this.#world.clock.schedule(this.#random.integer(500, 8_000), () => this.#command());
+  }
+
+  async command(command: 'pause' | 'resume' | 'close'): Promise<void> {
     this.#log(`${command} outbox`);
     this.#commands += 1;
     const place = this.#commands;
@@ -201,8 +234,6 @@ export class Producer {
           this.#checker.pauseAnswered(true);
       },
     );
-    if (this.#random.chance(0.6))
-      this.#world.clock.schedule(this.#random.integer(500, 8_000), () => this.#command());
   }
   #commands = 0;
   /** Commands to resume that were not answered. */

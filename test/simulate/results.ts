@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Outcome } from './world.js';
 
-/** The result of one seed, as a worker process reports it. */
+/** The result of one world, as a worker process reports it. */
 export interface Result {
-  readonly seed: number;
+  readonly name: string;
   readonly steps: number;
   readonly virtualMs: number;
   /** The injected faults and how often each occurred. */
@@ -13,9 +13,9 @@ export interface Result {
   readonly trace: string;
 }
 
-export function resultOf({ seed, steps, virtualMs, faults, violation, trace }: Outcome): Result {
+export function resultOf({ name, steps, virtualMs, faults, violation, trace }: Outcome): Result {
   return {
-    seed,
+    name,
     steps,
     virtualMs,
     faults: [...faults],
@@ -24,9 +24,9 @@ export function resultOf({ seed, steps, virtualMs, faults, violation, trace }: O
   };
 }
 
-/** The totals over many seeds. They do not depend on the order in which seeds end. */
+/** The totals over many worlds. They do not depend on the order in which worlds end. */
 export class Totals {
-  seeds = 0;
+  worlds = 0;
   steps = 0;
   virtualMs = 0;
   readonly faults = new Map<string, number>();
@@ -35,22 +35,22 @@ export class Totals {
   #traces = 0n;
 
   add(result: Result): void {
-    this.seeds += 1;
+    this.worlds += 1;
     this.steps += result.steps;
     this.virtualMs += result.virtualMs;
     for (const [what, times] of result.faults) this.faults.set(what, (this.faults.get(what) ?? 0) + times);
     if (result.violation !== undefined) this.violated.push(result);
-    const text = JSON.stringify([result.seed, result.steps, result.virtualMs, result.violation?.message]);
+    const text = JSON.stringify([result.name, result.steps, result.virtualMs, result.violation?.message]);
     this.#mark ^= hashOf(text);
-    if (result.trace !== '') this.#traces ^= hashOf(`${result.seed} ${result.trace}`);
+    if (result.trace !== '') this.#traces ^= hashOf(`${result.name} ${result.trace}`);
   }
 
-  /** A hash of the seeds' steps, virtual times, and violations: equal for equal seeds and equal behaviour. */
+  /** A hash of the worlds' steps, virtual times, and violations: equal for equal worlds and equal behaviour. */
   get mark(): string {
     return hex(this.#mark);
   }
 
-  /** A hash of the seeds' traces: equal if every line of every trace is equal; 0 when traces are off. */
+  /** A hash of the worlds' traces: equal if every line of every trace is equal; 0 when traces are off. */
   get traces(): string {
     return hex(this.#traces);
   }

@@ -1,5 +1,5 @@
 import { listUnknown, resolveBatches } from '../../src/engine/sending/unknown.js';
-import type { Director } from './director.js';
+import type { Faults } from './faults.js';
 import type { Process } from './process.js';
 import type { RollbackPlan } from './scenario.js';
 import type { World } from './world.js';
@@ -15,16 +15,16 @@ const RESOLVED_MS = 3_000;
 export class RollbackIncident {
   readonly #world: World;
   readonly #plan: RollbackPlan;
-  readonly #director: Director;
+  readonly #faults: Faults;
   #losses = 0;
   #attempts = 0;
   #owner: Process | undefined;
   #isSentAgain = false;
 
-  constructor(world: World, plan: RollbackPlan, director: Director) {
+  constructor(world: World, plan: RollbackPlan, faults: Faults) {
     this.#world = world;
     this.#plan = plan;
-    this.#director = director;
+    this.#faults = faults;
     const { clock, server, checker } = world;
     clock.schedule(plan.at, () => {
       checker.redisSaved();
@@ -66,7 +66,7 @@ export class RollbackIncident {
   #lose(): Promise<void> {
     this.#losses += 1;
     this.#attempts = 0;
-    return this.#director.loseData(this.#world.clock.now - this.#plan.at);
+    return this.#faults.loseData(this.#world.clock.now - this.#plan.at);
   }
 
   /** Sends the batch again as soon as its outcome is unknown. */

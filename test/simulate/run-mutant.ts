@@ -1,12 +1,14 @@
 import type { Mutant } from './mutants.js';
 import { runWorlds } from './run-worlds.js';
+import { seededWorlds } from './seeded-world.js';
+import type { WorldPlan } from './world.js';
 
 /** The result of running a mutant. */
 export interface MutantRun {
-  /** The number of seeds that were run to the end. */
-  readonly seeds: number;
+  /** The number of worlds that were run to the end. */
+  readonly worlds: number;
   readonly violations: readonly {
-    readonly seed: number;
+    readonly name: string;
     readonly invariant: number;
     readonly message: string;
   }[];
@@ -16,23 +18,27 @@ export interface MutantRun {
 const CONCURRENT_WORLDS = 12;
 const MAX_SEEDS = 150;
 
-/** Runs worlds with a planted bug until one of them violates an invariant, or 150 seeds have passed. */
-export async function runMutant(redisUrl: string, mutant: Mutant): Promise<MutantRun> {
-  const { from = 0, lua, parts } = mutant;
-  const violations: { seed: number; invariant: number; message: string }[] = [];
-  let seeds = 0;
+/** Runs worlds with a planted bug until one of them violates an invariant; by default those of 150 seeds. */
+export async function runMutant(
+  redisUrl: string,
+  mutant: Mutant,
+  plans: Iterable<WorldPlan> = seededWorlds(mutant.from ?? 0, MAX_SEEDS),
+): Promise<MutantRun> {
+  const { lua, parts } = mutant;
+  const violations: { name: string; invariant: number; message: string }[] = [];
+  let worlds = 0;
   await runWorlds({
     redisUrl,
-    seeds: Array.from({ length: MAX_SEEDS }, (_, at) => from + at),
+    plans,
     concurrency: CONCURRENT_WORLDS,
     ...(lua === undefined ? {} : { changes: lua }),
     ...(parts === undefined ? {} : { parts }),
-    onOutcome({ seed, violation }) {
-      seeds += 1;
+    onOutcome({ name, violation }) {
+      worlds += 1;
       if (violation !== undefined)
-        violations.push({ seed, invariant: violation.invariant, message: violation.message });
+        violations.push({ name, invariant: violation.invariant, message: violation.message });
       return violations.length > 0;
     },
   });
-  return { seeds, violations };
+  return { worlds, violations };
 }

@@ -4,29 +4,30 @@ import { ACCOUNTS } from './scenario.js';
 import type { LuaChange } from './scripts.js';
 import { loadScripts } from './scripts.js';
 import { openWire } from './wire.js';
-import { type Outcome, World, type WorldOptions } from './world.js';
+import { type Outcome, World, type WorldOptions, type WorldPlan } from './world.js';
 
 /** Enough to use the time in which one waits for Redis. The data of more would not fit in the caches of the processor. */
 const WORLDS_AT_ONCE = 32;
 
 export interface RunOptions {
   readonly redisUrl: string;
-  readonly seeds: Iterable<number>;
+  readonly plans: Iterable<WorldPlan>;
   /** How many worlds run at a time. */
   readonly concurrency?: number;
   readonly changes?: readonly LuaChange[];
   readonly parts?: WorldOptions['parts'];
   readonly isTraced?: boolean;
-  /** Return true to start no further seeds. */
+  /** Return true to start no further worlds. */
   onOutcome(outcome: Outcome): boolean | undefined;
 }
 
-/** Runs a world for each seed over one shared Redis connection. Worlds do not influence each other. */
+/** Runs worlds over one shared Redis connection. Worlds do not influence each other. */
 export async function runWorlds(options: RunOptions): Promise<void> {
   const { redisUrl, concurrency = WORLDS_AT_ONCE, changes, parts, isTraced = false, onOutcome } = options;
   const wire = await openWire(redisUrl);
   const run = randomBytes(4).toString('hex');
-  const seeds = options.seeds[Symbol.iterator]();
+  const plans = options.plans[Symbol.iterator]();
+  let started = 0;
   let isOver = false;
   try {
     const scripts = await loadScripts(wire.redis, changes);
@@ -34,15 +35,14 @@ export async function runWorlds(options: RunOptions): Promise<void> {
     for (const account of ACCOUNTS) await credentialId(account);
     const runNext = async (): Promise<void> => {
       for (;;) {
-        const next = isOver ? undefined : seeds.next();
+        const next = isOver ? undefined : plans.next();
         if (next === undefined || next.done === true) return;
-        const seed = next.value;
-        const prefix = `sim-${run}-${seed}`;
+        started += 1;
         const world = new World({
-          seed,
+          plan: next.value,
           wire,
           scripts,
-          prefix,
+          prefix: `sim-${run}-${started}`,
           isTraced,
           ...(parts === undefined ? {} : { parts }),
         });
@@ -55,16 +55,16 @@ export async function runWorlds(options: RunOptions): Promise<void> {
   }
 }
 
-/** Runs one seed with its trace. */
+/** Runs one world with its trace. */
 export async function replay(
   redisUrl: string,
-  seed: number,
+  plan: WorldPlan,
   more: Pick<RunOptions, 'changes' | 'parts'> = {},
 ): Promise<Outcome> {
   let outcome: Outcome | undefined;
   await runWorlds({
     redisUrl,
-    seeds: [seed],
+    plans: [plan],
     isTraced: true,
     ...more,
     onOutcome(result) {
@@ -72,6 +72,6 @@ export async function replay(
       return true;
     },
   });
-  if (outcome === undefined) throw new Error(`seed ${seed} has no outcome`);
+  if (outcome === undefined) throw new Error(`${plan.name} has no outcome`);
   return outcome;
 }

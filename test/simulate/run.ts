@@ -1,23 +1,27 @@
 /**
  * Runs the code and its Lua scripts under a virtual clock and a random scheduler. Each seed is a separate world, and the
- * same seed always gives the same world.
+ * same seed always gives the same world. Scripted worlds (`scripted/`) do not depend on chance.
  *
- *   npm run -s test:simulate                                   run seeds 0 to 9,999
+ *   npm run -s test:simulate                                   run the scripted worlds and the seeds 0 to 9,999
  *   npm run -s test:simulate -- --from 100000 --seeds 30000    run other seeds
  *   npm run -s test:simulate -- --seed 17                      run one seed twice and print its trace
- *   npm run -s test:simulate -- --traces                       run all seeds and print one hash of their traces
+ *   npm run -s test:simulate -- --world split-batch-lost      run one scripted world twice and print its trace
+ *   npm run -s test:simulate -- --traces                       run all worlds and print one hash of their traces
  *   npm run -s test:simulate -- --mutants                      check that every planted bug is caught
  */
 import type { ProvidedRedis } from '../../src/base/redis/provide.js';
-import { MUTANTS } from './mutants.js';
+import { MUTANTS, type Mutant } from './mutants.js';
 import { type Options, readOptions } from './options.js';
 import { provideSimulationRedis } from './redis.js';
 import { progressOf, summaryOf, violationOf } from './report.js';
 import { Totals } from './results.js';
 import { runMutant } from './run-mutant.js';
 import { replay } from './run-worlds.js';
+import { SCRIPTED_WORLDS, scriptedNamed, scriptedWorld } from './scripted/index.js';
+import { seededWorld } from './seeded-world.js';
 import { INVARIANTS } from './violation.js';
 import { runInWorkers } from './workers.js';
+import type { WorldPlan } from './world.js';
 
 // Exit on a signal, so that the private Redis server and the workers are stopped.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -40,7 +44,9 @@ async function perform(options: Options, { url }: ProvidedRedis): Promise<number
     case 'run':
       return run(url, options);
     case 'replay':
-      return replayTwice(url, options.seed);
+      return replayTwice(url, seededWorld(options.seed));
+    case 'world':
+      return replayTwice(url, scriptedNamed(options.name));
     case 'mutants':
       return runMutants(url);
     default:
@@ -51,22 +57,23 @@ async function perform(options: Options, { url }: ProvidedRedis): Promise<number
 async function run(url: string, range: Extract<Options, { kind: 'run' }>): Promise<number> {
   const began = performance.now();
   const totals = new Totals();
-  const progress = progressOf(range.seeds, process.stdout);
+  const expected = SCRIPTED_WORLDS.length + range.seeds;
+  const progress = progressOf(expected, process.stdout);
   await runInWorkers(url, range, (result) => {
     totals.add(result);
-    progress(totals.seeds, totals.violated.length);
+    progress(totals.worlds, totals.violated.length);
   });
   for (const line of summaryOf(totals, (performance.now() - began) / 1000)) console.log(line);
-  return totals.violated.length === 0 && totals.seeds === range.seeds ? 0 : 1;
+  return totals.violated.length === 0 && totals.worlds === expected ? 0 : 1;
 }
 
-async function replayTwice(url: string, seed: number): Promise<number> {
-  const [one, other] = [await replay(url, seed), await replay(url, seed)];
+async function replayTwice(url: string, plan: WorldPlan): Promise<number> {
+  const [one, other] = [await replay(url, plan), await replay(url, plan)];
   console.log(one.trace.lines.join('\n'));
   const isSame = one.trace.digest === other.trace.digest;
   const { title = '', message = '' } = one.violation ?? {};
   if (one.violation !== undefined)
-    for (const line of violationOf({ seed, violation: { title, message } })) console.log(line);
+    for (const line of violationOf({ name: plan.name, violation: { title, message } })) console.log(line);
   console.log(
     `${one.steps} steps, ${(one.virtualMs / 3_600_000).toFixed(1)} virtual hours, trace ${one.trace.digest}`,
   );
@@ -76,18 +83,22 @@ async function replayTwice(url: string, seed: number): Promise<number> {
 
 async function runMutants(url: string): Promise<number> {
   let missed = 0;
-  for (const mutant of MUTANTS) {
-    const { seeds, violations } = await runMutant(url, mutant);
+  const planted: readonly (readonly [Mutant, Iterable<WorldPlan>?])[] = [
+    ...MUTANTS.map((mutant) => [mutant] as const),
+    ...SCRIPTED_WORLDS.map((world) => [world.bug, [scriptedWorld(world)]] as const),
+  ];
+  for (const [mutant, plans] of planted) {
+    const { worlds, violations } = await runMutant(url, mutant, plans);
     const isCaught =
       violations.length > 0 && violations.every(({ invariant }) => invariant === mutant.invariant);
     if (!isCaught) missed += 1;
     const [first] = violations;
-    const what = first === undefined ? 'no violation' : `seed ${first.seed}: ${first.message.split('\n')[0]}`;
+    const what = first === undefined ? 'no violation' : `${first.name}: ${first.message.split('\n')[0]}`;
     console.log(
-      `${isCaught ? 'caught' : 'NOT CAUGHT'} ${INVARIANTS[mutant.invariant]}: ${mutant.name} (${seeds} seeds; ${what})`,
+      `${isCaught ? 'caught' : 'NOT CAUGHT'} ${INVARIANTS[mutant.invariant]}: ${mutant.name} (${worlds} worlds; ${what})`,
     );
   }
-  console.log(`${MUTANTS.length - missed} of ${MUTANTS.length} planted bugs caught`);
+  console.log(`${planted.length - missed} of ${planted.length} planted bugs caught`);
   return missed === 0 ? 0 : 1;
 }
 

@@ -7,6 +7,9 @@ import type { Wire } from './wire.js';
 /** The wall-clock time at which every world begins, ms since the epoch. */
 export const START = 1_800_000_000_000;
 
+/** The reply to INFO memory: the server has no limit. */
+const NO_LIMIT = '# Memory\r\nused_memory:1000000\r\nmaxmemory:0\r\n';
+
 /** The server's reply to a command. */
 export type Reply = { readonly value: unknown } | { readonly error: Error };
 
@@ -72,6 +75,8 @@ export class Server {
   async execute(command: Command): Promise<Reply> {
     const { wire } = this.#options;
     const { name } = command;
+    // The real server is shared by all worlds, so what it uses is not the same twice.
+    if (name === 'info') return { value: NO_LIMIT };
     const [lane, args, label, verb] = this.#prepared(name, command.args);
     // A Violation is not a reply: it must reach the world, not the code under test, which would retry.
     const reply = await wire.send(verb, args, null).then(

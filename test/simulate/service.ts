@@ -10,6 +10,7 @@ import {
 import { createQuotaModel, type QuotaModel } from '../../src/tools/simulator/quota-models.js';
 import { Notifier } from './notifier.js';
 import type { Process } from './process.js';
+import type { RandomStream } from './random.js';
 import { type LanePlan, ordinalOf } from './scenario.js';
 import { START } from './server.js';
 import type { World } from './world.js';
@@ -59,6 +60,7 @@ export class Service {
   refusedAt = -1;
   readonly #world: World;
   readonly #plan: LanePlan;
+  readonly #random: RandomStream;
   readonly #quota: QuotaModel;
   readonly #requests = new Map<string, AcceptedRequest>();
   readonly #byCorrelator = new Map<string, AcceptedRequest>();
@@ -68,6 +70,7 @@ export class Service {
   constructor(world: World, plan: LanePlan) {
     this.#world = world;
     this.#plan = plan;
+    this.#random = world.streams(`service of ${plan.settings.name}`);
     this.#quota = createQuotaModel(plan.model, plan.hidden, world.scenario.config.quotaWindowMs);
     this.isSilent = plan.isBlocked;
     this.#isFaulty = world.scenario.faults.has('service');
@@ -131,14 +134,16 @@ export class Service {
     decide: () => Reply,
     attempt?: Attempt,
   ): Promise<Exchange> {
-    const { clock, random, checker, scenario } = this.#world;
+    const { clock, checker, scenario } = this.#world;
+    const random = this.#random;
     const lane = this.#plan.settings.name;
     const sentAt = clock.now;
     return new Promise((resolve) => {
       const after = (ms: number, exchange: Exchange): void =>
         void clock.schedule(ms, () => void resolve(exchange), process);
+      const scripted = this.#world.stage?.fateOf(kind);
       const decided = kind === 'send' ? this.#world.rollback?.fateOf(process) : undefined;
-      const fate = decided ?? (this.#isFaulty ? this.#fate() : 'answered');
+      const fate = scripted?.kind ?? decided ?? (this.#isFaulty ? this.#fate() : 'answered');
       if (fate === 'refused') {
         this.#world.count('connections refused');
         return after(random.integer(1, 50), failure('network', 'ECONNREFUSED', false));
@@ -152,15 +157,19 @@ export class Service {
       process.machine.alarm(requestTimeoutMs, () => resolve(failure('timeout', 'ETIMEDOUT', true)));
       const late = this.#isFaulty && random.chance(0.05);
       const usual = late ? random.integer(0, requestTimeoutMs) : random.integer(1, scenario.latencyMs);
-      const transit = (kind === 'send' ? this.#world.lateRequest?.sent(process, lane) : undefined) ?? usual;
+      const transit =
+        scripted?.arrivesInMs ??
+        (kind === 'send' ? this.#world.lateRequest?.sent(process, lane) : undefined) ??
+        usual;
       if (fate === 'reset') {
         this.#world.count('resets before acceptance');
         return after(transit, failure('network', 'ECONNRESET', true));
       }
+      if (fate === 'overtaken') after(1, failure('network', 'ECONNRESET', true));
       clock.schedule(transit, () => {
         checker.arrived(lane);
         if (this.isSilent) return undefined;
-        const reply = decide();
+        const reply = scripted?.refusal === undefined ? decide() : failed(scripted.refusal);
         if (reply.status === 401 || reply.status === 403) this.refusedAt = Math.max(this.refusedAt, sentAt);
         if (reply.status === 200 || reply.status === 201) checker.answered(lane, sentAt);
         if (this.#world.trace.isWanted) {
@@ -169,19 +178,21 @@ export class Service {
             `${lane} ${kind} ${attempt?.recipients.join(' ') ?? ''} ${reply.status}`,
           );
         }
+        if (fate === 'overtaken') return undefined;
         if (fate === 'silence') return void this.#world.count('missing responses');
         if (fate === 'resetAfter') {
           this.#world.count('resets after acceptance');
           return void after(random.integer(1, 50), failure('network', 'ECONNRESET', true));
         }
-        return void after(random.integer(1, scenario.latencyMs), reply);
+        const response = scripted?.response === undefined ? reply : failed(scripted.response);
+        return void after(scripted?.returnsInMs ?? random.integer(1, scenario.latencyMs), response);
       });
     });
   }
 
   #fate() {
     const lost = this.#world.scenario.notifications?.isAmbiguous === true ? 20 : 5;
-    return this.#world.random.weighted([
+    return this.#random.weighted([
       [80, 'answered' as const],
       [4, 'refused' as const],
       [lost, 'reset' as const],
@@ -191,7 +202,8 @@ export class Service {
   }
 
   #checkAdmission(token: string): Reply | undefined {
-    const { random, clock } = this.#world;
+    const { clock } = this.#world;
+    const random = this.#random;
     const { credentials } = this.#plan.settings;
     const accounts = this.#world.accountsOf(this.#plan.settings.name);
     if (credentials.kind === 'account' && !accounts.isValid(token)) return reply(401, 'no such token');
@@ -214,7 +226,7 @@ export class Service {
 
   #fault(status: number, headers: Reply['headers'] = {}): Reply {
     this.#world.count(`responses ${status}`);
-    return reply(status, 'worse', headers);
+    return { ...failed(status), headers };
   }
 
   /** The accepted request with this id. */
@@ -223,7 +235,8 @@ export class Service {
   }
 
   #answerSend({ text: campaign, recipients, clientCorrelator }: SendRequest, token: string): Reply {
-    const { random, clock } = this.#world;
+    const { clock } = this.#world;
+    const random = this.#random;
     const refusal = this.#checkAdmission(token);
     if (refusal !== undefined) return refusal;
     const { bad } = this.#world.campaign(campaign);
@@ -282,14 +295,15 @@ export class Service {
     const refusal = this.#checkAdmission(token);
     if (refusal !== undefined) return refusal;
     const accepted = this.#requests.get(id);
-    if (accepted === undefined || (this.#isFaulty && this.#world.random.chance(0.03)))
+    if (accepted === undefined || (this.#isFaulty && this.#random.chance(0.03)))
       return reply(404, 'no such message');
     return reply(200, JSON.stringify({ deliveryInfoList: { deliveryInfo: this.#infos(accepted) } }));
   }
 
   /** The delivery infos. A few are outdated, contradict earlier ones, or have an undocumented status. */
   #infos({ campaign, recipients }: AcceptedRequest) {
-    const { random, clock } = this.#world;
+    const { clock } = this.#world;
+    const random = this.#random;
     return recipients.map(({ number, finalAt, final }) => {
       const strange = random.chance(0.03)
         ? random.pick(['DeliveryImpossible', 'DeliveredToTerminal', 'Queued'])
@@ -304,6 +318,10 @@ export class Service {
 
 function reply(status: number, body: string, headers: Reply['headers'] = {}): Reply {
   return { kind: 'reply', status, statusText: '', headers, body };
+}
+
+function failed(status: number): Reply {
+  return reply(status, 'worse');
 }
 
 function isNotAccepted(outcome: SendOutcome): boolean {

@@ -1,20 +1,29 @@
 import { type Result, resultOf } from './results.js';
 import { runWorlds } from './run-worlds.js';
+import { SCRIPTED_WORLDS, scriptedWorld } from './scripted/index.js';
+import { seededWorld } from './seeded-world.js';
+import type { WorldPlan } from './world.js';
 
-/** The seeds of one worker process: every `stride`-th seed from `first` on, below `end`. */
+/** The worlds of one worker process: every `stride`-th of the scripted worlds and the seeds, from the place `first` on. */
 export interface Share {
   readonly redisUrl: string;
   readonly first: number;
-  readonly end: number;
   readonly stride: number;
-  /** Whether to trace each seed. */
+  readonly from: number;
+  readonly seeds: number;
+  /** Whether to trace each world. */
   readonly traces: boolean;
 }
 
 const RESULTS_PER_MESSAGE = 25;
 
-function* seedsOf({ first, end, stride }: Share): Iterable<number> {
-  for (let seed = first; seed < end; seed += stride) yield seed;
+function* plansOf({ first, stride, from, seeds }: Share): Iterable<WorldPlan> {
+  for (let place = first; place < SCRIPTED_WORLDS.length + seeds; place += stride) {
+    const scripted = SCRIPTED_WORLDS[place];
+    yield scripted === undefined
+      ? seededWorld(from + place - SCRIPTED_WORLDS.length)
+      : scriptedWorld(scripted);
+  }
 }
 
 async function work(share: Share): Promise<void> {
@@ -25,7 +34,7 @@ async function work(share: Share): Promise<void> {
   };
   await runWorlds({
     redisUrl: share.redisUrl,
-    seeds: seedsOf(share),
+    plans: plansOf(share),
     isTraced: share.traces,
     onOutcome(outcome) {
       results.push(resultOf(outcome));

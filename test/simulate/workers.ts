@@ -6,7 +6,7 @@ import type { Share } from './worker.js';
 /** Worlds are short-lived, so a large young generation avoids most copying by the garbage collector. */
 const NODE_OPTIONS = ['--max-semi-space-size=64'];
 
-/** Distributes the seeds over worker processes. Throws if one of them ends early. */
+/** Distributes the scripted worlds and the seeds over worker processes. Throws if one of them ends early. */
 export async function runInWorkers(
   redisUrl: string,
   range: {
@@ -21,7 +21,7 @@ export async function runInWorkers(
   const stride = Math.min(workers, seeds);
   const script = new URL('./worker.js', import.meta.url);
   const shares = Array.from({ length: stride }, (_, at): Share => {
-    return { redisUrl, first: from + at, end: from + seeds, stride, traces };
+    return { redisUrl, first: at, stride, from, seeds, traces };
   });
   await Promise.all(
     shares.map(async (share) => {
@@ -30,7 +30,7 @@ export async function runInWorkers(
       worker.send(share);
       const [code, signal] = await once(worker, 'exit');
       if (code !== 0)
-        throw new Error(`a worker process ended before its seeds were done (${signal ?? code})`);
+        throw new Error(`a worker process ended before its worlds were done (${signal ?? code})`);
     }),
   );
 }

@@ -14,15 +14,18 @@ import { Checker } from './checker.js';
 import { SimulatedConnection } from './connection.js';
 import { CredentialIncident } from './credential-incident.js';
 import { Director } from './director.js';
+import { Ending } from './ending.js';
+import { Faults } from './faults.js';
 import { Jobs } from './jobs.js';
 import { PARTS, type Parts, Process } from './process.js';
 import { Producer } from './producer.js';
-import { randomFrom, type SeededRandom } from './random.js';
+import type { RandomStream, Streams } from './random.js';
 import { RollbackIncident } from './rollback-incident.js';
-import { type CampaignPlan, draw, type LanePlan, numberOf, ordinalOf, type Scenario } from './scenario.js';
+import { type CampaignPlan, type LanePlan, numberOf, ordinalOf, type Scenario } from './scenario.js';
 import type { Scripts } from './scripts.js';
 import { Server, START } from './server.js';
 import { Service } from './service.js';
+import { type Script, Stage } from './stage.js';
 import { SuspensionIncident } from './suspension-incident.js';
 import { TimeoutIncident } from './timeout-incident.js';
 import { Trace } from './trace.js';
@@ -30,20 +33,32 @@ import { Violation } from './violation.js';
 import { VirtualClock } from './virtual-clock.js';
 import type { Wire } from './wire.js';
 
+/** What a world is made of. A seed decides it ({@link seededWorld}), or someone has written it down (`scripted/`). */
+export interface WorldPlan {
+  /** `seed 17`, or the name of the scripted world. */
+  readonly name: string;
+  readonly scenario: Scenario;
+  /** New streams for each run. */
+  streams(): Streams;
+  /** What happens in a scripted world. */
+  readonly script?: Script;
+}
+
 export interface WorldOptions {
-  readonly seed: number;
+  readonly plan: WorldPlan;
   readonly wire: Wire;
   readonly scripts: Scripts;
   /** The parts that a mutant replaces. */
   readonly parts?: Partial<Parts>;
   readonly isTraced?: boolean;
-  /** The prefix of every key. Two concurrent runs of one seed need different prefixes. */
+  /** The prefix of every key. Two concurrent runs of one world need different prefixes. */
   readonly prefix: string;
 }
 
-/** The outcome of one seed. */
+/** The outcome of one world. */
 export interface Outcome {
-  readonly seed: number;
+  /** The name of its plan. */
+  readonly name: string;
   readonly steps: number;
   readonly virtualMs: number;
   readonly faults: ReadonlyMap<string, number>;
@@ -51,29 +66,13 @@ export interface Outcome {
   readonly trace: Trace;
 }
 
-/**
- * Offsets of the seeds for notifications, refusals, suspensions, changes of the configuration, moves, readers, claims that two
- * processes believe to own, windows, and outboxes. Ordinary seeds are far below them.
- */
-const NOTIFICATION_SEEDS = 1_000_000_007;
-const REFUSAL_SEEDS = 2_000_000_011;
-const SUSPENSION_SEEDS = 3_000_000_019;
-const CHANGE_SEEDS = 4_000_000_007;
-const MOVE_SEEDS = 5_000_000_029;
-const READER_SEEDS = 6_000_000_037;
-const OVERLAP_SEEDS = 7_000_000_001;
-const WINDOW_SEEDS = 8_000_000_011;
-const OUTBOX_SEEDS = 9_000_000_011;
-
 /** A run with more steps than this is in an endless loop. */
 const MAX_STEPS = 20_000;
 
-/** Everything that one seed simulates: processes, Redis, the service, and the faults that befall them. */
+/** Everything that is simulated: processes, Redis, the service, and the faults that befall them. */
 export class World {
   readonly clock = new VirtualClock();
-  readonly random: SeededRandom;
-  /** For everything about slots that move to another server, so that it does not change the other draws. */
-  readonly moving: SeededRandom;
+  readonly streams: Streams;
   readonly scenario: Scenario;
   readonly trace: Trace;
   readonly keys: Keys;
@@ -91,6 +90,8 @@ export class World {
   readonly rollback: RollbackIncident | undefined;
   /** Undefined when no machine is suspended while the request timeout is being changed. */
   readonly lateRequest: TimeoutIncident | undefined;
+  /** Undefined when chance decides what happens. */
+  readonly stage: Stage | undefined;
   /** Undefined when the world has no outbox. */
   readonly outbox: OutboxChecker | undefined;
   readonly producer: Producer | undefined;
@@ -101,35 +102,24 @@ export class World {
   isCalm = false;
   /** Until when Redis refuses to write because it is full, ms of virtual time. */
   fullUntil = 0;
+  /** Whether every campaign has ended, so that nothing sweeps any more. */
+  hasEnded = false;
   isDone = false;
-  /** For the times at which a platform reads the results. */
-  readonly readerRandom: SeededRandom;
-  readonly #seed: number;
+  readonly #plan: WorldPlan;
   readonly #services = new Map<string, Service>();
   readonly #accounts = new Map<string, Accounts>();
   readonly #counts = new Map<string, number>();
   readonly #campaigns: readonly CampaignPlan[];
   readonly #direct: SimulatedConnection;
   readonly #director: Director;
+  readonly #ending: Ending;
   #failure: unknown;
   #steps = 0;
 
-  constructor({ seed, wire, scripts, parts, isTraced, prefix }: WorldOptions) {
-    this.#seed = seed;
-    this.random = randomFrom(seed);
-    this.moving = randomFrom(seed + MOVE_SEEDS);
-    this.readerRandom = randomFrom(seed + READER_SEEDS);
-    const boxing = randomFrom(seed + OUTBOX_SEEDS);
-    this.scenario = draw(this.random, {
-      notifying: randomFrom(seed + NOTIFICATION_SEEDS),
-      refusing: randomFrom(seed + REFUSAL_SEEDS),
-      suspending: randomFrom(seed + SUSPENSION_SEEDS),
-      changing: randomFrom(seed + CHANGE_SEEDS),
-      moving: this.moving,
-      overlapping: randomFrom(seed + OVERLAP_SEEDS),
-      windowing: randomFrom(seed + WINDOW_SEEDS),
-      boxing,
-    });
+  constructor({ plan, wire, scripts, parts, isTraced, prefix }: WorldOptions) {
+    this.#plan = plan;
+    this.streams = plan.streams();
+    this.scenario = plan.scenario;
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.clock.now);
     this.scripts = scripts;
@@ -138,7 +128,7 @@ export class World {
     this.checker = new Checker(this);
     const { outbox } = this.scenario;
     this.outbox = outbox === undefined ? undefined : new OutboxChecker(this, outbox);
-    this.producer = this.outbox === undefined ? undefined : new Producer(this, this.outbox, boxing);
+    this.producer = this.outbox === undefined ? undefined : new Producer(this, this.outbox);
     this.server = new Server({
       wire,
       scripts,
@@ -156,7 +146,7 @@ export class World {
       // Each process looks for announcements every second. Here they look only when there is one, because each look takes steps.
       announced: () => {
         for (const process of this.processes)
-          this.clock.schedule(this.moving.integer(0, 1_000), () => process.lookForLosses());
+          this.clock.schedule(this.streams(process.name).integer(0, 1_000), () => process.lookForLosses());
       },
     });
     // Operators and imports are not under test here, so their commands run at once.
@@ -180,9 +170,12 @@ export class World {
     const { refusal, suspension, rollback, lateRequest } = this.scenario;
     this.incident = refusal === undefined ? undefined : new CredentialIncident(this, refusal);
     this.suspension = suspension === undefined ? undefined : new SuspensionIncident(this, suspension);
-    this.#director = new Director(this);
-    this.rollback = rollback === undefined ? undefined : new RollbackIncident(this, rollback, this.#director);
+    const faults = new Faults(this);
+    this.#director = new Director(this, faults);
+    this.#ending = new Ending(this, this.#director);
+    this.rollback = rollback === undefined ? undefined : new RollbackIncident(this, rollback, faults);
     this.lateRequest = lateRequest === undefined ? undefined : new TimeoutIncident(this, lateRequest);
+    this.stage = plan.script === undefined ? undefined : new Stage(this, faults);
   }
 
   /** Runs the world to its end. A violation is part of the outcome, not an exception. */
@@ -191,7 +184,9 @@ export class World {
     if (trace.isWanted) trace.add('scenario', JSON.stringify(this.scenario, listed));
     for (let at = 0; at < this.scenario.processes; at += 1) this.startProcess();
     this.#director.begin();
+    clock.schedule(this.scenario.chaosMs, () => this.#ending.begin());
     await this.producer?.begin(this.#direct);
+    if (this.stage !== undefined) this.#plan.script?.(this.stage);
     let violation: Violation | undefined;
     try {
       while (!this.isDone) {
@@ -213,7 +208,7 @@ export class World {
     for (const process of this.processes) process.kill();
     await this.server.clear();
     return {
-      seed: this.#seed,
+      name: this.#plan.name,
       steps: this.#steps,
       virtualMs: clock.now,
       faults: this.#counts,
@@ -225,7 +220,7 @@ export class World {
   /** Whether this world has no faults at all. Invalid requests may still fail. */
   get isQuiet(): boolean {
     const { faults, movesAt } = this.scenario;
-    const incidents = [this.incident, this.suspension, this.rollback, this.lateRequest];
+    const incidents = [this.incident, this.suspension, this.rollback, this.lateRequest, this.stage];
     const isUndisturbed = incidents.every((incident) => incident === undefined);
     return faults.size === 0 && movesAt.length === 0 && isUndisturbed;
   }
@@ -293,8 +288,7 @@ export class World {
   }
 
   /** The latency of a command or a reply, ms. Usually 0, which takes no step. */
-  latency(): number {
-    const { random } = this;
+  latency(random: RandomStream): number {
     if (random.chance(0.7)) return 0;
     if (this.isCalm || !this.scenario.faults.has('slow')) return random.integer(1, 5);
     return random.weighted([

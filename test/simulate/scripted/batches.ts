@@ -1,0 +1,46 @@
+import { sendTurn } from '../../../src/engine/sending/send.js';
+import { campaign, config, lane, scenario } from './scenario.js';
+import type { ScriptedWorld } from './scripted-world.js';
+
+/** Worlds in which a batch is sent again, in part or whole. */
+export const BATCH_WORLDS: readonly ScriptedWorld[] = [
+  {
+    name: 'suppressed-before-the-repeat',
+    about:
+      'A request of five gets no response. Two of its recipients are suppressed before it is repeated under its correlator, which names all five.',
+    scenario: scenario({
+      config: config({ isNotified: true }),
+      lanes: [
+        lane({
+          settings: {
+            hourlyQuota: 3,
+            maxRecipientsPerRequest: 5,
+            clientCorrelator: { deduplicatesForMs: 24 * 3_600_000 },
+          },
+        }),
+      ],
+      campaigns: [
+        campaign({ recipients: 5 }),
+        campaign({ id: 'c01', recipients: 2, committedAt: 4_029, suppressed: new Set([0, 1]) }),
+      ],
+    }),
+    script(stage) {
+      stage.fates('send', { kind: 'reset' }, { refusal: 429 });
+    },
+    bug: {
+      name: 'a batch is repeated without those who were suppressed meanwhile',
+      invariant: 2,
+      why: 'the correlator names another request, and the service sends the messages a second time',
+      parts: {
+        send: (lane, sending, options) => {
+          const { claims } = sending;
+          const take: typeof claims.take = async (call) => {
+            const reply = await claims.take(call);
+            return { ...reply, claims: reply.claims.map(({ maybeAccepted: _, ...claim }) => claim) };
+          };
+          return sendTurn(lane, { ...sending, claims: { ...claims, take } }, options);
+        },
+      },
+    },
+  },
+];

@@ -1,0 +1,82 @@
+import { campaign, lane, scenario } from './scenario.js';
+import type { ScriptedWorld } from './scripted-world.js';
+
+/** The responses to the halves come after Redis has lost them. */
+const HALVES = [
+  { arrivesInMs: 600, returnsInMs: 350 },
+  { arrivesInMs: 600, returnsInMs: 350 },
+];
+
+/** Worlds in which Redis loses data that it has acknowledged. */
+export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
+  {
+    name: 'split-batch-lost',
+    about:
+      'p1 has a batch refused, and splits it. p2 sends the halves. Redis then loses all of that and shows the batch as claimed by p1, which replays its refusal.',
+    scenario: scenario({
+      lanes: [lane({ settings: { maxRecipientsPerRequest: 2 } })],
+      campaigns: [campaign({ recipients: 2, bad: new Set([0]) })],
+      lossMs: 2_000,
+    }),
+    script(stage) {
+      stage.fates('send', { arrivesInMs: 850, returnsInMs: 810 }, ...HALVES);
+      // The claim of p1 is lost, and restored from its memory.
+      stage.at(923, () => stage.faults.forget(1_805));
+      // What is restored is saved before the refusal comes.
+      stage.at(3_000, () => stage.faults.forget(1_900));
+      // By then, p1 has settled its refusal.
+      stage.at(3_675, () => stage.faults.stop(stage.process('p1'), 3_300, []));
+      stage.at(4_000, () => stage.sweep('p2'));
+    },
+    bug: {
+      name: 'a replayed claim does not replace an older one that Redis remembers',
+      invariant: 2,
+      why: 'the owner of the older claim releases what was accepted as part of the later one',
+      lua: [
+        {
+          file: 'engine/recovery/replay-claim.lua',
+          from: 'local isOlder = hasLost and tonumber(all[i]) < tonumber(number)',
+          to: 'local isOlder = false',
+        },
+      ],
+    },
+  },
+  {
+    name: 'claim-number-used-again',
+    about:
+      'Two servers take over from one, and assign the same claim numbers. p1 is suspended with a claim of the first when p2 gets its number from the second.',
+    scenario: scenario({
+      chaosMs: 120_000,
+      lossMs: 2_000,
+      rollback: { at: 1_000, loseAfterMs: 200, againAfterMs: 1_500, forMs: 60_000 },
+    }),
+    bug: {
+      name: 'a settlement may come from another turn',
+      invariant: 2,
+      why: 'a process that claimed a number before Redis lost data releases the claim that has the number now',
+      lua: [
+        {
+          file: 'engine/lane/settle.lua',
+          from: 'return claim.turn == settlement.turn and claim.campaign',
+          to: 'return claim.campaign',
+        },
+      ],
+    },
+  },
+  {
+    name: 'slots-moved',
+    about:
+      'All slots move to another server. p1 notices and announces it to p2, whose connection has not broken.',
+    scenario: scenario({
+      campaigns: [campaign({ committedAt: 16_000 })],
+      lossMs: 2_000,
+      movesAt: [15_500],
+    }),
+    bug: {
+      name: 'a loss of data is not announced to the other workers',
+      invariant: 4,
+      why: 'workers whose connections did not break count as lost, and their requests get an unknown outcome',
+      parts: { replayAfterAnnouncements: async () => {} },
+    },
+  },
+];

@@ -1,0 +1,34 @@
+import { uneventfulStreams } from '../random.js';
+import type { WorldPlan } from '../world.js';
+import { BATCH_WORLDS } from './batches.js';
+import { CLOCK_WORLDS } from './clocks.js';
+import { CREDENTIAL_WORLDS } from './credentials.js';
+import { DATA_LOSS_WORLDS } from './data-losses.js';
+import { NOTIFICATION_WORLDS } from './notifications.js';
+import { OUTBOX_WORLDS } from './outboxes.js';
+import { QUOTA_WORLDS } from './quota.js';
+import type { ScriptedWorld } from './scripted-world.js';
+import { WINDOW_WORLDS } from './windows.js';
+
+/** Every scripted world. `npm test` runs them, and so does each run of seeds. */
+export const SCRIPTED_WORLDS: readonly ScriptedWorld[] = [
+  ...BATCH_WORLDS,
+  ...CLOCK_WORLDS,
+  ...CREDENTIAL_WORLDS,
+  ...DATA_LOSS_WORLDS,
+  ...NOTIFICATION_WORLDS,
+  ...OUTBOX_WORLDS,
+  ...QUOTA_WORLDS,
+  ...WINDOW_WORLDS,
+];
+
+export function scriptedWorld({ name, scenario, script }: ScriptedWorld): WorldPlan {
+  return { name, scenario, streams: uneventfulStreams, ...(script === undefined ? {} : { script }) };
+}
+
+/** The scripted world of this name. Throws an Error if there is none. */
+export function scriptedNamed(name: string): WorldPlan {
+  const world = SCRIPTED_WORLDS.find((one) => one.name === name);
+  if (world === undefined) throw new Error(`no scripted world is called ${name}`);
+  return scriptedWorld(world);
+}

@@ -1,0 +1,65 @@
+import { OUTBOX } from '../lane-state.js';
+import type { OutboxPlan } from '../scenario.js';
+import { scenario } from './scenario.js';
+import type { ScriptedWorld } from './scripted-world.js';
+
+/** An outbox whose messages come from the script. */
+const outbox: OutboxPlan = {
+  name: OUTBOX,
+  lane: 'lane0',
+  lateMs: 3_600_000,
+  priority: 'normal',
+  messages: 0,
+  isVersioned: true,
+};
+
+/** Worlds in which a platform puts, changes, and cancels the messages of an outbox. */
+export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
+  {
+    name: 'due-while-paused',
+    about: 'A message becomes due while its outbox is paused.',
+    scenario: scenario({ campaigns: [], outbox }),
+    script(stage) {
+      stage.at(1_000, () => stage.producer.put('m0', 1, 3));
+      stage.at(2_000, () => stage.producer.command('pause'));
+    },
+    bug: {
+      name: 'a paused outbox plans messages',
+      invariant: 8,
+      why: 'they are sent after pause has returned',
+      lua: [
+        {
+          file: 'intake/outbox/append-wave.lua',
+          from: "if outbox[1] == 'paused' then return { 'closed', '[]' } end",
+          to: '',
+        },
+        {
+          file: 'intake/outbox/look-outbox.lua',
+          from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' then",
+          to: 'if plans == 1 and opensAt == 0 then',
+        },
+      ],
+    },
+  },
+  {
+    name: 'overtaken-put',
+    about: 'A put of version 1 arrives after that of version 2.',
+    scenario: scenario({ campaigns: [], outbox }),
+    script(stage) {
+      stage.at(1_000, () => stage.producer.put('m0', 2, 3));
+      stage.at(2_000, () => stage.producer.put('m0', 1, 3));
+    },
+    bug: {
+      name: 'a put with an older version changes a message',
+      invariant: 13,
+      why: 'a change that was overtaken undoes the later one',
+      lua: [
+        {
+          file: 'intake/outbox/put-messages.lua',
+          from: "if version >= 0 and version < versionBefore then return 'stale', before end",
+          to: '',
+        },
+      ],
+    },
+  },
+];

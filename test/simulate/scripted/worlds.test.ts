@@ -1,0 +1,21 @@
+import { describe, expect, inject, it } from 'vitest';
+import { runMutant } from '../run-mutant.js';
+import { replay } from '../run-worlds.js';
+import { INVARIANTS } from '../violation.js';
+import { SCRIPTED_WORLDS, scriptedWorld } from './index.js';
+
+const redisUrl = inject('redisUrl');
+
+describe.each(SCRIPTED_WORLDS)('$name: $about', (world) => {
+  it('nothing is violated', async () => {
+    const { violation } = await replay(redisUrl, scriptedWorld(world));
+    expect(violation).toBeUndefined();
+  });
+
+  it(`the planted bug is caught: ${world.bug.name}`, async () => {
+    const { violations } = await runMutant(redisUrl, world.bug, [scriptedWorld(world)]);
+    expect(violations.map(({ invariant }) => INVARIANTS[invariant])).toEqual([
+      INVARIANTS[world.bug.invariant],
+    ]);
+  });
+});

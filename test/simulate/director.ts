@@ -1,5 +1,5 @@
 import type { Faults } from './faults.js';
-import { RESOLUTIONS, resolveUnknown } from './operator.js';
+import { commandCampaign, RESOLUTIONS, resolveUnknown } from './operator.js';
 import type { CampaignPlan } from './scenario.js';
 import type { World } from './world.js';
 
@@ -134,8 +134,7 @@ export class Director {
       case 'pause':
       case 'resume':
       case 'cancel':
-        await this.#world.direct(lane, ({ commands }) => commands.campaign(command, id));
-        return;
+        return commandCampaign(this.#world, command, id);
       case 'hold':
         await this.#world.direct(lane, ({ commands }) => commands.lane('hold', 'held'));
         return;

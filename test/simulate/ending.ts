@@ -1,6 +1,6 @@
 import type { Director } from './director.js';
 import type { LaneState } from './lane-state.js';
-import { RESOLUTIONS, resolveUnknown } from './operator.js';
+import { commandCampaign, RESOLUTIONS, resolveUnknown } from './operator.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
@@ -48,8 +48,9 @@ export class Ending {
     const isEnded = ({ settings }: (typeof scenario.lanes)[number]): boolean =>
       hasEnded(world.checker.lane(settings.name)) && this.#hasOutboxEnded(settings.name);
     if (hasImported && scenario.lanes.every(isEnded)) {
-      // Wait for jobs that are delayed until the next permit: they find nothing left to do and end.
-      clock.schedule(scenario.config.quotaWindowMs + 60_000, () => this.#end());
+      // Wait for jobs that are delayed until the next permit: they find nothing left to do and end. A request without a response
+      // counts for up to an eighth of the window longer (engine/lane/ledger.lua).
+      clock.schedule(1.125 * scenario.config.quotaWindowMs + 60_000, () => this.#end());
       return;
     }
     if (hasImported && scenario.lanes.every((plan) => plan.isBlocked || isEnded(plan))) {
@@ -87,7 +88,7 @@ export class Ending {
       if (campaign.state !== 'paused') continue;
       log(`resumes or cancels ${id}`);
       const command = random.chance(0.8) ? 'resume' : 'cancel';
-      await this.#world.direct(lane, ({ commands }) => commands.campaign(command, id));
+      await commandCampaign(this.#world, command, id);
     }
     if (open === 0 && state.unknown.size > 0) {
       log('resolves unknown outcomes');

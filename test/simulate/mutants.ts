@@ -238,19 +238,6 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'every process probes',
-    from: 80,
-    invariant: 7,
-    why: 'all waiting requests leave at once when a pause ends',
-    lua: [
-      {
-        file: 'engine/lane/gate.lua',
-        from: "if now < lane.probeUntil then return 'probing', lane.probeUntil end",
-        to: '',
-      },
-    ],
-  },
-  {
     name: 'a pause stops no requests',
     from: 10,
     invariant: 7,

@@ -1,5 +1,5 @@
 import type { Faults } from './faults.js';
-import { type Resolution, resolveUnknown } from './operator.js';
+import { commandCampaign, type Resolution, resolveUnknown } from './operator.js';
 import type { Process } from './process.js';
 import type { Producer } from './producer.js';
 import type { World } from './world.js';
@@ -92,9 +92,8 @@ export class Stage {
 
   /** An operator pauses, resumes, or cancels a campaign. */
   async command(command: 'pause' | 'resume' | 'cancel', id: string): Promise<void> {
-    const { lane } = this.#world.campaign(id);
     this.#world.trace.add('operator', `${command} ${id}`);
-    await this.#world.direct(lane, ({ commands }) => commands.campaign(command, id));
+    await commandCampaign(this.#world, command, id);
   }
 
   /** An operator decides what became of everything in a lane whose outcome is unknown. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { listUnknown, resolveBatches } from '../../src/engine/sending/unknown.js';
+import { commandCampaign } from './operator.js';
 import type { Process } from './process.js';
 import type { SuspensionPlan } from './scenario.js';
 import type { Reply } from './server.js';
@@ -42,8 +43,7 @@ export class SuspensionIncident {
   }
 
   async #pause(campaign: string): Promise<void> {
-    const { lane } = this.#world.campaign(campaign);
-    await this.#world.direct(lane, ({ commands }) => commands.campaign('pause', campaign));
+    await commandCampaign(this.#world, 'pause', campaign);
   }
 
   async #resend(campaign: string): Promise<void> {

@@ -4,6 +4,7 @@ import { BATCH_WORLDS } from './batches.js';
 import { CLOCK_WORLDS } from './clocks.js';
 import { CREDENTIAL_WORLDS } from './credentials.js';
 import { DATA_LOSS_WORLDS } from './data-losses.js';
+import { GATE_WORLDS } from './gate.js';
 import { NOTIFICATION_WORLDS } from './notifications.js';
 import { OUTBOX_WORLDS } from './outboxes.js';
 import { QUOTA_WORLDS } from './quota.js';
@@ -16,6 +17,7 @@ export const SCRIPTED_WORLDS: readonly ScriptedWorld[] = [
   ...CLOCK_WORLDS,
   ...CREDENTIAL_WORLDS,
   ...DATA_LOSS_WORLDS,
+  ...GATE_WORLDS,
   ...NOTIFICATION_WORLDS,
   ...OUTBOX_WORLDS,
   ...QUOTA_WORLDS,

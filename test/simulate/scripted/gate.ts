@@ -1,0 +1,34 @@
+import { campaign, lane, scenario } from './scenario.js';
+import type { ScriptedWorld } from './scripted-world.js';
+
+/** Worlds in which the service throttles a lane. */
+export const GATE_WORLDS: readonly ScriptedWorld[] = [
+  {
+    name: 'slow-probe',
+    about:
+      'The service throttles a lane. When the pause ends, p1 probes, and is stopped and loses its lock before the response comes. p2 takes over the lane.',
+    scenario: scenario({
+      lanes: [lane({ settings: { hourlyQuota: 100 } })],
+      campaigns: [campaign({ recipients: 3 })],
+    }),
+    script(stage) {
+      stage.fates('send', { refusal: 429 }, { refusal: 429 }, { refusal: 429 }, { returnsInMs: 4_000 });
+      stage.at(3_000, () => {
+        stage.faults.loseLocks(stage.process('p1'));
+        stage.faults.stop(stage.process('p1'), 2_000, []);
+      });
+    },
+    bug: {
+      name: 'every process probes',
+      invariant: 7,
+      why: 'all waiting requests leave at once when a pause ends',
+      lua: [
+        {
+          file: 'engine/lane/gate.lua',
+          from: "if now < lane.probeUntil then return 'probing', lane.probeUntil end",
+          to: '',
+        },
+      ],
+    },
+  },
+];

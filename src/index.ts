@@ -32,6 +32,7 @@ export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/api-key.js';
 export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/audit.js';
 export { CAMPAIGN_STATES, type CampaignState } from './campaign/campaign.js';
 export * from './campaign/errors.js';
+export type { CampaignFields } from './campaign/fields.js';
 export type { CampaignCost, TimeRange } from './campaign/measures.js';
 export * from './campaign/outbox-views.js';
 export * from './campaign/preview-views.js';

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './lone-surrogate.js';
 
 const MAX_ENTRIES = 20;
@@ -6,9 +5,7 @@ const MAX_NAME_LENGTH = 40;
 const MAX_VALUE_LENGTH = 500;
 
 /** The producer's own data about a campaign: texts by name. Volley stores and returns it, and never sends it. */
-export const metadata = z.record(z.string(), z.string()).readonly();
-/** See {@link metadata}. */
-export type Metadata = z.output<typeof metadata>;
+export type Metadata = Readonly<Record<string, string>>;
 
 /** Why metadata is invalid; null if it is valid. */
 export function metadataProblem(values: Metadata): string | null {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { returnedFields } from './field-schemas.js';
 import { CAMPAIGN_COST, campaignCost } from './measures.js';
-import { metadata } from './metadata.js';
 import { REPORTED_STATUSES } from './recipient.js';
 
 /*
@@ -36,15 +36,11 @@ export const reportRow = z.object(reported).readonly().meta({ id: 'ReportRow' })
 /** See {@link reportRow}. */
 export type ReportRow = z.output<typeof reportRow>;
 
-const ownMetadata = metadata.describe(
-  'Your own data about the campaign, as you passed it when you created it',
-);
-
 /** A page of the recipients of a campaign. */
 export const recipientPage = z
   .object({
     campaign: z.string(),
-    metadata: ownMetadata,
+    ...returnedFields,
     recipients: z.array(reportRow).readonly(),
     cost: campaignCost.nullable().describe(CAMPAIGN_COST),
     next: z.int().nullable().describe('The `from` of the next page; null on the last one'),
@@ -84,7 +80,7 @@ export const resultPage = z
             name: z.string(),
             lane: z.string(),
             idempotencyKey: z.string().nullable(),
-            metadata: ownMetadata,
+            ...returnedFields,
           })
           .readonly(),
       )
@@ -106,7 +102,7 @@ export const foundRecipient = z
     ...reported,
     campaign: z.string(),
     name: z.string().describe('Name of the campaign'),
-    metadata: ownMetadata,
+    ...returnedFields,
   })
   .readonly()
   .meta({ id: 'FoundRecipient' });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { actor } from './actor.js';
 import { CAMPAIGN_STATES } from './campaign.js';
+import { returnedFields } from './field-schemas.js';
 import {
   CAMPAIGN_COST,
   COMPLETION,
@@ -11,7 +12,6 @@ import {
   time,
   timeRange,
 } from './measures.js';
-import { metadata } from './metadata.js';
 import { perName, RECIPIENT_STATES } from './recipient.js';
 
 /*
@@ -85,7 +85,7 @@ export const campaignStatus = z
       .nullable()
       .describe('Null if the campaign has none, or an older version created it'),
     launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
-    metadata: metadata.describe('Your own data, as you passed it when you created the campaign'),
+    ...returnedFields,
     window: sendWindow.nullable().describe('When the campaign may send; null: whenever its lane may'),
     endedAt: time.nullable().describe('When the last recipient was settled; null before'),
     recipients: recipientCounts,

@@ -7,6 +7,7 @@ import {
   NotAllowedError,
   NotFoundError,
 } from '../campaign/errors.js';
+import { COMPARED } from '../campaign/field-sets.js';
 import { StateError } from '../campaign/state-error.js';
 import { OpensTooLateError, OutboxClosedError, OutboxExistsError } from '../intake/outbox/errors.js';
 
@@ -121,7 +122,7 @@ export const OUTCOMES = {
     422,
     EXIT.badInput,
     'The idempotency key belongs to a different campaign',
-    'The list, text, sender, sender name, lane, time, validity, or priority differs; `campaign` names the existing campaign. Use a new key for a new campaign, and the same key only to retry the same request.',
+    `The ${COMPARED} differs; \`campaign\` names the existing campaign. Use a new key for a new campaign, and the same key only to retry the same request.`,
   ],
   failed: [
     500,

@@ -3,6 +3,7 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { requestReference } from '../campaign/campaign.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
+import { returnedOf } from '../campaign/field-sets.js';
 import {
   parseReportedStatus,
   REPORTED_STATUSES,
@@ -177,7 +178,7 @@ export async function recipientPage(
     if (recipients.length === limit) break;
   }
   const { meta } = report;
-  return { campaign: id, metadata: meta.metadata ?? {}, recipients, cost: await report.cost(), next };
+  return { campaign: id, ...returnedOf(meta), recipients, cost: await report.cost(), next };
 }
 
 /** See {@link Reports.reportVersion}. The counts and times differ if Redis has lost some of the changes. */
@@ -317,7 +318,7 @@ export async function* findRecipients(
       if (rows.length === MAX_FOUND) break;
       rows.push(duplicateRow(meta, row));
     }
-    return rows.map((row) => ({ ...row, campaign: id, name: meta.name, metadata: meta.metadata ?? {} }));
+    return rows.map((row) => ({ ...row, campaign: id, name: meta.name, ...returnedOf(meta) }));
   };
   for await (const found of inBatches(campaigns(), SEARCHED_AT_ONCE, findIn)) yield* found;
 }

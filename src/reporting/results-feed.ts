@@ -3,6 +3,7 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { loadScript } from '../base/redis/script.js';
 import { GoneError, InputError } from '../campaign/errors.js';
+import { returnedOf } from '../campaign/field-sets.js';
 import { RESULT_STATES } from '../campaign/recipient.js';
 import type { RecipientResult, ReportRow, ResultPage } from '../campaign/recipient-views.js';
 import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
@@ -320,7 +321,7 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
             name: meta.name,
             lane,
             idempotencyKey: meta.idempotencyKey ?? null,
-            metadata: meta.metadata ?? {},
+            ...returnedOf(meta),
           };
         results.push({ ...result, lane });
       }

@@ -1,5 +1,6 @@
 import { requestReference } from '../campaign/campaign.js';
 import { type Estimate, estimate, type LaneOutlook, requestsLeft } from '../campaign/estimate.js';
+import { returnedOf } from '../campaign/field-sets.js';
 import type { CampaignCost } from '../campaign/measures.js';
 import { describePause } from '../campaign/pause-reason.js';
 import { formatAmount } from '../campaign/price.js';
@@ -58,7 +59,7 @@ export function campaignStatus({
     createdBy: meta.createdBy ?? null,
     idempotencyKey: meta.idempotencyKey ?? null,
     launchAt: isoOrNull(state.launchAt),
-    metadata: meta.metadata ?? {},
+    ...returnedOf(meta),
     window,
     endedAt: isoOrNull(state.endedAt),
     recipients: { total: state.total, ...counts },

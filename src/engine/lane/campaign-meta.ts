@@ -4,7 +4,9 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { type Actor, packActor, packedActor } from '../../campaign/actor.js';
 import { CAMPAIGN_ID, timeOfCampaignId, usualCampaignName } from '../../campaign/campaign.js';
-import { type Metadata, metadata } from '../../campaign/metadata.js';
+import { storedFields } from '../../campaign/field-schemas.js';
+import type { StoredFields } from '../../campaign/field-sets.js';
+import { FIELDS } from '../../campaign/fields.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 
@@ -21,33 +23,22 @@ const storedCost = z.object({
 type StoredCost = z.output<typeof storedCost>;
 
 /** The part of a campaign that never changes after its commit. During the import it is incomplete. */
-export interface CampaignMeta {
+export interface CampaignMeta extends StoredFields {
   readonly id: string;
-  readonly name: string;
   /** The lane's id, which is its first name. */
   readonly lane: LaneId;
-  /** As it is sent to the service. */
-  readonly sender: string;
-  readonly senderName?: string | undefined;
-  readonly text: string;
   readonly columns: readonly string[];
   readonly numberColumn: string;
   /** Columns that the text uses, in its order. Only their values are stored. */
   readonly placeholders: readonly string[];
-  readonly priority: 'high' | 'normal';
-  readonly validForMs?: number | undefined;
   /** The rule of its window (window.ts); undefined if it has none. */
   readonly window?: string | undefined;
-  /** The producer's own data; undefined if it has none. */
-  readonly metadata?: Metadata | undefined;
   /** Times in ms since the epoch. */
   readonly created: number;
   /** Undefined for a campaign of an older version. */
   readonly createdBy?: Actor | undefined;
-  readonly at?: number | undefined;
   /** Digest of the idempotency key and its scope. */
   readonly idempotency?: string | undefined;
-  readonly idempotencyKey?: string | undefined;
   /** Digest of recipients, text, and sender, with which a repeated request is compared. Without an idempotency key there is none. */
   readonly fingerprint?: string | undefined;
   readonly duplicates: number;
@@ -63,24 +54,14 @@ export interface CampaignMeta {
 
 const count = z.number();
 const meta = z.object({
+  ...storedFields,
   id: z.string(),
-  name: z.string(),
-  lane: z.string(),
-  sender: z.string(),
-  senderName: z.string().optional(),
-  text: z.string(),
   columns: z.array(z.string()),
   numberColumn: z.string(),
   placeholders: z.array(z.string()),
-  priority: z.enum(['high', 'normal']),
-  validForMs: count.optional(),
-  window: z.string().optional(),
-  metadata: metadata.optional(),
   created: count,
   createdBy: packedActor.optional(),
-  at: count.optional(),
   idempotency: z.string().optional(),
-  idempotencyKey: z.string().optional(),
   fingerprint: z.string().optional(),
   duplicates: count,
   invalid: count,
@@ -106,7 +87,7 @@ function usualMeta(id: string, lane: LaneId) {
     columns: ['to'],
     numberColumn: 'to',
     placeholders: [],
-    priority: 'normal' as const,
+    priority: FIELDS.priority.usual,
     duplicates: 0,
     invalid: 0,
     suppressed: 0,

@@ -6,8 +6,9 @@ import { formatDuration } from '../../base/duration.js';
 import type { Operator } from '../../campaign/audit.js';
 import { newCampaignId, usualCampaignName } from '../../campaign/campaign.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
+import type { CampaignFields } from '../../campaign/fields.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
-import { type Metadata, metadataProblem } from '../../campaign/metadata.js';
+import { metadataProblem } from '../../campaign/metadata.js';
 import type { InvalidRow, Preview } from '../../campaign/preview-views.js';
 import { parseLimit } from '../../campaign/price.js';
 import { checkSender } from '../../campaign/sender.js';
@@ -15,7 +16,6 @@ import { describeWindow, nextCommonOpening, readWindow } from '../../campaign/wi
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import { type Lane, laneNamed } from '../../engine/lane/lane.js';
 import { idempotencyDigest } from '../../engine/recipients/reservation.js';
-import type { Duplicates } from './check-rows.js';
 import type { RecipientInput } from './read-objects.js';
 
 /** A CSV that arrives as a stream. It is read once, no faster than it is imported. */
@@ -24,54 +24,11 @@ export interface CsvStream {
 }
 
 /** A campaign to be imported. */
-export interface CampaignInput {
+export interface CampaignInput extends CampaignFields {
   /** The path of a CSV file, a stream of one, or recipients as objects. */
   readonly recipients: string | CsvStream | Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
-  /** The text to send, with `{{name}}` placeholders for columns of the list. */
-  readonly message: string;
-  /** A number of up to 15 digits, or a name of up to 11 characters of the GSM 7-bit alphabet; default: `SENDER_ADDRESS`. */
-  readonly sender?: string | undefined;
-  readonly senderName?: string | undefined;
-  /** Default: the first configured lane. */
-  readonly lane?: string | undefined;
-  /** A name for people; default: the name of the file, or the time. */
-  readonly name?: string | undefined;
-  /** Your own data about the campaign, at most 20 texts; the status and the results return it. */
-  readonly metadata?: Metadata | undefined;
-  /** The column with the phone numbers; default: found by its name or its values (`to` for objects). */
-  readonly toColumn?: string | undefined;
-  /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
-  readonly country?: string | undefined;
-  /** When sending begins, ms since the epoch; default: now. */
-  readonly at?: number | undefined;
-  readonly priority?: 'high' | 'normal' | undefined;
-  /** Milliseconds after launch until recipients that were not sent to lapse; default: never. */
-  readonly validForMs?: number | undefined;
-  /** When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`; default: at any time that the lane allows. */
-  readonly window?: string | undefined;
-  /** The IANA zone of `window`, such as `Europe/Paris`. */
-  readonly zone?: string | undefined;
-  /** Dates on which `window` is closed, such as `2030-05-01`. */
-  readonly except?: readonly string[] | undefined;
-  /** The same key and content return the existing campaign while that is kept; the same key with other content conflicts. */
-  readonly idempotencyKey?: string | undefined;
-  /** Leaves invalid rows out and passes them to `onInvalid`, with the columns of the list; by default a single invalid row refuses the list. */
-  readonly skipInvalid?: boolean | undefined;
+  /** With `skipInvalid`: called for each invalid row, with the columns of the list. */
   readonly onInvalid?: ((row: InvalidRow, columns: readonly string[]) => void) | undefined;
-  /**
-   * What to do with a row that has the number of an earlier row and a different text: `first` leaves it out and lists it, `keep`
-   * sends both messages, each in a request of its own, and `refuse` refuses the list. Default: `first` for a CSV, which may
-   * contain a person twice; `refuse` for recipients as objects, because a program that passes two texts means both. A row with
-   * the same number and the same text is always left out and listed.
-   */
-  readonly duplicates?: Duplicates | undefined;
-  /**
-   * Refuses a campaign that costs more, such as `50`, or `'50 EUR'`, and one with a number that has no price. Needs `PRICE_PER_SEGMENT`
-   * or `PRICE_FILE`.
-   */
-  readonly maxCost?: number | string | undefined;
-  /** Allows the same content as a campaign of the last 24 hours on this lane. An idempotency key allows it, too. */
-  readonly again?: boolean | undefined;
   /**
    * Estimates when the campaign is sent, as `eta` and `completion` of the preview; otherwise both are null. It costs a look at all
    * campaigns that are running, so a program that creates many small campaigns does without it, and reads their status instead.

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { type Redis, runsInOrder } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { COMPARED_MEMBERS } from '../../campaign/field-sets.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
 import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
@@ -19,9 +21,6 @@ import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type ImportSession, settledImport } from './import-session.js';
 
 const RETRY_MS = 100;
-
-/** Besides the content, two campaigns are the same only if these are equal. A name is for people and may differ. */
-const COMPARED = ['lane', 'at', 'validForMs', 'priority', 'window'] as const;
 
 /** The import that now holds its idempotency key, or the committed campaign that already held it. */
 type KeyOutcome =
@@ -155,7 +154,7 @@ export async function compareWithHolder(
   const isSame =
     meta !== null &&
     meta.fingerprint === content &&
-    COMPARED.every((member) => (meta[member] ?? null) === (requested[member] ?? null));
+    COMPARED_MEMBERS.every((member) => isDeepStrictEqual(meta[member], requested[member]));
   if (!isSame) return { kind: 'conflict', id: campaign };
   // What names recipients is not stored; the content is the same.
   const { problems, repeats, samples } = preview;

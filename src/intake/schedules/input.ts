@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import { formatDuration } from '../../base/duration.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { checkAll, InputError } from '../../campaign/errors.js';
+import { type FieldOf, SCHEDULED_NAMES, storedValues } from '../../campaign/field-sets.js';
+import type { CampaignFields } from '../../campaign/fields.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { rowProblem } from '../../campaign/row-problem.js';
 import { isZone } from '../../campaign/zone.js';
@@ -18,26 +20,8 @@ import {
 } from './schedule.js';
 import { checkCron, checkZone } from './timetable.js';
 
-/** A schedule to be added: the options of its campaigns, and when to create them. */
-export interface ScheduleInput
-  extends Pick<
-    CampaignInput,
-    | 'message'
-    | 'sender'
-    | 'senderName'
-    | 'lane'
-    | 'name'
-    | 'metadata'
-    | 'toColumn'
-    | 'country'
-    | 'priority'
-    | 'validForMs'
-    | 'window'
-    | 'except'
-    | 'duplicates'
-    | 'skipInvalid'
-    | 'maxCost'
-  > {
+/** A schedule to be added: the fields of its campaigns, and when to create them. */
+export interface ScheduleInput extends Pick<CampaignFields, FieldOf<'schedule'>> {
   /** Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Adding the same schedule again changes nothing. */
   readonly id: string;
   /** Five fields: minute, hour, day of the month, month, day of the week. `0 9 * * 1` is Monday at nine. */
@@ -72,24 +56,9 @@ export async function checkInput(
   { now, laneFor, check, preview }: CheckDeps,
 ): Promise<{ definition: Definition; recipients: readonly RecipientInput[] | null }> {
   const { id, cron, zone, overlap = 'skip', catchUpMs = DEFAULT_CATCH_UP_MS } = input;
-  const { message, sender, senderName, metadata, toColumn, country } = input;
-  const { priority, validForMs, window, except, duplicates, skipInvalid } = input;
-  const campaign = {
-    message,
-    sender,
-    senderName,
-    metadata,
-    toColumn,
-    country,
-    priority,
-    validForMs,
-    window,
-    zone: window === undefined ? undefined : zone,
-    except,
-    duplicates,
-    skipInvalid,
-    maxCost: input.maxCost === undefined ? undefined : String(input.maxCost),
-  };
+  const { window, lane, name = id } = input;
+  // The zone says nothing without a window.
+  const campaign = storedValues(SCHEDULED_NAMES, { ...input, zone: window === undefined ? undefined : zone });
   const withoutWindow = isZone(zone) ? {} : { window: undefined, zone: undefined, except: undefined };
   let found: Awaited<ReturnType<typeof sourceOf>> | undefined;
   await checkAll([
@@ -101,31 +70,30 @@ export async function checkInput(
       found = await sourceOf(input);
     },
     // Without the zone, the window cannot be checked.
-    () => check({ ...campaign, ...withoutWindow, lane: input.lane, recipients: [] }),
+    () => check({ ...campaign, ...withoutWindow, lane, recipients: [] }),
   ]);
   if (found === undefined) throw new Error('The source of the list was not checked');
   const { source, recipients } = found;
   if (source.kind !== 'provided') {
     const checked = await preview({
       ...campaign,
-      lane: input.lane,
+      lane,
       recipients: source.kind === 'file' ? source.path : (recipients ?? []),
       // The same content as a campaign of the last 24 hours is no reason to refuse a schedule.
       again: true,
     });
     refuseList(checked);
   }
-  const given = Object.fromEntries(Object.entries(campaign).filter(([, value]) => value !== undefined));
   return {
     definition: {
-      name: input.name ?? id,
-      lane: await laneFor(input.lane),
+      name,
+      lane: await laneFor(lane),
       cron: cron.trim(),
       zone,
       overlap,
       catchUpMs,
       source,
-      campaign: { ...given, message },
+      campaign,
     },
     recipients,
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { exactDuration } from '../../base/duration.js';
 import { actor } from '../../campaign/actor.js';
-import { metadata } from '../../campaign/metadata.js';
+import { scheduledFields } from '../../campaign/field-schemas.js';
 
 /*
  *                     ┌──────────────── due, and then the next time ────────────────┐
@@ -50,23 +50,8 @@ const source = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** The options of the campaigns of a schedule; see `CampaignInput`. */
-const campaign = z.object({
-  message: z.string(),
-  sender: z.string().optional(),
-  senderName: z.string().optional(),
-  metadata: metadata.optional(),
-  toColumn: z.string().optional(),
-  country: z.string().optional(),
-  priority: z.enum(['high', 'normal']).optional(),
-  validForMs: z.number().optional(),
-  window: z.string().optional(),
-  zone: z.string().optional(),
-  except: z.array(z.string()).readonly().optional(),
-  duplicates: z.enum(['first', 'keep', 'refuse']).optional(),
-  skipInvalid: z.boolean().optional(),
-  maxCost: z.string().optional(),
-});
+/** The fields of the campaigns of a schedule. */
+const campaign = z.object(scheduledFields);
 
 /** What never changes of a schedule. */
 export const storedDefinition = z.object({

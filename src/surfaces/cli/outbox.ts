@@ -6,6 +6,7 @@ import type { Outbox } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import { formatDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
+import { fieldsFrom } from '../../campaign/field-sets.js';
 import type {
   BulkResult,
   OutboxMessageStatus,
@@ -16,6 +17,7 @@ import { rowProblem } from '../../campaign/row-problem.js';
 import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
 import { jsonText, printable } from '../../campaign/visible-text.js';
 import { formatInZone } from '../../campaign/zone.js';
+import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
 import { badInput, CliError } from './errors.js';
@@ -26,18 +28,10 @@ import { stateLabel } from './progress.js';
 import { columnsOf } from './terminal.js';
 import { counted, grouped, oneLine, table } from './text.js';
 
-interface CreateOptions {
-  message: string;
-  sender?: string;
-  senderName?: string;
-  lane?: string;
+interface CreateOptions extends CampaignFlags<'outbox'> {
   sendAt?: string;
   zone?: string;
   late?: number;
-  window?: string;
-  except?: readonly string[];
-  priority?: 'high' | 'normal';
-  country?: string;
 }
 
 interface OutboxOptions {
@@ -71,9 +65,16 @@ function withOutbox<Result>(
 const laneFlag = ({ lane }: OutboxOptions): string => (lane === undefined ? '' : ` --lane ${lane}`);
 
 /** `volley outbox create` */
-export function create(context: Context, name: string, { late, ...options }: CreateOptions): Promise<Answer> {
+export function create(context: Context, name: string, options: CreateOptions): Promise<Answer> {
+  const { sendAt, zone, late } = options;
   return withLocalVolley(context, async (volley, setting) => {
-    const { outcome, outbox } = await volley.outboxes.create({ name, lateMs: late, ...options });
+    const { outcome, outbox } = await volley.outboxes.create({
+      ...fieldsFrom('outbox', options),
+      name,
+      sendAt,
+      zone,
+      lateMs: late,
+    });
     const destination = destinationOf(setting, outbox.lane);
     const first =
       outcome === 'created'

@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
+import { fieldsFrom } from '../../campaign/field-sets.js';
 import type {
   InvalidCause,
   InvalidGroup,
@@ -10,7 +11,7 @@ import type {
 import { rowProblem } from '../../campaign/row-problem.js';
 import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
 import { listenForStop } from '../lifecycle.js';
-import type { ListOptions } from './commands/list-options.js';
+import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, SIMULATOR } from './destination.js';
 import { badInput, interrupted } from './errors.js';
@@ -28,7 +29,7 @@ const SAMPLE_SHOWN = 500;
 const LABEL_WIDTH = 12;
 
 /** `volley preview` */
-export function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
+export function preview(context: Context, file: string, options: CampaignFlags): Promise<Answer> {
   mustBeInFuture(options.at, context.clock());
   const show = async (
     setting: SettingWithoutRedis,
@@ -61,7 +62,7 @@ function previewed(
   context: Context,
   setting: SettingWithoutRedis,
   seen: Preview,
-  options: ListOptions,
+  options: CampaignFlags,
 ): Answer {
   const { paint } = context;
   const destination = destinationOf(setting, seen.lane);
@@ -167,33 +168,11 @@ export function mustBeInFuture(at: number | undefined, now: number): void {
 export async function campaignInput(
   context: Context,
   file: string,
-  options: ListOptions,
+  options: CampaignFlags,
 ): Promise<CampaignInput & { readonly recipients: CsvStream }> {
   const list = await openListFile(context, file);
-  const { validFor: validForMs, message, sender, senderName, lane, name, toColumn, country, at } = options;
-  const { metadata } = options;
-  const { priority, duplicates, skipInvalid, maxCost, again, window, zone, except } = options;
-  return {
-    recipients: list,
-    validForMs,
-    message,
-    sender,
-    senderName,
-    lane,
-    name: name ?? list.name,
-    metadata,
-    toColumn,
-    country,
-    at,
-    window,
-    zone,
-    except,
-    priority,
-    duplicates,
-    skipInvalid,
-    maxCost,
-    again,
-  };
+  const fields = fieldsFrom('preview', options);
+  return { ...fields, name: fields.name ?? list.name, recipients: list };
 }
 
 /** How to draw a preview. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Volley } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
+import { fieldsFrom } from '../../campaign/field-sets.js';
 import type {
   Occurrence,
   Schedule,
@@ -11,7 +12,7 @@ import type {
 } from '../../intake/schedules/schedules.js';
 import { listenForStop } from '../lifecycle.js';
 import { idAmong, LAST } from './campaign-id.js';
-import type { ListOptions } from './commands/list-options.js';
+import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
 import { badInput } from './errors.js';
@@ -21,7 +22,7 @@ import { columnsOf } from './terminal.js';
 import { counted, cut, grouped, oneLine, padded, table } from './text.js';
 import { noteIfNoWorkers } from './watch.js';
 
-interface AddOptions extends Omit<ListOptions, 'at' | 'again'> {
+interface AddOptions extends CampaignFlags<'schedule'> {
   cron: string;
   zone: string;
   id?: string;
@@ -40,7 +41,7 @@ const TEXT_SHOWN = 500;
 
 /** `volley schedule add` */
 export function add(context: Context, file: string | undefined, options: AddOptions): Promise<Answer> {
-  const { provided, id, catchUp: catchUpMs, validFor: validForMs, ...rest } = options;
+  const { provided, id, cron, zone, overlap, catchUp: catchUpMs } = options;
   if ((file === undefined) === (provided === undefined))
     throw badInput(
       'Give the path of a CSV file, or the name of a list that your code provides with --provided.',
@@ -52,11 +53,13 @@ export function add(context: Context, file: string | undefined, options: AddOpti
   const path = file === undefined ? undefined : resolve(context.cwd, file);
   return withLocalVolley(context, async (volley, setting) => {
     const { kind, schedule } = await volley.schedules.add({
-      ...rest,
+      ...fieldsFrom('schedule', options),
+      cron,
+      zone,
+      overlap,
       id: id ?? idFrom(provided ?? basename(path ?? '', extname(path ?? ''))),
       recipients: path ?? { provided: provided ?? '' },
       catchUpMs,
-      validForMs,
     });
     const times = await volley.schedules.next(schedule.id, SHOWN_AFTER_ADD, {
       lanes: [schedule.lane],

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Volley } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
+import { COMPARED } from '../../campaign/field-sets.js';
 import { numberReader } from '../../campaign/number.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { compileTemplate } from '../../campaign/template.js';
@@ -10,7 +11,7 @@ import { checkRows } from '../../intake/import/check-rows.js';
 import { readCsv } from '../../intake/import/csv/read-csv.js';
 import type { RecipientInput } from '../../intake/import/read-objects.js';
 import { listenForStop } from '../lifecycle.js';
-import type { ListOptions } from './commands/list-options.js';
+import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
 import { badInput, CliError, interrupted } from './errors.js';
@@ -34,8 +35,7 @@ import {
 import { counted, money } from './text.js';
 import { howToStop, noteIfNoWorkers, watchCampaign } from './watch.js';
 
-interface SendOptions extends ListOptions {
-  idempotencyKey?: string;
+interface SendOptions extends CampaignFlags<'campaign'> {
   testTo?: string;
   yes?: boolean;
   wait?: boolean;
@@ -248,7 +248,7 @@ function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number }>): Cl
       );
     case 'conflict':
       return badInput(
-        `Campaign ${outcome.id} was created with this --idempotency-key, but with another list, text, sender, sender name, lane, time, validity, or priority. Use the same values, or another key.`,
+        `Campaign ${outcome.id} was created with this --idempotency-key, but with another ${COMPARED}. Use the same values, or another key.`,
         { reason: 'conflict', id: outcome.id },
       );
     case 'declined':

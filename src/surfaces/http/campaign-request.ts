@@ -2,15 +2,14 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { systemClock } from '../../base/clock.js';
-import { DURATION_FORM, parseDuration } from '../../base/duration.js';
 import { InputError } from '../../campaign/errors.js';
+import { FIELDS } from '../../campaign/fields.js';
 import { listed } from '../../campaign/listed.js';
-import { metadata } from '../../campaign/metadata.js';
-import { readMoment } from '../../campaign/moment.js';
 import { type CampaignInput, resolveInput } from '../../intake/import/campaign-input.js';
 import { MAX_FIELD_LENGTH } from '../../intake/import/rows.js';
 import { allowsLane, requireLane } from '../../operations/access.js';
 import { apiKeyOf } from './access.js';
+import { fieldsIn, membersOf, shapeOf } from './campaign-members.js';
 import { abortOnClose } from './connections.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import { MAX_MEMBERS } from './json-limits.js';
@@ -27,88 +26,8 @@ import { plainMessage } from './validation.js';
  * command line's options.
  */
 
-const text = z.string().trim().min(1).max(200);
-
-/** The country of nationally written numbers, in upper or lower case; parsed as upper case. */
-export const country = z
-  .string()
-  .regex(/^[A-Za-z]{2}$/, 'Use two letters of ISO 3166, such as GB')
-  .toUpperCase()
-  .optional()
-  .describe('The country (ISO 3166) of numbers that are written nationally. Default: DEFAULT_COUNTRY.');
-
-const AMOUNT_FORM = 'Use an amount with at most six decimals, such as 50 or "49.90 EUR"';
-
 /** The members that describe a campaign, besides its list. */
-export const details = {
-  message: z
-    .string()
-    .min(1)
-    .max(20_000)
-    .describe('The text. Placeholders such as `{{name}}` are replaced by the values of each recipient.'),
-  sender: text
-    .optional()
-    .describe('A number of up to 15 digits, or a name of up to 11 characters. Default: SENDER_ADDRESS.'),
-  senderName: text.optional().describe('A name for the sending application. Default: SENDER_NAME.'),
-  lane: text.optional().describe('Default: the first lane, or the only lane of the key.'),
-  name: text.optional().describe('A name for people to read. Default: the time.'),
-  metadata: metadata
-    .optional()
-    .describe(
-      'Your own data about the campaign: at most 20 texts of up to 500 characters. The status, the recipients, and the results return it.',
-    ),
-  country,
-  at: z
-    .string()
-    .refine((time) => readMoment(time).kind === 'moment', {
-      error: 'Use ISO 8601 with a time zone, such as YYYY-MM-DDThh:mm+01:00',
-    })
-    .optional()
-    .describe('When sending starts, in ISO 8601 with a time zone. Default: now.'),
-  priority: z.enum(['high', 'normal']).optional(),
-  validFor: z
-    .string()
-    .refine((time) => (parseDuration(time) ?? 0) > 0, `Use a duration greater than zero: ${DURATION_FORM}`)
-    .optional()
-    .describe('Messages that have not been sent this long after the start lapse. For example: `24h`.'),
-  window: text
-    .optional()
-    .describe(
-      'When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`, several separated by commas. Default: whenever the lane may send.',
-    ),
-  zone: text.max(100).optional().describe('The IANA time zone of `window`, such as `Europe/Paris`.'),
-  except: z
-    .array(z.iso.date())
-    .max(200)
-    .optional()
-    .describe('Dates on which `window` is closed, such as `2030-05-01`.'),
-  skipInvalid: z
-    .boolean()
-    .optional()
-    .describe('Leave out invalid rows. Otherwise one invalid row rejects the whole list.'),
-  duplicates: z
-    .enum(['first', 'keep', 'refuse'])
-    .optional()
-    .describe(
-      'What to do with a row that has the number of an earlier row and a different text: leave it out (`first`), send both messages, each in a request of its own (`keep`), or reject the list (`refuse`). Default: `refuse` for JSON, `first` for a CSV. A row with the same number and the same text is always left out.',
-    ),
-  maxCost: z
-    .union(
-      [
-        z.number().min(0, AMOUNT_FORM),
-        z.string().regex(/^\d{1,12}(?:\.\d{1,6})?(?: [A-Za-z]{3})?$/, AMOUNT_FORM),
-      ],
-      AMOUNT_FORM,
-    )
-    .optional()
-    .describe(
-      'Reject a campaign that costs more (`overBudget`), or that has a number without a price (`noPrice`). Needs prices: PRICE_PER_SEGMENT or PRICE_FILE.',
-    ),
-  again: z
-    .boolean()
-    .optional()
-    .describe('Allow a campaign that equals one of the last 24 hours (same list, text, and sender).'),
-};
+export const details = membersOf('preview');
 
 const value = z.union(
   [z.string().max(MAX_FIELD_LENGTH), z.number(), z.null()],
@@ -148,10 +67,7 @@ export const campaignRequest = z.strictObject({ recipients: longList(recipient),
 
 /** A campaign whose recipients follow as CSV: the part `campaign` of `multipart/form-data`. */
 export const campaignDetails = z
-  .strictObject({
-    ...details,
-    toColumn: text.optional().describe('The column of the numbers. Default: found by its name and values.'),
-  })
+  .strictObject({ ...details, ...shapeOf(['toColumn']) })
   .meta({ id: 'CampaignDetails' });
 
 type CampaignDetails = z.output<typeof campaignDetails>;
@@ -161,11 +77,9 @@ export const idempotencyHeader = z.looseObject({
   'idempotency-key': z
     .string()
     .min(1)
-    .max(255)
+    .max(FIELDS.idempotencyKey.longest)
     .optional()
-    .describe(
-      'A unique key for this campaign. A retry with the same key and content returns the existing campaign; other content is rejected.',
-    ),
+    .describe(FIELDS.idempotencyKey.description),
 });
 
 /** A request that creates or previews a campaign. */
@@ -253,7 +167,8 @@ function memberItems(
       'It is missing, and there is no default (SENDER_ADDRESS). Use a number, or a name of up to 11 characters';
     items.push({ pointer: '/sender', message });
   }
-  const at = momentOf(sound.at);
+  const { lane: _lane, ...fields } = fieldsIn('preview', sound);
+  const { at } = fields;
   // A retry may arrive after the start time and still receives the existing campaign.
   if (refusesPast && at !== undefined && at <= clock() && request.headers['idempotency-key'] === undefined)
     items.push({ pointer: '/at', message: PAST });
@@ -264,10 +179,8 @@ function memberItems(
     items.push(...(error.toJSON().errors ?? []));
   }
   const lanes = new Map(config.lanes.map(({ name }) => [name, name]));
-  const { validFor, lane: _lane, at: _at, ...others } = sound;
-  const validForMs = validFor === undefined ? undefined : parseDuration(validFor);
   try {
-    resolveInput({ config, lanes, clock }, { message: '-', ...others, at, validForMs, recipients: [] });
+    resolveInput({ config, lanes, clock }, { ...fields, message: fields.message ?? '-', recipients: [] });
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     items.push(...inputItems(error));
@@ -278,22 +191,12 @@ function memberItems(
 /** The message about a start in the past. */
 export const PAST = 'The time is in the past. Leave it out to start sending now';
 
-function momentOf(at: string | undefined): number | undefined {
-  const moment = at === undefined ? undefined : readMoment(at);
-  return moment?.kind === 'moment' ? moment.at : undefined;
-}
-
 function inputOf(
   request: CampaignRequest,
-  { at, validFor, ...campaign }: CampaignDetails,
+  campaign: CampaignDetails,
   { config }: Checks,
 ): Omit<CampaignInput, 'recipients'> {
-  return {
-    ...campaign,
-    lane: laneOf(request, campaign.lane, config),
-    at: momentOf(at),
-    validForMs: validFor === undefined ? undefined : parseDuration(validFor),
-  };
+  return { ...fieldsIn('preview', campaign), lane: laneOf(request, campaign.lane, config) };
 }
 
 /** The requested lane, or the only one of the key. An error names no lanes that the key may not use. */

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import type { Volley } from '../../app/volley.js';
 import { systemClock, within } from '../../base/clock.js';
 import type { ApiKey } from '../../campaign/api-key.js';
+import { COMPARED } from '../../campaign/field-sets.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import type { CampaignInput } from '../../intake/import/campaign-input.js';
 import type { CampaignRefusal, Upload } from '../../operations/operation.js';
@@ -116,7 +117,7 @@ async function rejection(
     case 'conflict':
       return new Problem(
         'conflict',
-        'The idempotency key belongs to a campaign with another list, text, sender, sender name, lane, time, validity, or priority. Repeat the original request, or use another key.',
+        `The idempotency key belongs to a campaign with another ${COMPARED}. Repeat the original request, or use another key.`,
         await existing(outcome.id),
       );
     case 'declined':

@@ -9,7 +9,8 @@ import { ListError, MAX_FIELD_LENGTH } from '../../intake/import/rows.js';
 import type { OutboxMessage } from '../../intake/outbox/check-message.js';
 import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane } from './access.js';
 import { sendStream } from './body-stream.js';
-import { country, laneOf } from './campaign-request.js';
+import { fieldsIn, membersOf } from './campaign-members.js';
+import { laneOf } from './campaign-request.js';
 import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import { invalidParts, Problem } from './problem.js';
@@ -44,37 +45,18 @@ const outboxInput = z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'Use 1 to 64 letters, digits, - and _')
       .describe('Unique on its lane'),
-    lane: text.optional().describe('Default: the first lane, or the only lane of the key'),
-    message: z
-      .string()
-      .min(1)
-      .max(20_000)
-      .describe('The text, with `{{name}}` placeholders for values of the messages'),
-    sender: text.optional().describe('Default: SENDER_ADDRESS'),
-    senderName: text.optional().describe('Default: SENDER_NAME'),
+    ...membersOf('outbox'),
     sendAt: text
       .optional()
       .describe(
         'When a message without a time is sent: `now` (the default), `appointment - 24h` (elapsed time), or `appointment - 1d` (the same time of day)',
       ),
     zone: text.optional().describe('The IANA zone of local times. Required unless `sendAt` is `now`'),
-    window: text
-      .optional()
-      .describe(
-        'When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`, in `zone`. Default: whenever the lane may send',
-      ),
-    except: z
-      .array(z.iso.date())
-      .max(200)
-      .optional()
-      .describe('Dates on which `window` is closed, such as `2030-05-01`'),
     late: z
       .string()
       .refine((time) => (parseDuration(time) ?? 0) > 0, `Use a duration greater than zero: ${DURATION_FORM}`)
       .optional()
       .describe('How long after its time a message may still be sent; then it lapses. Default: `1h`'),
-    priority: z.enum(['high', 'normal']).optional(),
-    country,
   })
   .meta({ id: 'Outbox' });
 
@@ -164,11 +146,14 @@ export const outboxes: Routes = (app, { volley, config }, memory) => {
       },
     },
     async (request, reply) => {
-      const { late, ...input } = request.body;
-      const lane = laneOf(request, input.lane, config);
+      const { name, sendAt, zone, late } = request.body;
+      const lane = laneOf(request, request.body.lane, config);
       const lateMs = late === undefined ? undefined : parseDuration(late);
       const { outcome, outbox } = await actingFor(volley, request).outboxes.create({
-        ...input,
+        ...fieldsIn('outbox', request.body),
+        name,
+        sendAt,
+        zone,
         lane,
         lateMs,
       });

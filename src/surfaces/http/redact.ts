@@ -1,25 +1,39 @@
 import { createMask } from '../../base/events/mask.js';
 import type { ApiKey } from '../../campaign/api-key.js';
 import { allowsScope } from '../../campaign/api-key.js';
+import { emptyOf, FIELD_NAMES, fieldNamed } from '../../campaign/field-sets.js';
 
 const mask = createMask();
 
+type Text = (text: string) => string;
+const texts =
+  (hidden: Text) =>
+  (value: unknown): unknown =>
+    typeof value === 'string' ? hidden(value) : redacted(value);
+
+/** What a key without the scope `read` sees of the members that may contain personal data, by their names. */
+const HIDDEN: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
+  // It may quote the service.
+  ['reason', texts(mask.prose)],
+  ...FIELD_NAMES.flatMap((name) => {
+    const field = fieldNamed(name);
+    if (field.withoutRead === 'whole') return [];
+    return [[name, field.withoutRead === 'masked' ? texts(mask.id) : () => emptyOf(field)] as const];
+  }),
+]);
+
 /**
- * A status as this key may see it. Without the scope `read`, phone numbers in the reasons, which may quote the service, and in the
- * names and idempotency keys of campaigns are masked. Texts of messages, and metadata, which may contain anything, are left out.
+ * A status as this key may see it. Without the scope `read`, phone numbers in reasons are masked, and the fields of campaigns are masked or
+ * left out, as their rows say.
  */
 export function redactedFor<Status>(key: ApiKey, status: Status): Status {
-  return allowsScope(key, 'read') ? status : (masked('', status) as Status);
+  return allowsScope(key, 'read') ? status : (redacted(status) as Status);
 }
 
-function masked(name: string, value: unknown): unknown {
-  if (typeof value === 'string') {
-    if (name === 'reason') return mask.prose(value);
-    if (name === 'message') return '';
-    return name === 'name' || name === 'idempotencyKey' ? mask.id(value) : value;
-  }
-  if (Array.isArray(value)) return value.map((item) => masked(name, item));
+function redacted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redacted);
   if (typeof value !== 'object' || value === null) return value;
-  if (name === 'metadata') return {};
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, masked(key, item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, (HIDDEN.get(name) ?? redacted)(member)]),
+  );
 }

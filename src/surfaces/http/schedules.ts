@@ -10,13 +10,13 @@ import {
 } from '../../intake/schedules/schedule.js';
 import { requireAllLanes } from '../../operations/access.js';
 import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane } from './access.js';
-import { details, laneOf, listOfRows, recipient } from './campaign-request.js';
+import { fieldsIn, membersOf } from './campaign-members.js';
+import { laneOf, listOfRows, recipient } from './campaign-request.js';
 import { longList } from './json-slices.js';
 import { invalidMember, Problem } from './problem.js';
 import { redactedFor } from './redact.js';
 import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';
 
-const { at: _at, again: _again, zone: _zone, ...campaign } = details;
 const scheduleId = z.strictObject({ id: z.string().min(1).max(64) });
 const MAX_PAGE = 200;
 const time = z.string().describe('ISO 8601, UTC');
@@ -59,7 +59,7 @@ const scheduleRequest = z
       .describe(
         'After downtime, the newest missed occurrence runs if it is at most this late. Default: `1h`.',
       ),
-    ...campaign,
+    ...membersOf('schedule'),
   })
   .meta({
     examples: [
@@ -151,20 +151,23 @@ export const schedules: Routes = (app, { volley, config }) => {
       },
     },
     async (request, reply) => {
-      const { recipients, provided, catchUp, validFor, lane, ...rest } = request.body;
+      const { id, cron, zone, overlap, recipients, provided, catchUp, lane } = request.body;
       if ((recipients === undefined) === (provided === undefined))
         throw invalidMember('recipients', 'Send either `recipients` or `provided`');
       // A provided list is one of the installation, and not of the party that a limited key belongs to.
       if (provided !== undefined) requireAllLanes(apiKeyOf(request), 'Lists that code provides');
       const { kind, schedule: made } = await actingFor(volley, request).schedules.add({
-        ...rest,
+        ...fieldsIn('schedule', request.body),
+        id,
+        cron,
+        zone,
+        overlap,
         lane: laneOf(request, lane, config),
         recipients:
           recipients === undefined
             ? { provided: provided ?? '' }
             : await listOfRows(recipients, MAX_INLINE_RECIPIENTS),
         catchUpMs: catchUp === undefined ? undefined : parseDuration(catchUp),
-        validForMs: validFor === undefined ? undefined : parseDuration(validFor),
       });
       return reply
         .code(kind === 'added' ? 201 : 200)

@@ -6,7 +6,7 @@ import { suppressionOperation } from '../../campaign/suppression.js';
 import { allowsLane, requireLane } from '../../operations/access.js';
 import { actingFor, apiKeyOf } from './access.js';
 import { sendStream } from './body-stream.js';
-import { country } from './campaign-request.js';
+import { country } from './campaign-members.js';
 import { abortOnClose } from './connections.js';
 import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
 import { longList } from './json-slices.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { messageText } from '../../../src/surfaces/cli/commands/list-options.js';
+import { messageText } from '../../../src/surfaces/cli/commands/campaign-flags.js';
 import {
   duration,
   moment,

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
-import { withCountry, withListOptions } from './list-options.js';
+import { withCountry, withFields, withList } from './campaign-flags.js';
 import { addOperations } from './operation.js';
 import { filled } from './option-values.js';
 
@@ -13,7 +13,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     new Option(flag, description).conflicts(conflicts);
   addOperations(program, context, 'Campaigns', {
     createCampaign: {
-      before: (command) => withListOptions(command, context),
+      before: (command) => withFields(withList(command), context, 'campaign'),
       after: (command) =>
         command
           .option(
@@ -26,7 +26,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
       action: action(context, () => import('../send.js'), 'send'),
     },
     previewCampaign: {
-      before: (command) => withListOptions(command, context),
+      before: (command) => withFields(withList(command), context, 'preview'),
       action: action(context, () => import('../preview.js'), 'preview'),
     },
     listCampaigns: { action: action(context, () => import('../list.js'), 'list') },

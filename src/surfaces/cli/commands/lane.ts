@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
-import { withCountry } from './list-options.js';
+import { withCountry } from './campaign-flags.js';
 import { filled, wholeNumber } from './option-values.js';
 
 const laneVerbs = () => import('../lane.js');

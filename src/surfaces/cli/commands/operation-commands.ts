@@ -10,13 +10,7 @@ export const OPERATION_COMMANDS = [
     description:
       'Send a message to every number in a list. It shows a preview and asks first; without a terminal to ask on, it sends only with --yes. Exit code 3 with --wait: an operator must act.',
     arguments: {},
-    flags: [
-      {
-        flags: '--idempotency-key <key>',
-        about: 'a campaign created with the same key is returned, not repeated',
-        reads: { as: 'text' },
-      },
-    ],
+    flags: [],
     json: 'print one JSON object',
     examples: [
       'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',

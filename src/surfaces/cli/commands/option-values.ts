@@ -79,7 +79,7 @@ export function duration(text: string): number {
 }
 
 /** A duration, or zero, in ms. */
-export function overlap(text: string): number {
+export function durationOrZero(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError(`Use ${DURATION_FORM}.`);
   return ms;

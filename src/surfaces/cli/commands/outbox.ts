@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { FIELDS } from '../../../campaign/fields.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
-import { withMessage } from './list-options.js';
-import { duration, filled, oneOf, someNames, wholeNumber } from './option-values.js';
+import { withFields } from './campaign-flags.js';
+import { duration, filled, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../outbox.js');
 
@@ -36,18 +37,21 @@ export function addOutboxCommands(program: Command, context: Context): void {
       filled,
     );
 
-  withMessage(
+  withFields(
     named(
       'create',
       'create an outbox',
       'Creates an outbox. Its settings never change; to change them, create another one and close this one.',
     ),
     context,
-    '{{name}} placeholders for values of the messages',
+    'outbox',
+    {
+      message: FIELDS.message.help.replace(
+        '{{column}} placeholders',
+        '{{name}} placeholders for values of the messages',
+      ),
+    },
   )
-    .option('-s, --sender <number|name>', 'the sender (default: SENDER_ADDRESS)', filled)
-    .option('--sender-name <name>', 'name of the sending application (default: SENDER_NAME)', filled)
-    .option('-l, --lane <name>', 'the lane to send through (default: the first one)', filled)
     .option(
       '--send-at <rule>',
       "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
@@ -55,18 +59,10 @@ export function addOutboxCommands(program: Command, context: Context): void {
     )
     .option('--zone <zone>', 'the time zone of local times and of --window, such as Europe/London', filled)
     .option(
-      '--window <hours>',
-      'when messages may be sent: "Mon-Sat 09:00-20:00", several separated by commas (default: at any time)',
-      filled,
-    )
-    .option('--except <dates>', 'dates on which --window is closed: 2030-05-01,2030-12-25', someNames)
-    .option(
       '--late <duration>',
       'how long after its time a message may still be sent (default: 1h)',
       duration,
     )
-    .option('--priority <priority>', 'high or normal (default: normal)', oneOf(['high', 'normal']))
-    .option('--country <code>', 'country of nationally written numbers (default: DEFAULT_COUNTRY)', filled)
     .addHelpText(
       'after',
       examples(

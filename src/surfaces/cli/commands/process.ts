@@ -8,10 +8,10 @@ import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import {
   duration,
+  durationOrZero,
   filled,
   oneOf,
   orNever,
-  overlap,
   someNames,
   someOf,
   wholeNumber,
@@ -127,7 +127,7 @@ export function addProcessCommands(program: Command, context: Context): void {
     .option(
       '--overlap <duration>',
       'how long the old secret still works (default: 24h; 0s: not at all)',
-      overlap,
+      durationOrZero,
     )
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('keys rotate last --overlap 2h'))

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
-import { withCampaignOptions } from './list-options.js';
+import { withFields } from './campaign-flags.js';
 import { duration, filled, oneOf, wholeNumber, withRequired } from './option-values.js';
 
 const verbs = () => import('../schedule.js');
@@ -55,8 +55,8 @@ export function addScheduleCommands(program: Command, context: Context): void {
     'the time zone of the expression and of --window, such as Europe/London',
     (text) => text,
   );
-  withCampaignOptions(add, context, {
-    defaultName: 'the id of the schedule',
+  withFields(add, context, 'schedule', {
+    name: "the campaign's name, for people (default: the id of the schedule)",
     skipInvalid: 'leave out invalid rows; without it, an occurrence whose list has one fails',
   })
     .option('--id <id>', 'names the schedule (default: the name of the file)', filled)

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import {
+  type Fields,
+  fieldNamed,
+  RETURNED_NAMES,
+  type ReturnedName,
+  SCHEDULED_NAMES,
+  type ScheduledName,
+  STORED_NAMES,
+  type StoredAs,
+  type StoredName,
+  storedAs,
+} from './field-sets.js';
+import type { CampaignFields, Field, FieldName } from './fields.js';
+
+/*
+ * The schemas of fields as Redis stores them, and as statuses and reports return them.
+ */
+
+const dates = z.array(z.string()).readonly();
+const entries = z.record(z.string(), z.string()).readonly();
+
+/** The schemas of stored values. An amount is stored as a text. */
+interface Schemas {
+  readonly message: z.ZodString;
+  readonly text: z.ZodString;
+  readonly country: z.ZodString;
+  readonly amount: z.ZodString;
+  readonly time: z.ZodNumber;
+  readonly duration: z.ZodNumber;
+  readonly switch: z.ZodBoolean;
+  readonly dates: typeof dates;
+  readonly entries: typeof entries;
+}
+
+type SchemaOf<Name extends FieldName> = Fields[Name]['kind'] extends keyof Schemas
+  ? Schemas[Fields[Name]['kind']]
+  : z.ZodType<NonNullable<CampaignFields[Name]>>;
+
+function schemaOf<Name extends FieldName>(name: Name): SchemaOf<Name> {
+  return ofKind(fieldNamed(name)) as SchemaOf<Name>;
+}
+
+function ofKind(field: Field): z.ZodType {
+  switch (field.kind) {
+    case 'message':
+    case 'text':
+    case 'country':
+    case 'amount':
+      return z.string();
+    case 'time':
+    case 'duration':
+      return z.number();
+    case 'switch':
+      return z.boolean();
+    case 'choice':
+      return z.enum(field.choices);
+    case 'dates':
+      return dates;
+    case 'entries':
+      return entries;
+    default:
+      return field satisfies never;
+  }
+}
+
+type IfGiven<Name extends FieldName> = Fields[Name]['stored'] extends 'always'
+  ? SchemaOf<Name>
+  : z.ZodOptional<SchemaOf<Name>>;
+
+/** What a campaign stores of its fields. */
+export const storedFields = Object.fromEntries(
+  STORED_NAMES.map((name) => {
+    const schema = schemaOf(name);
+    return [storedAs(name), fieldNamed(name).stored === 'always' ? schema : schema.optional()];
+  }),
+) as { readonly [Name in StoredName as StoredAs<Name>]: IfGiven<Name> };
+
+/** What a schedule stores of the fields of its campaigns. */
+export const scheduledFields = Object.fromEntries(
+  SCHEDULED_NAMES.map((name) => [name, name === 'message' ? schemaOf(name) : schemaOf(name).optional()]),
+) as {
+  readonly [Name in ScheduledName]: Name extends 'message' ? SchemaOf<Name> : z.ZodOptional<SchemaOf<Name>>;
+};
+
+/** The producer's own data, in the status, reports, and results of a campaign. */
+export const returnedFields = Object.fromEntries(
+  RETURNED_NAMES.map((name) => [name, schemaOf(name).describe(fieldNamed(name).returned ?? '')]),
+) as { readonly [Name in ReturnedName]: SchemaOf<Name> };

@@ -1,0 +1,145 @@
+import { type CampaignFields, FIELDS, type Field, type FieldName, type Taker } from './fields.js';
+import { listed } from './listed.js';
+
+/*
+ * What follows from the rows of the fields: which of them a schedule takes, which are stored, and so on, as types and as lists.
+ */
+
+/** The rows, by the names of the fields. */
+export type Fields = typeof FIELDS;
+
+/** The fields that something takes. */
+export type FieldOf<By extends Taker> = {
+  [Name in FieldName]: By extends Fields[Name]['takenBy'][number] ? Name : never;
+}[FieldName];
+
+/** How JSON, flags, and errors spell the name of a field. */
+export type Spelled<Name extends FieldName> = Fields[Name] extends {
+  readonly spelled: infer Text extends string;
+}
+  ? Text
+  : Name;
+
+type NameStored<How extends 'always' | 'ifGiven'> = {
+  [Name in FieldName]: Fields[Name]['stored'] extends How ? Name : never;
+}[FieldName];
+
+/** The fields with which campaigns are stored. */
+export type StoredName = NameStored<'always' | 'ifGiven'>;
+
+/** The member of a stored campaign for a field. */
+export type StoredAs<Name extends StoredName> = Fields[Name] extends {
+  readonly storedAs: infer Member extends string;
+}
+  ? Member
+  : Name;
+
+/** The fields of a stored campaign, with their defaults. */
+export type StoredFields = {
+  readonly [Name in NameStored<'always'> as StoredAs<Name>]: NonNullable<CampaignFields[Name]>;
+} & {
+  readonly [Name in NameStored<'ifGiven'> as StoredAs<Name>]?: CampaignFields[Name];
+};
+
+/** The fields that are the producer's own data. */
+export type ReturnedName = {
+  [Name in FieldName]: Fields[Name] extends { readonly returned: string } ? Name : never;
+}[FieldName];
+
+/** The row of a field. */
+export const fieldNamed: (name: FieldName) => Field = (name) => FIELDS[name];
+
+/** All fields, in their order. */
+export const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
+
+/** The fields that something takes, in their order. */
+export function fieldsOf<By extends Taker>(by: By): readonly FieldOf<By>[] {
+  return FIELD_NAMES.filter((name): name is FieldOf<By> => fieldNamed(name).takenBy.includes(by));
+}
+
+/** How JSON, flags, and errors spell the name of a field. */
+export const spelled = (name: FieldName): string => fieldNamed(name).spelled ?? name;
+
+/** The fields with which campaigns are stored. */
+export const STORED_NAMES = FIELD_NAMES.filter(
+  (name): name is StoredName => fieldNamed(name).stored !== 'never',
+);
+
+/** The member of a stored campaign for a field. */
+export const storedAs = (name: StoredName): keyof StoredFields =>
+  (fieldNamed(name).storedAs ?? name) as keyof StoredFields;
+
+/**
+ * The fields that something takes, from values by their spelled names. `read`: makes the value of a field of what a client has sent; default: it
+ * is one already.
+ */
+export function fieldsFrom<By extends Taker>(
+  by: By,
+  values: object,
+  read: (field: Field, value: unknown) => unknown = (_, value) => value,
+): Pick<CampaignFields, FieldOf<By>> {
+  const given = new Map<string, unknown>(Object.entries(values));
+  return Object.fromEntries(
+    fieldsOf(by).flatMap((name) => {
+      const value = given.get(spelled(name));
+      return value === undefined ? [] : [[name, read(fieldNamed(name), value)]];
+    }),
+  ) as unknown as Pick<CampaignFields, FieldOf<By>>;
+}
+
+/** The value with which a field is stored. */
+export type StoredValue<Name extends FieldName> = Fields[Name]['kind'] extends 'amount'
+  ? Extract<CampaignFields[Name], string | undefined>
+  : CampaignFields[Name];
+
+/** Some fields as they are stored: an amount as a text, and no field that is not given. */
+export function storedValues<Name extends FieldName>(
+  names: readonly Name[],
+  fields: Pick<CampaignFields, Name>,
+): { readonly [Each in Name]: StoredValue<Each> } {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = fields[name];
+      if (value === undefined) return [];
+      return [[name, fieldNamed(name).kind === 'amount' ? String(value) : value]];
+    }),
+  ) as { readonly [Each in Name]: StoredValue<Each> };
+}
+
+/** The fields that are the producer's own data. */
+export const RETURNED_NAMES = FIELD_NAMES.filter(
+  (name): name is ReturnedName => fieldNamed(name).returned !== undefined,
+);
+
+/** The fields that a schedule stores. Name and lane are those of the schedule, and the zone of a window is its zone. */
+export type ScheduledName = Exclude<FieldOf<'schedule'>, 'name' | 'lane'> | 'zone';
+
+/** See {@link ScheduledName}. */
+export const SCHEDULED_NAMES: readonly ScheduledName[] = FIELD_NAMES.filter(
+  (name): name is ScheduledName =>
+    name === 'zone' || (fieldNamed(name).takenBy.includes('schedule') && name !== 'name' && name !== 'lane'),
+);
+
+/** The value of a field that says nothing. */
+export function emptyOf({ kind }: Field): unknown {
+  if (kind === 'entries') return {};
+  return kind === 'dates' ? [] : '';
+}
+
+/** The producer's own data of a campaign, with empty values for what it has none of. */
+export function returnedOf(campaign: { readonly [Name in ReturnedName]?: CampaignFields[Name] }) {
+  return Object.fromEntries(
+    RETURNED_NAMES.map((name) => [name, campaign[name] ?? emptyOf(fieldNamed(name))]),
+  ) as { readonly [Name in ReturnedName]: NonNullable<CampaignFields[Name]> };
+}
+
+const COMPARED_NAMES = FIELD_NAMES.filter((name) => fieldNamed(name).compared !== null);
+
+/** The members of a stored campaign in which requests with one idempotency key must agree, besides the list. */
+export const COMPARED_MEMBERS = STORED_NAMES.filter((name) => COMPARED_NAMES.includes(name)).map(storedAs);
+
+/** The same, and the list, for a sentence: "list, text, sender, …, or window". */
+export const COMPARED = listed(
+  ['list', ...COMPARED_NAMES.flatMap((name) => fieldNamed(name).compared ?? [])],
+  'or',
+);

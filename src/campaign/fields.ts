@@ -1,0 +1,372 @@
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './lone-surrogate.js';
+import { type Metadata, metadataProblem } from './metadata.js';
+import { checkSender } from './sender.js';
+
+/*
+ * The fields of a campaign: what a request says besides the list. Each is defined once, as a row, and everything that handles campaigns goes
+ * through the rows:
+ *
+ *   checks             intake/import/campaign-input.ts
+ *   HTTP API           surfaces/http/campaign-members.ts     schemas, and how their values are read
+ *   command line       surfaces/cli/commands/campaign-flags.ts   flags, and how their values are read
+ *   schedules          intake/schedules/schedule.ts          what is stored for each campaign
+ *   outboxes           intake/outbox/define-outbox.ts
+ *   storage            field-schemas.ts
+ *   repeated requests  intake/import/idempotency.ts          which fields are compared
+ *   redaction          surfaces/http/redact.ts
+ *
+ * To add a field, add it to CampaignFields, and then its row. A field of a new kind also needs an entry for that kind on each surface;
+ * the compiler names them. Help on the command line reads the rows, so nothing here may load zod.
+ */
+
+/** What describes a campaign, besides its list. */
+export interface CampaignFields {
+  /** The text to send, with `{{name}}` placeholders for columns of the list. */
+  readonly message: string;
+  /** A number of up to 15 digits, or a name of up to 11 characters of the GSM 7-bit alphabet; default: `SENDER_ADDRESS`. */
+  readonly sender?: string | undefined;
+  /** A name for the sending application; default: `SENDER_NAME`. */
+  readonly senderName?: string | undefined;
+  /** Default: the first configured lane. */
+  readonly lane?: string | undefined;
+  /** A name for people; default: the name of the file, or the time. */
+  readonly name?: string | undefined;
+  /** Your own data about the campaign, at most 20 texts; the status and the results return it. */
+  readonly metadata?: Metadata | undefined;
+  /** The column with the phone numbers; default: found by its name or its values (`to` for objects). */
+  readonly toColumn?: string | undefined;
+  /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
+  readonly country?: string | undefined;
+  /** When sending begins, ms since the epoch; default: now. */
+  readonly at?: number | undefined;
+  /** `high` gets a larger share of the lane; default: `normal`. */
+  readonly priority?: 'high' | 'normal' | undefined;
+  /** Milliseconds after launch until recipients that were not sent to lapse; default: never. */
+  readonly validForMs?: number | undefined;
+  /** When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`; default: at any time that the lane allows. */
+  readonly window?: string | undefined;
+  /** The IANA zone of `window`, such as `Europe/Paris`. */
+  readonly zone?: string | undefined;
+  /** Dates on which `window` is closed, such as `2030-05-01`. */
+  readonly except?: readonly string[] | undefined;
+  /**
+   * What to do with a row that has the number of an earlier row and a different text: `first` leaves it out and lists it, `keep`
+   * sends both messages, each in a request of its own, and `refuse` refuses the list. Default: `first` for a CSV, which may
+   * contain a person twice; `refuse` for recipients as objects, because a program that passes two texts means both. A row with
+   * the same number and the same text is always left out and listed.
+   */
+  readonly duplicates?: 'first' | 'keep' | 'refuse' | undefined;
+  /** Leaves invalid rows out and passes them to `onInvalid`, with the columns of the list; by default a single invalid row refuses the list. */
+  readonly skipInvalid?: boolean | undefined;
+  /**
+   * Refuses a campaign that costs more, such as `50`, or `'50 EUR'`, and one with a number that has no price. Needs `PRICE_PER_SEGMENT`
+   * or `PRICE_FILE`.
+   */
+  readonly maxCost?: number | string | undefined;
+  /** Allows the same content as a campaign of the last 24 hours on this lane. An idempotency key allows it, too. */
+  readonly again?: boolean | undefined;
+  /** The same key and content return the existing campaign while that is kept; the same key with other content conflicts. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** A field of a campaign. */
+export type FieldName = keyof CampaignFields;
+
+/** What a field is part of. */
+export type Taker = 'campaign' | 'preview' | 'schedule' | 'outbox';
+
+/** How the value of a field is written. Each surface reads and writes the values of a kind in one way. */
+type Kind =
+  | { readonly kind: 'switch' }
+  /** In code: ms since the epoch. */
+  | { readonly kind: 'time' }
+  /** In code: ms. */
+  | { readonly kind: 'duration' }
+  | { readonly kind: 'message' | 'country' | 'amount' }
+  | { readonly kind: 'text'; readonly longest: number }
+  | { readonly kind: 'choice'; readonly choices: readonly string[] }
+  | { readonly kind: 'dates'; readonly most: number }
+  | { readonly kind: 'entries' };
+
+/** What the type of a field's values says about its row. */
+type KindOf<Value> = [Value] extends [boolean]
+  ? { readonly kind: 'switch' }
+  : [Value] extends [number]
+    ? { readonly kind: 'time' | 'duration' }
+    : [Value] extends [readonly string[]]
+      ? { readonly kind: 'dates' }
+      : [Value] extends [Metadata]
+        ? { readonly kind: 'entries' }
+        : string extends Value
+          ? { readonly kind: 'message' | 'country' | 'amount' | 'text' }
+          : { readonly kind: 'choice'; readonly choices: readonly Value[] };
+
+/** A row: all that is known about a field. */
+export type Field = Kind & {
+  /** How JSON, flags, and errors spell its name, if it is not the name in code. */
+  readonly spelled?: string;
+  /** What the documentation of the HTTP API says. */
+  readonly description: string;
+  /** Its flag on the command line, and what help says about it. */
+  readonly flag: string;
+  readonly help: string;
+  readonly takenBy: readonly Taker[];
+  /** Where its default comes from: a setting, or a value. */
+  readonly setting?: 'senderAddress' | 'senderName' | 'defaultCountry';
+  readonly usual?: unknown;
+  /** Whether a campaign is stored with it: always, if it has a value, or never. */
+  readonly stored: 'always' | 'ifGiven' | 'never';
+  /** The member of a stored campaign, if it is not the name in code. */
+  readonly storedAs?: string;
+  /** What texts call it if requests with one idempotency key must agree on it; null: they may differ. */
+  readonly compared: string | null;
+  /** What a key without the scope `read` sees of it. */
+  readonly withoutRead: 'whole' | 'masked' | 'nothing';
+  /** It is the producer's own data: what the status, reports, and results of the campaign say that it is when they return it. */
+  readonly returned?: string;
+  /** Why a value is invalid; null if it is valid. */
+  problem?(value: never): string | null;
+};
+
+/** A row of a field with values of this type. */
+type FieldWith<Value> = Field &
+  KindOf<Value> & { readonly usual?: Value; problem?(value: Value): string | null };
+
+const ALL = ['campaign', 'preview', 'schedule', 'outbox'] as const;
+const LISTS = ['campaign', 'preview', 'schedule'] as const;
+const ONCE = ['campaign', 'preview'] as const;
+
+const surrogate = (name: string, value: string): string | null =>
+  LONE_SURROGATE.test(value) ? `${name} ${LONE_SURROGATE_REASON}` : null;
+
+/** The fields. Documentation and help list them in this order. */
+export const FIELDS = {
+  message: {
+    kind: 'message',
+    description: 'The text. Placeholders such as `{{name}}` are replaced by the values of each recipient.',
+    flag: '-m, --message <text|@file|->',
+    help: 'the text, with {{column}} placeholders; @file reads it from a file, without one final line break; - from standard input; write @@ to start a text with @',
+    takenBy: ALL,
+    stored: 'always',
+    storedAs: 'text',
+    compared: 'text',
+    withoutRead: 'nothing',
+    problem: (text) => (text.trim() === '' ? 'the message is empty: write the text to send' : null),
+  },
+  sender: {
+    kind: 'text',
+    longest: 200,
+    description: 'A number of up to 15 digits, or a name of up to 11 characters. Default: SENDER_ADDRESS.',
+    flag: '-s, --sender <number|name>',
+    help: 'the sender (default: SENDER_ADDRESS)',
+    takenBy: ALL,
+    setting: 'senderAddress',
+    stored: 'always',
+    compared: 'sender',
+    withoutRead: 'whole',
+    problem(sender) {
+      const form = checkSender(sender);
+      return form.kind === 'invalid' ? form.reason : null;
+    },
+  },
+  senderName: {
+    kind: 'text',
+    longest: 200,
+    description: 'A name for the sending application. Default: SENDER_NAME.',
+    flag: '--sender-name <name>',
+    help: 'name of the sending application (default: SENDER_NAME)',
+    takenBy: ALL,
+    setting: 'senderName',
+    stored: 'ifGiven',
+    compared: 'sender name',
+    withoutRead: 'whole',
+    problem: (name) => surrogate('senderName', name),
+  },
+  lane: {
+    kind: 'text',
+    longest: 200,
+    description: 'Default: the first lane, or the only lane of the key.',
+    flag: '-l, --lane <name>',
+    help: 'the lane to send through (default: the first one)',
+    takenBy: ALL,
+    stored: 'always',
+    compared: 'lane',
+    withoutRead: 'whole',
+  },
+  name: {
+    kind: 'text',
+    longest: 200,
+    description: 'A name for people to read. Default: the time.',
+    flag: '--name <name>',
+    help: "the campaign's name, for people (default: the file name)",
+    takenBy: LISTS,
+    stored: 'always',
+    // It is for people.
+    compared: null,
+    withoutRead: 'masked',
+    problem: (name) => surrogate('name', name),
+  },
+  metadata: {
+    kind: 'entries',
+    description:
+      'Your own data about the campaign: at most 20 texts of up to 500 characters. The status, the recipients, and the results return it.',
+    flag: '--metadata <name=value>',
+    help: 'your own data about the campaign, which status and results return; repeat it for more',
+    takenBy: LISTS,
+    stored: 'ifGiven',
+    compared: null,
+    withoutRead: 'nothing',
+    returned: 'Your own data about the campaign, as you passed it when you created it',
+    problem: metadataProblem,
+  },
+  toColumn: {
+    kind: 'text',
+    longest: 200,
+    description: 'The column of the numbers. Default: found by its name and values.',
+    flag: '--to-column <column>',
+    help: 'the column with the numbers (default: found by name and content)',
+    takenBy: LISTS,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  country: {
+    kind: 'country',
+    description: 'The country (ISO 3166) of numbers that are written nationally. Default: DEFAULT_COUNTRY.',
+    flag: '--country <code>',
+    help: 'country of numbers in national format (default: DEFAULT_COUNTRY)',
+    takenBy: ALL,
+    setting: 'defaultCountry',
+    stored: 'never',
+    // The numbers that result from it are part of the list.
+    compared: null,
+    withoutRead: 'whole',
+  },
+  at: {
+    kind: 'time',
+    description: 'When sending starts, in ISO 8601 with a time zone. Default: now.',
+    flag: '--at <time>',
+    help: 'when sending starts, ISO 8601 with a time zone: {tomorrow}',
+    takenBy: ONCE,
+    stored: 'ifGiven',
+    compared: 'time',
+    withoutRead: 'whole',
+  },
+  priority: {
+    kind: 'choice',
+    choices: ['high', 'normal'],
+    description: '`high` gets a larger share of the lane. Default: `normal`.',
+    flag: '--priority <high|normal>',
+    help: 'high gets a larger share of the lane',
+    takenBy: ALL,
+    usual: 'normal',
+    stored: 'always',
+    compared: 'priority',
+    withoutRead: 'whole',
+  },
+  validForMs: {
+    kind: 'duration',
+    spelled: 'validFor',
+    description: 'Messages that have not been sent this long after the start lapse. For example: `24h`.',
+    flag: '--valid-for <duration>',
+    help: 'messages not sent within this time after the start lapse: 90m, 24h',
+    takenBy: LISTS,
+    stored: 'ifGiven',
+    compared: 'validity',
+    withoutRead: 'whole',
+    problem: (ms) => (ms > 0 ? null : 'the validity of a campaign must be longer than 0'),
+  },
+  window: {
+    kind: 'text',
+    longest: 200,
+    description:
+      'When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`, several separated by commas. Default: whenever the lane may send.',
+    flag: '--window <hours>',
+    help: 'when messages may be sent: "Mon-Sat 09:00-20:00", several separated by commas (default: at any time)',
+    takenBy: ALL,
+    stored: 'ifGiven',
+    compared: 'window',
+    withoutRead: 'whole',
+  },
+  zone: {
+    kind: 'text',
+    longest: 100,
+    description: 'The IANA time zone of `window`, such as `Europe/Paris`.',
+    flag: '--zone <zone>',
+    help: 'the time zone of --window, such as Europe/Paris',
+    takenBy: ONCE,
+    // Zone and dates are part of the window's rule, which is stored and compared.
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  except: {
+    kind: 'dates',
+    most: 200,
+    description: 'Dates on which `window` is closed, such as `2030-05-01`.',
+    flag: '--except <dates>',
+    help: 'dates on which --window is closed: 2030-05-01,2030-12-25',
+    takenBy: ALL,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  duplicates: {
+    kind: 'choice',
+    choices: ['first', 'keep', 'refuse'],
+    description:
+      'What to do with a row that has the number of an earlier row and a different text: leave it out (`first`), send both messages, each in a request of its own (`keep`), or reject the list (`refuse`). Default: `refuse` for JSON, `first` for a CSV. A row with the same number and the same text is always left out.',
+    flag: '--duplicates <first|keep|refuse>',
+    help: 'if a number appears again with another text: send the first, send all, or refuse the list (default: first)',
+    takenBy: LISTS,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  skipInvalid: {
+    kind: 'switch',
+    description: 'Leave out invalid rows. Otherwise one invalid row rejects the whole list.',
+    flag: '--skip-invalid',
+    help: 'leave out invalid rows; `send` writes them to a file beside the list: spring.invalid.csv',
+    takenBy: LISTS,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  maxCost: {
+    kind: 'amount',
+    description:
+      'Reject a campaign that costs more (`overBudget`), or that has a number without a price (`noPrice`). Needs prices: PRICE_PER_SEGMENT or PRICE_FILE.',
+    flag: '--max-cost <amount>',
+    help: 'refuse a campaign that costs more, or has a number without a price; needs PRICE_PER_SEGMENT or PRICE_FILE',
+    takenBy: LISTS,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  again: {
+    kind: 'switch',
+    description: 'Allow a campaign that equals one of the last 24 hours (same list, text, and sender).',
+    flag: '--again',
+    help: 'allow a campaign that equals one of the last 24 hours',
+    takenBy: ONCE,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  idempotencyKey: {
+    kind: 'text',
+    longest: 255,
+    description:
+      'A unique key for this campaign. A retry with the same key and content returns the existing campaign; other content is rejected.',
+    flag: '--idempotency-key <key>',
+    help: 'a campaign created with the same key is returned, not repeated',
+    takenBy: ['campaign'],
+    stored: 'ifGiven',
+    compared: null,
+    withoutRead: 'masked',
+    problem: (key) => (key === '' ? 'the idempotency key is empty: leave it out or set a value' : null),
+  },
+} as const satisfies {
+  readonly [Name in FieldName]: FieldWith<NonNullable<CampaignFields[Name]>>;
+};

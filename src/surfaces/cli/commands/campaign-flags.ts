@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import { readProblem } from '../../../base/config/file-problem.js';
+import { type FieldOf, fieldNamed, fieldsOf, type Spelled } from '../../../campaign/field-sets.js';
+import {
+  type CampaignFields,
+  FIELDS,
+  type Field,
+  type FieldName,
+  type Taker,
+} from '../../../campaign/fields.js';
+import type { Context } from '../context.js';
+import { badInput } from '../errors.js';
+import {
+  amount,
+  duration,
+  filled,
+  moment,
+  oneOf,
+  someNames,
+  tomorrow,
+  withRequired,
+} from './option-values.js';
+
+/** Means standard input. */
+const STDIN = '-';
+
+/** What people set of a campaign on the command line, by the names of the flags in camel case. */
+export type CampaignFlags<By extends Taker = 'preview'> = {
+  readonly [Name in FieldOf<By> as Spelled<Name>]: CampaignFields[Name];
+};
+
+/** Adds the argument with the list. */
+export function withList(command: Command): Command {
+  return command.argument(
+    '<file>',
+    'CSV file with a header line; commas, semicolons, or tabs; UTF-8, Windows-1252, or UTF-16; - for standard input',
+    filled,
+  );
+}
+
+/** Adds the flags of the fields that something takes. `help`: what help says about fields that mean something else there. */
+export function withFields(
+  command: Command,
+  context: Context,
+  by: Taker,
+  help: Partial<Readonly<Record<FieldName, string>>> = {},
+): Command {
+  for (const name of fieldsOf(by)) {
+    const field = fieldNamed(name);
+    withField(command, context, { ...field, help: help[name] ?? field.help });
+  }
+  return command;
+}
+
+function withField(command: Command, context: Context, field: Field): Command {
+  const { flag, help } = field;
+  switch (field.kind) {
+    case 'message':
+      return withMessage(command, context, field);
+    case 'country':
+      return withCountry(command, field);
+    case 'switch':
+      return command.option(flag, help);
+    case 'text':
+      return command.option(flag, help, filled);
+    case 'choice':
+      return command.option(flag, help, oneOf(field.choices));
+    case 'time':
+      return command.option(flag, help.replace('{tomorrow}', tomorrow(context.clock())), (text: string) =>
+        moment(text, context.clock),
+      );
+    case 'duration':
+      return command.option(flag, help, duration);
+    case 'amount':
+      return command.option(flag, help, amount);
+    case 'dates':
+      return command.option(flag, help, someNames);
+    case 'entries':
+      return command.option(flag, help, entry);
+    default:
+      return field satisfies never;
+  }
+}
+
+/** Adds `--message`: a text, a file, or standard input. */
+function withMessage(command: Command, context: Context, { flag, help }: Field): Command {
+  return withRequired(command, flag, help, (text) =>
+    text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text),
+  ).hook('preAction', async (_parent, called) => {
+    if (called.getOptionValue('message') !== STDIN) return;
+    const { readText } = await import('../input.js');
+    const text = await readText(context, 'the text');
+    if (text.trim() === '') throw badInput('The text on standard input is empty.');
+    called.setOptionValue('message', text);
+  });
+}
+
+/** Adds an entry to those of earlier options. */
+function entry(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Write a name and a value: shop=17.');
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/**
+ * Adds `--country`. Its value is checked against the metadata of all countries, which takes long to load, so it is
+ * checked only when the option is used.
+ */
+export function withCountry(command: Command, { flag, help }: Field = FIELDS.country): Command {
+  return command.option(flag, help).hook('preAction', async (_parent, called) => {
+    const text: unknown = called.getOptionValue('country');
+    if (typeof text !== 'string') return;
+    const { numberReader } = await import('../../../campaign/number.js');
+    const code = text.toUpperCase();
+    try {
+      numberReader(code);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      called.error(`error: option '${flag}' argument '${text}' is invalid. ${reason}.`, {
+        code: 'commander.invalidArgument',
+      });
+    }
+    called.setOptionValue('country', code);
+  });
+}
+
+/** The text itself, or for `@file` the content of the file without a byte order mark, and without one line break at its end. */
+export function messageText(value: string): string {
+  if (value.startsWith('@@')) return value.slice(1);
+  if (!value.startsWith('@')) return notEmpty(value);
+  const path = value.slice(1);
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    const reason =
+      readProblem(error, JSON.stringify(path)) ?? `The file ${JSON.stringify(path)} cannot be read`;
+    throw new InvalidArgumentError(`${reason}. To start a text with @, write @@.`);
+  }
+  try {
+    // Editors end a file with a line break, which is not part of the text.
+    return notEmpty(new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, ''));
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
+    throw new InvalidArgumentError(`The file ${JSON.stringify(path)} is not UTF-8. Save it as UTF-8.`);
+  }
+}
+
+function notEmpty(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
+  return text;
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { DURATION_FORM, parseDuration } from '../../base/duration.js';
+import {
+  type FieldOf,
+  type Fields,
+  fieldNamed,
+  fieldsFrom,
+  fieldsOf,
+  type Spelled,
+  spelled,
+} from '../../campaign/field-sets.js';
+import type { CampaignFields, Field, FieldName, Taker } from '../../campaign/fields.js';
+import { readMoment } from '../../campaign/moment.js';
+
+/*
+ * The fields of a campaign as members of JSON: their schemas, and how their values are read.
+ */
+
+const AMOUNT_FORM = 'Use an amount with at most six decimals, such as 50 or "49.90 EUR"';
+
+function schemaOf(field: Field): z.ZodType {
+  switch (field.kind) {
+    case 'message':
+      return z.string().min(1).max(20_000);
+    case 'text':
+      return z.string().trim().min(1).max(field.longest);
+    case 'country':
+      return z
+        .string()
+        .regex(/^[A-Za-z]{2}$/, 'Use two letters of ISO 3166, such as GB')
+        .toUpperCase();
+    case 'time':
+      return z.string().refine((time) => momentOf(time) !== undefined, {
+        error: 'Use ISO 8601 with a time zone, such as YYYY-MM-DDThh:mm+01:00',
+      });
+    case 'duration':
+      return z
+        .string()
+        .refine(
+          (time) => (parseDuration(time) ?? 0) > 0,
+          `Use a duration greater than zero: ${DURATION_FORM}`,
+        );
+    case 'amount':
+      return z.union(
+        [
+          z.number().min(0, AMOUNT_FORM),
+          z.string().regex(/^\d{1,12}(?:\.\d{1,6})?(?: [A-Za-z]{3})?$/, AMOUNT_FORM),
+        ],
+        AMOUNT_FORM,
+      );
+    case 'switch':
+      return z.boolean();
+    case 'choice':
+      return z.enum(field.choices);
+    case 'dates':
+      return z.array(z.iso.date()).max(field.most);
+    case 'entries':
+      return z.record(z.string(), z.string()).readonly();
+    default:
+      return field satisfies never;
+  }
+}
+
+function momentOf(time: string): number | undefined {
+  const moment = readMoment(time);
+  return moment.kind === 'moment' ? moment.at : undefined;
+}
+
+/** The value of a member whose schema has accepted it. */
+function valueFrom({ kind }: Field, value: unknown): unknown {
+  if (kind === 'time') return momentOf(String(value));
+  if (kind === 'duration') return parseDuration(String(value));
+  return value;
+}
+
+/** Times and durations are texts in JSON. */
+type JsonOf<Name extends FieldName> = Fields[Name]['kind'] extends 'time' | 'duration'
+  ? string
+  : NonNullable<CampaignFields[Name]>;
+
+/** The schemas of members by their names. */
+export type Members<Name extends FieldName> = {
+  readonly [Each in Name as Spelled<Each>]: Each extends 'message'
+    ? z.ZodType<JsonOf<Each>>
+    : z.ZodOptional<z.ZodType<JsonOf<Each>>>;
+};
+
+/** What a client sends as some fields. */
+export type MemberValues<Name extends FieldName> = z.output<z.ZodObject<Members<Name>>>;
+
+/** The header `Idempotency-Key` is the only field that is not a member. `toColumn` is one where the list is a CSV. */
+type MemberOf<By extends Taker> = Exclude<FieldOf<By>, 'idempotencyKey' | 'toColumn'>;
+
+/** The members that something takes. */
+export function membersOf<By extends Taker>(by: By): Members<MemberOf<By>> {
+  return shapeOf(
+    fieldsOf(by).filter(
+      (name): name is MemberOf<By> & FieldOf<By> => name !== 'idempotencyKey' && name !== 'toColumn',
+    ),
+  );
+}
+
+/** The members for some fields. */
+export function shapeOf<Name extends FieldName>(names: readonly Name[]): Members<Name> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const { description } = fieldNamed(name);
+      const schema = schemaOf(fieldNamed(name));
+      return [spelled(name), (name === 'message' ? schema : schema.optional()).describe(description)];
+    }),
+  ) as Members<Name>;
+}
+
+/** The country of nationally written numbers, in upper or lower case; parsed as upper case. */
+export const { country } = shapeOf(['country']);
+
+/** The fields that something takes, from members that match their schemas. */
+export const fieldsIn = <By extends Taker>(by: By, members: object): Pick<CampaignFields, FieldOf<By>> =>
+  fieldsFrom(by, members, valueFrom);

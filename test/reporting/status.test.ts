@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/index.js';
 import { keyNames } from '../../src/base/redis/keys.js';
+import type { LaneOutlook } from '../../src/campaign/estimate.js';
+import { readWindow } from '../../src/campaign/window.js';
 import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
 import type { StoredState } from '../../src/engine/lane/campaigns.js';
+import { readLaneOutlook } from '../../src/engine/lane/lane-outlook.js';
 import type { LaneStatusRecord } from '../../src/engine/lane/lane-status.js';
 import { beginImport } from '../../src/intake/import/import-session.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
@@ -89,6 +92,58 @@ const statusOf = (state: Partial<StoredState>, view: Partial<LaneStatusRecord> =
     hasWorkers,
     acceptedCost: null,
   });
+
+describe('a campaign in a window', () => {
+  const ruleOf = (window: string): string => {
+    const read = readWindow({ window, zone: 'UTC' }, START);
+    if (!read.ok) throw new Error(read.reason);
+    return read.rule;
+  };
+  // START is a Friday, at eight.
+  const [open, closed] = [ruleOf('Fri 08:00-12:00'), ruleOf('Fri 10:00-12:00')];
+  const statusIn = (
+    window: string | undefined,
+    sendWindow: string | undefined,
+    outlook: LaneOutlook | null = null,
+  ) =>
+    campaignStatus({
+      meta: { ...META, ...(window !== undefined && { window }) },
+      state: RUNNING,
+      lane: { name: 'main', rules: { ...RULES, ...(sendWindow !== undefined && { sendWindow }) } },
+      isConfigured: true,
+      view: OPEN,
+      outlook,
+      unknownOutcomes: [],
+      hasWorkers: true,
+      acceptedCost: null,
+    });
+  const until = at(START + 7_200_000);
+
+  test('waits while the window of its lane is closed, also if its own is open', () => {
+    const reason = 'the window of its lane is closed (Fri 10:00-12:00 UTC)';
+    const waits = { blockedBy: { state: 'waiting', reason, until }, waitingFor: 'window' };
+    expect(statusIn(undefined, closed)).toMatchObject({ ...waits, window: null });
+    expect(statusIn(open, closed)).toMatchObject({ ...waits, window: { window: 'Fri 08:00-12:00' } });
+  });
+
+  test('waits while its own window is closed, also if that of its lane is open', () => {
+    const reason = 'the window is closed (Fri 10:00-12:00 UTC)';
+    const waits = { blockedBy: { state: 'waiting', reason, until }, waitingFor: 'window' };
+    expect(statusIn(closed, open)).toMatchObject(waits);
+  });
+
+  test('is expected to be sent when both windows are open', async () => {
+    const outlook = await readLaneOutlook(laneFixture(redis, prefix, 'windows').store, START);
+    const earliest = (...windows: Parameters<typeof statusIn>) => statusIn(...windows).eta?.earliest;
+    expect(earliest(open, open, outlook)).toBe(at(START));
+    expect(earliest(open, closed, outlook)).toBe(until);
+    expect(earliest(closed, open, outlook)).toBe(until);
+  });
+
+  test('sends while both windows are open', () => {
+    expect(statusIn(open, open)).toMatchObject({ blockedBy: null, waitingFor: null });
+  });
+});
 
 describe('a campaign', () => {
   test.each<[string, Partial<StoredState>, Partial<LaneStatusRecord>, boolean, object]>([

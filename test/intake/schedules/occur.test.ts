@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemMachine } from '../../../src/base/clock.js';
+import type { FieldOf } from '../../../src/campaign/field-sets.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
+import type { CampaignInput } from '../../../src/intake/import/campaign-input.js';
+import { previewCampaign } from '../../../src/intake/import/import-campaign.js';
+import { checkInput, type ScheduleInput } from '../../../src/intake/schedules/input.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { mobile } from '../import/import-fixture.js';
 import { DAY, HOUR, MONDAY, scheduleFixture } from './fixture.js';
@@ -43,6 +47,51 @@ describe('A schedule that is due', () => {
     expect(emitted).toContainEqual(
       expect.objectContaining({ type: 'schedule.ran', schedule: 'daily', at: MONDAY, campaign: id }),
     );
+  });
+
+  test('creates a campaign with every field that it was added with', async () => {
+    const { deps, keys, lane, occurDeps, add, setNow, sweep, campaigns } = scheduleFixture(
+      redis,
+      `${prefix}-${run}-priced`,
+      { PRICE_PER_SEGMENT: '0.04 EUR' },
+    );
+    const fields: { readonly [Name in FieldOf<'schedule'>]: unknown } & { message: string } = {
+      message: 'Hi {{name}}',
+      sender: '447700900000',
+      senderName: 'Shop',
+      lane,
+      name: 'Reminders',
+      metadata: { shop: '17' },
+      toColumn: 'phone',
+      country: 'GB',
+      priority: 'high',
+      validForMs: 2 * HOUR,
+      window: 'Mon-Sun 00:00-24:00',
+      except: ['2030-12-25'],
+      duplicates: 'keep',
+      skipInvalid: true,
+      maxCost: '50',
+    };
+    const recipients = [{ to: '', phone: mobile(1), name: 'Ada' }];
+    const given = { id: 'full', cron: '0 9 * * *', zone: 'Europe/London', recipients, ...fields };
+    const { definition } = await checkInput(given as ScheduleInput, {
+      now: MONDAY,
+      laneFor: async () => lane,
+      check: async () => {},
+      preview: (input) => previewCampaign(deps, input),
+    });
+    await add('full', { ...definition, zone: 'UTC' }, recipients);
+    const enqueued: CampaignInput[] = [];
+    setNow(MONDAY + 500);
+    await sweep({
+      enqueue(input, ...who) {
+        enqueued.push(input);
+        return occurDeps.enqueue(input, ...who);
+      },
+    });
+    expect(enqueued[0]).toMatchObject({ ...fields, zone: 'Europe/London' });
+    const [id = ''] = await campaigns();
+    expect((await readMeta(redis, keys, lane, id))?.metadata).toStrictEqual({ shop: '17' });
   });
 
   test('creates one campaign, although two workers look at the same time', async () => {

@@ -105,8 +105,31 @@ test('A key sees the results of its lanes, without phone numbers none, and its c
   expect((await page(`?after=${next}`, other)).results).toEqual([]);
   expect((await call('GET', `/v1/campaigns?cursor=${next}`)).status).toBe(400);
   expect((await call('GET', '/v1/results?after=bm9uc2Vuc2U')).status).toBe(400);
-  const statusOnly = await call('GET', `/v1/campaigns/${id}`, { key: await key(['status']) });
-  expect(statusOnly.json).toMatchObject({ metadata: {} });
+});
+
+test('A key without the scope read sees no metadata of a campaign, and no phone number in its name or idempotency key', async () => {
+  const { json } = await call('POST', '/v1/campaigns', {
+    headers: { 'idempotency-key': 'for +447700900123' },
+    body: {
+      message: 'Hi',
+      name: 'Call +447700900123',
+      metadata: { customer: 'Ada' },
+      at: '2999-01-01T00:00:00Z',
+      again: true,
+      recipients: [{ to: '07700901000' }],
+    },
+  });
+  const { id } = json as { id: string };
+  const hidden = { name: 'Call +44…123', idempotencyKey: 'for +44…123' };
+  const statusOnly = await key(['status']);
+  const { json: status } = await call('GET', `/v1/campaigns/${id}`, { key: statusOnly });
+  expect(status).toMatchObject(hidden);
+  expect((status as { metadata: unknown }).metadata).toStrictEqual({});
+  const { json: list } = await call('GET', '/v1/campaigns?limit=1', { key: statusOnly });
+  const [listed] = (list as { campaigns: { metadata: unknown }[] }).campaigns;
+  expect(listed).toMatchObject({ id, ...hidden });
+  expect(listed?.metadata).toStrictEqual({});
+  expect((await call('GET', `/v1/campaigns/${id}`)).json).toMatchObject({ metadata: { customer: 'Ada' } });
 });
 
 test('A cursor whose results are lost gets 410', async () => {

@@ -5,25 +5,8 @@ import { between } from '../../bench/peers/document.js';
 import { middleRound } from '../../bench/peers/pictures.js';
 import type { Result } from '../../bench/peers/round.js';
 import { killTable, median, undisturbedTable } from '../../bench/peers/table.js';
+import { RESULT } from './result.js';
 
-const RESULT: Result = {
-  tookMs: 1_000,
-  sends: 10,
-  polls: 12,
-  throttled: 0,
-  utilisation: 0.995,
-  worstWindow: 300,
-  duplicates: 0,
-  notSent: 0,
-  notFinal: 0,
-  unknown: 0,
-  logs: { arrivals: [], ledger: [] },
-  isDone: true,
-  bytesPending: 5,
-  commandsSent: 1,
-  commandsRun: 2,
-  killedAfterMs: Number.NaN,
-};
 const ROWS = [
   { name: 'bare-loop', title: 'Loop', knowsQuota: false },
   { name: 'volley', title: 'Volley', knowsQuota: true },

@@ -48,6 +48,19 @@ export const AUDIT_ACTIONS = [
 /** See {@link AUDIT_ACTIONS}. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
+/** What only stops something, or gives it back. No limit of an API key keeps it from being done and recorded. */
+export const STOPPING_ACTIONS: ReadonlySet<AuditAction> = new Set([
+  'campaign.pause',
+  'campaign.cancel',
+  'outbox.pause',
+  'outbox.close',
+  'outbox.cancel',
+  'lane.hold',
+  'schedule.pause',
+  'schedule.remove',
+  'key.revoke',
+]);
+
 const details = z.record(z.string(), z.union([z.string(), z.number()]));
 
 /** One entry of the audit trail. It contains no phone number and no secret. */

@@ -11,9 +11,11 @@ import {
   type AuditEntry,
   type AuditedOperation,
   type Operator,
+  STOPPING_ACTIONS,
 } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { payerOf, trailFull } from '../../engine/recipients/key-bytes.js';
 
 /** An entry. `lane`: the lane's id, because a lane keeps its entries when it is renamed. */
 const storedEntry = z.object({
@@ -54,7 +56,8 @@ function unpackEntry(json: string): StoredEntry {
   return storedEntry.parse(Object.fromEntries(members));
 }
 
-const entries = z.array(z.tuple([z.string(), z.tuple([z.literal('e'), z.string()])]));
+/** After its text, an entry says which API key pays for it. */
+const entries = z.array(z.tuple([z.string(), z.tuple([z.literal('e'), z.string()]).rest(z.string())]));
 
 /** Which entries {@link AuditReader.audit} returns. */
 export interface AuditOptions {
@@ -89,9 +92,11 @@ interface AuditTrailDeps {
   readonly clock: Clock;
   /** How long an entry is kept, ms. */
   readonly retentionMs: number;
+  /** How many bytes the entries of an API key may take on a lane (`KEY_MEMORY_MB`). */
+  readonly keyBytes: number;
 }
 
-const appendScript = loadScript(import.meta.url, './append-audit.lua', (reply) => reply === 1);
+const appendScript = loadScript(import.meta.url, './append-audit.lua', String);
 
 const DEFAULT_LIMIT = 50;
 const READ_AT_ONCE = 500;
@@ -115,14 +120,33 @@ function withoutNumbers({ actor, details, failed, ...entry }: StoredEntry): Stor
   };
 }
 
+/** An entry to append: its text, who pays for it, and how many bytes that one may store, or '' for any number. */
+type Appended = readonly [json: string, payer: string, limit: number | ''];
+
 /** Opens the audit trail: a stream that is only appended to, and that loses entries only by their age. */
-export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTrailDeps) {
+export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }: AuditTrailDeps) {
   const key = keys.audit;
-  const append = (entries: readonly string[]): Promise<unknown> =>
-    appendScript.run(redis, [key], [retentionMs, '', ...entries]);
+  const append = (entries: readonly Appended[]): Promise<string> =>
+    appendScript.run(
+      redis,
+      { audit: key, keyBytes: keys.auditBytes },
+      { retentionMs, time: '' },
+      [],
+      entries.flat(),
+    );
   const appendJoined = joinCalls(append);
-  const record = async (entry: StoredEntry): Promise<void> => {
-    await appendJoined(packEntry(withoutNumbers(entry))).answer;
+  /** Rejects with a KeyFullError if the entries of the API key take too much, except of one that is recorded in any case. */
+  const record = async (
+    entry: StoredEntry,
+    isRequired = STOPPING_ACTIONS.has(entry.action),
+  ): Promise<void> => {
+    const payer = payerOf(entry.actor ?? undefined, keyBytes);
+    const account = payer.key === '' ? '' : `${entry.lane ?? ''} ${payer.key}`;
+    const json = packEntry(withoutNumbers(entry));
+    const { at, answer } = appendJoined([json, account, isRequired ? '' : payer.limit]);
+    if ((await answer).charAt(at) === '1') return;
+    const lane = entry.lane === undefined ? null : await finder.nameOf(entry.lane);
+    throw trailFull(payer, lane, Number(await redis.hget(keys.auditBytes, `used:${account}`)));
   };
   const viewOf = async (id: string, stored: StoredEntry): Promise<AuditEntry> => ({
     id,
@@ -149,7 +173,7 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTra
           return await run();
         } catch (error) {
           const failed = (error instanceof Error ? error.message : String(error)).slice(0, MAX_TEXT);
-          await record({ actor: by, ...operation, failed }).catch(() => {});
+          await record({ actor: by, ...operation, failed }, true).catch(() => {});
           throw error;
         }
       },

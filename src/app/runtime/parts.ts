@@ -164,7 +164,14 @@ export function openParts({ config, redisUrl, events, random }: PartsOptions): P
     launchers.set(id, launcher);
     await launcher();
   };
-  const trail = auditTrail({ redis, keys, finder, clock: systemClock, retentionMs: config.auditRetentionMs });
+  const trail = auditTrail({
+    redis,
+    keys,
+    finder,
+    clock: systemClock,
+    retentionMs: config.auditRetentionMs,
+    keyBytes: config.keyBytes,
+  });
   const positions = openPositions(redis, keys);
   const refused = refusedKeys(trail, events, systemClock);
   const apiKeysFor = apiKeyService({

@@ -182,7 +182,8 @@ export const SECTIONS = {
         Megabytes of Redis that each API key may use on a lane for its campaigns, outboxes, and messages, until they are
         removed: enough for 25 million recipients with a name and a city (10 bytes each), 200,000 campaigns with one
         recipient, or two million messages of outboxes. The default is a quarter of the memory that the Compose file
-        gives to Redis. The schedules of a key have a limit of their own, of the same size, for all lanes together.`),
+        gives to Redis. The schedules of a key, and its entries in the audit trail, have a limit of their own on each
+        lane, of the same size.`),
     HTTP_TRUSTED_PROXIES: z.optional(formats.networks).describe(`
         Addresses or networks of the proxies in front of the HTTP API, separated by commas, such as 10.0.0.0/8. Their
         X-Forwarded-For names the client, whose invalid API keys are limited. If not set, the client is the one that

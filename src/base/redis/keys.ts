@@ -45,6 +45,8 @@ export function keyNames(prefix: string) {
     events: `${prefix}:events`,
     /** Stream: who did what, for as long as `AUDIT_RETENTION` says. */
     audit: `${prefix}:audit`,
+    /** Hash in the slot of the audit trail: what the entries of each API key take on each lane, as `lane key`, see key-bytes.lua. */
+    auditBytes: `{${prefix}:audit}:keyBytes`,
     /** Hash: the keys of the HTTP API by id. */
     apiKeys: `${prefix}:apiKeys`,
     /** Hash: the ids of revoked keys, and the digests of replaced secrets; each with when it ends, and what authenticates that, JSON. */
@@ -75,7 +77,7 @@ export function keyNames(prefix: string) {
     schedules: {
       /** Sorted set, all scores 0: `id laneId` of each schedule, which is also what identifies it in the other keys. */
       ids: `{${prefix}:schedules:all}:ids`,
-      /** Hash: what each API key has stored, see key-bytes.lua. */
+      /** Hash: what each API key has stored on each lane, as `lane key`, see key-bytes.lua. */
       keyBytes: `{${prefix}:schedules:all}:keyBytes`,
       /** Sorted set: the schedules by when each is looked at next, ms. A paused one is not in it. */
       due: `{${prefix}:schedules:all}:due`,

@@ -38,10 +38,19 @@ export function keyFull({ key, limit }: Payer, lane: LaneName | LaneId, used: nu
   );
 }
 
-/** The same for a schedule: those of all lanes count together. */
-export function schedulesFull({ key, limit }: Payer, used: number): KeyFullError {
+/** The same for a schedule. Redis keeps the schedules of all lanes together and apart from the lanes, so they count on their own. */
+export function schedulesFull({ key, limit }: Payer, lane: LaneName, used: number): KeyFullError {
   return new KeyFullError(
-    `API key ${key} has no room left for schedules: they use ${megabytes(used)} of ${megabytes(limit)} MB (KEY_MEMORY_MB). Remove schedules; an operator can raise KEY_MEMORY_MB`,
+    `API key ${key} has no room left for schedules: they use ${megabytes(used)} of ${megabytes(limit)} MB (KEY_MEMORY_MB) on lane ${lane}. Remove schedules; an operator can raise KEY_MEMORY_MB`,
+    { used, limit },
+  );
+}
+
+/** The same for the entries of the audit trail, which is kept apart from the lanes as well. `lane`: null for those that belong to none. */
+export function trailFull({ key, limit }: Payer, lane: LaneName | null, used: number): KeyFullError {
+  const where = lane === null ? '' : ` on lane ${lane}`;
+  return new KeyFullError(
+    `API key ${key} has no room left in the audit trail: its entries use ${megabytes(used)} of ${megabytes(limit)} MB (KEY_MEMORY_MB)${where}, so what it does could not be recorded. Entries are removed after AUDIT_RETENTION; an operator can raise KEY_MEMORY_MB`,
     { used, limit },
   );
 }

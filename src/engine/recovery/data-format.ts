@@ -57,8 +57,12 @@ export function dataFormat({ redis, keys, heartbeats, clock, machine }: DataForm
     /** Whether an earlier version may have stored something for a day that this version stores under another key. */
     async mayHaveFormerKeys(): Promise<boolean> {
       if (since === undefined) {
-        await redis.set(keys.format, `${DATA_FORMAT} ${await serverTime(redis)}`, 'NX');
-        const [, at = '0'] = ((await redis.get(keys.format)) ?? '').split(' ');
+        const noteFirstUse = async (): Promise<string | null> => {
+          await redis.set(keys.format, `${DATA_FORMAT} ${await serverTime(redis)}`, 'NX');
+          return redis.get(keys.format);
+        };
+        // A full Redis refuses even a SET that would change nothing.
+        const [, at = '0'] = ((await redis.get(keys.format)) ?? (await noteFirstUse()) ?? '').split(' ');
         since = Number(at);
       }
       return clock() - since < FORMER_KEYS_MS;

@@ -38,16 +38,17 @@ interface ReservedKey {
 /**
  * Begins an import and reserves its idempotency key, if it has one. The import begins before the key is reserved: so a
  * holder without a state can never be committed, and its key may be released. If two processes use one key, one of them gets
- * it, and the other waits until that import is committed or discarded.
+ * it, and the other waits until that import is committed or discarded. A request whose campaign exists begins nothing, so that it is
+ * answered when Redis has no room.
  */
 export async function beginWithKey(
   redis: Redis,
   keys: Keys,
   { digest, former, lane }: ReservedKey,
   signal: AbortSignal | undefined,
-  begin: () => ImportSession,
+  begin: () => Promise<ImportSession>,
 ): Promise<KeyOutcome> {
-  if (digest === undefined) return { kind: 'reserved', session: begin() };
+  if (digest === undefined) return { kind: 'reserved', session: await begin() };
   const key = keys.idempotency(digest);
   for (;;) {
     const [own, earlier] = await Promise.all([
@@ -56,7 +57,7 @@ export async function beginWithKey(
     ]);
     const holder = own ?? earlier;
     if (holder !== null) return { kind: 'held', holder };
-    const session = begin();
+    const session = await begin();
     let isReserved = false;
     try {
       isReserved = await onceBegun(redis, session, () =>

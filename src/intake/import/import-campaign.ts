@@ -113,7 +113,6 @@ export async function previewWithoutRedis(
 export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
   const draft = draftOf(deps, input);
-  await mustHaveRoom(redis);
   const { idempotencyKey, signal } = input;
   const payer = payerOf(deps.paidBy ?? deps.by.actor, deps.config.keyBytes);
   const former =
@@ -125,7 +124,10 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     keys,
     { digest: draft.idempotency, former, lane: draft.lane },
     signal,
-    () => beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer }),
+    async () => {
+      await mustHaveRoom(redis);
+      return beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer });
+    },
   );
   if (key.kind === 'held') {
     const { opened, preview, fingerprint } = await readWithoutStoring(deps, input);

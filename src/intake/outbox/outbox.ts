@@ -33,6 +33,7 @@ import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.j
 import { outboxKeys } from './outbox-keys.js';
 import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
 import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
+import { repliesWhenFull } from './repeated-puts.js';
 import { SeenIds } from './seen-ids.js';
 import { cancelHarvested, type Entry, type Pointer, type PutReply } from './store.js';
 import { packMessage, type WaitingMessage } from './stored-message.js';
@@ -211,9 +212,13 @@ export function operatedOutbox(
     batch: readonly Line[],
     invalidLines: readonly BulkResult[],
   ): Promise<BulkResult[]> => {
-    const { lane, settings, storeAll, noteWriter } = await open();
-    if (batch.length > 0) await noteWriter(by.actor);
-    const replies = batch.length === 0 ? [] : await recorded(lane, batch.length, () => storeAll(batch));
+    const { lane, settings, store, storeAll, noteWriter } = await open();
+    const storeNew = async (): Promise<readonly PutReply[]> => {
+      await noteWriter(by.actor);
+      return recorded(lane, batch.length, () => storeAll(batch));
+    };
+    const replies =
+      batch.length === 0 ? [] : ((await repliesWhenFull(lane, store, batch, clock())) ?? (await storeNew()));
     // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
     const stored = await Promise.all(
       batch.map(({ id, message, line }, at) => {
@@ -328,7 +333,7 @@ export function operatedOutbox(
   return {
     async put(input) {
       await requireServed();
-      const { check, storeOne, noteWriter } = await open();
+      const { lane, store, check, storeOne, noteWriter } = await open();
       const checked = check(input, clock());
       if (!checked.ok) {
         const [first, ...others] = checked.problems;
@@ -337,8 +342,12 @@ export function operatedOutbox(
         throw inputErrorOf(errorsOf(checked.problems));
       }
       await by.authorise();
+      const { id, message } = checked;
+      const entry = { id, message, key: payer.key };
+      const [reply] = (await repliesWhenFull(lane, store, [entry], clock())) ?? [];
+      if (reply !== undefined) return resultOf(id, message, reply);
       await noteWriter(by.actor);
-      return resultOf(checked.id, checked.message, await storeOne({ ...checked, key: payer.key }));
+      return resultOf(id, message, await storeOne(entry));
     },
 
     async problems(input) {

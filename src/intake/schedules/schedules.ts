@@ -88,7 +88,7 @@ export interface SchedulesDeps {
   readonly events: Pick<Events, 'emit'>;
   readonly by: Operator;
   readonly provided: Map<string, ProvidedList>;
-  /** How many bytes the schedules of an API key may take, on all lanes together. */
+  /** How many bytes the schedules of an API key may take on a lane. */
   readonly keyBytes: number;
   /** Registers the lane of a campaign, and returns its id. */
   laneFor(name: string | undefined): Promise<LaneId>;
@@ -177,7 +177,7 @@ export function openSchedules({
           next,
           payer,
         });
-        if (done === 'keyFull') throw schedulesFull(payer, used);
+        if (done === 'keyFull') throw schedulesFull(payer, await finder.nameOf(definition.lane), used);
         if (done === 'taken') throw taken();
         if (done === 'full') throw new InputError('there are too many schedules: remove some');
         return done;

@@ -97,6 +97,12 @@ const row = z.object({
 });
 
 /** A change that an operator makes. */
+/** The schedules of all lanes share one hash of bytes; a key pays on each lane for those of the lane. */
+const payerOn = (lane: LaneId, { key, limit }: Payer): Payer => ({
+  key: key === '' ? '' : `${lane} ${key}`,
+  limit,
+});
+
 type Change = 'pause' | 'resume' | 'run' | 'remove';
 
 /** How a schedule goes on after some occurrences. */
@@ -168,7 +174,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
               next: of.next,
               revision: randomInt(FIRST_REVISIONS),
               most: MAX_SCHEDULES,
-              ...(of.payer ?? NOBODY),
+              ...payerOn(definition.lane, of.payer ?? NOBODY),
               bytes,
               time: time(),
             },

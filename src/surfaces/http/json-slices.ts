@@ -3,6 +3,8 @@ import { z } from 'zod';
 
 /** Long enough that slicing costs little, short enough to be parsed within a millisecond or two. */
 const SLICE_BYTES = 64 * 1024;
+/** As many as a batch of an import has: more would wait for it, and become old garbage, of which V8 lets a hundred megabytes gather. */
+const SLICE_ITEMS = 1_000;
 
 const [SPACE, QUOTE, COMMA, BACKSLASH] = [0x20, 0x22, 0x2c, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -75,7 +77,7 @@ export async function parseInSlices(
   let framed = 0;
   let depth = 0;
   let places: Place[] | undefined;
-  let [start, from] = [0, 0];
+  let [start, from, items] = [0, 0, 0];
   let scannedTo = 0;
 
   const endList = async (places: readonly Place[], to: number): Promise<void> => {
@@ -111,11 +113,15 @@ export async function parseInSlices(
         frame += `${bytes.toString('utf8', framed, at + 1)}${lists.length}`;
         start = at + 1;
         from = start;
+        items = 0;
         break;
       case COMMA:
-        if (places === undefined || depth !== 2 || at - from < sliceBytes) break;
+        if (places === undefined || depth !== 2) break;
+        items += 1;
+        if (at - from < sliceBytes && items < SLICE_ITEMS) break;
         places.push([from, at]);
         from = at + 1;
+        items = 0;
         break;
       case CLOSE_LIST:
         if (places !== undefined && depth === 2) {

@@ -11,10 +11,10 @@ const HOUR_MS = 3_600_000;
 const SHOP: Actor = { kind: 'key', id: '0123456789ab', name: 'shop' };
 const ANNA: Actor = { kind: 'cli', id: null, name: 'anna@mail-1' };
 
-const open = (name: string, clock = () => Date.now()) => {
+const open = (name: string, clock = () => Date.now(), keyBytes = 1_000_000, retentionMs = HOUR_MS) => {
   const keys = keyNames(`${prefix}-${name}`);
   const finder = { nameOf: async (id: string) => `name of ${id}`, idOf: async (lane: string) => lane };
-  return { keys, trail: auditTrail({ redis, keys, finder, clock, retentionMs: HOUR_MS }) };
+  return { keys, trail: auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }) };
 };
 
 test('An operation is recorded before it runs, with its actor, and again if it fails', async () => {
@@ -178,4 +178,54 @@ test('The trail contains no phone number, whatever the names and errors are', as
   const stored = JSON.stringify(await redis.xrange(keyNames(`${prefix}-numbers`).audit, '-', '+'));
   expect(stored).toContain('outbox.create');
   expect(stored).not.toMatch(/700900456/);
+});
+
+test('The entries of an API key take on each lane as much as it may, and are returned when they are deleted', async () => {
+  const { keys, trail } = open('bytes', () => Date.now(), 1_000);
+  const by = trail.operator(SHOP);
+  const create = (lane: string) => by.audited({ action: 'campaign.create', lane }, async () => 1);
+  const used = async (lane: string): Promise<number> =>
+    Number(await redis.hget(keys.auditBytes, `used:${lane} ${SHOP.id}`));
+  const fill = async (lane: string): Promise<number> => {
+    for (let times = 0; times < 100; times += 1) if ((await create(lane).catch(() => 0)) === 0) return times;
+    return 100;
+  };
+  const times = await fill('main');
+  expect(times).toBeGreaterThan(3);
+  const [taken, each] = [await used('main'), (await used('main')) / times];
+  expect(taken).toBeLessThanOrEqual(1_000);
+  expect(taken + each).toBeGreaterThan(1_000);
+  await expect(create('main')).rejects.toThrow(/no room left in the audit trail.* lane name of main/);
+  expect(await redis.xlen(keys.audit)).toBe(times);
+
+  // Another lane, other keys, and operators are not affected; what stops something is always done and recorded.
+  expect(await fill('other')).toBe(times);
+  await trail
+    .operator({ ...SHOP, id: 'fedcba987654' })
+    .audited({ action: 'campaign.create', lane: 'main' }, async () => 1);
+  await trail.operator(ANNA).audited({ action: 'campaign.create', lane: 'main' }, async () => 1);
+  await by.audited({ action: 'campaign.cancel', lane: 'main', campaign: 'c1' }, async () => 1);
+  expect(await used('main')).toBeGreaterThan(taken);
+
+  // As if the retention had passed: deleting returns all of it.
+  const { trail: retention } = open('bytes', () => Date.now(), 1_000, 0);
+  await vi.waitFor(async () => {
+    await retention.trim();
+    expect(await redis.xlen(keys.audit)).toBe(0);
+  });
+  expect(await redis.exists(keys.auditBytes)).toBe(0);
+});
+
+test('Deleting many old entries returns what each of them took, some at a time', async () => {
+  const { keys, trail } = open('many');
+  const old = Date.now() - HOUR_MS - 10_000;
+  const text = '["campaign.create"]';
+  for (let at = 0; at < 1_500; at += 1)
+    await redis.xadd(keys.audit, `${old}-${at}`, 'e', text, 'p', 'main k');
+  await redis.hset(keys.auditBytes, 'used:main k', 1_500 * (64 + text.length));
+  await trail.trim();
+  expect(await redis.xlen(keys.audit)).toBe(500);
+  expect(Number(await redis.hget(keys.auditBytes, 'used:main k'))).toBe(500 * (64 + text.length));
+  await trail.trim();
+  expect([await redis.xlen(keys.audit), await redis.exists(keys.auditBytes)]).toEqual([0, 0]);
 });

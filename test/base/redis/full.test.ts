@@ -166,3 +166,46 @@ test('Above 85 % of maxmemory, campaigns, messages, and schedules are refused, a
     .toBe('created');
   await create(fresh, 'after');
 });
+
+test('On a full Redis, a repeated campaign and schedule are answered as before, and others are refused', async () => {
+  const before = open('repeated');
+  const campaign = { ...LATER, message: 'one', idempotencyKey: 'order-1' };
+  const created = await before.enqueue(campaign);
+  await before.schedules.add(WEEKLY);
+  await fill();
+  const volley = open('repeated');
+  expect(created.kind).toBe('created');
+  expect(await volley.enqueue(campaign)).toMatchObject({
+    kind: 'existing',
+    id: 'id' in created && created.id,
+  });
+  expect((await volley.enqueue({ ...campaign, message: 'two' })).kind).toBe('conflict');
+  await expect(volley.enqueue({ ...campaign, idempotencyKey: 'order-2' })).rejects.toThrow(
+    /^Redis is (?:almost )?full/,
+  );
+  expect((await volley.schedules.add(WEEKLY)).kind).toBe('existing');
+  await expect(volley.schedules.add({ ...WEEKLY, id: 'daily' })).rejects.toThrow(
+    /^Redis is (?:almost )?full/,
+  );
+});
+
+test('On a full Redis, putting the same messages again changes nothing and is answered', async () => {
+  const before = open('same');
+  await before.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
+  const message = { id: 'm1', to: '+447700900123', name: 'Ada', sendAt: new Date(LATER.at).toISOString() };
+  const shop: Actor = { kind: 'key', id: '0123456789ab', name: 'shop' };
+  const put = await before.outbox('box').put(message);
+  await fill();
+  const box = open('same').as(shop).outbox('box');
+  expect(await box.put(message)).toEqual({ ...put, outcome: 'unchanged' });
+  await expect(box.put({ ...message, name: 'Eve' })).rejects.toThrow(/^Redis is (?:almost )?full/);
+  await expect(box.put({ ...message, id: 'm2' })).rejects.toThrow(/^Redis is (?:almost )?full/);
+  const all = async (...names: string[]) => {
+    const messages = names.map((name, at) => ({ ...message, id: `m${at + 1}`, name }));
+    const results: unknown[] = [];
+    for await (const result of box.putAll(messages)) results.push(result);
+    return results;
+  };
+  expect(await all('Ada')).toMatchObject([{ id: 'm1', outcome: 'unchanged' }]);
+  await expect(all('Ada', 'Eve')).rejects.toThrow(/^Redis is (?:almost )?full/);
+});

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createVolley } from '../../../src/app/runtime.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
@@ -8,13 +11,19 @@ import { testRedis } from '../../base/redis/test-redis.js';
 
 const { prefix, redis, url } = testRedis('schedule-key-bytes');
 
-test('The schedules of a key count up to its limit, those of others do not, and one that is removed is returned', async () => {
+test('The schedules of a key count up to its limit on each lane, those of others do not, and one that is removed is returned', async () => {
+  const lanes = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+  writeFileSync(
+    lanes,
+    JSON.stringify(['default', 'second'].map((name) => ({ name, apiKey: `key-${name}` }))),
+  );
   const volley = createVolley({
     config: loadLocalConfig({
       REDIS_URL: url,
       REDIS_PREFIX: prefix,
       SENDER_ADDRESS: 'ACME',
       KEY_MEMORY_MB: '1',
+      LANES_FILE: lanes,
     }),
     events: createEvents({ level: 'silent' }),
     actor: { kind: 'cli', id: null, name: 'anna' },
@@ -32,7 +41,7 @@ test('The schedules of a key count up to its limit, those of others do not, and 
   });
   const shop = volley.as({ kind: 'key', id: 'shop', name: 'shop' }).schedules;
   const used = async (): Promise<number> =>
-    Number(await redis.hget(keyNames(prefix).schedules.keyBytes, 'used:shop'));
+    Number(await redis.hget(keyNames(prefix).schedules.keyBytes, 'used:default shop'));
   const ids: string[] = [];
   let refusal: unknown;
   while (refusal === undefined && ids.length < 10) {
@@ -47,14 +56,16 @@ test('The schedules of a key count up to its limit, those of others do not, and 
   expect(refusal).toBeInstanceOf(KeyFullError);
   expect(ids.length).toBeGreaterThan(1);
   expect(await used()).toBeLessThanOrEqual(1_000_000);
+  expect(String(refusal)).toContain('on lane default');
   const before = await used();
   expect((await shop.add(schedule('s0'))).kind).toBe('existing');
   expect(await used()).toBe(before);
   const other = volley.as({ kind: 'key', id: 'other', name: 'other' }).schedules;
   expect((await other.add(schedule('other'))).kind).toBe('added');
   expect((await volley.schedules.add(schedule('own'))).kind).toBe('added');
+  expect((await shop.add({ ...schedule('elsewhere'), lane: 'second' })).kind).toBe('added');
   await volley.schedules.remove('s0');
   expect((await shop.add(schedule('again'))).kind).toBe('added');
-  for (const id of [...ids.slice(1), 'again', 'other']) await volley.schedules.remove(id);
+  for (const id of [...ids.slice(1), 'again', 'other', 'elsewhere']) await volley.schedules.remove(id);
   expect(await redis.exists(keyNames(prefix).schedules.keyBytes)).toBe(0);
 });

@@ -7,7 +7,7 @@ import { checkSender } from './sender.js';
  * through the rows:
  *
  *   checks             intake/import/campaign-input.ts
- *   HTTP API           surfaces/http/campaign-members.ts     schemas, and how their values are read
+ *   HTTP API           operations/campaign-members.ts     schemas, and how their values are read
  *   command line       surfaces/cli/commands/campaign-flags.ts   flags, and how their values are read
  *   schedules          intake/schedules/schedule.ts          what is stored for each campaign
  *   outboxes           intake/outbox/define-outbox.ts

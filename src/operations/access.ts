@@ -1,13 +1,14 @@
 import type { Volley } from '../app/volley.js';
 import type { ApiKey } from '../campaign/api-key.js';
-import { NotAllowedError, NotFoundError } from '../campaign/errors.js';
+import { InputError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
 import { listed } from '../campaign/listed.js';
 
 /*
  * Which lanes an operation may touch. Every operation follows one of four rules:
  *
  *   object   what it names belongs to a lane; if the key may not use that lane, the object does not exist for it (404)
- *   lane     it names a lane, which the key must be allowed to use (403)
+ *   lane     it creates something on one lane, which the key must be allowed to use (403): the lane that it names, or else the only one
+ *            that the key has; a key with several must name one (400)
  *   filter   it covers the lanes of the key, or only one of them if it names it (403)
  *   all      it covers all lanes, so a key that is limited to some cannot use it (403)
  */
@@ -18,13 +19,35 @@ export type Access<Input> =
       readonly rule: 'object';
       /** What the input names, in error messages and on the command line. */
       readonly what: string;
-      /** The lane of the object. `lanes`: where the caller may look; undefined: everywhere. Rejects with a NotFoundError. */
-      laneOf(volley: Volley, input: Input, lanes: readonly string[] | undefined): Promise<string>;
       /** The member of the input that names it. */
       readonly member: string;
+      /** The lane that the input names, for what is unique only on its lane (403). */
+      lane?(input: Input): string | undefined;
+      /** The lane of the object. `lanes`: where the caller may look; undefined: everywhere. Rejects with a NotFoundError. */
+      laneOf(volley: Volley, input: Input, lanes: readonly string[] | undefined): Promise<string>;
     }
   | { readonly rule: 'lane' | 'filter'; lane(input: Input): string | undefined }
   | { readonly rule: 'all'; readonly subject: string };
+
+/** A client that runs an operation with an API key. The operator of this machine has none, and may use all lanes. */
+export interface Caller {
+  readonly key: ApiKey;
+  /** The names of the lanes that are configured here. */
+  readonly configured: readonly string[];
+}
+
+/** What an operation runs with. */
+export interface Admitted<Input> {
+  /** The given input. By the rule `lane`, it names the lane of every key that is limited to some. */
+  readonly input: Input;
+  /** The lanes on which it may run; undefined: all. */
+  readonly lanes: readonly string[] | undefined;
+}
+
+interface OnLane {
+  readonly lane?: string | undefined;
+}
+const lane = ({ lane }: OnLane): string | undefined => lane;
 
 /** A campaign, by its id. */
 export const byCampaign: Access<{ readonly id: string }> = {
@@ -34,57 +57,85 @@ export const byCampaign: Access<{ readonly id: string }> = {
   laneOf: (volley, { id }) => volley.laneOf(id),
 };
 
-/** The lane that the input names. */
-export const byLane: Access<{ readonly lane?: string | undefined }> = {
-  rule: 'lane',
-  lane: ({ lane }) => lane,
+/** An outbox, by its name. */
+export const byOutbox: Access<OnLane & { readonly name: string }> = {
+  rule: 'object',
+  what: 'outbox',
+  member: 'name',
+  lane,
+  laneOf: (volley, { name }, lanes) => volley.outboxes.laneOf(name, { lanes }),
 };
 
+/** The lane that the input names, or else the only one of the key. A key for all lanes may name none: the first lane is the default. */
+export const byLane: Access<OnLane> = { rule: 'lane', lane };
+
 /** The lanes of the key; with `lane`, only that one. */
-export const byLanesOfKey: Access<{ readonly lane?: string | undefined }> = {
-  rule: 'filter',
-  lane: ({ lane }) => lane,
-};
+export const byLanesOfKey: Access<OnLane> = { rule: 'filter', lane };
 
 /** All lanes. `subject`: what covers them, in the plural. */
 export const allLanes = (subject: string): Access<unknown> => ({ rule: 'all', subject });
 
-/**
- * The lanes on which an operation may run; undefined: all. Rejects with a NotFoundError or a NotAllowedError, as the rule says. `key`: null
- * for the operator of this machine, who may use all lanes.
- */
-export async function allowedLanes<Input>(
+/** Lets a caller run an operation, as its rule says. Rejects with a NotFoundError, a NotAllowedError, or an InputError. */
+export async function admit<Input extends object>(
   access: Access<Input>,
-  key: ApiKey | null,
+  caller: Caller | null,
   volley: Volley,
   input: Input,
-): Promise<readonly string[] | undefined> {
+): Promise<Admitted<Input>> {
+  const key = caller?.key ?? null;
   const ofKey = key?.lanes ?? undefined;
+  const within = (named: string | undefined): readonly string[] | undefined => {
+    if (named === undefined) return ofKey;
+    if (key !== null) requireLane(key, named);
+    return [named];
+  };
   switch (access.rule) {
     case 'object': {
-      const lane = await access.laneOf(volley, input, ofKey).catch((error: unknown) => {
-        throw error instanceof NotFoundError && key !== null ? missing(access, input) : error;
-      });
-      if (key !== null && !allowsLane(key, lane)) throw missing(access, input);
-      return [lane];
+      const found = await access
+        .laneOf(volley, input, within(access.lane?.(input)))
+        .catch((error: unknown) => {
+          throw error instanceof NotFoundError && key !== null ? missing(access, input) : error;
+        });
+      if (key !== null && !allowsLane(key, found)) throw missing(access, input);
+      return { input, lanes: [found] };
     }
-    case 'lane':
-    case 'filter': {
-      const lane = access.lane(input);
-      if (lane === undefined) return ofKey;
-      if (key !== null) requireLane(key, lane);
-      return [lane];
+    case 'lane': {
+      const meant = caller === null ? access.lane(input) : laneMeant(caller, access.lane(input));
+      return { input: { ...input, lane: meant }, lanes: within(meant) };
     }
+    case 'filter':
+      return { input, lanes: within(access.lane(input)) };
     case 'all':
       if (key !== null) requireAllLanes(key, access.subject);
-      return undefined;
+      return { input, lanes: undefined };
     default:
       return access satisfies never;
   }
 }
 
+/**
+ * The lane that a client names, or else the only one of its key; undefined if it names none and may use all. Throws for a lane that the key
+ * may not use, and for one that is not configured. The errors name no lanes that the key may not use.
+ */
+export function laneMeant({ key, configured }: Caller, named: string | undefined): string | undefined {
+  if (named === undefined && key.lanes === null) return undefined;
+  if (named !== undefined) requireLane(key, named);
+  // The lanes of a key may have been removed from the configuration since the key was created.
+  const own = configured.filter((name) => allowsLane(key, name));
+  const [only, ...others] = named === undefined ? own : own.filter((name) => name === named);
+  if (only !== undefined && others.length === 0) return only;
+  throw new InputError(
+    named !== undefined
+      ? `There is no lane ${named}. The lanes are: ${listed(own)}`
+      : only === undefined
+        ? 'The lanes of this key no longer exist'
+        : `Name a lane: this key may use ${listed(own)}`,
+    { field: 'lane' },
+  );
+}
+
 /** The same error whether the object does not exist or belongs to a lane that the key may not use. */
-function missing({ what, member }: { what: string; member: string }, input: unknown): NotFoundError {
+function missing({ what, member }: { what: string; member: string }, input: object): NotFoundError {
   return new NotFoundError(`There is no ${what} ${Object(input)[member]}.`);
 }
 

@@ -46,7 +46,7 @@ export function commandTable(operations: readonly Operation[]): OperationCommand
         description: sentences.filter((each) => each !== undefined).join(' '),
         arguments: argumentsOf(cli),
         flags: [...flagsOf(operation, cli), ...flagsOfKind(operation, cli)],
-        json: cli.json ?? JSON_ABOUT[operation.kind],
+        json: cli.json ?? (cli.byHand === undefined ? JSON_ABOUT[operation.kind] : JSON_ABOUT.call),
         examples: cli.examples,
         byHand: cli.byHand !== undefined,
       },
@@ -78,18 +78,20 @@ function flagsOf({ input }: Operation, { flags = {} }: Command): OperationComman
 }
 
 /** The flags that every operation of a kind has. */
-function flagsOfKind(operation: Operation, { asks }: Command): OperationCommand['flags'] {
+function flagsOfKind(operation: Operation, { asks, byHand }: Command): OperationCommand['flags'] {
   const yes = asks ? [{ flags: '-y, --yes', about: 'do not ask' }] : [];
   switch (operation.kind) {
     case 'call':
     case 'upload':
       return yes;
     case 'page': {
-      const { max: to, usual } = operation.shown ?? operation.limit;
+      if (operation.shown === undefined) return [];
+      const { max: to, usual } = operation.shown;
       const reads = { as: 'number', from: 1, to, usual } as const;
       return [{ flags: '--limit <count>', about: 'the most to show', reads }];
     }
     case 'rows':
+      if (byHand !== undefined) return [];
       return [
         {
           flags: '--out <file>',

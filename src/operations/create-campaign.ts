@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { differentTexts, invalidRow, plannedCost, preview, repeats } from '../campaign/preview-views.js';
 import { byLane } from './access.js';
-import { upload } from './operation.js';
+import { Existing, upload } from './operation.js';
 import { Refused } from './outcomes.js';
 import { count } from './schemas.js';
 
@@ -80,7 +80,6 @@ export const createCampaign = upload({
   returns: 'The new campaign. `Location` is its address.',
   creates: {
     at: ({ id }) => `/campaigns/${id}`,
-    isNew: ({ existing }) => !existing,
     existing: 'The existing campaign with this idempotency key',
   },
   outcomes: ['repeated', 'keyFull', 'invalidRows', 'differentTexts', 'noPrice', 'overBudget', 'conflict'],
@@ -93,7 +92,10 @@ export const createCampaign = upload({
     const { kind, preview, ...created } = outcome;
     const { repeats, warnings, cost } = preview;
     const problems = preview.problems.map(({ line, column, reason }) => ({ line, column, reason }));
-    return { ...created, repeats, existing: kind === 'existing', cost, problems, warnings };
+    const campaign = { ...created, repeats, cost, problems, warnings };
+    return kind === 'existing'
+      ? new Existing({ ...campaign, existing: true })
+      : { ...campaign, existing: false };
   },
 });
 

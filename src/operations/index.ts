@@ -1,8 +1,9 @@
 import * as campaigns from './campaigns.js';
 import * as creation from './create-campaign.js';
 import type { Operation } from './operation.js';
+import * as outboxes from './outboxes.js';
 
 /** Every operation, in the order of the documentation. */
-export const OPERATIONS: readonly Operation[] = [creation, campaigns].flatMap((group): readonly Operation[] =>
-  Object.values(group),
+export const OPERATIONS: readonly Operation[] = [creation, campaigns, outboxes].flatMap(
+  (group): readonly Operation[] => Object.values(group),
 );

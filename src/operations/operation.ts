@@ -12,7 +12,7 @@ import type { OutcomeCode, Refused } from './outcomes.js';
  *
  *   call     one object
  *   page     a part of a list, and where the next part begins
- *   rows     a list of any length, as a text that is written while it is read
+ *   rows     a list of any length, as a text that is written while it is read; what it returns for a list, if its body is one
  *   upload   one object, for a campaign whose list of recipients may be of any length
  *
  * What people read on the command line besides help is in surfaces/cli/answers, by the names of the operations.
@@ -66,6 +66,8 @@ export interface Command<Input = unknown> {
 export interface Hooks {
   /** The lanes on which it may run, by its rule of access; undefined: all. */
   readonly lanes: readonly string[] | undefined;
+  /** Called with the memory that reading a list takes, in bytes, before it takes more. The list is read on when the promise is resolved. */
+  readonly onMemory?: ((bytes: number) => Promise<void>) | undefined;
   /** Aborted when the caller is gone. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -93,6 +95,8 @@ interface Row<Input extends z.ZodObject, Given = z.output<Input>> {
   /** What help and the documentation of the HTTP API say in addition about HTTP. */
   readonly httpNote?: string;
   readonly input: Input;
+  /** The member of the input that is the body of the request, as a whole. The others are in its address. */
+  readonly body?: keyof z.output<Input> & string;
   /** Outcomes that not every operation has. */
   readonly outcomes?: readonly OutcomeCode[];
 }
@@ -101,9 +105,17 @@ interface Row<Input extends z.ZodObject, Given = z.output<Input>> {
 export interface Creates<Output> {
   /** Below `/v1`. */
   at(output: Output): string;
-  isNew(output: Output): boolean;
   /** What the output is if it existed already, for the documentation. */
   readonly existing: string;
+}
+
+/** What an operation should have created, and what existed already. */
+export class Existing<Output> {
+  readonly output: Output;
+
+  constructor(output: Output) {
+    this.output = output;
+  }
 }
 
 /** An operation that returns one object. */
@@ -118,7 +130,11 @@ export interface Call<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly isLong?: true;
   /** The version of the output, for clients that have it already. */
   version?(output: z.output<Output>): string;
-  run(volley: Volley, input: z.output<Input>, hooks: Hooks): Promise<z.input<Output> | Refused>;
+  run(
+    volley: Volley,
+    input: z.output<Input>,
+    hooks: Hooks,
+  ): Promise<z.input<Output> | Existing<z.input<Output>> | Refused>;
 }
 
 /** An operation that returns a part of a list. Its input also has `limit` and a cursor. */
@@ -133,7 +149,7 @@ export interface Page<Input extends z.ZodObject = z.ZodObject, Item extends z.Zo
   readonly position: PositionKind;
   /** The greatest page, and the usual one. */
   readonly limit: { readonly max: number; readonly usual: number };
-  /** The most that the command line shows, which reads several pages, and how many it usually shows. */
+  /** The most that the command line shows, which reads several pages, and how many it usually shows; by default, it shows all. */
   readonly shown?: { readonly max: number; readonly usual: number };
   run(
     volley: Volley,
@@ -151,7 +167,7 @@ export interface Rows<Input extends z.ZodObject = z.ZodObject, Item extends z.Zo
   /** The content types of its formats. */
   readonly formats: { readonly [Format in 'csv' | 'ndjson']?: string };
   run(volley: Volley, input: z.output<Input>, hooks: Hooks): AsyncIterable<z.input<Item>>;
-  /** The rows as a text in the format that the input names. */
+  /** The rows as a text in the format that the input names; by default, a line of JSON for each. */
   text(rows: AsyncIterable<z.input<Item>>, input: z.output<Input>): AsyncIterable<string>;
   /** The version of the list, for clients that have it already. */
   version?(volley: Volley, input: z.output<Input>): Promise<unknown>;
@@ -172,7 +188,7 @@ export interface Upload<Output extends z.ZodType = z.ZodType> extends Row<z.ZodO
     volley: Volley,
     input: CampaignInput,
     hooks: Hooks,
-  ): Promise<z.input<Output> | Refused<CampaignRefusal>>;
+  ): Promise<z.input<Output> | Existing<z.input<Output>> | Refused<CampaignRefusal>>;
 }
 
 export type Operation = Call | Page | Rows | Upload;
@@ -191,8 +207,13 @@ export const page = <const Name extends string, Input extends z.ZodObject, Item 
 
 /** Defines an operation that returns a list of any length. */
 export const rows = <const Name extends string, Input extends z.ZodObject, Item extends z.ZodType>(
-  row: Written<Rows<Input, Item>> & { readonly name: Name },
-) => ({ ...row, kind: 'rows' as const });
+  row: Omit<Written<Rows<Input, Item>>, 'text'> &
+    Partial<Pick<Rows<Input, Item>, 'text'>> & { readonly name: Name },
+) => ({ text: jsonLines, ...row, kind: 'rows' as const });
+
+async function* jsonLines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const row of rows) yield `${JSON.stringify(row)}\n`;
+}
 
 /** Defines an operation on a campaign with its list. */
 export const upload = <const Name extends string, Output extends z.ZodType>(

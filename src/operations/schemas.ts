@@ -24,3 +24,14 @@ export const moment = z
     const read = readMoment(text);
     return read.kind === 'moment' ? read.at : Number.NaN;
   });
+
+/**
+ * The values of a row in the OpenAPI document: of any type. Only texts, numbers, and null are valid, but a generated client would refuse a
+ * list in which only some rows have an optional member such as `reference`.
+ */
+export const ANY_VALUES = {
+  additionalProperties: {
+    description:
+      'The value for the placeholder with this name: a text, a number, or null for no value. Other types are refused.',
+  },
+} as const;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { createVolley, type Volley } from '../../src/app/runtime.js';
@@ -42,6 +43,14 @@ const created = async (more: object = {}): Promise<string> => {
 };
 const LATER = { at: Date.parse('2999-01-01') };
 
+/** The name of a new outbox, and the id of a message that waits in it. */
+const outbox = async (): Promise<{ name: string; id: string }> => {
+  const name = `box-${Math.random()}`.replace('.', '');
+  await volley.outboxes.create({ name, message: 'Hi' });
+  await volley.outbox(name).put({ id: 'a', to: '+447700900123', sendAt: '2030-01-01T00:00:00Z' });
+  return { name, id: 'a' };
+};
+
 /** The input with which an operation has something to do. */
 const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   createCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi', ...LATER }),
@@ -64,6 +73,25 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     await workers.drain();
     return { id, as: 'accepted' };
   },
+  listOutboxes: async () => ({ limit: 10 }),
+  createOutbox: async () => ({ name: `made-${Math.random()}`.replace('.', ''), message: 'Hi' }),
+  getOutbox: () => outbox(),
+  pauseOutbox: () => outbox(),
+  resumeOutbox: async () => {
+    const { name } = await outbox();
+    await volley.outbox(name).pause();
+    return { name };
+  },
+  closeOutbox: () => outbox(),
+  cancelMessages: () => outbox(),
+  putMessage: async () => ({ ...(await outbox()), message: { to: '+447700900124' } }),
+  getMessage: () => outbox(),
+  cancelMessage: () => outbox(),
+  listMessages: () => outbox(),
+  putMessages: async () => ({
+    ...(await outbox()),
+    list: { ndjson: Readable.from(['{"id":"b","to":"+447700900123"}\n']) },
+  }),
 };
 
 /** Runs an operation for an actor of its own, and returns what the trail has of it. */

@@ -17,6 +17,14 @@ import { rowProblem } from '../../campaign/row-problem.js';
 import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
 import { jsonText, printable } from '../../campaign/visible-text.js';
 import { formatInZone } from '../../campaign/zone.js';
+import {
+  cancelMessage,
+  cancelMessages,
+  getMessage,
+  getOutbox,
+  putMessage,
+} from '../../operations/outboxes.js';
+import { stillRunning } from './answers/outboxes.js';
 import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
@@ -25,8 +33,8 @@ import { openListFile, readNumbers } from './input.js';
 import { windowText } from './lane.js';
 import { type Setting, withLocalVolley } from './open.js';
 import { stateLabel } from './progress.js';
-import { columnsOf } from './terminal.js';
-import { counted, grouped, oneLine, table } from './text.js';
+import { requireTerminal, runCall } from './run-operation.js';
+import { counted, grouped, oneLine } from './text.js';
 
 interface CreateOptions extends CampaignFlags<'outbox'> {
   sendAt?: string;
@@ -61,9 +69,6 @@ function withOutbox<Result>(
   );
 }
 
-/** What a command that people copy needs to mean the same outbox. */
-const laneFlag = ({ lane }: OutboxOptions): string => (lane === undefined ? '' : ` --lane ${lane}`);
-
 /** `volley outbox create` */
 export function create(context: Context, name: string, options: CreateOptions): Promise<Answer> {
   const { sendAt, zone, late } = options;
@@ -84,40 +89,22 @@ export function create(context: Context, name: string, options: CreateOptions): 
   });
 }
 
-/** `volley outbox list` */
-export function list(context: Context, { lane }: OutboxOptions): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const outboxes = await volley.outboxes.list({ lanes: lane === undefined ? undefined : [lane] });
-    const rows = outboxes.map(({ name, lane, state, zone, messages, nextDue }) => [
-      name,
-      lane,
-      state,
-      grouped(messages.waiting),
-      grouped(messages.total),
-      nextDue === null ? '' : formatInZone(zone ?? 'UTC', Date.parse(nextDue)),
-    ]);
-    const heading = ['NAME', 'LANE', 'STATE', 'WAITING', 'TOTAL', 'NEXT DUE'];
-    const none =
-      'There are no outboxes yet. To create one: volley outbox create codes --sender ACME --message "Your code is {{code}}"';
-    return {
-      json: { outboxes },
-      lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout)),
-    };
-  });
-}
-
 /** `volley outbox show` */
 export function show(
   context: Context,
   name: string,
   id: string | undefined,
-  options: OutboxOptions,
+  { lane }: OutboxOptions,
 ): Promise<Answer> {
-  return withOutbox(context, name, options, async (outbox) => {
-    const status = await outbox.status();
-    if (id === undefined) return { json: status, lines: outboxLines(status, context.clock()) };
-    const message = await outbox.message(id);
-    return { json: message, lines: messageLines(message, status) };
+  if (id === undefined)
+    return runCall(context, getOutbox, { name, lane }, async (run) => {
+      const status = await run();
+      return { json: status, lines: outboxLines(status, context.clock()) };
+    });
+  return runCall(context, getMessage, { name, lane, id }, async (run, { volley, lanes }) => {
+    const message = await run();
+    const { zone } = await volley.outbox(name, { lanes }).status();
+    return { json: message, lines: messageLines(message, zone) };
   });
 }
 
@@ -143,7 +130,7 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
 
 function messageLines(
   { id, state, sendAt, to, reference, campaign, reason }: OutboxMessageStatus,
-  { zone }: OutboxStatus,
+  zone: string | null,
 ): string[] {
   return [
     `Message ${oneLine(id)}, ${stateLabel(state)}${reason === null ? '' : `: ${oneLine(reason)}`}`,
@@ -161,46 +148,44 @@ export async function put(
   name: string,
   id: string,
   typed: string,
-  { set, sendAt, version, reference, lane }: PutOptions,
+  { set, lane, sendAt, version, reference }: PutOptions,
 ): Promise<Answer> {
   const [to = ''] = await readNumbers(context, [typed]);
-  return withOutbox(context, name, { lane }, async (outbox, setting) => {
-    const result = await outbox.put({ ...set, id, to, sendAt, version, reference });
-    const { zone, lane: itsLane } = await outbox.status();
-    const destination = destinationOf(setting, itsLane);
-    const isKept = ['created', 'updated', 'unchanged'].includes(result.outcome);
-    return {
-      json: { ...result, destination },
-      lines: [putLine(result, zone, destination)],
-      ...(isKept ? {} : { exit: EXIT.failed }),
-    };
-  });
+  const message = { ...set, to, sendAt, version, reference };
+  return runCall(
+    context,
+    putMessage,
+    { name, lane, id, message },
+    async (run, { volley, setting, lanes = [] }) => {
+      const result = await run();
+      const { zone } = await volley.outbox(name, { lanes }).status();
+      const destination = destinationOf(setting, lanes[0] ?? '');
+      return {
+        json: { ...result, destination },
+        lines: [putLine(result, zone, destination)],
+        ...(result.outcome === 'stale' ? { exit: EXIT.failed } : {}),
+      };
+    },
+  );
 }
+
+const DONE: Partial<Record<PutResult['outcome'], string>> = {
+  created: 'is stored.',
+  updated: 'is changed.',
+  unchanged: 'was stored already; nothing was changed.',
+  stale: 'is not changed: the stored one has a higher version.',
+};
 
 function putLine(
   { id, outcome, sendAt }: PutResult,
   zone: string | null,
   destination: string | null,
 ): string {
-  const shown = oneLine(id);
   const at =
     sendAt === null
       ? ''
       : ` It is due at ${formatInZone(zone ?? 'UTC', Date.parse(sendAt))}${via(destination)}.`;
-  switch (outcome) {
-    case 'created':
-      return `Message ${shown} is stored.${at}`;
-    case 'updated':
-      return `Message ${shown} is changed.${at}`;
-    case 'unchanged':
-      return `Message ${shown} was stored already; nothing was changed.${at}`;
-    case 'stale':
-      return `Message ${shown} is not changed: the stored one has a higher version.${at}`;
-    case 'sent':
-      return `Message ${shown} is not changed: it is too late. A second message needs another id.`;
-    default:
-      return `Message ${shown} is not stored: its id ${outcome === 'lapsed' ? 'has lapsed' : 'was cancelled'}. Use another id, or a higher version.`;
-  }
+  return `Message ${oneLine(id)} ${DONE[outcome]}${at}`;
 }
 
 /** `volley outbox import` */
@@ -254,7 +239,7 @@ async function isNdjson(list: Readable): Promise<boolean> {
 }
 
 /** `volley outbox cancel` */
-export function cancel(
+export async function cancel(
   context: Context,
   name: string,
   id: string | undefined,
@@ -266,43 +251,34 @@ export function cancel(
     throw badInput(
       `The option --all cancels everything that waits in the outbox, so leave out ${id === undefined ? '--version' : 'the id'}.`,
     );
-  if (id === undefined) return cancelAll(context, name, { lane, yes });
-  return withOutbox(context, name, { lane }, async (outbox) => {
-    const result = await outbox.cancel(id, { version });
-    const shown = oneLine(id);
-    const line = {
-      cancelled: `Message ${shown} is cancelled: it will never be sent.`,
-      sent: `Message ${shown} is not cancelled: it is too late.`,
-      stale: `Message ${shown} is not cancelled: the stored one has a higher version.`,
-      lapsed: `Message ${shown} has lapsed: it will never be sent.`,
-    }[result.outcome];
-    const isDone = result.outcome === 'cancelled' || result.outcome === 'lapsed';
-    return { json: result, lines: [line], ...(isDone ? {} : { exit: EXIT.failed }) };
+  if (id === undefined) return cancelAll(context, { name, lane }, yes === true);
+  return runCall(context, cancelMessage, { name, lane, id, version }, async (run) => {
+    const result = await run();
+    const done = result.outcome === 'lapsed' ? 'has lapsed' : 'is cancelled';
+    return { json: result, lines: [`Message ${oneLine(id)} ${done}: it will never be sent.`] };
   });
 }
 
-function cancelAll(
+async function cancelAll(
   context: Context,
-  name: string,
-  { lane, yes }: OutboxOptions & { yes: boolean | undefined },
+  outbox: OutboxOptions & { readonly name: string },
+  isConfirmed: boolean,
 ): Promise<Answer> {
-  if (yes !== true && !context.interactive) {
-    throw badInput(
-      'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to cancel without a question.',
-    );
-  }
-  return withOutbox(context, name, { lane }, async (outbox) => {
-    const { messages } = await outbox.status();
-    if (yes !== true && messages.waiting > 0) {
+  if (!isConfirmed) requireTerminal(context, 'cancel');
+  return runCall(context, cancelMessages, { ...outbox }, async (run, { volley, lanes }) => {
+    const { name } = outbox;
+    const { messages } = await volley.outbox(name, { lanes }).status();
+    if (!isConfirmed && messages.waiting > 0) {
       const question = `Cancel ${counted(messages.waiting, 'message')} of outbox ${name} for good?`;
       if (!(await context.confirm(question, 'nothing was cancelled')))
         throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
     }
-    const { cancelled, inFlight } = await outbox.cancelAll();
-    const running = inFlight === 0 ? '' : ` ${counted(inFlight, 'request')} in flight will still finish.`;
-    const done =
-      cancelled === 0 ? 'Nothing was waiting' : `${counted(cancelled, 'message')} will never be sent`;
-    return { json: { name, cancelled, inFlight }, lines: [`Outbox ${name}: ${done}.${running}`] };
+    const done = await run();
+    const cancelled =
+      done.cancelled === 0
+        ? 'Nothing was waiting'
+        : `${counted(done.cancelled, 'message')} will never be sent`;
+    return { json: done, lines: [`Outbox ${name}: ${cancelled}.${stillRunning(done.inFlight)}`] };
   });
 }
 
@@ -352,37 +328,4 @@ async function* safeRows(messages: AsyncIterable<OutboxMessageStatus>) {
       serviceCode: forSpreadsheet(serviceCode),
     };
   }
-}
-
-/** `volley outbox pause` */
-export function pause(context: Context, name: string, options: OutboxOptions): Promise<Answer> {
-  return withOutbox(context, name, options, async (outbox) => {
-    const { inFlight } = await outbox.pause();
-    const running = inFlight === 0 ? '' : ` ${counted(inFlight, 'request')} in flight will still finish.`;
-    return {
-      json: { name, state: 'paused', inFlight },
-      lines: [
-        `Outbox ${name} is paused.${running} To resume it: volley outbox resume ${name}${laneFlag(options)}`,
-      ],
-    };
-  });
-}
-
-/** `volley outbox resume` */
-export function resume(context: Context, name: string, options: OutboxOptions): Promise<Answer> {
-  return withOutbox(context, name, options, async (outbox) => {
-    await outbox.resume();
-    const { state } = await outbox.status();
-    return { json: { name, state }, lines: [`Outbox ${name} is resumed.`] };
-  });
-}
-
-/** `volley outbox close` */
-export function close(context: Context, name: string, options: OutboxOptions): Promise<Answer> {
-  return withOutbox(context, name, options, async (outbox) => {
-    await outbox.close();
-    const { messages } = await outbox.status();
-    const left = messages.waiting === 0 ? '' : ` ${counted(messages.waiting, 'message')} will still be sent.`;
-    return { json: { name, state: 'closed' }, lines: [`Outbox ${name} is closed.${left}`] };
-  });
 }

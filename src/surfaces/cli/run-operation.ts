@@ -1,16 +1,23 @@
 import { pipeline } from 'node:stream/promises';
 import { jsonText } from '../../campaign/visible-text.js';
-import { allowedLanes } from '../../operations/access.js';
+import { admit } from '../../operations/access.js';
 import type { OperationCommand } from '../../operations/command-table.js';
-import type { Operation, Rows } from '../../operations/operation.js';
+import {
+  type Call,
+  Existing,
+  type Hooks,
+  type Operation,
+  type Page,
+  type Rows,
+} from '../../operations/operation.js';
 import { OUTCOMES, Refused } from '../../operations/outcomes.js';
-import type { Scene } from './answers/answer.js';
+import type { CallAnswer as CallAnswerOf, Scene } from './answers/answer.js';
 import { campaignId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
-import { badInput, CliError } from './errors.js';
+import { badInput } from './errors.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
-import { counted } from './text.js';
+import { counted, oneLine } from './text.js';
 
 /*
  * Runs the operation of a command, and returns its answer. What people read is in answers/.
@@ -19,6 +26,7 @@ import { counted } from './text.js';
 /** The operations with a tag, and what people read about them. Each loads when one of its commands is called. */
 const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Campaigns: () => import('./answers/campaigns.js'),
+  Outboxes: () => import('./answers/outboxes.js'),
 };
 
 interface Group {
@@ -52,32 +60,109 @@ export async function runOperation(
   }: OwnOptions & Record<string, unknown> = Object(args[names.length]);
   const typed = { ...given, ...Object.fromEntries(names.map((each, at) => [each, args[at]])) };
   const asks = flags.some((flag) => flag.flags.endsWith('--yes')) && yes !== true;
-  if (asks && !context.interactive) {
-    const [word = ''] = usage.split(' ');
-    throw badInput(
-      `This is not a terminal, so Volley cannot ask for confirmation. Add --yes to ${word} without a question.`,
-    );
-  }
+  if (asks) requireTerminal(context, usage.split(' ', 1).join());
   const write = operation.kind === 'rows' ? await writerOf(context, typed, { out, force }) : undefined;
-  return withLocalVolley(context, async (volley, setting) => {
-    const input = await inputOf(operation, typed, (id) => campaignId(volley, id));
-    const lanes = await allowedLanes<never>(operation.access, null, volley, input as never);
-    const scene: Scene<never> = { context, volley, setting, input: input as never, asks };
-    if (operation.kind === 'rows') {
-      const rows = operation.run(volley, input as never, { lanes });
-      return write?.(operation, rows, scene, answer as RowsAnswer);
+  return perform(context, operation, { typed, asks }, async (scene, hooks) => {
+    const { volley, input } = scene;
+    switch (operation.kind) {
+      case 'rows':
+        return write?.(operation, operation.run(volley, input, hooks), scene, answer as RowsAnswer);
+      case 'page': {
+        const items = await itemsOf(
+          operation,
+          scene,
+          hooks,
+          Number(given['limit'] ?? Number.POSITIVE_INFINITY),
+        );
+        return { json: { [operation.member]: items }, lines: await (answer as PageAnswer)(items, scene) };
+      }
+      default:
+        return (answer as CallAnswer)(() => resultOf(operation, scene, hooks), scene);
     }
-    const run = async (): Promise<unknown> => {
-      const result = await operation.run(volley, input as never, { lanes });
-      if (!(result instanceof Refused)) return result;
-      const [, exit] = OUTCOMES[result.code];
-      throw new CliError(exit, result.code, result.message);
-    };
-    return (answer as CallAnswer)(run, scene);
   });
 }
 
+/** Throws if the command cannot ask before it runs. `word`: the command without its arguments. */
+export function requireTerminal({ interactive }: Context, word: string): void {
+  if (interactive) return;
+  throw badInput(
+    `This is not a terminal, so Volley cannot ask for confirmation. Add --yes to ${word} without a question.`,
+  );
+}
+
+/** Runs a call for an action that is written by hand, and returns what `answer` makes of it. `typed`: its input. */
+export function runCall<Row extends Call>(
+  context: Context,
+  row: Row,
+  typed: Readonly<Record<string, unknown>>,
+  answer: CallAnswerOf<Row>,
+): Promise<Answer> {
+  return perform(context, row, { typed, asks: false }, (scene, hooks) =>
+    answer(() => resultOf(row, scene, hooks) as never, scene as never),
+  );
+}
+
+/** Opens Volley for an operation, and reads its input. An operation that refuses ends with the exit code of its outcome. */
+function perform<Result>(
+  context: Context,
+  operation: Operation,
+  { typed, asks }: { readonly typed: Readonly<Record<string, unknown>>; readonly asks: boolean },
+  use: (scene: Scene<never>, hooks: Hooks) => Promise<Result>,
+): Promise<Result | Answer> {
+  return withLocalVolley(context, async (volley, setting) => {
+    const given = await inputOf(operation, typed, (id) => campaignId(volley, id));
+    const { input, lanes } = await admit<never>(operation.access, null, volley, given as never);
+    try {
+      return await use({ context, volley, setting, input, lanes, asks }, { lanes });
+    } catch (error) {
+      if (!(error instanceof NotDone)) throw error;
+      const { code, message, detail } = error.refused;
+      const [, exit] = OUTCOMES[code];
+      return { json: Object(detail), lines: [oneLine(message)], exit };
+    }
+  });
+}
+
+/** Ends an action whose operation did not do what was asked. */
+class NotDone extends Error {
+  readonly refused: Refused;
+
+  constructor(refused: Refused) {
+    super(refused.message);
+    this.refused = refused;
+  }
+}
+
+async function resultOf(
+  operation: Exclude<Operation, Page | Rows>,
+  { volley, input }: Scene<never>,
+  hooks: Hooks,
+): Promise<unknown> {
+  const result = await operation.run(volley, input, hooks);
+  if (result instanceof Refused) throw new NotDone(result);
+  return result instanceof Existing ? result.output : result;
+}
+
+/** The items of as many pages as people see. */
+async function itemsOf(
+  { run, limit: { max } }: Page,
+  { volley, input }: Scene<never>,
+  hooks: Hooks,
+  limit: number,
+): Promise<unknown[]> {
+  const items: unknown[] = [];
+  for (let after: string | undefined; ; ) {
+    const members = { ...Object(input), limit: Math.min(max, limit - items.length), after };
+    const { items: more, next } = await run(volley, members, hooks);
+    items.push(...more);
+    if (next === null || items.length >= limit) return items;
+    after = next;
+  }
+}
+
 type CallAnswer = (run: () => Promise<unknown>, scene: Scene<never>) => Promise<Answer>;
+
+type PageAnswer = (items: readonly unknown[], scene: Scene<never>) => readonly string[];
 
 interface RowsAnswer {
   readonly after?: (scene: Scene<never>) => Promise<{ json: object; lines: readonly string[] }>;
@@ -85,13 +170,14 @@ interface RowsAnswer {
 
 /** The input of an operation, as its schema reads it. People may shorten the id of a campaign. */
 async function inputOf(
-  { access, input }: Operation,
+  { access, input, kind }: Operation,
   typed: Readonly<Record<string, unknown>>,
   wholeId: (typed: string) => Promise<string>,
 ): Promise<unknown> {
   const isOfCampaign = access.rule === 'object' && access.what === 'campaign';
   const id = isOfCampaign ? { id: await wholeId(String(typed['id'])) } : {};
-  const { data, error } = input.safeParse({ ...typed, ...id });
+  const { limit, ...members } = typed;
+  const { data, error } = input.safeParse({ ...(kind === 'page' ? members : typed), ...id });
   if (error === undefined) return data;
   const [issue] = error.issues;
   throw badInput(`${issue?.path.join('.') ?? 'The input'}: ${issue?.message ?? 'it is invalid'}`);

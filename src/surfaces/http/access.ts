@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Volley } from '../../app/volley.js';
 import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/api-key.js';
 import { NotFoundError } from '../../campaign/errors.js';
-import { allowsLane, requireLane } from '../../operations/access.js';
+import { allowsLane, type Caller, requireLane } from '../../operations/access.js';
 import { invalidKeyLimit } from './address-limits.js';
 import { requestEnder } from './end-revoked.js';
 import { Problem } from './problem.js';
@@ -23,6 +23,8 @@ declare module 'fastify' {
     scope?: ApiScope;
     /** Whether the route accepts a form with a list as well as JSON. */
     acceptsUpload?: boolean;
+    /** Whether the route accepts NDJSON and CSV, and reads them from the connection. */
+    acceptsLines?: boolean;
     /** The bucket of the rate limit; default: `requests`. */
     limit?: RateLimit;
     /** The member of a JSON body that is a list of any length. All other JSON is short. */
@@ -112,6 +114,11 @@ export function requireApiKey(
 export function apiKeyOf({ apiKey }: FastifyRequest): ApiKey {
   if (apiKey === null) throw new TypeError('the route requires no API key');
   return apiKey;
+}
+
+/** The client of a request, for the rules of access. */
+export function callerOf(request: FastifyRequest, { lanes }: HttpOptions['config']): Caller {
+  return { key: apiKeyOf(request), configured: lanes.map(({ name }) => name) };
 }
 
 /** The API key of a request as the client sent it. */

@@ -20,7 +20,6 @@ import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
 import { health, measureRequests } from './operation.js';
 import { operations } from './operations.js';
-import { outboxes } from './outboxes.js';
 import { noRoute, noSuchMethod, Problem } from './problem.js';
 import { records } from './records.js';
 import {
@@ -46,7 +45,6 @@ export type HttpApp = FastifyInstance;
 const KEYED_ROUTES: readonly Routes[] = [
   operations,
   schedules,
-  outboxes,
   liveEvents,
   results,
   lanes,

@@ -4,20 +4,20 @@ import { z } from 'zod';
 import { systemClock } from '../../base/clock.js';
 import { InputError } from '../../campaign/errors.js';
 import { FIELDS } from '../../campaign/fields.js';
-import { listed } from '../../campaign/listed.js';
 import { type CampaignInput, resolveInput } from '../../intake/import/campaign-input.js';
 import { MAX_FIELD_LENGTH } from '../../intake/import/rows.js';
-import { allowsLane, requireLane } from '../../operations/access.js';
-import { apiKeyOf } from './access.js';
-import { fieldsIn, membersOf, shapeOf } from './campaign-members.js';
+import { laneMeant } from '../../operations/access.js';
+import { fieldsIn, membersOf, shapeOf } from '../../operations/campaign-members.js';
+import { ANY_VALUES } from '../../operations/schemas.js';
+import { callerOf } from './access.js';
 import { abortOnClose } from './connections.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import { MAX_MEMBERS } from './json-limits.js';
 import { longList } from './json-slices.js';
 import type { ListMemory } from './list-memory.js';
-import { invalidMember, invalidParts, Problem, type ProblemItem } from './problem.js';
+import { invalidParts, Problem, type ProblemItem } from './problem.js';
 import { reservation } from './request-body.js';
-import { ANY_VALUES, type HttpOptions } from './routes.js';
+import type { HttpOptions } from './routes.js';
 import { readUpload } from './upload.js';
 import { plainMessage } from './validation.js';
 
@@ -173,10 +173,10 @@ function memberItems(
   if (refusesPast && at !== undefined && at <= clock() && request.headers['idempotency-key'] === undefined)
     items.push({ pointer: '/at', message: PAST });
   try {
-    laneOf(request, sound.lane, config);
+    laneMeant(callerOf(request, config), sound.lane);
   } catch (error) {
-    if (!(error instanceof Problem) || error.code !== 'badInput') throw error;
-    items.push(...(error.toJSON().errors ?? []));
+    if (!(error instanceof InputError)) throw error;
+    items.push(...inputItems(error));
   }
   const lanes = new Map(config.lanes.map(({ name }) => [name, name]));
   try {
@@ -196,28 +196,7 @@ function inputOf(
   campaign: CampaignDetails,
   { config }: Checks,
 ): Omit<CampaignInput, 'recipients'> {
-  return { ...fieldsIn('preview', campaign), lane: laneOf(request, campaign.lane, config) };
-}
-
-/** The requested lane, or the only one of the key. An error names no lanes that the key may not use. */
-export function laneOf(
-  request: FastifyRequest,
-  requested: string | undefined,
-  { lanes }: HttpOptions['config'],
-): string | undefined {
-  const key = apiKeyOf(request);
-  if (requested === undefined && key.lanes === null) return undefined;
-  if (requested !== undefined) requireLane(key, requested);
-  // The lanes of a key may have been removed from the configuration since the key was created.
-  const names = lanes.map(({ name }) => name).filter((name) => allowsLane(key, name));
-  if (requested !== undefined) {
-    if (names.includes(requested)) return requested;
-    throw invalidMember('lane', `There is no lane ${requested}. The lanes are: ${listed(names)}`);
-  }
-  const [only] = names;
-  if (only === undefined) throw invalidMember('lane', 'The lanes of this key no longer exist');
-  if (names.length === 1) return only;
-  throw invalidMember('lane', `Name a lane: this key may use ${listed(names)}`);
+  return { ...fieldsIn('preview', campaign), lane: laneMeant(callerOf(request, config), campaign.lane) };
 }
 
 type JsonRow = Readonly<Record<string, string | number | null | undefined>>;

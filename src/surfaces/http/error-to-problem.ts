@@ -12,7 +12,7 @@ import {
 import { listed } from '../../campaign/listed.js';
 import { RecoveringError } from '../../intake/outbox/errors.js';
 import { outcomeOf } from '../../operations/outcomes.js';
-import { invalidParts, Problem, type ProblemItem } from './problem.js';
+import { invalidParts, moreErrors, Problem, type ProblemItem } from './problem.js';
 import { type BodyFormat, expectedBody } from './request-body.js';
 
 /**
@@ -41,7 +41,8 @@ export function errorToProblem(
   const outcome = outcomeOf(error);
   if (outcome !== undefined) {
     const errors = error instanceof InputError ? inputItems(error) : [];
-    return new Problem(outcome.code, outcome.message, { errors });
+    const detail = error instanceof InputErrors ? firstOf(error) : outcome.message;
+    return new Problem(outcome.code, detail, { errors });
   }
   if (isFull(error)) {
     const detail =
@@ -71,6 +72,11 @@ export function errorToProblem(
 const MAX_LANES_LISTED = 100;
 
 const PARTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
+
+/** What is wrong first, and how much else is. */
+function firstOf({ all: [first, ...others] }: InputErrors): string {
+  return `${asSentence(first?.message ?? '')}${moreErrors(others.length)}`;
+}
 
 /** The invalid members that an error of the library names. */
 export function inputItems(error: InputError): ProblemItem[] {

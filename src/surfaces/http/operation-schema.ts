@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Cost, Operation, Page } from '../../operations/operation.js';
 import { wholeNumber } from '../../operations/schemas.js';
 import { cursor, nextCursor } from './cursor.js';
+import { LINES } from './lines.js';
 import type { RouteCost } from './rate-limit.js';
 import { jsonResponse, problemResponses } from './routes.js';
 
@@ -39,6 +40,7 @@ export function configOf(operation: Operation): RouteOptions['config'] {
     ...(bucket && { limit: bucket }),
     ...(cost && { cost: costOf(operation, cost) }),
     ...(kind === 'upload' && { acceptsUpload: true, list: 'recipients' }),
+    ...(kind === 'rows' && operation.body !== undefined && { acceptsLines: true }),
     ...(isLong && { transfersList: true }),
     ...((kind === 'call' || kind === 'rows') && operation.version && { hasEtag: true }),
   };
@@ -55,22 +57,36 @@ function defaultOf(schema: unknown): unknown {
   return schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
 }
 
-/** Members of the input that the address has; the others are in the query, or in the body of POST and PUT. */
+/** Where a request has the members of the input: those that the path names, those of the query, and the body of POST and PUT. */
 function requestSchema(operation: Operation, method: string, path: string): FastifySchema {
   if (operation.kind === 'upload') return {};
-  const members = Object.entries(operation.input.shape);
-  const isInPath = (name: string): boolean => path.includes(`{${name}}`);
-  const inPath = members.filter(([name]) => isInPath(name));
-  const others = {
-    ...Object.fromEntries(members.filter(([name]) => !isInPath(name))),
-    ...(operation.kind === 'page' && pageQuery(operation.limit)),
-  };
-  const place = method === 'POST' || method === 'PUT' ? 'body' : 'querystring';
+  const { access, body, input, kind } = operation;
+  const hasBody = body === undefined && (method === 'POST' || method === 'PUT');
+  // Where an object is, is a part of its address.
+  const isInQuery = (name: string): boolean => !hasBody || (access.rule === 'object' && name === 'lane');
+  const members = Object.entries(input.shape).filter(([name]) => name !== body);
+  const inPath = members.filter(([name]) => path.includes(`{${name}}`));
+  const others = members.filter(([name]) => !path.includes(`{${name}}`));
+  const query = [
+    ...others.filter(([name]) => isInQuery(name)),
+    ...(kind === 'page' ? Object.entries(pageQuery(operation.limit)) : []),
+  ];
   return {
-    ...(inPath.length > 0 && { params: z.strictObject(Object.fromEntries(inPath)) }),
-    ...(Object.keys(others).length > 0 && { [place]: z.strictObject(others) }),
+    ...schemaFor('params', inPath),
+    ...schemaFor('querystring', query),
+    ...schemaFor(
+      'body',
+      others.filter(([name]) => !isInQuery(name)),
+    ),
+    ...(body !== undefined && { body: input.shape[body] }),
+    // With its name in the OpenAPI document.
+    ...(hasBody && inPath.length === 0 && { body: input }),
+    ...(kind === 'rows' && body !== undefined && { consumes: LINES }),
   };
 }
+
+const schemaFor = (place: string, members: readonly (readonly [string, z.core.$ZodType])[]) =>
+  members.length === 0 ? {} : { [place]: z.strictObject(Object.fromEntries(members)) };
 
 const pageQuery = ({ max, usual }: Page['limit']) => ({
   limit: wholeNumber(1, max).default(usual).describe('The page size'),

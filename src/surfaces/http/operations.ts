@@ -1,17 +1,19 @@
 import type { FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify';
-import { allowedLanes } from '../../operations/access.js';
+import { admit } from '../../operations/access.js';
 import { OPERATIONS } from '../../operations/index.js';
-import { type Creates, type Hooks, isThere, type Operation } from '../../operations/operation.js';
+import { type Creates, Existing, type Hooks, isThere, type Operation } from '../../operations/operation.js';
 import { Refused } from '../../operations/outcomes.js';
-import { actingFor, apiKeyOf } from './access.js';
+import { actingFor, callerOf } from './access.js';
 import { sendStream } from './body-stream.js';
 import { isUnchanged, sendUnchanged } from './conditional.js';
 import { abortOnClose } from './connections.js';
 import { campaignReader } from './create-campaign.js';
 import { cursorOf, positionOf } from './cursor.js';
+import { acceptLines, linesOf, ofWholeBody } from './lines.js';
 import { configOf, schemaOf } from './operation-schema.js';
 import { Problem } from './problem.js';
 import { redactedFor } from './redact.js';
+import { reservation } from './request-body.js';
 import type { Routes } from './routes.js';
 
 /*
@@ -21,26 +23,38 @@ import type { Routes } from './routes.js';
 
 /** Registers every operation that HTTP has. */
 export const operations: Routes = (app, options, memory) => {
-  const { volley } = options;
+  const { volley, config } = options;
   const reader = campaignReader(app, options, memory);
+  acceptLines(app);
 
   /** Checks the lanes of the input. Returns what the operation runs with: the schema of the route has validated the input. */
   const prepared = async (
     operation: Operation,
     request: FastifyRequest,
     reply: FastifyReply,
-    input: unknown,
+    given: unknown,
   ) => {
-    const key = apiKeyOf(request);
-    const lanes = await allowedLanes<never>(operation.access, key, volley, input as never);
-    const acting = operation.audit === undefined ? volley : actingFor(volley, request);
+    const caller = callerOf(request, config);
+    const { input, lanes } = await admit<never>(operation.access, caller, volley, given as never);
     const hooks: Hooks = {
       lanes,
       get signal() {
         return abortOnClose(request, reply);
       },
     };
-    return { acting, key, hooks, own: input as never };
+    return {
+      acting: changes(operation) ? actingFor(volley, request) : volley,
+      key: caller.key,
+      hooks,
+      input,
+    };
+  };
+
+  /** The members of the input that the request has, by the schema of the route. */
+  const membersOf = ({ kind, body }: Operation, request: FastifyRequest) => {
+    const whole = kind === 'rows' ? () => linesOf(request, config.http.maxUploadBytes) : () => request.body;
+    const members = body === undefined ? Object(request.body) : { [body]: whole() };
+    return { ...members, ...Object(request.query), ...Object(request.params) };
   };
 
   const handle = async (
@@ -48,22 +62,23 @@ export const operations: Routes = (app, options, memory) => {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<unknown> => {
-    const given = { ...Object(request.body), ...Object(request.query), ...Object(request.params) };
     switch (operation.kind) {
       case 'call': {
-        const { acting, key, hooks, own } = await prepared(operation, request, reply, given);
-        const result = await operation.run(acting, own, hooks);
+        const given = membersOf(operation, request);
+        const { acting, key, hooks, input } = await prepared(operation, request, reply, given);
+        const result = await operation.run(acting, input, hooks);
         if (result instanceof Refused) throw new Problem(result.code, result.message);
+        if (operation.creates !== undefined) return created(reply, operation.creates, result);
         const output = operation.scope === 'status' ? redactedFor(key, result) : result;
         const version = operation.version?.(output);
         if (version !== undefined && isUnchanged(request, reply, version)) return sendUnchanged(reply);
-        return created(reply, operation.creates, output);
+        return output;
       }
       case 'page': {
-        const { cursor: token, ...filters } = given;
-        const { acting, key, hooks } = await prepared(operation, request, reply, filters);
+        const { cursor: token, ...given } = membersOf(operation, request);
+        const { acting, key, hooks, input } = await prepared(operation, request, reply, given);
         const after = await positionOf(volley, operation.position, token);
-        const { items, next } = await operation.run(acting, { ...filters, after }, hooks);
+        const { items, next } = await operation.run(acting, { ...Object(input), after }, hooks);
         const shown = operation.scope === 'status' ? redactedFor(key, items) : items;
         return {
           [operation.member]: shown,
@@ -71,22 +86,28 @@ export const operations: Routes = (app, options, memory) => {
         };
       }
       case 'rows': {
-        const { acting, hooks, own } = await prepared(operation, request, reply, given);
-        const version = await operation.version?.(volley, own);
+        const given = membersOf(operation, request);
+        const { acting, hooks, input } = await prepared(operation, request, reply, given);
+        const version = await operation.version?.(volley, input);
         if (version !== undefined && isUnchanged(request, reply, JSON.stringify(version)))
           return sendUnchanged(reply);
         const format: keyof typeof operation.formats = given.format ?? 'ndjson';
         reply.type(operation.formats[format] ?? 'application/x-ndjson');
-        const file = operation.file?.(own);
+        const file = operation.file?.(input);
         if (file !== undefined) reply.header('content-disposition', `attachment; filename="${file}"`);
-        return sendStream(reply, operation.text(operation.run(acting, own, hooks), own), volley);
+        if (operation.body === undefined)
+          return sendStream(reply, operation.text(operation.run(acting, input, hooks), input), volley);
+        const onMemory = reservation(request, reply, memory);
+        await onMemory(0);
+        const rows = ofWholeBody(operation.run(acting, input, { ...hooks, onMemory }));
+        return sendStream(reply, operation.text(rows, input), volley);
       }
       case 'upload': {
-        const input = await reader.read(operation, request, reply);
-        const { acting, hooks } = await prepared(operation, request, reply, input);
+        const campaign = await reader.read(operation, request, reply);
+        const { acting, hooks, input } = await prepared(operation, request, reply, campaign);
         const result = await reader.untilClosed(operation.run(acting, input, hooks));
         if (result instanceof Refused) throw await reader.refusal(request, result);
-        return created(reply, operation.creates, result);
+        return operation.creates === undefined ? result : created(reply, operation.creates, result);
       }
       default:
         return operation satisfies never;
@@ -108,11 +129,16 @@ export const operations: Routes = (app, options, memory) => {
   }
 };
 
+/** Whether an operation may change something, so that it runs as the key: the key is checked again, and pays for what is stored. */
+function changes({ audit, scope }: Operation): boolean {
+  return audit !== undefined || scope === 'send' || scope === 'operate';
+}
+
 /** Answers with what was created, or existed already. */
-function created<Output>(reply: FastifyReply, creates: Creates<Output> | undefined, output: Output): unknown {
-  if (creates === undefined) return output;
+function created<Output>(reply: FastifyReply, { at }: Creates<Output>, result: Output | Existing<Output>) {
+  const [status, output] = result instanceof Existing ? [200, result.output] : [201, result];
   return reply
-    .code(creates.isNew(output) ? 201 : 200)
-    .header('location', `/v1${creates.at(output)}`)
+    .code(status)
+    .header('location', `/v1${at(output)}`)
     .send(output);
 }

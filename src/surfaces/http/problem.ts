@@ -168,15 +168,14 @@ export function invalidParts(errors: readonly ProblemItem[]): Problem {
   const about = first.message.startsWith('It ')
     ? `${subject}${first.message.slice(2)}`
     : `${subject} is invalid. ${asSentence(first.message)}`;
-  const more =
-    others.length === 0
-      ? ''
-      : others.length === 1
-        ? ' There is 1 more error.'
-        : others.length < MAX_ERRORS
-          ? ` There are ${others.length} more errors.`
-          : ' There are many more errors.';
-  return new Problem('badInput', `${asSentence(about)}${more}`, { errors });
+  return new Problem('badInput', `${asSentence(about)}${moreErrors(others.length)}`, { errors });
+}
+
+/** Says how many more errors there are than the one that a detail is about. */
+export function moreErrors(count: number): string {
+  if (count === 0) return '';
+  if (count === 1) return ' There is 1 more error.';
+  return count < MAX_ERRORS ? ` There are ${count} more errors.` : ' There are many more errors.';
 }
 
 const PARTS = {

@@ -14,19 +14,21 @@ declare module 'fastify' {
   }
 }
 
-/** What a route accepts as its body: `upload` is JSON or a form with a list. */
-export type BodyFormat = 'none' | 'json' | 'upload';
+/** What a route accepts as its body: `upload` is JSON or a form with a list, `lines` a list that is read from the connection. */
+export type BodyFormat = 'none' | 'json' | 'upload' | 'lines';
 
 const EXPECTED = {
   none: 'This request takes no body.',
   json: 'Send JSON with `Content-Type: application/json`.',
   upload:
     'Send JSON with `Content-Type: application/json`, or a form (`multipart/form-data`) with the list as CSV.',
+  lines: 'Send NDJSON (`application/x-ndjson`) or CSV (`text/csv`).',
 } as const satisfies Record<BodyFormat, string>;
 
 /** What the requested route accepts; `none` if there is no route. */
 export function acceptedBody({ routeOptions }: FastifyRequest): BodyFormat {
   if (routeOptions.config?.acceptsUpload === true) return 'upload';
+  if (routeOptions.config?.acceptsLines === true) return 'lines';
   return routeOptions.schema?.body === undefined ? 'none' : 'json';
 }
 

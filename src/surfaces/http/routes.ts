@@ -42,17 +42,6 @@ export const withZod = (app: FastifyInstance) => app.withTypeProvider<ZodTypePro
 /** The configuration of a route that pauses, resumes, cancels, or resolves. Floods of other requests never block it. */
 export const CONTROL = { scope: 'operate', limit: 'control' } as const;
 
-/**
- * The values of a row in the OpenAPI document: of any type. The server accepts only texts, numbers, and null, but a generated client
- * would refuse a list in which only some rows have an optional member such as `reference`.
- */
-export const ANY_VALUES = {
-  additionalProperties: {
-    description:
-      'The value for the placeholder with this name: a text, a number, or null for no value. Other types are refused.',
-  },
-} as const;
-
 /** A number of things. */
 export const count = z.int().min(0);
 

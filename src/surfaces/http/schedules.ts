@@ -8,10 +8,10 @@ import {
   schedule,
   scheduleDetails,
 } from '../../intake/schedules/schedule.js';
-import { requireAllLanes } from '../../operations/access.js';
-import { actingFor, apiKeyOf, lanesFor, type NamesLane, onLane } from './access.js';
-import { fieldsIn, membersOf } from './campaign-members.js';
-import { laneOf, listOfRows, recipient } from './campaign-request.js';
+import { laneMeant, requireAllLanes } from '../../operations/access.js';
+import { fieldsIn, membersOf } from '../../operations/campaign-members.js';
+import { actingFor, apiKeyOf, callerOf, lanesFor, type NamesLane, onLane } from './access.js';
+import { listOfRows, recipient } from './campaign-request.js';
 import { longList } from './json-slices.js';
 import { invalidMember, Problem } from './problem.js';
 import { redactedFor } from './redact.js';
@@ -162,7 +162,7 @@ export const schedules: Routes = (app, { volley, config }) => {
         cron,
         zone,
         overlap,
-        lane: laneOf(request, lane, config),
+        lane: laneMeant(callerOf(request, config), lane),
         recipients:
           recipients === undefined
             ? { provided: provided ?? '' }

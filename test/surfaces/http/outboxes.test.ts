@@ -277,7 +277,7 @@ describe('A message', () => {
 });
 
 test.each([
-  [{ name: { first: 'Ada' } }, 'Use a number, null, or a string'],
+  [{ name: { first: 'Ada' } }, 'is not a text or a number'],
   [{ version: 1.5 }, 'a whole number'],
 ])('A message with %j is refused, and the error says what is right', async (change, advice) => {
   const path = await outbox();

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Volley } from '../../../app/volley.js';
 import type { LocalConfig } from '../../../base/config/index.js';
-import type { Call, Operation, Rows } from '../../../operations/operation.js';
+import type { Call, Operation, Page, Rows } from '../../../operations/operation.js';
 import type { OPERATION_COMMANDS } from '../commands/operation-commands.js';
 import type { Answer, Context } from '../context.js';
 import type { Setting } from '../open.js';
@@ -12,6 +12,8 @@ export interface Scene<Input> {
   readonly volley: Volley;
   readonly setting: Setting<LocalConfig>;
   readonly input: Input;
+  /** The lanes on which it runs; undefined: all. */
+  readonly lanes: readonly string[] | undefined;
   /** Whether the command may ask before it runs. */
   readonly asks: boolean;
 }
@@ -19,10 +21,16 @@ export interface Scene<Input> {
 type InputOf<Row extends Operation> = z.output<Row['input']>;
 
 /** What people read when a call has run. `run` runs it, after any question. */
-type CallAnswer<Row extends Call> = (
+export type CallAnswer<Row extends Call> = (
   run: () => Promise<z.output<Row['output']>>,
   scene: Scene<InputOf<Row>>,
 ) => Promise<Answer>;
+
+/** What people read about the items of a list, instead of its JSON. */
+type PageAnswer<Row extends Page> = (
+  items: readonly z.output<Row['item']>[],
+  scene: Scene<InputOf<Row>>,
+) => readonly string[];
 
 /** What people read when a list has been written, and what its JSON has besides the rows. */
 interface RowsAnswer<Row extends Rows> {
@@ -39,7 +47,9 @@ type Answered<Tag> = Extract<Command, { readonly tag: Tag; readonly byHand: fals
 export type Answers<Tag extends Command['tag'], Group> = {
   readonly [Name in Answered<Tag> & keyof Group]: Group[Name] extends Call
     ? CallAnswer<Group[Name]>
-    : Group[Name] extends Rows
-      ? RowsAnswer<Group[Name]>
-      : never;
+    : Group[Name] extends Page
+      ? PageAnswer<Group[Name]>
+      : Group[Name] extends Rows
+        ? RowsAnswer<Group[Name]>
+        : never;
 };

@@ -43,7 +43,7 @@ function addOperation(
   const command = (parent ?? program).command(words[0] ?? first);
   command.summary(row.summary).description(row.description);
   before?.(command);
-  for (const [argument, about] of Object.entries(row.arguments)) command.argument(argument, about);
+  for (const [argument, about] of Object.entries(row.arguments)) command.argument(argument, about, filled);
   for (const { flags, about, reads } of row.flags) {
     if (reads === undefined) command.option(flags, about);
     else command.option(flags, about, readerOf(reads, context), reads.usual);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DURATION_FORM, parseDuration } from '../../base/duration.js';
+import { DURATION_FORM, parseDuration } from '../base/duration.js';
 import {
   type FieldOf,
   type Fields,
@@ -8,9 +8,9 @@ import {
   fieldsOf,
   type Spelled,
   spelled,
-} from '../../campaign/field-sets.js';
-import type { CampaignFields, Field, FieldName, Taker } from '../../campaign/fields.js';
-import { readMoment } from '../../campaign/moment.js';
+} from '../campaign/field-sets.js';
+import type { CampaignFields, Field, FieldName, Taker } from '../campaign/fields.js';
+import { readMoment } from '../campaign/moment.js';
 
 /*
  * The fields of a campaign as members of JSON: their schemas, and how their values are read.

@@ -1,0 +1,48 @@
+import { formatInZone } from '../../../campaign/zone.js';
+import * as operations from '../../../operations/outboxes.js';
+import { columnsOf } from '../terminal.js';
+import { counted, grouped, table } from '../text.js';
+import type { Answers } from './answer.js';
+
+/** The end of a sentence about requests that are still running. */
+export const stillRunning = (inFlight: number): string =>
+  inFlight === 0 ? '' : ` ${counted(inFlight, 'request')} in flight will still finish.`;
+
+const answers: Answers<'Outboxes', typeof operations> = {
+  listOutboxes(outboxes, { context }) {
+    const rows = outboxes.map(({ name, lane, state, zone, messages, nextDue }) => [
+      name,
+      lane,
+      state,
+      grouped(messages.waiting),
+      grouped(messages.total),
+      nextDue === null ? '' : formatInZone(zone ?? 'UTC', Date.parse(nextDue)),
+    ]);
+    const heading = ['NAME', 'LANE', 'STATE', 'WAITING', 'TOTAL', 'NEXT DUE'];
+    const none =
+      'There are no outboxes yet. To create one: volley outbox create codes --sender ACME --message "Your code is {{code}}"';
+    return rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout));
+  },
+
+  async pauseOutbox(run, { input: { name, lane } }) {
+    const paused = await run();
+    const resume = `volley outbox resume ${name}${lane === undefined ? '' : ` --lane ${lane}`}`;
+    return {
+      json: paused,
+      lines: [`Outbox ${name} is paused.${stillRunning(paused.inFlight)} To resume it: ${resume}`],
+    };
+  },
+
+  async resumeOutbox(run, { input: { name } }) {
+    return { json: await run(), lines: [`Outbox ${name} is resumed.`] };
+  },
+
+  async closeOutbox(run, { volley, lanes, input: { name } }) {
+    const closed = await run();
+    const { messages } = await volley.outbox(name, { lanes }).status();
+    const left = messages.waiting === 0 ? '' : ` ${counted(messages.waiting, 'message')} will still be sent.`;
+    return { json: closed, lines: [`Outbox ${name} is closed.${left}`] };
+  },
+};
+
+export { answers, operations };

@@ -52,8 +52,8 @@ local function gate_throttled(windowKey, lane, rules, claim, others, retryAfterM
   lane.throttled = lane.throttled + 1
   lane.failures, lane.answeredAt = 0, now
   if claim.epoch < lane.epoch then return LEARNING.refused(lane, rules, now) end
-  local wait, limit = retryAfterMs, limit_throttled(windowKey, lane, rules, others, now)
-  LEARNING.refused(lane, rules, now)
+  local limit = limit_throttled(windowKey, lane, rules, others, now)
+  local wait = math.max(retryAfterMs, LEARNING.pause_ms(lane, rules))
   if limit then
     local used = lane.sends + lane.polls + others + 1
     local free = ledger_free_at(windowKey, lane, rules, math.max(1, used - limit))

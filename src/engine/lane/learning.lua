@@ -1,17 +1,27 @@
 --[[
   learning: the limit of a lane whose quota is `auto`, and deductions.
 
-  The limit N is unknown at first; then it is the number of requests accepted in the window before the first 429. A 429 after few
-  requests may have another cause, so two windows in a row must agree: in each of them, the service refuses a request when the window
-  holds about the most that it held in the first. Each later 429 lowers it. Each window without a 429 that reached it raises it: by 1 %, at least by 1, and by twice as much after each
-  such window in a row. `confirmed` is what a window has held without a 429. Requests close to it and beyond it are sent one at a
-  time, so that a limit that is too high costs one 429, not one for each request in flight. Where this is too slow to reach the limit
-  within a window, each such window allows one more at a time, until the next 429: on average, there is still at most one 429 per
-  window. A 429 while the window has room means that another client uses the key: a deduction takes that room away. It fades over one
-  window, and an accepted probe halves it.
+  unknown ──429──► on trial ──429 at about the limit, a window later──► learned
+     ▲                 │
+     └─ twice as many ─┘
+        are accepted
+
+  At first, the limit N is unknown; few requests are in flight until a window has held some. A 429 puts the number that the window holds
+  on trial. If the window holds few, the 429 may have another cause: the lane tries again, up to a few times, waiting longer each time.
+  It keeps to a limit on trial for a window, so that the service has the permits again, and then goes beyond it, one request at a
+  time. If the service refuses the first of these, two windows agree, and N is learned.
+  Each later 429 lowers N. Each window without a 429 that reached it raises it: by 1 %, at least by 1, and by twice as much after each
+  such window in a row. `confirmed` is what a window has held without a 429. Requests close to it and beyond it are sent one at a time, so that
+  a limit that is too high costs one 429, not one for each request in flight. Where this is too slow to reach the limit within a
+  window, each such window allows one more at a time, until the next 429: on average, there is still at most one 429 per window.
+  A 429 while the window has room means that another client uses the key: a deduction takes that room away. It fades over one window,
+  and an accepted probe halves it.
 ]]
 -- @include ./policy.lua
 -- @include ./ledger.lua
+
+-- What happens to a limit on trial, and at a 429. One table, because a script may have at most 200 local variables.
+local LEARNING = {}
 
 local function limit_deduction(lane, rules, now)
   if lane.deducted == 0 then return 0 end
@@ -32,7 +42,7 @@ local function limit_room(lane, rules, now, inFlight)
 end
 
 local function limit_is_unproven(lane, rules)
-  return rules.quota == 0 and lane.cleanWindows < POLICY.WINDOWS_TO_PROVE
+  return rules.quota == 0 and (lane.trial > 0 or lane.cleanWindows < POLICY.WINDOWS_TO_PROVE)
 end
 
 -- From how many requests in the window on they are sent one at a time.
@@ -44,7 +54,8 @@ end
 
 -- How many more requests may be in flight, given those in the window and in flight (`own`: those of this process), at most `cap`.
 local function limit_in_flight(lane, rules, used, own, cap)
-  if rules.quota > 0 or lane.learned == 0 then return cap end
+  if rules.quota > 0 then return cap end
+  if lane.learned == 0 then return math.min(cap, 1 + math.floor(lane.accepted / POLICY.START) - own) end
   local left = math.max(0, limit_single_from(lane) - (used - own))
   return math.min(cap, 1 + lane.beyond + math.floor(left / POLICY.TAPER) - own)
 end
@@ -54,9 +65,30 @@ local function limit_reaches(lane, rules, inFlight)
   if rules.quota == 0 then lane.reached = math.max(lane.reached, lane.sends + lane.polls + inFlight) end
 end
 
+-- From when on a limit on trial is put to the test: the requests before it count no more. 0: none is on trial.
+function LEARNING.test_at(lane, rules)
+  return lane.trial > 0 and lane.watchedFrom + rules.window + rules.timeout + lane.bucketMs or 0
+end
+
+-- Puts a limit on trial to the test: goes beyond it once the window is full, one request at a time. If the service accepts twice
+-- as many, the 429 had another cause, and the limit is unknown again. While permits return, what the service accepts shows nothing.
+function LEARNING.test(windowKey, lane, rules, now)
+  local held = lane.sends + lane.polls
+  if held < lane.learned or now < LEARNING.test_at(lane, rules) then return end
+  local returns = ledger_free_at(windowKey, lane, rules, 1)
+  if returns and returns < now + rules.timeout then return end
+  if held < 2 * lane.trial then
+    lane.learned = held + 1
+  else
+    lane.learned, lane.trial, lane.cleanWindows = 0, 0, 0
+  end
+end
+
 -- After a window that reached the learned limit without a 429, the limit may be higher.
-local function limit_raise(lane, rules, now)
-  if rules.quota > 0 or lane.learned == 0 or now - lane.learnedAt < rules.window then return end
+local function limit_raise(windowKey, lane, rules, now)
+  if rules.quota > 0 then return end
+  if lane.trial > 0 then LEARNING.test(windowKey, lane, rules, now) end
+  if lane.learned == 0 or now - lane.learnedAt < rules.window then return end
   -- There is more to send, but one at a time was too slow to reach the limit.
   local isHeldBack = now - lane.heldBackAt < rules.window / 10
   if isHeldBack and lane.reached + 1 < lane.learned then lane.beyond = lane.beyond + 1 end
@@ -66,17 +98,20 @@ local function limit_raise(lane, rules, now)
     lane.learned, lane.raises = lane.learned + math.max(1, math.floor(lane.learned * part)), lane.raises + 1
   end
   lane.learnedAt, lane.reached, lane.cleanWindows = now, 0, lane.cleanWindows + 1
+  -- A lane that sends all the time has no moment in which no permits return.
+  if lane.cleanWindows >= POLICY.WINDOWS_TO_PROVE then lane.trial = 0 end
 end
-
--- What happens at a 429. One table, because a script may have at most 200 local variables.
-local LEARNING = {}
 
 -- The limit after a 429, with `used` requests in the window. The first burst may have spanned the turn of the service's window
 -- and so hold up to twice its limit: an unproven limit comes down to what was used. A proven one comes down slowly, because
 -- another client may be using the key.
 function LEARNING.lowered(lane, used)
-  if lane.learned == 0 then return used end
-  if used >= limit_single_from(lane) then return math.max(1, math.min(lane.learned - 1, used)) end
+  if used >= limit_single_from(lane) then
+    -- While permits return, the service accepts a few more than it does otherwise.
+    local more = used - lane.confirmed
+    if more > 0 and more <= math.max(1, POLICY.RAISE * lane.confirmed) then used = lane.confirmed end
+    return math.max(1, math.min(lane.learned - 1, used))
+  end
   local lower = lane.learned - math.max(1, math.floor(lane.learned / 100))
   local isUnproven = lane.cleanWindows < POLICY.WINDOWS_TO_PROVE and used >= POLICY.ENOUGH_TO_LEARN_FROM
   local part = isUnproven and 1 or math.min(1, POLICY.PROVEN_DECREASE * 2 ^ lane.backoff)
@@ -91,48 +126,62 @@ function LEARNING.likely(windowKey, lane, rules, used, now)
   return math.max(1, math.floor(used * rules.window / (rules.window + math.max(0, took))))
 end
 
--- Requests that the window holds, without those that were refused. They leave with their bucket.
-function LEARNING.held(lane)
-  local held, kept = lane.sends + lane.polls, {}
-  for at in string.gmatch(lane.refusals, '%d+') do
-    if math.floor(tonumber(at) / lane.bucketMs) >= lane.firstBucket then kept[#kept + 1] = at end
-  end
-  lane.refusals = table.concat(kept, ' ')
-  return held - #kept
-end
-
--- Notes a 429, also one that changes nothing else.
+-- Notes a 429 of a request whose pause has begun already.
 function LEARNING.refused(lane, rules, now)
-  if rules.quota > 0 or lane.learned > 0 then return end
-  lane.refusals = string.sub(string.format('%s %.0f', lane.refusals, now), -POLICY.REFUSALS_LENGTH)
+  if rules.quota == 0 and lane.learned == 0 and now - lane.watchedFrom < rules.window then lane.refused = lane.refused + 1 end
 end
 
--- Whether two windows agree that the limit is about `held`, which is too few to learn from at once.
-function LEARNING.is_agreed(lane, rules, held, now)
-  local age = now - lane.trialAt
-  if age < rules.window then
-    lane.trialHeld, lane.trialRefused = math.max(lane.trialHeld, held), held
-    return false
+function LEARNING.is_close(one, other) return math.abs(one - other) <= math.max(1, POLICY.CLOSE * other) end
+
+-- A 429 while the limit is unknown. Learns the limit, puts it on trial, or neither, because there may be another cause.
+function LEARNING.suspect(windowKey, lane, rules, now)
+  local age = now - lane.watchedFrom
+  if age >= rules.window then
+    lane.suspectedBefore = age < 2 * rules.window and lane.suspected or 0
+    lane.watchedFrom, lane.refused, lane.doubts = now, 0, 0
   end
-  local function is_close(number) return math.abs(number - lane.trialHeld) <= 1 end
-  if held > 0 and age < 2 * rules.window and is_close(lane.trialRefused) and is_close(held) then return true end
-  lane.trialAt, lane.trialHeld, lane.trialRefused = now, held, held
-  return false
+  local held = lane.sends + lane.polls - lane.refused
+  local isFew, isAgreed = held < POLICY.ENOUGH_TO_LEARN_FROM, false
+  if lane.suspectedBefore > 0 then isAgreed = LEARNING.is_close(held, lane.suspectedBefore) end
+  lane.suspected, lane.refused, lane.doubts, lane.accepted = held, lane.refused + 1, lane.doubts + 1, 0
+  -- Without any, another client, or this lane before Redis lost its window, has used the quota up.
+  if held <= 0 or (isFew and not isAgreed and lane.doubts <= POLICY.DOUBTS) then return end
+  local likely = isFew and held or LEARNING.likely(windowKey, lane, rules, held, now)
+  lane.learned, lane.confirmed = held, likely
+  -- A lane that takes much of a window to send so many has no moment in which only a test can cause a 429.
+  lane.trial = not isAgreed and LEARNING.is_close(likely, held) and held or 0
+end
+
+-- How long to pause at least after a 429: longer each time while there may be another cause; and while the limit is not proven, a part of
+-- the window, because a burst that spans the turn of the service's window taught too high a limit.
+function LEARNING.pause_ms(lane, rules)
+  if rules.quota > 0 then return 0 end
+  if lane.learned == 0 then return rules.backoff * POLICY.DOUBT_GROWS ^ (lane.doubts - 1) end
+  return limit_is_unproven(lane, rules) and POLICY.UNPROVEN_PAUSE * rules.window or 0
+end
+
+-- A limit that was learned, or is on trial, is too high. The second window to refuse about as many requests ends the trial.
+function LEARNING.lower(lane, rules, used, now)
+  if lane.trial > 0 then
+    local isAgreed = now - lane.watchedFrom >= rules.window and LEARNING.is_close(used, lane.trial)
+    lane.learned = math.max(1, math.min(lane.learned - 1, used))
+    lane.trial = isAgreed and 0 or lane.learned
+  else
+    lane.learned = LEARNING.lowered(lane, used)
+  end
+  lane.confirmed = math.min(lane.confirmed, lane.learned)
 end
 
 -- A 429 arrived; `others` is the number of requests in flight beside the refused one. Returns the limit without a new deduction.
 local function limit_throttled(windowKey, lane, rules, others, now)
-  local all = lane.sends + lane.polls
-  local used = rules.quota == 0 and lane.learned == 0 and LEARNING.held(lane) or all
-  local isEnough = lane.learned > 0 or (all >= POLICY.ENOUGH_TO_LEARN_FROM and 2 * used >= POLICY.ENOUGH_TO_LEARN_FROM)
-  if rules.quota == 0 and (isEnough or LEARNING.is_agreed(lane, rules, used, now)) then
-    local isFirst = lane.learned == 0
-    lane.learned, lane.learnedAt, lane.reached, lane.raises = LEARNING.lowered(lane, used), now, 0, 0
-    lane.beyond, lane.heldBackAt = 0, 0
-    lane.confirmed = math.min(lane.confirmed, lane.learned)
-    if isFirst then lane.confirmed = isEnough and LEARNING.likely(windowKey, lane, rules, used, now) or used end
-    lane.learnedEpoch = lane.epoch + 1
-    lane.trialAt, lane.refusals = 0, ''
+  if rules.quota == 0 and lane.learned == 0 then
+    LEARNING.suspect(windowKey, lane, rules, now)
+  elseif rules.quota == 0 then
+    LEARNING.lower(lane, rules, lane.sends + lane.polls, now)
+  end
+  if rules.quota == 0 and lane.learned > 0 then
+    lane.learnedAt, lane.watchedFrom, lane.learnedEpoch = now, now, lane.epoch + 1
+    lane.reached, lane.raises, lane.beyond, lane.heldBackAt = 0, 0, 0, 0
   end
   local limit = limit_now(lane, rules, now)
   local room = limit_room(lane, rules, now, others + 1)
@@ -142,10 +191,16 @@ end
 
 -- A request was accepted, which the ledger does not count yet. One of the burst whose first 429 set the limit shows that the limit is
 -- one more.
-local function limit_accepted(lane, rules, claim, now)
-  if rules.quota == 0 and lane.learned == 0 and now - lane.trialAt < rules.window then
-    lane.trialHeld = math.max(lane.trialHeld, LEARNING.held(lane) + 1)
+local function limit_accepted(lane, rules, claim)
+  if rules.quota > 0 then return end
+  lane.accepted = lane.accepted + 1
+  if lane.learned == 0 then
+    -- The window holds more than at its last 429, which had another cause.
+    local held = lane.sends + lane.polls + 1 - lane.refused
+    if held > lane.suspected and not LEARNING.is_close(held, lane.suspected) then lane.suspected = 0 end
+    return
   end
-  local isOfBurst = claim.epoch >= 0 and lane.learned > 0 and lane.learnedEpoch == lane.epoch and claim.epoch < lane.epoch
-  if rules.quota == 0 and isOfBurst then lane.learned, lane.confirmed = lane.learned + 1, lane.confirmed + 1 end
+  if claim.epoch < 0 or claim.epoch >= lane.epoch or lane.learnedEpoch ~= lane.epoch then return end
+  lane.learned, lane.confirmed = lane.learned + 1, lane.confirmed + 1
+  if lane.trial > 0 then lane.trial = lane.trial + 1 end
 end

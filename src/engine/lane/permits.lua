@@ -60,6 +60,8 @@ local function permits_next_at(windowKey, lane, rules, now, missing, inFlight)
     local fade = math.ceil(math.min(now + rules.window / lane.deducted, lane.deductedAt + rules.window))
     at = at and math.min(at, fade) or fade
   end
+  local testAt = LEARNING.test_at(lane, rules)
+  if testAt > now then at = at and math.min(at, testAt) or testAt end
   -- A request in flight returns its permit one window after its answer; ask again soon enough to learn when that is.
   return at or now + math.ceil(math.min(1000, rules.window / 20))
 end
@@ -70,10 +72,10 @@ local function permits_now(windowKey, flightKey, lane, rules, now, kind, inFligh
   local cap = permits_in_flight(flightKey, lane, rules, kind, inFlight)
   if lane.paused ~= '' then cap = math.min(1, cap) end
   local limit = limit_now(lane, rules, now)
-  if not limit then return cap, nil end
   local used = lane.sends + lane.polls + inFlight.send + inFlight.poll
   local own = permits_own(lane, 'send', inFlight) + permits_own(lane, 'poll', inFlight)
   local few = limit_in_flight(lane, rules, used, own, cap)
+  if not limit then return few, nil end
   local share = permits_for_polls(lane, rules, now, limit, late)
   local reserved
   if kind == 'send' then
@@ -84,7 +86,7 @@ local function permits_now(windowKey, flightKey, lane, rules, now, kind, inFligh
   local free = limit - used - reserved
   if few < math.min(free, cap) then lane.heldBackAt = now end
   cap = few
-  if rules.quota == 0 then lane.reached = math.max(lane.reached, used) end
+  limit_reaches(lane, rules, inFlight.send + inFlight.poll)
   if free <= 0 then return math.min(free, cap), permits_next_at(windowKey, lane, rules, now, 1 - free, inFlight) end
   if not rules.smooth or kind == 'poll' then return math.min(free, cap), nil end
   local gap = rules.window / limit

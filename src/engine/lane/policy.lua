@@ -29,10 +29,17 @@ local POLICY = {
   -- 429 a lane waits for its permits; only the second puts them to the test.
   UNPROVEN_IN_FLIGHT = 4,
   WINDOWS_TO_PROVE = 2,
-  -- From fewer requests, or if the service refused more than half of them, a limit is learned only if two windows agree. While it is
-  -- unknown, the times of 429s are kept, up to so many characters.
+  -- While the limit is unknown, one request is in flight, and one more for each of so many that were accepted since the last 429.
+  START = 8,
+  -- A 429 while the window holds fewer requests may have another cause. So many times the lane tries again within a window, and waits
+  -- so many times as long each time.
   ENOUGH_TO_LEARN_FROM = 20,
-  REFUSALS_LENGTH = 14 * 60,
+  DOUBTS = 3,
+  DOUBT_GROWS = 6,
+  -- After a 429, a lane whose limit is not proven pauses for this part of the window.
+  UNPROVEN_PAUSE = 0.2,
+  -- Two windows agree on a limit if they differ by at most this part, or by 1.
+  CLOSE = 0.1,
   -- A learned limit is raised by this part, and by twice as much after each clean window in a row.
   RAISE = 0.01,
   -- This part of the confirmed limit, and everything beyond it, is sent one request at a time. Before that, at most one in so

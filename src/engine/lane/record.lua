@@ -25,9 +25,9 @@ local LANE_NUMBERS = {
   -- the window held since, windows without a 429, raises in a row, how many more than one may be in flight beyond `confirmed`,
   -- and when fewer were in flight for this reason
   'learned', 'learnedAt', 'learnedEpoch', 'confirmed', 'reached', 'cleanWindows', 'raises', 'beyond', 'heldBackAt', 'deducted', 'deductedAt',
-  -- learning.lua, while the limit is unknown: since when two windows are compared, the most that the first of them held, and what it held
-  -- at its last 429
-  'trialAt', 'trialHeld', 'trialRefused',
+  -- learning.lua: the limit on trial, 0 if none is; when the last 429 came, and requests accepted since; while the limit is unknown, since
+  -- when a window is watched, how many requests it held at its last 429, how many the window before it held, its 429s, and its pauses
+  'trial', 'accepted', 'watchedFrom', 'suspected', 'suspectedBefore', 'refused', 'doubts',
   -- learned from refusals and reports: recipients per request, age at the first poll
   'maxRecipients', 'firstPoll',
   -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing
@@ -46,8 +46,6 @@ local LANE_TEXTS = {
   'paused', 'pauseReason', 'stopped', 'held',
   -- command-lane.lua: why the lane has no token, '' if it needs none or has one
   'tokenReason',
-  -- learning.lua: when requests were refused while the limit is unknown
-  'refusals',
   -- claim.lua: the turns that serve the lane
   'sendTurn', 'pollTurn',
   -- workers.lua: run id and replication id of the server, workers that may have claimed, workers whose replay is awaited (JSON)

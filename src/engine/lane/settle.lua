@@ -72,7 +72,7 @@ local function settle_gate(context, effect, claim, settlement, inFlight)
   if gate == 'throttled' then
     return gate_throttled(context.windowKey, lane, rules, claim, inFlight, settlement.retryAfterMs, reason, context.jitter, now)
   end
-  if gate == 'accepted' then limit_accepted(lane, rules, claim, now) end
+  if gate == 'accepted' then limit_accepted(lane, rules, claim) end
   if gate_answered(lane, rules, claim, now) then context.events[#context.events + 1] = { type = 'reopened', epoch = lane.epoch } end
   if gate == 'stopped' then gate_stopped(lane, claim.epoch, reason) end
 end

@@ -48,7 +48,7 @@ local context, refused = claim_begin({
 if not context then return refused end
 local lane, now, inFlight, events = context.lane, context.now, context.inFlight, context.events
 local lossKnownAt = workers_note_loss(lane, loss, replicaLoss, now, events)
-limit_raise(lane, rules, now)
+limit_raise(windowKey, lane, rules, now)
 
 if now < lane.graceUntil then return claim_end(context, 'recovering', lane.graceUntil, {}) end
 if not lossKnownAt then return claim_end(context, 'unbounded', now + CALL.UNBOUNDED_AGAIN_MS, {}) end

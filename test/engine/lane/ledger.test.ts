@@ -49,15 +49,16 @@ describe.each(QUOTA_MODELS)('Against a service that counts by %s', (model) => {
     expect(sum(run.accepted.slice(2)) / (10 * 300)).toBeGreaterThanOrEqual(0.9);
   });
 
-  test.each([1, 5, 12])(
-    'a quota of %i is learned within 4 windows, then costs at most 1 refusal a window',
+  test.each([1, 2, 5, 12, 19])(
+    'a quota of %i costs at most 6 refusals in each of the first two windows, then at most 1, and is used up',
     async (quota) => {
       const chance = seeded(11);
       const lane = laneFixture(redis, prefix, `few-${model}-${quota}`, { quota: 0 });
       await lane.campaign('c', 10_000);
       const run = await runVirtually(lane, model, quota, 14, () => Math.floor(chance() * 500));
-      expect(Math.max(...run.throttled.slice(4))).toBeLessThanOrEqual(1);
-      expect(sum(run.accepted.slice(4)) / (10 * quota)).toBeGreaterThanOrEqual(0.95);
+      expect(Math.max(...run.throttled.slice(0, 2))).toBeLessThanOrEqual(6);
+      expect(Math.max(...run.throttled.slice(2))).toBeLessThanOrEqual(1);
+      expect(sum(run.accepted.slice(2)) / (12 * quota)).toBeGreaterThanOrEqual(0.95);
     },
   );
 
@@ -98,6 +99,18 @@ test.each(['clock', 'sliding', 'bucket'] as const)(
     const run = await runVirtually(lane, model, 25, 27, delay, undefined, { to: 250, atWindow: 3 });
     expect(Math.max(...run.accepted.slice(3))).toBeGreaterThanOrEqual(225);
     expect(sum(run.throttled.slice(3)) / 24).toBeLessThanOrEqual(1);
+  },
+);
+
+test.each([1, 5, 15, 25, 60])(
+  'A 429 that the quota does not cause, after %i requests, costs at most one window',
+  async (before) => {
+    const chance = seeded(29);
+    const lane = laneFixture(redis, prefix, `other-cause-${before}`, { quota: 0 });
+    await lane.campaign('c', 10_000);
+    const delay = () => Math.floor(chance() * 500);
+    const run = await runVirtually(lane, 'sliding', 1_000, 3, delay, undefined, undefined, before + 1);
+    expect(sum(run.accepted)).toBeGreaterThanOrEqual(1_900);
   },
 );
 

@@ -17,7 +17,7 @@ interface Event {
 /**
  * Runs a lane's scripts, the real ones on a real Redis, against a service that counts in one of the five ways, with the
  * time given by this loop. A request arrives after `delay()` ms and is answered a little later. `raised`: the service raises its
- * quota to this number at the start of that window.
+ * quota to this number at the start of that window. `stray`: the service refuses the request with this number for another cause.
  */
 export async function runVirtually(
   lane: ReturnType<typeof laneFixture>,
@@ -27,6 +27,7 @@ export async function runVirtually(
   delay: () => number,
   begin = START + 1_234_567,
   raised = { to: hidden, atWindow: windows },
+  stray = 0,
 ): Promise<Run> {
   const { window } = lane.rules;
   const [before, after] = [hidden, raised.to].map((limit) => createQuotaModel(model, limit, window));
@@ -43,7 +44,7 @@ export async function runVirtually(
     if (window < windows) list[window] = (list[window] ?? 0) + 1;
   };
   let now = begin;
-  let [call, askedFor] = [0, Number.POSITIVE_INFINITY];
+  let [call, arrived, askedFor] = [0, 0, Number.POSITIVE_INFINITY];
 
   const claim = async (): Promise<void> => {
     askedFor = Number.POSITIVE_INFINITY;
@@ -52,7 +53,8 @@ export async function runVirtually(
     for (const it of reply.claims) {
       const arrival = now + delay();
       at(arrival, async () => {
-        const isAccepted = (arrival < raisedAt ? before : after).arrive(arrival) === 0;
+        arrived += 1;
+        const isAccepted = arrived !== stray && (arrival < raisedAt ? before : after).arrive(arrival) === 0;
         count(isAccepted ? run.accepted : run.throttled, arrival);
         at(arrival + 20, async () => {
           const settlement = isAccepted

@@ -15,7 +15,7 @@ import { loadLocalConfig } from '../src/base/config/index.js';
 import { createEvents } from '../src/base/events/events.js';
 import { connect, type Redis } from '../src/base/redis/connection.js';
 import { keyNames } from '../src/base/redis/keys.js';
-import { openLane } from '../src/engine/lane/lane.js';
+import { laneNamed, openLane } from '../src/engine/lane/lane.js';
 import { suppression } from '../src/engine/recipients/suppression.js';
 import { importCampaign } from '../src/intake/import/import-campaign.js';
 import { TEXTS, writeList } from './list.js';
@@ -59,7 +59,7 @@ async function runOne(path: string, message: string): Promise<void> {
       redis,
       keys,
       config,
-      lanes,
+      laneNamed: async (name) => laneNamed(lanes, name),
       events,
       suppression: suppression(redis, keys),
       clock: Date.now,

@@ -1,3 +1,4 @@
+import { InputError } from './errors.js';
 import { type CampaignFields, FIELDS, type Field, type FieldName, type Taker } from './fields.js';
 import { listed } from './listed.js';
 
@@ -104,6 +105,25 @@ export function storedValues<Name extends FieldName>(
       return [[name, fieldNamed(name).kind === 'amount' ? String(value) : value]];
     }),
   ) as { readonly [Each in Name]: StoredValue<Each> };
+}
+
+/** The fields of a campaign as members of what is stored of it. */
+export function storedFieldsOf(
+  fields: { readonly [Name in StoredName]?: CampaignFields[Name] },
+): StoredFields {
+  return Object.fromEntries(
+    STORED_NAMES.map((name) => [storedAs(name), fields[name]]),
+  ) as unknown as StoredFields;
+}
+
+/** What is wrong with the values of these fields, which have their defaults. */
+export function problemsOf(names: readonly FieldName[], fields: Partial<CampaignFields>): InputError[] {
+  return names.flatMap((name) => {
+    const field = fieldNamed(name);
+    const value = fields[name];
+    const problem = value === undefined ? field.missing : field.problem?.(value as never);
+    return typeof problem === 'string' ? [new InputError(problem, { field: spelled(name) })] : [];
+  });
 }
 
 /** The fields that are the producer's own data. */

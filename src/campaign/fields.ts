@@ -114,6 +114,8 @@ export type Field = Kind & {
   /** Where its default comes from: a setting, or a value. */
   readonly setting?: 'senderAddress' | 'senderName' | 'defaultCountry';
   readonly usual?: unknown;
+  /** What to say if it has no value and no default, and a campaign cannot do without it. */
+  readonly missing?: string;
   /** Whether a campaign is stored with it: always, if it has a value, or never. */
   readonly stored: 'always' | 'ifGiven' | 'never';
   /** The member of a stored campaign, if it is not the name in code. */
@@ -151,6 +153,7 @@ export const FIELDS = {
     storedAs: 'text',
     compared: 'text',
     withoutRead: 'nothing',
+    missing: 'the message is missing: write the text to send',
     problem: (text) => (text.trim() === '' ? 'the message is empty: write the text to send' : null),
   },
   sender: {
@@ -164,6 +167,7 @@ export const FIELDS = {
     stored: 'always',
     compared: 'sender',
     withoutRead: 'whole',
+    missing: 'there is no sender: set `sender` or SENDER_ADDRESS',
     problem(sender) {
       const form = checkSender(sender);
       return form.kind === 'invalid' ? form.reason : null;

@@ -1,6 +1,6 @@
 import { systemClock } from '../../base/clock.js';
 import type { Operator } from '../../campaign/audit.js';
-import type { Lanes } from '../../engine/lane/lane-finder.js';
+import type { ImportDeps } from '../../intake/import/import-campaign.js';
 import { lazily, type Parts } from './parts.js';
 
 /** Loads the modules that import campaigns, which take longer to load than most commands take to run. */
@@ -11,10 +11,10 @@ export const importing = lazily(() =>
   ]),
 );
 
-/** What an import needs, for the lanes it may use and the operator who imports. */
-export const importDeps = async (
+/** What an import needs. `laneNamed`: opens the lane of a campaign that is checked. */
+export const importDeps = (
   { redis, keys, config, finder, events, suppression, launched, random, format }: Parts,
-  lanes: Promise<Lanes>,
+  laneNamed: ImportDeps['laneNamed'],
   by: Operator,
 ) => ({
   redis,
@@ -27,6 +27,6 @@ export const importDeps = async (
   clock: systemClock,
   random,
   by,
-  lanes: await lanes,
+  laneNamed,
   mayHaveFormerKeys: format.mayHaveFormerKeys,
 });

@@ -1,13 +1,12 @@
 import { systemClock } from '../../base/clock.js';
-import type { LaneRules } from '../../base/config/index.js';
 import type { EventOf } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { auditedRecords } from '../../call-records/audited-records.js';
 import { type ActingFor, describeActor } from '../../campaign/actor.js';
+import { laneNamed } from '../../engine/lane/lane.js';
 import { operatorCommands } from '../../engine/lane/operator-commands.js';
 import { resolveUnknown } from '../../engine/sending/unknown.js';
-import type { CampaignInput } from '../../intake/import/campaign-input.js';
 import { openSuppressionList } from '../../intake/import/suppression-list.js';
 import { lateOutboxes } from '../../intake/outbox/late-outboxes.js';
 import type { Outbox } from '../../intake/outbox/outbox.js';
@@ -75,25 +74,23 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
         return run();
       });
     };
-    /** Reports invalid input even while Redis is away, and before a lane is registered for it. Returns the settings of the lane. */
-    const checkInput = async (input: CampaignInput): Promise<LaneRules> => {
-      const [, { resolveInput }] = await importing();
-      const settings = new Map(config.lanes.map((own) => [own.name, own]));
-      return resolveInput({ config, lanes: settings, clock: systemClock }, input).lane;
-    };
-    const preview: Volley['preview'] = async (input) => {
-      const [{ previewCampaign }] = await importing();
-      return previewCampaign(await importDeps(parts, finder.configured(), by), input);
-    };
+    const previewing = importDeps(parts, async (name) => laneNamed(await finder.configured(), name), by);
+    // The input is checked first: what is invalid is reported even while Redis is away, and no lane is registered for it.
+    const enqueuing = importDeps(
+      parts,
+      async (name) => {
+        await format.check();
+        return finder.named(name);
+      },
+      by,
+    );
     return withUnavailableErrors<Volley>({
       ...shared,
       as: volleyFor,
       records: auditedRecords(withUnavailableErrors(records), by, (lane) => finder.idOf(lane)),
       async enqueue(input) {
         const [{ importCampaign }] = await importing();
-        const lane = await checkInput(input);
-        await format.check();
-        return importCampaign(await importDeps(parts, finder.registered(lane.name), by), input);
+        return importCampaign(enqueuing, input);
       },
       async *conformance(options = {}) {
         const { testConformance } = await import('../../tools/conformance/conformance.js');
@@ -110,7 +107,10 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
           options,
         );
       },
-      preview,
+      async preview(input) {
+        const [{ previewCampaign }] = await importing();
+        return previewCampaign(previewing, input);
+      },
       async *report(id, options) {
         const { id: lane } = await finder.of(id);
         const details = options?.status === undefined ? {} : { details: { status: options.status } };
@@ -125,12 +125,15 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
           by,
           provided,
           keyBytes: config.keyBytes,
-          check: checkInput,
-          preview,
-          async laneFor(name = config.lanes[0]?.name ?? '') {
-            await format.check();
-            return (await finder.named(name)).id;
+          async check(input) {
+            const [, { checkCampaign }] = await importing();
+            return checkCampaign(config, input, systemClock());
           },
+          async preview(campaign) {
+            const [{ previewChecked }] = await importing();
+            return previewChecked(previewing, campaign);
+          },
+          laneNamed: enqueuing.laneNamed,
         }),
       ),
       pause: (id) => commands.pause(id),

@@ -102,8 +102,8 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
             laneName: (id) => [...lanes.values()].find((lane) => lane.id === id)?.name,
             async enqueue(input, actor, paidBy) {
               const [{ importCampaign }] = await importing();
-              const by = await importDeps(parts, finder.registered(input.lane), trail.operator(actor));
-              return importCampaign({ ...by, digestOf: occurrenceDigest, paidBy }, input);
+              const deps = importDeps(parts, finder.named, trail.operator(actor));
+              return importCampaign({ ...deps, digestOf: occurrenceDigest, paidBy }, input);
             },
           },
           harvest: async (lane) => lane.emit((await tendDue(lane, harvest)).events),

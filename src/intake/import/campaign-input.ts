@@ -1,20 +1,26 @@
 import { basename, extname } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock, Random } from '../../base/clock.js';
-import type { LocalConfig } from '../../base/config/index.js';
+import type { LaneRules, LocalConfig } from '../../base/config/index.js';
+import { requestedLane } from '../../base/config/requested-lane.js';
 import { formatDuration } from '../../base/duration.js';
+import type { LaneId } from '../../base/redis/keys.js';
 import type { Operator } from '../../campaign/audit.js';
 import { newCampaignId, usualCampaignName } from '../../campaign/campaign.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
-import type { CampaignFields } from '../../campaign/fields.js';
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
-import { metadataProblem } from '../../campaign/metadata.js';
+import {
+  type FieldOf,
+  fieldNamed,
+  fieldsOf,
+  problemsOf,
+  spelled,
+  storedFieldsOf,
+} from '../../campaign/field-sets.js';
+import { type CampaignFields, FIELDS, type FieldName, type Taker } from '../../campaign/fields.js';
 import type { InvalidRow, Preview } from '../../campaign/preview-views.js';
 import { parseLimit } from '../../campaign/price.js';
-import { checkSender } from '../../campaign/sender.js';
 import { describeWindow, nextCommonOpening, readWindow } from '../../campaign/window.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
-import { type Lane, laneNamed } from '../../engine/lane/lane.js';
 import { idempotencyDigest } from '../../engine/recipients/reservation.js';
 import type { RecipientInput } from './read-objects.js';
 
@@ -92,74 +98,67 @@ export type EnqueueOutcome =
   /** `confirm` returned false. */
   | { readonly kind: 'declined' };
 
-/** What {@link resolveInput} and {@link draftOf} depend on. */
-export interface DraftDeps {
-  readonly config: LocalConfig;
-  readonly lanes: ReadonlyMap<string, Lane>;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Who creates the campaign. */
-  readonly by: Operator;
-  /** Makes the digest under which an idempotency key is stored; default: {@link idempotencyDigest}. */
-  readonly digestOf?: ((idempotencyKey: string) => string) | undefined;
-}
-
-/** The sender of a campaign, with the defaults of the configuration applied. */
-export interface Sender {
-  readonly address: string;
-  readonly name?: string | undefined;
+/** A campaign whose fields are checked, with the defaults of the configuration. */
+export interface CheckedCampaign
+  extends Omit<CampaignInput, 'lane' | 'window' | 'zone' | 'except' | 'maxCost'> {
+  /** The settings of its lane. */
+  readonly lane: LaneRules;
+  readonly sender: string;
+  readonly priority: 'high' | 'normal';
+  /** The rule of its window. */
+  readonly window: string | undefined;
+  /** What it may cost at most, in micros; undefined: anything. */
+  readonly budget: bigint | undefined;
 }
 
 /**
- * Finds the lane and the sender, and checks everything that does not need the list. Throws an InputError for everything
- * that is invalid, and a NotFoundError for an unknown lane.
+ * Checks all that does not need the list. Throws an InputError for everything that is invalid, and a NoSuchLaneError for an unknown
+ * lane. `now`: ms since the epoch.
  */
-export function resolveInput<Found>(
-  {
-    config,
-    lanes,
-    clock,
-  }: Pick<DraftDeps, 'config' | 'clock'> & { readonly lanes: ReadonlyMap<string, Found> },
-  input: CampaignInput,
-): { readonly lane: Found; readonly sender: Sender; readonly window: string | undefined } {
+export function checkCampaign(config: LocalConfig, input: CampaignInput, now: number): CheckedCampaign {
   requireMembers(input);
-  const lane = laneNamed(lanes, input.lane ?? config.lanes[0]?.name ?? '');
-  const found: InputError[] = [];
-  const refuse = (field: string | undefined, reason: string): void =>
-    void found.push(new InputError(reason, { field }));
-  const address = input.sender ?? config.senderAddress;
-  const form = address === undefined ? undefined : checkSender(address);
-  if (form === undefined) refuse('sender', 'there is no sender: set `sender` or SENDER_ADDRESS');
-  else if (form.kind === 'invalid') refuse('sender', form.reason);
-  if (input.message.trim() === '') refuse('message', 'the message is empty: write the text to send');
-  for (const field of ['senderName', 'name'] as const) {
-    if (LONE_SURROGATE.test(input[field] ?? '')) refuse(field, `${field} ${LONE_SURROGATE_REASON}`);
-  }
-  const problem = metadataProblem(input.metadata ?? {});
-  if (problem !== null) refuse('metadata', problem);
-  if (input.idempotencyKey === '')
-    refuse(undefined, 'the idempotency key is empty: leave it out or set a value');
-  if (input.validForMs !== undefined && !(input.validForMs > 0))
-    refuse('validFor', 'the validity of a campaign must be longer than 0');
-  const budget = budgetOf(config, input);
+  const lane = requestedLane(config, input.lane);
+  const { window: _window, zone: _zone, except: _except, maxCost, ...rest } = input;
+  const fields = withDefaults(config, 'campaign', { ...rest, lane: lane.name });
+  const problems = problemsOf(fieldsOf('campaign'), fields);
+  const refuse = (name: FieldName, reason: string): void =>
+    void problems.push(new InputError(reason, { field: spelled(name) }));
+  const budget = budgetOf(config, maxCost);
   if (typeof budget === 'string') refuse('maxCost', budget);
-  const latest = clock() + config.maxScheduleAheadMs;
-  if (input.at !== undefined && !(input.at <= latest)) {
+  const { at = now, sender = '', priority = FIELDS.priority.usual } = fields;
+  const latest = now + config.maxScheduleAheadMs;
+  if (!(at <= latest))
     refuse(
       'at',
       `the start is too far ahead: it must be before ${new Date(latest).toISOString()} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
     );
-  }
-  throwInputErrors(found);
-  const name = input.senderName ?? config.senderName;
-  const lanesWindow = config.lanes.find(
-    ({ name: own }) => own === (input.lane ?? config.lanes[0]?.name),
-  )?.sendWindow;
+  throwInputErrors(problems);
   return {
+    ...rest,
+    ...fields,
     lane,
-    sender: { address: address ?? '', name },
-    window: windowOf(input, lanesWindow, Math.max(clock(), input.at ?? 0)),
+    sender,
+    priority,
+    window: windowOf(input, lane.sendWindow, Math.max(now, at)),
+    budget: typeof budget === 'string' ? undefined : budget,
   };
+}
+
+/** The fields that something takes, with their defaults. */
+export function withDefaults<By extends Taker>(
+  config: LocalConfig,
+  by: By,
+  fields: Pick<CampaignFields, FieldOf<By>>,
+): Pick<CampaignFields, FieldOf<By>> {
+  return Object.fromEntries(
+    fieldsOf(by).flatMap((name) => {
+      const { kind, setting, usual } = fieldNamed(name);
+      const value: unknown = fields[name] ?? (setting === undefined ? usual : config[setting]);
+      const isEmpty = kind === 'entries' && Object.keys(Object(value)).length === 0;
+      if (value === undefined || isEmpty) return [];
+      return [[name, kind === 'duration' ? Math.round(Number(value)) : value]];
+    }),
+  ) as unknown as Pick<CampaignFields, FieldOf<By>>;
 }
 
 /** Programs in JavaScript may leave anything out. */
@@ -167,9 +166,7 @@ function requireMembers(input: unknown): void {
   const { message, recipients }: { readonly message?: unknown; readonly recipients?: unknown } =
     Object(input);
   throwInputErrors([
-    ...(typeof message === 'string'
-      ? []
-      : [new InputError('the message is missing: write the text to send', { field: 'message' })]),
+    ...(typeof message === 'string' ? [] : [new InputError(FIELDS.message.missing, { field: 'message' })]),
     ...(typeof recipients === 'string' || (typeof recipients === 'object' && recipients !== null)
       ? []
       : [
@@ -181,9 +178,9 @@ function requireMembers(input: unknown): void {
 }
 
 /** What a campaign may cost at most, in micros; undefined: anything. A text says why that cannot be checked. */
-export function budgetOf(
+function budgetOf(
   { prices }: Pick<LocalConfig, 'prices'>,
-  { maxCost }: Pick<CampaignInput, 'maxCost'>,
+  maxCost: CampaignInput['maxCost'],
 ): bigint | string | undefined {
   if (maxCost === undefined) return undefined;
   if (prices === undefined)
@@ -192,33 +189,32 @@ export function budgetOf(
   return typeof limit === 'string' ? `the limit of the cost ${limit}` : limit;
 }
 
-/** The campaign before its list is read, with a new id. Throws as {@link resolveInput} does. */
-export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
-  const { lane, sender, window } = resolveInput(deps, input);
+/** What {@link draftOf} depends on. */
+export interface DraftDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Who creates the campaign. */
+  readonly by: Operator;
+  /** Makes the digest under which an idempotency key is stored; default: {@link idempotencyDigest}. */
+  readonly digestOf?: ((idempotencyKey: string) => string) | undefined;
+}
+
+/** The campaign before its list is read, with a new id. */
+export function draftOf(deps: DraftDeps, campaign: CheckedCampaign, lane: LaneId): CampaignMeta {
   const created = deps.clock();
-  const { idempotencyKey } = input;
+  const { idempotencyKey } = campaign;
   return {
+    ...storedFieldsOf({ ...campaign, lane, name: campaign.name ?? defaultName(campaign, created) }),
     id: newCampaignId(created, deps.random),
-    name: input.name ?? defaultName(input, created),
-    lane: lane.id,
-    sender: sender.address,
-    senderName: sender.name,
-    text: input.message,
     columns: [],
     numberColumn: '',
     placeholders: [],
-    priority: input.priority ?? 'normal',
-    validForMs: input.validForMs === undefined ? undefined : Math.round(input.validForMs),
-    ...(window === undefined ? {} : { window }),
     created,
-    ...(Object.keys(input.metadata ?? {}).length === 0 ? {} : { metadata: input.metadata }),
     createdBy: deps.by.actor,
-    at: input.at,
-    idempotencyKey,
     idempotency:
       idempotencyKey === undefined
         ? undefined
-        : (deps.digestOf?.(idempotencyKey) ?? idempotencyDigest(idempotencyKey, lane.id)),
+        : (deps.digestOf?.(idempotencyKey) ?? idempotencyDigest(idempotencyKey, lane)),
     duplicates: 0,
     invalid: 0,
     suppressed: 0,
@@ -255,7 +251,7 @@ export function windowOf(
   return read.rule;
 }
 
-function defaultName({ recipients }: CampaignInput, now: number): string {
+function defaultName({ recipients }: Pick<CampaignInput, 'recipients'>, now: number): string {
   if (typeof recipients === 'string') return basename(recipients, extname(recipients));
   return usualCampaignName(now);
 }

@@ -9,6 +9,7 @@ import { InputError } from '../../campaign/errors.js';
 import type { PlannedCost, Preview, Refusal } from '../../campaign/preview-views.js';
 import { parseAmount } from '../../campaign/price.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
+import type { Lane } from '../../engine/lane/lane.js';
 import { scriptRules } from '../../engine/lane/rules.js';
 import { activated } from '../../engine/lane/wake.js';
 import { CostCollector } from '../../engine/recipients/costs.js';
@@ -16,8 +17,14 @@ import { MAX_STORED_DUPLICATES } from '../../engine/recipients/duplicates.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
 import { formerIdempotencyDigest } from '../../engine/recipients/reservation.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
-import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
-import { type DraftDeps, draftOf, resolveInput } from './campaign-input.js';
+import {
+  type CampaignInput,
+  type CheckedCampaign,
+  checkCampaign,
+  type DraftDeps,
+  draftOf,
+  type EnqueueOutcome,
+} from './campaign-input.js';
 import type { Duplicates } from './check-rows.js';
 import { beginWithKey, compareWithHolder, findRepeated, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
@@ -57,6 +64,7 @@ import { type ListSummary, type OpenList, openList, type ReadOptions, readList }
 export interface ImportDeps extends DraftDeps {
   readonly redis: Redis;
   readonly keys: Keys;
+  readonly config: LocalConfig;
   readonly events: Events;
   readonly suppression: Suppression;
   /** Whose memory the campaign takes, if that is not who creates it: a schedule has none of its own. */
@@ -65,21 +73,28 @@ export interface ImportDeps extends DraftDeps {
   readonly importLeaseMs?: number | undefined;
   /** Whether the contents of an earlier version's campaigns may be reserved. Default: they are not. */
   mayHaveFormerKeys?(): Promise<boolean>;
+  /** Opens a configured lane. */
+  laneNamed(name: string): Promise<Lane>;
   /** Wakes the lane of a campaign that was just committed: `inMs` is 0, or the time until it is launched. */
   launched(lane: LaneId, inMs: number): Promise<void>;
 }
 
 /** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
-export async function previewCampaign(deps: ImportDeps, enqueued: CampaignInput): Promise<Preview> {
-  const input = { ...enqueued, estimate: true };
-  const { preview, content, opened } = await readWithoutStoring(deps, input);
-  const { lane } = resolveInput(deps, input);
-  const refused = refusedCampaign(preview, input, opened);
+export async function previewCampaign(deps: ImportDeps, input: CampaignInput): Promise<Preview> {
+  return previewChecked(deps, checkCampaign(deps.config, input, deps.clock()));
+}
+
+/** The same for a campaign that is checked. */
+export async function previewChecked(deps: ImportDeps, checked: CheckedCampaign): Promise<Preview> {
+  const campaign = { ...checked, estimate: true };
+  const lane = await deps.laneNamed(campaign.lane.name);
+  const { preview, content, opened } = await readWithoutStoring(deps, campaign, lane);
+  const refused = refusedCampaign(preview, campaign, opened);
   if (refused !== null) return { ...preview, refusal: { kind: refused, campaign: null } };
   const hasFormerKeys = await deps.mayHaveFormerKeys?.();
-  const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
-  const campaign = await findRepeated(deps.redis, deps.keys, content, lane.id, search);
-  return { ...preview, refusal: campaign === null ? null : { kind: 'repeated', campaign } };
+  const search = { ...campaign, ...(hasFormerKeys && { hasFormerKeys }) };
+  const repeated = await findRepeated(deps.redis, deps.keys, content, lane.id, search);
+  return { ...preview, refusal: repeated === null ? null : { kind: 'repeated', campaign: repeated } };
 }
 
 /** Previews a campaign without Redis: suppressed numbers are not known, and neither is when the messages would be sent. */
@@ -88,21 +103,17 @@ export async function previewWithoutRedis(
   input: CampaignInput,
   clock: Clock,
 ): Promise<Preview> {
-  const lanes = new Map(
-    config.lanes.map((settings) => [
-      settings.name,
-      {
-        id: settings.name,
-        name: settings.name,
-        rules: scriptRules(settings, config),
-        monotonic: monotonicClock,
-        outlook: async () => null,
-      },
-    ]),
-  );
-  const deps = { config, lanes, suppression: null, clock };
-  const { preview, opened } = await readWithoutStoring(deps, input);
-  const refused = refusedCampaign(preview, input, opened);
+  const campaign = checkCampaign(config, input, clock());
+  const { name } = campaign.lane;
+  const lane = {
+    id: name,
+    name,
+    rules: scriptRules(campaign.lane, config),
+    monotonic: monotonicClock,
+    outlook: async () => null,
+  };
+  const { preview, opened } = await readWithoutStoring({ config, suppression: null, clock }, campaign, lane);
+  const refused = refusedCampaign(preview, campaign, opened);
   return { ...preview, refusal: refused === null ? null : { kind: refused, campaign: null } };
 }
 
@@ -112,8 +123,10 @@ export async function previewWithoutRedis(
  */
 export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
-  const draft = draftOf(deps, input);
-  const { idempotencyKey, signal } = input;
+  const campaign = checkCampaign(deps.config, input, deps.clock());
+  const lane = await deps.laneNamed(campaign.lane.name);
+  const draft = draftOf(deps, campaign, lane.id);
+  const { idempotencyKey, signal } = campaign;
   const payer = payerOf(deps.paidBy ?? deps.by.actor, deps.config.keyBytes);
   const former =
     deps.digestOf === undefined && idempotencyKey !== undefined
@@ -130,14 +143,14 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     },
   );
   if (key.kind === 'held') {
-    const { opened, preview, fingerprint } = await readWithoutStoring(deps, input);
+    const { opened, preview, fingerprint } = await readWithoutStoring(deps, campaign, lane);
     if (refusedList(preview, { skipInvalid: true }, opened.duplicates) === 'differentTexts')
       return differentTexts(preview);
     return compareWithHolder(redis, keys, key.holder, draft, fingerprint, preview);
   }
   const { session } = key;
   try {
-    const outcome = await fillAndCommit(deps, input, draft, session);
+    const outcome = await fillAndCommit(deps, campaign, lane, draft, session);
     if (outcome.kind !== 'created') await session.discard();
     return outcome;
   } catch (error) {
@@ -149,40 +162,36 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
 
 async function fillAndCommit(
   deps: ImportDeps,
-  input: CampaignInput,
+  campaign: CheckedCampaign,
+  lane: Lane,
   draft: CampaignMeta,
   session: ImportSession,
 ): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
-  const { lane, sender, window } = resolveInput(deps, input);
-  const opened = await openList(deps.config, input);
+  const opened = await openList(deps.config, campaign);
   let isRefused = false;
   let stored = 0;
   const costs = new CostCollector();
   const reserve = async (content: string): Promise<string | null> => {
     const hasFormerKeys = await deps.mayHaveFormerKeys?.();
-    const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
+    const search = { ...campaign, ...(hasFormerKeys && { hasFormerKeys }) };
     return reserveNewContent(redis, keys, content, session, search);
   };
   let reserving: Promise<string | null> | undefined;
   const { preview, content, fingerprint } = await readList(opened, {
+    campaign,
     lane,
-    sender,
     suppression: deps.suppression,
-    signal: input.signal,
-    ...whenOf(input),
-    window,
     now: deps.clock(),
-    onMemory: input.onMemory,
     onInvalid(row, columns) {
-      if (input.skipInvalid === true) input.onInvalid?.(row, columns);
+      if (campaign.skipInvalid === true) campaign.onInvalid?.(row, columns);
       else isRefused = true;
     },
     // Early, because a short list has been read before the import has begun.
     onRead(content, counts) {
-      if (refusedList({ ...counts, suppressed: 0 }, input, opened.duplicates) !== null) return;
+      if (refusedList({ ...counts, suppressed: 0 }, campaign, opened.duplicates) !== null) return;
       // What the list costs is known only when it is known which of its numbers are suppressed.
-      if (opened.budget !== undefined) return;
+      if (campaign.budget !== undefined) return;
       reserving = reserve(content);
       // It is awaited late.
       reserving.catch(() => {});
@@ -205,7 +214,7 @@ async function fillAndCommit(
     },
   });
   const { recipients, duplicates, invalid, suppressed } = preview;
-  const refused = refusedCampaign(preview, input, opened);
+  const refused = refusedCampaign(preview, campaign, opened);
   if (refused === 'invalidRows') return { kind: 'invalidRows', preview };
   if (refused === 'differentTexts') return differentTexts(preview);
   if (refused === 'noRows') {
@@ -219,7 +228,7 @@ async function fillAndCommit(
 
   const earlier = await (reserving ?? reserve(content));
   if (earlier !== null) return { kind: 'repeated', id: earlier };
-  if (input.confirm !== undefined && !(await input.confirm(preview))) return { kind: 'declined' };
+  if (campaign.confirm !== undefined && !(await campaign.confirm(preview))) return { kind: 'declined' };
 
   for (const chunk of costs.chunks()) await session.storeCosts(chunk);
   const { list, template } = opened;
@@ -274,7 +283,7 @@ function refusedList(
     invalid,
     differentTexts: different,
   }: Pick<Preview, 'rows' | 'recipients' | 'suppressed' | 'invalid' | 'differentTexts'>,
-  { skipInvalid }: Pick<CampaignInput, 'skipInvalid'>,
+  { skipInvalid }: Pick<CheckedCampaign, 'skipInvalid'>,
   duplicates: Duplicates,
 ): 'noRows' | 'invalidRows' | 'differentTexts' | null {
   if (rows === 0) return 'noRows';
@@ -286,10 +295,11 @@ function refusedList(
 /** The same, or because of its cost. */
 function refusedCampaign(
   preview: Preview,
-  input: Pick<CampaignInput, 'skipInvalid'>,
-  { duplicates, budget }: Pick<OpenList, 'duplicates' | 'budget'>,
+  campaign: Pick<CheckedCampaign, 'skipInvalid' | 'budget'>,
+  { duplicates }: Pick<OpenList, 'duplicates'>,
 ): Exclude<Refusal['kind'], 'repeated'> | null {
-  const refused = refusedList(preview, input, duplicates);
+  const { budget } = campaign;
+  const refused = refusedList(preview, campaign, duplicates);
   if (refused !== null || budget === undefined || preview.cost === null) return refused;
   if (preview.cost.unpriced > 0) return 'noPrice';
   return (parseAmount(preview.cost.total) ?? 0n) > budget ? 'overBudget' : null;
@@ -328,29 +338,13 @@ function differentTexts(preview: Preview): EnqueueOutcome {
 }
 
 async function readWithoutStoring(
-  deps: Pick<ImportDeps, 'config' | 'clock'> &
-    Pick<ReadOptions, 'suppression'> & { lanes: ReadonlyMap<string, ReadOptions['lane']> },
-  input: CampaignInput,
+  deps: Pick<ImportDeps, 'config' | 'clock'> & Pick<ReadOptions, 'suppression'>,
+  campaign: CheckedCampaign,
+  lane: ReadOptions['lane'],
 ): Promise<ListSummary & { readonly opened: OpenList }> {
-  const { lane, sender, window } = resolveInput(deps, input);
-  const opened = await openList(deps.config, input);
-  const summary = await readList(opened, {
-    lane,
-    sender,
-    suppression: deps.suppression,
-    signal: input.signal,
-    ...whenOf(input),
-    window,
-    now: deps.clock(),
-    onMemory: input.onMemory,
-    onInvalid: input.onInvalid,
-  });
+  const opened = await openList(deps.config, campaign);
+  const { suppression, clock } = deps;
+  const { onInvalid } = campaign;
+  const summary = await readList(opened, { campaign, lane, suppression, now: clock(), onInvalid });
   return { ...summary, opened };
 }
-
-const whenOf = ({ at, validForMs, priority, estimate }: CampaignInput) => ({
-  at,
-  validForMs,
-  priority,
-  estimate,
-});

@@ -15,7 +15,7 @@ import type { Template } from '../../campaign/template.js';
 import { windowNow } from '../../campaign/window.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { SLICE } from '../../engine/recipients/slices.js';
-import type { CampaignInput, Sender } from './campaign-input.js';
+import type { CheckedCampaign } from './campaign-input.js';
 import type { CheckedRow, CheckedRows, Duplicates } from './check-rows.js';
 import { invalidRows } from './invalid-groups.js';
 import { MANY_SEGMENTS, MAX_LINES_NAMED, previewWarnings } from './preview-warnings.js';
@@ -29,26 +29,18 @@ const MAX_NUMBERS_READ = 100;
 const MAX_MESSAGES_SEARCHED = 200;
 
 /** What a preview describes besides its list. */
-interface Previewed extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
-  /** The rule of its window. */
-  readonly window: string | undefined;
+interface Previewed {
+  readonly campaign: Omit<CheckedCampaign, 'lane'>;
   /** The current time, ms since the epoch. */
   readonly now: number;
   readonly lane: Pick<Lane, 'name' | 'rules'>;
-  readonly sender: Sender;
-  /** The country of numbers in national format, if it is known. */
-  readonly country: string | undefined;
   /** Undefined: what messages cost is not known. */
   readonly prices: PriceList | undefined;
-  /** What the campaign may cost at most, in micros. */
-  readonly budget: bigint | undefined;
 }
 
 /** Collects the preview of a campaign while its list is read. */
-export function previewBuilder(
-  template: Template,
-  { lane, sender, at, validForMs, priority, country, prices, budget, window, now }: Previewed,
-) {
+export function previewBuilder(template: Template, { campaign, lane, prices, now }: Previewed) {
+  const { sender, senderName, at, validForMs, priority, country, budget, window } = campaign;
   const isShared = template.placeholders.length === 0;
   const shared = isShared ? segmentsOf(template.text) : undefined;
   const ucs2Characters = new Set<string>();
@@ -133,7 +125,7 @@ export function previewBuilder(
           // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
           id: '~',
           requests: sends,
-          weight: PRIORITY_WEIGHT[priority ?? 'normal'],
+          weight: PRIORITY_WEIGHT[priority],
           launchAt,
           lapseAt: validForMs === undefined ? 0 : launchAt + validForMs,
           sending: 0,
@@ -153,13 +145,13 @@ export function previewBuilder(
         requests >= sends ? recipients : Math.min(recipients, requests * (isShared ? most : 1));
       return {
         message: template.text,
-        sender: sender.address,
-        senderName: sender.name ?? null,
+        sender,
+        senderName: senderName ?? null,
         lane: lane.name,
         startsAt: at === undefined ? null : new Date(at).toISOString(),
         window: windowNow(window, startsAt),
         laneWindow: windowNow(lane.rules.sendWindow, startsAt),
-        validForMs: validForMs === undefined ? null : Math.round(validForMs),
+        validForMs: validForMs ?? null,
         refusal: null,
         columns: list.columns,
         numberColumn: list.numberColumn,
@@ -167,7 +159,7 @@ export function previewBuilder(
         repeats: [...repeats.same, ...repeats.different].sort((a, b) => a.line - b.line),
         isSuppressionChecked,
         notMobile,
-        invalidGroups: invalid.groups(list.columns, [...international, withPlus(sender.address)]),
+        invalidGroups: invalid.groups(list.columns, [...international, withPlus(sender)]),
         problems: invalid.problems(),
         encodings: { gsm7: recipients - ucs2, ucs2 },
         ucs2Characters: [...ucs2Characters],
@@ -180,8 +172,8 @@ export function previewBuilder(
         warnings: previewWarnings({
           message: template.text,
           columns: list.columns,
-          sender: sender.address,
-          senderNumber: nationalSender(sender.address, country),
+          sender,
+          senderNumber: nationalSender(sender, country),
           segments,
           long,
           recipients,

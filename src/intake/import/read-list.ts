@@ -9,7 +9,7 @@ import type { Lane } from '../../engine/lane/lane.js';
 import { storedDuplicate } from '../../engine/recipients/duplicates.js';
 import type { StoredRecipient } from '../../engine/recipients/slices.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
-import { budgetOf, type CampaignInput, type CsvStream, type Sender } from './campaign-input.js';
+import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
 import { type CheckedRow, type CheckedRows, checkRows, type Duplicates } from './check-rows.js';
 import { readCsv } from './csv/read-csv.js';
 import { previewBuilder } from './preview.js';
@@ -21,35 +21,32 @@ export interface OpenList {
   readonly list: CheckedRows;
   readonly template: Template;
   readonly duplicates: Duplicates;
-  /** The country of numbers in national format, if it is known. */
-  readonly country: string | undefined;
   readonly prices: PriceList | undefined;
-  readonly budget: bigint | undefined;
 }
 
 /** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
-export async function openList(config: LocalConfig, input: CampaignInput): Promise<OpenList> {
-  const { recipients } = input;
-  const budget = budgetOf(config, input);
-  if (typeof budget === 'string') throw new InputError(budget, { field: 'maxCost' });
-  const rows = await rowsOf(recipients, input.signal);
-  const compiled = compileTemplate(input.message, rows.columns);
+export async function openList(
+  config: LocalConfig,
+  campaign: Omit<CheckedCampaign, 'lane'>,
+): Promise<OpenList> {
+  const { recipients } = campaign;
+  const rows = await rowsOf(recipients, campaign.signal);
+  const compiled = compileTemplate(campaign.message, rows.columns);
   if (!compiled.ok) {
     rows.close();
     throw new InputError(compiled.reason, { field: 'message' });
   }
   const { template } = compiled;
-  const duplicates = input.duplicates ?? (isCsv(recipients) ? 'first' : 'refuse');
-  const country = input.country ?? config.defaultCountry;
+  const duplicates = campaign.duplicates ?? (isCsv(recipients) ? 'first' : 'refuse');
   const list = await checkRows(rows, {
     // Objects have their number in `to`; in a file the column has to be found.
-    toColumn: input.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
-    defaultCountry: country,
+    toColumn: campaign.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
+    defaultCountry: campaign.country,
     numberKinds: config.numberKinds,
     template,
     duplicates,
   });
-  return { list, template, duplicates, country, prices: config.prices, budget };
+  return { list, template, duplicates, prices: config.prices };
 }
 
 function rowsOf(recipients: CampaignInput['recipients'], signal: AbortSignal | undefined): Promise<Rows> {
@@ -65,19 +62,16 @@ function isCsv(recipients: CampaignInput['recipients']): recipients is string | 
 const CURRENT_MS = 1_000;
 
 /** How to read a list. */
-export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority' | 'estimate'> {
-  /** The rule of the campaign's window. */
-  readonly window: string | undefined;
+export interface ReadOptions {
+  readonly campaign: Omit<CheckedCampaign, 'lane'>;
   /** The current time, ms since the epoch. */
   readonly now: number;
   /** `outlook`: null if it is not known. */
   readonly lane: Pick<Lane, 'id' | 'name' | 'rules' | 'monotonic'> & {
     outlook(): Promise<LaneOutlook | null>;
   };
-  readonly sender: Sender;
   /** Null: it is not known which numbers are suppressed. */
   readonly suppression: Pick<Suppression, 'count' | 'areSuppressed'> | null;
-  readonly signal?: AbortSignal | undefined;
   /** Called with the recipients of each batch, and for each of them whether it is suppressed, and what its message costs, in micros. */
   onRecipients?(
     recipients: readonly StoredRecipient[],
@@ -92,7 +86,6 @@ export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | '
    * suppressed, and its recipients have not been passed to `onRecipients`.
    */
   onRead?(content: string, counts: ReturnType<CheckedRows['counts']>): void;
-  onMemory?: ((bytes: number) => Promise<void>) | undefined;
 }
 
 /** The result of reading a list. */
@@ -106,19 +99,18 @@ export interface ListSummary {
 
 /** Reads a list once, batch by batch: memory does not grow with it, except for what detects duplicates. */
 export async function readList(
-  { list, template, duplicates, country, prices, budget }: OpenList,
+  { list, template, duplicates, prices }: OpenList,
   options: ReadOptions,
 ): Promise<ListSummary> {
-  const { lane, sender, suppression, signal } = options;
-  const preview = previewBuilder(template, { ...options, country, prices, budget });
+  const { campaign, lane, suppression } = options;
+  const { sender, senderName = '', signal } = campaign;
+  const preview = previewBuilder(template, { ...options, prices });
   const used = template.placeholders.map((name) => list.columns.indexOf(name));
-  const content = createHash('sha256').update(
-    JSON.stringify([sender.address, sender.name ?? '', template.text]),
-  );
+  const content = createHash('sha256').update(JSON.stringify([sender, senderName, template.text]));
   // Most lists have none.
   let references: Hash | undefined;
   // Lapsing depends on when the messages are sent, and is a warning.
-  const isEstimated = options.estimate === true || options.validForMs !== undefined;
+  const isEstimated = campaign.estimate === true || campaign.validForMs !== undefined;
   // Read at the same time: most lists are short.
   const early = { outlook: isEstimated ? lane.outlook() : null, at: lane.monotonic() };
   early.outlook?.catch(() => {});
@@ -132,7 +124,7 @@ export async function readList(
     signal?.throwIfAborted();
     if (list.bytes() > bytes) {
       bytes = list.bytes();
-      await options.onMemory?.(bytes);
+      await campaign.onMemory?.(bytes);
     }
     const valid = batch.filter((row) => row.kind === 'recipient');
     if (!isFirst) counted ??= suppression?.count(lane.id);

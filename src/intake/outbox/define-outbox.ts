@@ -1,37 +1,24 @@
 import type { LocalConfig } from '../../base/config/index.js';
-import { InputError } from '../../campaign/errors.js';
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
+import { requestedLane } from '../../base/config/requested-lane.js';
+import { InputError, throwInputErrors } from '../../campaign/errors.js';
+import { type FieldOf, fieldsOf, problemsOf } from '../../campaign/field-sets.js';
+import { type CampaignFields, FIELDS } from '../../campaign/fields.js';
 import { parseSendTimeRule, SEND_TIME_FORM } from '../../campaign/send-time.js';
-import { checkSender } from '../../campaign/sender.js';
 import { placeholdersOf } from '../../campaign/template.js';
 import { isZone, noSuchZone } from '../../campaign/zone.js';
-import { windowOf } from '../import/campaign-input.js';
+import { windowOf, withDefaults } from '../import/campaign-input.js';
 import type { OutboxDefinition } from './settings.js';
 
 /** An outbox to be created. */
-export interface OutboxInput {
+export interface OutboxInput extends Pick<CampaignFields, FieldOf<'outbox'>> {
   /** 1 to 64 letters, digits, `-` and `_`, unique on its lane. */
   readonly name: string;
-  /** Default: the first configured lane. */
-  readonly lane?: string | undefined;
-  /** The text to send, with `{{name}}` placeholders for values of the messages. */
-  readonly message: string;
-  /** Default: `SENDER_ADDRESS`. */
-  readonly sender?: string | undefined;
-  readonly senderName?: string | undefined;
   /** When a message without a time of its own is sent: `now` (the default), or such as `appointment - 24h`. */
   readonly sendAt?: string | undefined;
   /** The IANA zone of local times and of `- 1d`, such as `Europe/London`. Required unless `sendAt` is `now`. */
   readonly zone?: string | undefined;
-  /** When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`, in `zone`; default: whenever the lane may. */
-  readonly window?: string | undefined;
-  /** Dates on which `window` is closed, such as `2030-05-01`. */
-  readonly except?: readonly string[] | undefined;
   /** How long after its time a message may still be sent, ms; then it lapses. Default: 1 hour. */
   readonly lateMs?: number | undefined;
-  readonly priority?: 'high' | 'normal' | undefined;
-  /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
-  readonly country?: string | undefined;
 }
 
 const LATE_MS = 3_600_000;
@@ -50,13 +37,9 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
       'name',
       'the name of an outbox has 1 to 64 letters, digits, - and _, and begins with a letter or digit',
     );
-  const sender = input.sender ?? config.senderAddress;
-  if (sender === undefined) return refuse('sender', 'there is no sender: set `sender` or SENDER_ADDRESS');
-  const form = checkSender(sender);
-  if (form.kind === 'invalid') refuse('sender', form.reason);
-  const senderName = input.senderName ?? config.senderName;
-  if (LONE_SURROGATE.test(senderName ?? '')) refuse('senderName', `senderName ${LONE_SURROGATE_REASON}`);
-  if (input.message.trim() === '') refuse('message', 'the message is empty: write the text to send');
+  const fields = withDefaults(config, 'outbox', input);
+  throwInputErrors(problemsOf(fieldsOf('outbox'), fields));
+  const { sender = '', senderName, priority = FIELDS.priority.usual } = fields;
   const found = placeholdersOf(input.message);
   if (!found.ok) return refuse('message', found.reason);
   const reserved = found.names.find((name) => name.startsWith('@') || RESERVED.includes(name));
@@ -75,10 +58,10 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
       'zone',
       'there is no time zone: set `zone`, such as Europe/London, because the send time follows from local times',
     );
-  const lane = config.lanes.find(({ name }) => name === input.lane) ?? config.lanes[0];
+  const { sendWindow } = requestedLane(config, input.lane);
   const { window: hours, except } = input;
   const ownZone = hours === undefined ? undefined : input.zone;
-  const window = windowOf({ window: hours, zone: ownZone, except }, lane?.sendWindow, now);
+  const window = windowOf({ window: hours, zone: ownZone, except }, sendWindow, now);
   const lateMs = Math.round(input.lateMs ?? LATE_MS);
   if (!(lateMs >= 1_000 && lateMs <= MAX_LATE_MS))
     refuse('late', '`late` must be between 1s and 30d: how long after its time a message may still be sent');
@@ -91,7 +74,7 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
     ...(input.zone === undefined ? {} : { zone: input.zone }),
     lateMs,
     ...(window === undefined ? {} : { window }),
-    priority: input.priority ?? 'normal',
+    priority,
     ...(input.country === undefined ? {} : { country: input.country }),
   };
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { requestedLane } from '../../base/config/requested-lane.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
 import type { OutboxStatus } from '../../campaign/outbox-views.js';
-import { laneNamed } from '../../engine/lane/lane.js';
 import { registerWindow } from '../../engine/lane/windows.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
 import { messageChecker } from './check-message.js';
@@ -105,11 +105,7 @@ export function openOutboxes(
   return {
     async create(input) {
       const wanted = defineOutbox(config, input, clock());
-      laneNamed(
-        new Map(config.lanes.map((lane) => [lane.name, lane])),
-        input.lane ?? config.lanes[0]?.name ?? '',
-      );
-      const lane = await finder.named(input.lane ?? config.lanes[0]?.name ?? '');
+      const lane = await finder.named(requestedLane(config, input.lane).name);
       const settings: OutboxSettings = { ...wanted, created: clock(), createdBy: by.actor };
       // Reports an unknown country before anything is stored.
       messageChecker(settings, config, []);

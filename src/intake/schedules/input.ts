@@ -8,7 +8,7 @@ import type { CampaignFields } from '../../campaign/fields.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { rowProblem } from '../../campaign/row-problem.js';
 import { isZone } from '../../campaign/zone.js';
-import type { CampaignInput } from '../import/campaign-input.js';
+import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
 import type { RecipientInput } from '../import/read-objects.js';
 import {
   CATCH_UP_RANGE_MS,
@@ -42,52 +42,54 @@ export interface ScheduleInput extends Pick<CampaignFields, FieldOf<'schedule'>>
 /** What {@link checkInput} needs. */
 interface CheckDeps {
   readonly now: number;
-  /** Registers the lane, and returns its id. */
-  laneFor(name: string | undefined): Promise<LaneId>;
+  /** Opens a configured lane, which is registered for it. */
+  laneNamed(name: string): Promise<{ readonly id: LaneId }>;
   /** Checks what does not need the list. Rejects with an InputError, or a NotFoundError for an unknown lane. */
-  check(input: CampaignInput): Promise<unknown>;
-  /** Checks a campaign as an enqueue does, and stores nothing. */
-  preview(input: CampaignInput): Promise<Preview>;
+  check(input: CampaignInput): Promise<CheckedCampaign>;
+  /** Previews a campaign, and stores nothing. */
+  preview(campaign: CheckedCampaign): Promise<Preview>;
 }
 
 /** Checks a schedule as far as that is possible before it is due. Throws an InputError that names the invalid member. */
 export async function checkInput(
   input: ScheduleInput,
-  { now, laneFor, check, preview }: CheckDeps,
+  { now, laneNamed, check, preview }: CheckDeps,
 ): Promise<{ definition: Definition; recipients: readonly RecipientInput[] | null }> {
   const { id, cron, zone, overlap = 'skip', catchUpMs = DEFAULT_CATCH_UP_MS } = input;
   const { window, lane, name = id } = input;
   // The zone says nothing without a window.
   const campaign = storedValues(SCHEDULED_NAMES, { ...input, zone: window === undefined ? undefined : zone });
   const withoutWindow = isZone(zone) ? {} : { window: undefined, zone: undefined, except: undefined };
-  let found: Awaited<ReturnType<typeof sourceOf>> | undefined;
+  let list: Awaited<ReturnType<typeof sourceOf>> | undefined;
+  let checked: CheckedCampaign | undefined;
   await checkAll([
     () => checkId(id),
     () => checkZone(zone),
     () => checkCron({ cron, zone }, now),
     () => checkCatchUp(catchUpMs),
     async () => {
-      found = await sourceOf(input);
+      list = await sourceOf(input);
     },
     // Without the zone, the window cannot be checked.
-    () => check({ ...campaign, ...withoutWindow, lane, recipients: [] }),
+    async () => {
+      checked = await check({ ...campaign, ...withoutWindow, lane, recipients: [] });
+    },
   ]);
-  if (found === undefined) throw new Error('The source of the list was not checked');
-  const { source, recipients } = found;
+  if (list === undefined || checked === undefined) throw new Error('the schedule was not checked');
+  const { source, recipients } = list;
   if (source.kind !== 'provided') {
-    const checked = await preview({
-      ...campaign,
-      lane,
+    const seen = await preview({
+      ...checked,
       recipients: source.kind === 'file' ? source.path : (recipients ?? []),
       // The same content as a campaign of the last 24 hours is no reason to refuse a schedule.
       again: true,
     });
-    refuseList(checked);
+    refuseList(seen);
   }
   return {
     definition: {
       name,
-      lane: await laneFor(lane),
+      lane: (await laneNamed(checked.lane.name)).id,
       cron: cron.trim(),
       zone,
       overlap,

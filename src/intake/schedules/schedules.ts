@@ -4,9 +4,10 @@ import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { AmbiguousNameError, InputError, NotFoundError } from '../../campaign/errors.js';
 import type { Preview } from '../../campaign/preview-views.js';
+import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { payerOf, schedulesFull } from '../../engine/recipients/key-bytes.js';
-import type { CampaignInput } from '../import/campaign-input.js';
+import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
 import type { ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
 import {
@@ -90,11 +91,11 @@ export interface SchedulesDeps {
   readonly provided: Map<string, ProvidedList>;
   /** How many bytes the schedules of an API key may take on a lane. */
   readonly keyBytes: number;
-  /** Registers the lane of a campaign, and returns its id. */
-  laneFor(name: string | undefined): Promise<LaneId>;
+  /** Opens a configured lane, which is registered for it. */
+  laneNamed(name: string): Promise<Pick<Lane, 'id'>>;
   /** Checks what does not need the list. Rejects with an InputError, or a NotFoundError for an unknown lane. */
-  check(input: CampaignInput): Promise<unknown>;
-  preview(input: CampaignInput): Promise<Preview>;
+  check(input: CampaignInput): Promise<CheckedCampaign>;
+  preview(campaign: CheckedCampaign): Promise<Preview>;
 }
 
 /** Opens the schedules for an operator, whose changes are recorded in the audit trail. */
@@ -105,7 +106,7 @@ export function openSchedules({
   by,
   provided,
   keyBytes,
-  laneFor,
+  laneNamed,
   check,
   preview,
 }: SchedulesDeps): Schedules {
@@ -156,7 +157,7 @@ export function openSchedules({
     async add(input) {
       const [{ checkInput }, { nextOccurrence }] = await Promise.all([import('./input.js'), timetables()]);
       const now = await store.now();
-      const { definition, recipients } = await checkInput(input, { now, laneFor, check, preview });
+      const { definition, recipients } = await checkInput(input, { now, laneNamed, check, preview });
       const { id } = input;
       const ref = refOf(id, definition.lane);
       const taken = (): InputError =>

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { systemClock } from '../../base/clock.js';
 import { InputError } from '../../campaign/errors.js';
 import { FIELDS } from '../../campaign/fields.js';
-import { type CampaignInput, resolveInput } from '../../intake/import/campaign-input.js';
+import { type CampaignInput, checkCampaign } from '../../intake/import/campaign-input.js';
 import { MAX_FIELD_LENGTH } from '../../intake/import/rows.js';
 import { laneMeant } from '../../operations/access.js';
 import { fieldsIn, membersOf, shapeOf } from '../../operations/campaign-members.js';
@@ -109,11 +109,8 @@ export async function readCampaign(
     await onMemory(0);
     const parse = (json: unknown): CampaignDetails => {
       const { data, error } = campaignDetails.safeParse(json, { error: plainMessage });
-      const items = [
-        ...(error === undefined ? [] : schemaItems(error)),
-        ...memberItems(request, json, checks),
-      ];
-      if (data === undefined || items.length > 0) throw invalidParts(onePerPart(items));
+      const items = invalidItems(request, json, error === undefined ? [] : schemaItems(error), checks);
+      if (data === undefined || items.length > 0) throw invalidParts(items);
       return data;
     };
     const { campaign, list } = await readUpload(request, parse, checks.config.http.maxUploadBytes);
@@ -121,7 +118,7 @@ export async function readCampaign(
   }
   if (request.body === null && invalid.length === 0)
     throw new Problem('badInput', 'The body is empty. Send a campaign.');
-  const items = onePerPart([...invalid, ...memberItems(request, request.body, checks)]);
+  const items = invalidItems(request, request.body, invalid, checks);
   if (request.body === null || items.length > 0) throw invalidParts(items);
   const { recipients, ...campaign } = request.body;
   return {
@@ -149,10 +146,15 @@ function onePerPart(items: readonly ProblemItem[]): ProblemItem[] {
   return [...first.filter((item) => !isOfList(item)), ...first.filter(isOfList)];
 }
 
-/** The members that are invalid although they may match the schema. Those that do not match it are left out. */
-function memberItems(
+/**
+ * What is wrong with a campaign, if anything is wrong with it that the library does not check: its members do not match the schema, it
+ * starts in the past, or the key may not choose its lane. One response then also lists what the library would refuse in the members that
+ * match.
+ */
+function invalidItems(
   request: CampaignRequest,
   body: unknown,
+  ofSchema: readonly ProblemItem[],
   { config, clock = systemClock, refusesPast }: Checks,
 ): ProblemItem[] {
   const sound = Object.fromEntries(
@@ -161,31 +163,27 @@ function memberItems(
         Object.hasOwn(details, name) && details[name as keyof typeof details].safeParse(given).success,
     ),
   ) as Partial<CampaignDetails>;
-  const items: ProblemItem[] = [];
-  if (sound.sender === undefined && config.senderAddress === undefined) {
-    const message =
-      'It is missing, and there is no default (SENDER_ADDRESS). Use a number, or a name of up to 11 characters';
-    items.push({ pointer: '/sender', message });
-  }
   const { lane: _lane, ...fields } = fieldsIn('preview', sound);
-  const { at } = fields;
+  const items = [...ofSchema];
   // A retry may arrive after the start time and still receives the existing campaign.
-  if (refusesPast && at !== undefined && at <= clock() && request.headers['idempotency-key'] === undefined)
+  const isRetry = request.headers['idempotency-key'] !== undefined;
+  if (refusesPast && !isRetry && fields.at !== undefined && fields.at <= clock())
     items.push({ pointer: '/at', message: PAST });
+  let lane: string | undefined;
   try {
-    laneMeant(callerOf(request, config), sound.lane);
+    lane = laneMeant(callerOf(request, config), sound.lane);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     items.push(...inputItems(error));
   }
-  const lanes = new Map(config.lanes.map(({ name }) => [name, name]));
+  if (items.length === 0) return [];
   try {
-    resolveInput({ config, lanes, clock }, { ...fields, message: fields.message ?? '-', recipients: [] });
+    checkCampaign(config, { ...fields, message: fields.message ?? '-', lane, recipients: [] }, clock());
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     items.push(...inputItems(error));
   }
-  return items;
+  return onePerPart(items);
 }
 
 /** The message about a start in the past. */

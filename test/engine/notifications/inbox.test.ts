@@ -31,8 +31,8 @@ function receiving(capacity = { left: 10_000 }, rules: Partial<ScriptRules> = {}
     CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
     HOURLY_QUOTA: '10000',
   });
-  const { deps, keys, emitted } = fixture;
-  const opened = deps.lanes.get('default');
+  const { deps, keys, lanes, emitted } = fixture;
+  const opened = lanes.get('default');
   if (opened === undefined) throw new Error('no lane');
   const lane = { ...opened, rules: { ...opened.rules, ...rules } };
   let looks = 0;

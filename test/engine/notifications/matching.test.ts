@@ -30,12 +30,12 @@ async function polled(
   meanwhile: (lane: Lane, send: (text: string) => Promise<string>) => Promise<unknown> = async () => {},
 ) {
   fixtures += 1;
-  const { deps, keys, emitted } = importFixture(redis, `${prefix}-${fixtures}`, {
+  const { deps, keys, lanes, emitted } = importFixture(redis, `${prefix}-${fixtures}`, {
     CALLBACK_URL: 'https://volley.example/in',
     CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
     MAX_RECIPIENTS_PER_REQUEST: '2',
   });
-  const lane = deps.lanes.get('default');
+  const lane = lanes.get('default');
   if (lane === undefined) throw new Error('no lane');
   const send = async (message: string): Promise<string> => {
     const recipients = [{ to: mobile(0) }, { to: mobile(1) }];

@@ -25,19 +25,20 @@ let fixtures = 0;
 /** Two lanes of one client, `default` and `other`, whose service has one subscription for both. */
 function sharing() {
   fixtures += 1;
-  const { deps, keys, config, emitted } = importFixture(redis, `${prefix}-${fixtures}`, {
+  const { deps, keys, config, lanes, emitted } = importFixture(redis, `${prefix}-${fixtures}`, {
     CALLBACK_URL: 'https://volley.example/in',
     CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
   });
   const [settings] = config.lanes;
-  const own = deps.lanes.get('default');
+  const own = lanes.get('default');
   if (settings === undefined || own === undefined) throw new Error('no lane');
   const other = openLane(redis, keys, config, { ...settings, name: 'other' }, deps.events, Math.random);
   let turns = 0;
   const claimed = async (lane: Lane): Promise<SendClaim> => {
     const recipients = [{ to: mobile(0) }];
-    const lanes = new Map([[lane.name, lane]]);
-    await importCampaign({ ...deps, lanes }, { recipients, message: 'Sale', again: true, lane: lane.name });
+    const both = { ...config, lanes: [settings, { ...settings, name: 'other' }] };
+    const opened = { ...deps, config: both, laneNamed: async () => lane };
+    await importCampaign(opened, { recipients, message: 'Sale', again: true, lane: lane.name });
     turns += 1;
     const { claims } = await sendClaims(lane).take({ turn: `t${turns}`, call: 1, want: 1, seen: 0 });
     const [claim] = claims;

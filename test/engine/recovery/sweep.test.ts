@@ -16,11 +16,11 @@ import { importFixture, mobile } from '../../intake/import/import-fixture.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 
 const { prefix, redis, url } = testRedis('sweep');
-const { deps, keys, lane: name } = importFixture(redis, prefix);
+const { deps, keys, lanes, lane: name } = importFixture(redis, prefix);
 const CAMPAIGNS = 60;
 
 test('One sweep removes the data of many campaigns once their retention is over', async () => {
-  const lane = deps.lanes.get(name);
+  const lane = lanes.get(name);
   if (lane === undefined) throw new Error('no lane');
   for (let at = 0; at < CAMPAIGNS; at++) {
     const made = await importCampaign(deps, { recipients: [{ to: mobile(at) }], message: 'Hello' });

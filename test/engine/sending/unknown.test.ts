@@ -14,7 +14,7 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
 
 const { prefix, redis, url } = testRedis('desk');
-const { deps, keys, lane: name } = importFixture(redis, prefix);
+const { deps, keys, lanes, lane: name } = importFixture(redis, prefix);
 const blocking = connect(url, 'blocking');
 const wakers = createWakers(blocking, keys);
 afterAll(async () => {
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 async function claimed(message: string) {
-  const lane = deps.lanes.get(name);
+  const lane = lanes.get(name);
   if (lane === undefined) throw new Error('no lane');
   const made = await importCampaign(deps, { recipients: [{ to: mobile(1) }], message });
   if (made.kind !== 'created') throw new Error(made.kind);

@@ -9,7 +9,7 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('idempotency');
-const { deps, keys, lane } = importFixture(redis, prefix);
+const { deps, keys, lanes, lane } = importFixture(redis, prefix);
 
 function to(first: number, count: number): RecipientInput[] {
   return Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
@@ -184,7 +184,7 @@ describe('The same content', () => {
       for (let time = 0; time < 2; time += 1) {
         const confirm = async (): Promise<boolean> => how === 'cancelled';
         const again = await enqueue({ ...change, again: true, confirm });
-        if (how === 'cancelled') await deps.lanes.get(lane)?.commands.campaign('cancel', idOf(again));
+        if (how === 'cancelled') await lanes.get(lane)?.commands.campaign('cancel', idOf(again));
         else expect(again.kind).toBe('declined');
       }
       expect(await enqueue(change)).toEqual({ kind: 'repeated', id: first });
@@ -231,7 +231,7 @@ describe('The same content', () => {
   test('is free again once its campaign is cancelled, if that sent nothing', async () => {
     const change = { message: 'Cancelled', recipients: to(47, 3) };
     const unsent = idOf(await enqueue(change));
-    const cancelled = await deps.lanes.get(lane)?.commands.campaign('cancel', unsent);
+    const cancelled = await lanes.get(lane)?.commands.campaign('cancel', unsent);
     expect(cancelled).toMatchObject({ outcome: 'done' });
     const sent = idOf(await enqueue(change));
     expect(sent).not.toBe(unsent);

@@ -2,7 +2,7 @@ import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { openLane } from '../../../src/engine/lane/lane.js';
+import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
 import type { ImportDeps } from '../../../src/intake/import/import-campaign.js';
 import { OPERATOR } from '../../app/access/operator.js';
@@ -31,7 +31,7 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
     redis,
     keys,
     config,
-    lanes,
+    laneNamed: async (name) => laneNamed(lanes, name),
     events,
     suppression: suppression(redis, keys),
     clock: Date.now,
@@ -41,7 +41,7 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
       woken.push(lane);
     },
   };
-  return { keys, config, deps, emitted, woken, lane: 'default' };
+  return { keys, config, lanes, deps, emitted, woken, lane: 'default' };
 }
 
 /** A valid British mobile number for each integer from 0 to 9,999,999. */

@@ -24,7 +24,7 @@ interface SweepOptions {
 
 /** Schedules on a real Redis, under a clock that the test sets. */
 export function scheduleFixture(redis: Redis, prefix: string, settings: Record<string, string> = {}) {
-  const { deps, keys, lane, emitted } = importFixture(redis, prefix, settings);
+  const { deps, config, keys, lane, emitted } = importFixture(redis, prefix, settings);
   let now = MONDAY - HOUR;
   const store = scheduleStore(redis, keys, () => now);
   const provided = new Map<string, ProvidedList>();
@@ -41,7 +41,7 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
   };
   const errors: unknown[] = [];
   return {
-    ...{ deps, keys, lane, emitted, store, provided, occurDeps, errors },
+    ...{ deps, config, keys, lane, emitted, store, provided, occurDeps, errors },
     setNow(at: number): void {
       now = at;
     },

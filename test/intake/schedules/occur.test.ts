@@ -3,8 +3,8 @@ import { systemMachine } from '../../../src/base/clock.js';
 import type { FieldOf } from '../../../src/campaign/field-sets.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
-import type { CampaignInput } from '../../../src/intake/import/campaign-input.js';
-import { previewCampaign } from '../../../src/intake/import/import-campaign.js';
+import { type CampaignInput, checkCampaign } from '../../../src/intake/import/campaign-input.js';
+import { previewChecked } from '../../../src/intake/import/import-campaign.js';
 import { checkInput, type ScheduleInput } from '../../../src/intake/schedules/input.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { mobile } from '../import/import-fixture.js';
@@ -50,7 +50,7 @@ describe('A schedule that is due', () => {
   });
 
   test('creates a campaign with every field that it was added with', async () => {
-    const { deps, keys, lane, occurDeps, add, setNow, sweep, campaigns } = scheduleFixture(
+    const { deps, config, keys, lane, occurDeps, add, setNow, sweep, campaigns } = scheduleFixture(
       redis,
       `${prefix}-${run}-priced`,
       { PRICE_PER_SEGMENT: '0.04 EUR' },
@@ -76,9 +76,9 @@ describe('A schedule that is due', () => {
     const given = { id: 'full', cron: '0 9 * * *', zone: 'Europe/London', recipients, ...fields };
     const { definition } = await checkInput(given as ScheduleInput, {
       now: MONDAY,
-      laneFor: async () => lane,
-      check: async () => {},
-      preview: (input) => previewCampaign(deps, input),
+      laneNamed: deps.laneNamed,
+      check: async (input) => checkCampaign(config, input, MONDAY),
+      preview: (campaign) => previewChecked(deps, campaign),
     });
     await add('full', { ...definition, zone: 'UTC' }, recipients);
     const enqueued: CampaignInput[] = [];

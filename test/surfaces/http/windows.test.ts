@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { serveApi } from './api.js';
@@ -97,6 +100,29 @@ test('A campaign whose window is closed is running, and says until when it waits
       { state: 'open', window: { opensAt: null }, campaigns: { running: 0, waiting: 1, scheduled: 0 } },
     ],
   });
+});
+
+test('A window is compared with that of the lane it is for, and not with that of the first lane', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'volley-windows-')), 'lanes.json');
+  const lane = (name: string, window: string) => ({ name, apiKey: name, window, zone: 'Etc/UTC' });
+  writeFileSync(
+    file,
+    JSON.stringify([lane('day', 'Mon-Sun 08:00-20:00'), lane('night', 'Mon-Sun 20:00-24:00')]),
+  );
+  const two = await serveApi({
+    REDIS_URL: url,
+    REDIS_PREFIX: `${prefix}-two`,
+    API_KEY: '',
+    LANES_FILE: file,
+  });
+  const body = {
+    ...{ message: 'Hi', window: 'Mon-Sun 21:00-23:00', zone: 'Etc/UTC' },
+    recipients: [{ to: '+447700900123' }],
+  };
+  const create = (name: string) => two.call('POST', '/v1/campaigns', { body: { ...body, lane: name } });
+  expect(await create('night')).toMatchObject({ status: 201 });
+  const never = invalid('/window', /never open at the same time/);
+  expect(await create('day')).toMatchObject({ status: 400, json: never });
 });
 
 test('A preview says when the windows of the campaign and of its lane open and close', async () => {

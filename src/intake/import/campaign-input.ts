@@ -68,7 +68,7 @@ export type EnqueueOutcome =
       readonly preview: Preview;
     }
   /** The list has invalid rows and `skipInvalid` is not set, or all of its rows are invalid. Nothing is stored. */
-  | { readonly kind: 'invalidRows'; readonly preview: Preview }
+  | { readonly kind: 'invalidRows'; readonly reason: string; readonly preview: Preview }
   /**
    * The list has rows with the number of an earlier row and a different text, and `duplicates` is `refuse`. Nothing is stored.
    * `reason` names the first such row and the row that it repeats; `preview.repeats` lists more.
@@ -92,9 +92,9 @@ export type EnqueueOutcome =
   /** The campaign costs more than `maxCost`; `preview.cost` has both amounts. Nothing is stored. */
   | { readonly kind: 'overBudget'; readonly reason: string; readonly preview: Preview }
   /** This campaign had the same recipients, message, and sender within the last 24 hours; `again` allows a repeat. */
-  | { readonly kind: 'repeated'; readonly id: string }
+  | { readonly kind: 'repeated'; readonly reason: string; readonly id: string }
   /** The idempotency key belongs to this campaign, which has other content. */
-  | { readonly kind: 'conflict'; readonly id: string }
+  | { readonly kind: 'conflict'; readonly reason: string; readonly id: string }
   /** `confirm` returned false. */
   | { readonly kind: 'declined' };
 

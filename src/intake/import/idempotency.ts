@@ -5,6 +5,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { COMPARED_MEMBERS } from '../../campaign/field-sets.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
+import { CONFLICT } from '../../campaign/refusal.js';
 import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
 import { readState } from '../../engine/lane/campaigns.js';
 import {
@@ -156,7 +157,7 @@ export async function compareWithHolder(
     meta !== null &&
     meta.fingerprint === content &&
     COMPARED_MEMBERS.every((member) => isDeepStrictEqual(meta[member], requested[member]));
-  if (!isSame) return { kind: 'conflict', id: campaign };
+  if (!isSame) return { kind: 'conflict', reason: CONFLICT, id: campaign };
   // What names recipients is not stored; the content is the same.
   const { problems, repeats, samples } = preview;
   const own = meta.preview ?? preview;

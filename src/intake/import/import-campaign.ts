@@ -8,6 +8,7 @@ import { type Actor, describeActor } from '../../campaign/actor.js';
 import { InputError } from '../../campaign/errors.js';
 import type { PlannedCost, Preview, Refusal } from '../../campaign/preview-views.js';
 import { parseAmount } from '../../campaign/price.js';
+import { firstDifferent, REPEATED, refusalOfList } from '../../campaign/refusal.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { scriptRules } from '../../engine/lane/rules.js';
@@ -145,7 +146,7 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
   if (key.kind === 'held') {
     const { opened, preview, fingerprint } = await readWithoutStoring(deps, campaign, lane);
     if (refusedList(preview, { skipInvalid: true }, opened.duplicates) === 'differentTexts')
-      return differentTexts(preview);
+      return refusedOutcome('differentTexts', preview);
     return compareWithHolder(redis, keys, key.holder, draft, fingerprint, preview);
   }
   const { session } = key;
@@ -215,19 +216,10 @@ async function fillAndCommit(
   });
   const { recipients, duplicates, invalid, suppressed } = preview;
   const refused = refusedCampaign(preview, campaign, opened);
-  if (refused === 'invalidRows') return { kind: 'invalidRows', preview };
-  if (refused === 'differentTexts') return differentTexts(preview);
-  if (refused === 'noRows') {
-    throw new InputError('the list has no rows below its header: add at least one recipient', {
-      field: 'recipients',
-    });
-  }
-
-  if (refused === 'noPrice') return noPrice(preview);
-  if (refused === 'overBudget') return overBudget(preview);
+  if (refused !== null) return refusedOutcome(refused, preview);
 
   const earlier = await (reserving ?? reserve(content));
-  if (earlier !== null) return { kind: 'repeated', id: earlier };
+  if (earlier !== null) return { kind: 'repeated', reason: REPEATED, id: earlier };
   if (campaign.confirm !== undefined && !(await campaign.confirm(preview))) return { kind: 'declined' };
 
   for (const chunk of costs.chunks()) await session.storeCosts(chunk);
@@ -305,18 +297,27 @@ function refusedCampaign(
   return (parseAmount(preview.cost.total) ?? 0n) > budget ? 'overBudget' : null;
 }
 
-function noPrice(preview: Preview): EnqueueOutcome {
-  const [first] = preview.cost?.unpricedRows ?? [];
-  if (first === undefined) throw new Error('Every number has a price');
-  const { line, recipient } = first;
-  return { kind: 'noPrice', reason: `row ${line}: ${recipient} has no price`, line, recipient, preview };
-}
-
-function overBudget(preview: Preview): EnqueueOutcome {
-  if (preview.cost === null) throw new Error('There are no prices');
-  const { total, maxCost, currency } = preview.cost;
-  const reason = `the campaign costs ${total} ${currency}, which is more than ${maxCost} ${currency}`;
-  return { kind: 'overBudget', reason, preview };
+/** The outcome of a campaign that is refused. Throws an InputError for a list without rows. */
+function refusedOutcome(kind: Exclude<Refusal['kind'], 'repeated'>, preview: Preview): EnqueueOutcome {
+  const reason = refusalOfList(kind, preview);
+  switch (kind) {
+    case 'noRows':
+      throw new InputError(`${reason}: add at least one recipient`, { field: 'recipients' });
+    case 'invalidRows':
+    case 'overBudget':
+      return { kind, reason, preview };
+    case 'differentTexts': {
+      const { line, firstLine, recipient } = firstDifferent(preview);
+      return { kind, reason, line, firstLine, recipient, preview };
+    }
+    case 'noPrice': {
+      const [first] = preview.cost?.unpricedRows ?? [];
+      if (first === undefined) throw new Error('every number has a price');
+      return { kind, reason, ...first, preview };
+    }
+    default:
+      return kind satisfies never;
+  }
 }
 
 function storedCost({ currency, total, unpriced }: PlannedCost, costs: readonly number[] | null) {
@@ -326,15 +327,6 @@ function storedCost({ currency, total, unpriced }: PlannedCost, costs: readonly 
     ...(unpriced === 0 ? {} : { unpriced }),
     ...(costs === null ? {} : { costs: [...costs] }),
   };
-}
-
-/** The refusal of a list with different texts for one number. */
-function differentTexts(preview: Preview): EnqueueOutcome {
-  const first = preview.repeats.find(({ text }) => text === 'different');
-  if (first === undefined) throw new Error('No row has a different text');
-  const { line, firstLine, recipient } = first;
-  const reason = `row ${line} has the number of row ${firstLine} (${recipient}), but a different text`;
-  return { kind: 'differentTexts', reason, line, firstLine, recipient, preview };
 }
 
 async function readWithoutStoring(

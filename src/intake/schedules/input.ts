@@ -5,7 +5,8 @@ import type { LaneId } from '../../base/redis/keys.js';
 import { checkAll, InputError } from '../../campaign/errors.js';
 import { type FieldOf, SCHEDULED_NAMES, storedValues } from '../../campaign/field-sets.js';
 import type { CampaignFields } from '../../campaign/fields.js';
-import type { Preview } from '../../campaign/preview-views.js';
+import type { Preview, Refusal } from '../../campaign/preview-views.js';
+import { refusalOfList } from '../../campaign/refusal.js';
 import { rowProblem } from '../../campaign/row-problem.js';
 import { isZone } from '../../campaign/zone.js';
 import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
@@ -149,43 +150,22 @@ async function sourceOf({
   return { source: { kind: 'inline', count: recipients.length }, recipients };
 }
 
+/** What to do about a list whose first campaign would be refused. */
+const FIX: Readonly<Record<Exclude<Refusal['kind'], 'repeated'>, string>> = {
+  noRows: 'add at least one recipient',
+  invalidRows: 'fix them, or leave invalid rows out',
+  differentTexts: 'send the first, or keep both',
+  noPrice: 'give it a price, or leave out the limit of the cost',
+  overBudget: 'raise the limit of the cost, or shorten the list or the text',
+};
+
 /** Throws an InputError for a list whose first campaign would be refused. */
-function refuseList({ refusal, invalid, rows, problems, repeats, cost }: Preview): void {
-  if (refusal === null) return;
-  const field = { field: 'recipients' };
-  switch (refusal.kind) {
-    case 'invalidRows': {
-      const [first] = problems;
-      const where = first === undefined ? '' : `; ${rowProblem(first.line, first.column, first.reason)}`;
-      throw new InputError(
-        `${invalid} of ${rows} rows of the list are invalid${where}: fix them, or leave invalid rows out`,
-        field,
-      );
-    }
-    case 'differentTexts': {
-      const first = repeats.find(({ text }) => text === 'different');
-      throw new InputError(
-        `line ${first?.line} of the list has the number of line ${first?.firstLine}, but a different text: send the first, or keep both`,
-        field,
-      );
-    }
-    case 'noRows':
-      throw new InputError('the list has no rows below its header: add at least one recipient', field);
-    case 'noPrice': {
-      const [first] = cost?.unpricedRows ?? [];
-      throw new InputError(
-        `line ${first?.line} of the list has a number without a price, and the schedule limits the cost`,
-        field,
-      );
-    }
-    case 'overBudget':
-      throw new InputError(
-        `a campaign costs ${cost?.total} ${cost?.currency} now, which is more than ${cost?.maxCost} ${cost?.currency}`,
-        { field: 'maxCost' },
-      );
-    case 'repeated':
-      break;
-    default:
-      refusal.kind satisfies never;
-  }
+function refuseList(seen: Preview): void {
+  const kind = seen.refusal?.kind;
+  if (kind === undefined || kind === 'repeated') return;
+  const [first] = kind === 'invalidRows' ? seen.problems : [];
+  const where = first === undefined ? '' : `; ${rowProblem(first.line, first.column, first.reason)}`;
+  throw new InputError(`${refusalOfList(kind, seen)}${where}: ${FIX[kind]}`, {
+    field: kind === 'overBudget' ? 'maxCost' : 'recipients',
+  });
 }

@@ -250,22 +250,16 @@ async function create(
       case 'conflict':
         return { at, outcome: 'created', campaign: outcome.id };
       case 'invalidRows': {
-        const { invalid, rows, problems } = outcome.preview;
-        const [first] = problems;
+        const [first] = outcome.preview.problems;
         return failed(
-          `${invalid} of ${rows} rows are invalid${first === undefined ? '' : `, the first in line ${first.line}`}`,
+          first === undefined ? outcome.reason : `${outcome.reason}, the first in line ${first.line}`,
         );
       }
       case 'differentTexts':
-        return failed(
-          `line ${outcome.line} has the number of line ${outcome.firstLine}, but a different text`,
-        );
       case 'noPrice':
-        return failed(`line ${outcome.line} has a number without a price, and the schedule limits the cost`);
       case 'overBudget':
-        return failed(outcome.reason);
       case 'repeated':
-        return failed(`campaign ${outcome.id} has the same content`);
+        return failed(outcome.reason);
       case 'declined':
         return 'overtaken';
       default:

@@ -8,6 +8,7 @@ import type {
   PlannedCost,
   Preview,
 } from '../../campaign/preview-views.js';
+import { REPEATED, refusalOfList } from '../../campaign/refusal.js';
 import { rowProblem } from '../../campaign/row-problem.js';
 import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
 import { listenForStop } from '../lifecycle.js';
@@ -19,6 +20,7 @@ import { openListFile } from './input.js';
 import { windowText } from './lane.js';
 import { type SettingWithoutRedis, withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
+import { countryFlag, FIX, unpricedList } from './refusal.js';
 import { columnsOf, type Ink, type Paint } from './terminal.js';
 import { between, counted, grouped, moment, money, oneLine, padded, until, wrapped } from './text.js';
 
@@ -93,67 +95,11 @@ function previewed(
 
 /** Why `volley send` would refuse the list, and what to do; null if it would not. */
 function refusalText(seen: Preview): string | null {
-  const { refusal, differentTexts, cost } = seen;
+  const { refusal } = seen;
   if (refusal === null) return null;
-  switch (refusal.kind) {
-    case 'noRows':
-      return 'it has no rows below its header. Add at least one recipient.';
-    case 'invalidRows':
-      return `${invalidText(seen)}. ${howToFix(seen)}`;
-    case 'differentTexts':
-      return `${counted(differentTexts, 'row has', 'rows have')} the number of an earlier row, but a different text. Send all messages with --duplicates keep, or only the first to each number with --duplicates first.`;
-    case 'noPrice':
-      return cost === null ? '' : noPriceText(cost);
-    case 'overBudget':
-      return cost === null ? '' : `it ${overBudgetText(cost)}.`;
-    case 'repeated':
-      return `campaign ${refusal.campaign} has the same list, text, and sender and was created less than 24 hours ago. To send it again, add --again.`;
-    default:
-      return refusal.kind satisfies never;
-  }
-}
-
-/** `costs 47.04 EUR, which is more than the limit of 40.00 EUR (--max-cost)` */
-export function overBudgetText({ total, maxCost, currency }: PlannedCost): string {
-  return `costs ${money(total, currency)}, which is more than the limit of ${money(maxCost ?? '', currency)} (--max-cost)`;
-}
-
-/** The numbers without a price, and what to do about them. */
-export function noPriceText(cost: PlannedCost): string {
-  const { unpriced } = cost;
-  return `${counted(unpriced, 'number has', 'numbers have')} no price: ${unpricedList(cost)}. Add ${unpriced === 1 ? 'its prefix' : 'their prefixes'} to PRICE_FILE, set PRICE_PER_SEGMENT, or leave out --max-cost.`;
-}
-
-/** Numbers without a price that people see. */
-const UNPRICED_SHOWN = 10;
-
-function unpricedList({ unpriced, unpricedRows }: PlannedCost): string {
-  const shown = unpricedRows.slice(0, UNPRICED_SHOWN);
-  const more = unpriced > shown.length ? `, and ${grouped(unpriced - shown.length)} more` : '';
-  return `${shown.map(({ line, recipient }) => `line ${line} (${recipient})`).join(', ')}${more}`;
-}
-
-/** `2 of 100 rows are invalid` */
-export function invalidText({ invalid, rows }: Pick<Preview, 'invalid' | 'rows'>): string {
-  return `${grouped(invalid)} of ${counted(rows, 'row')} ${invalid === 1 ? 'is' : 'are'} invalid`;
-}
-
-/** What to do about invalid rows. */
-export function howToFix({
-  invalid,
-  rows,
-  invalidGroups,
-}: Pick<Preview, 'invalid' | 'rows' | 'invalidGroups'>): string {
-  const leaveOut = invalid === rows ? '' : ', or leave them out with --skip-invalid';
-  const national = invalidGroups.find(({ cause }) => cause === 'noCountry');
-  if (national === undefined) return `Fix them${leaveOut}.`;
-  const country = `Add ${countryOption(national)}`;
-  if (national.count === invalid) return `${country}${leaveOut}.`;
-  return `${country}, and fix the others${leaveOut}.`;
-}
-
-function countryOption({ country }: Pick<InvalidGroup, 'country'>): string {
-  return `--country ${country ?? 'with their country, such as --country GB'}`;
+  const { kind } = refusal;
+  const reason = kind === 'repeated' ? REPEATED : refusalOfList(kind, seen);
+  return `${reason}. ${FIX[kind](seen)}`;
 }
 
 /** Refuses a start time that has passed. */
@@ -330,7 +276,7 @@ const FEW = 3;
 /** What rows with the same reason lack, for one line about all of them. */
 const LACKING = {
   noCountry: (group) =>
-    `${counted(group.count, 'number has', 'numbers have')} no calling code; add ${countryOption(group)}`,
+    `${counted(group.count, 'number has', 'numbers have')} no calling code; add ${countryFlag(group)}`,
   noNumber: ({ count }) => `${counted(count, 'row has', 'rows have')} no number`,
   noValue: ({ count, column }) =>
     `${counted(count, 'row is', 'rows are')} empty, but the message uses {{${oneLine(column ?? '')}}}`,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Volley } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
-import { COMPARED } from '../../campaign/field-sets.js';
+import { asSentence } from '../../campaign/errors.js';
 import { numberReader } from '../../campaign/number.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { compileTemplate } from '../../campaign/template.js';
@@ -21,17 +21,14 @@ import { type Setting, withLocalVolley } from './open.js';
 import { withOptions } from './option-names.js';
 import {
   campaignInput,
-  howToFix,
-  invalidText,
   leftOut,
   lookOf,
   mustBeInFuture,
-  noPriceText,
-  overBudgetText,
   renderInvalid,
   renderPreview,
   renderWarnings,
 } from './preview.js';
+import { FIX } from './refusal.js';
 import { counted, money } from './text.js';
 import { howToStop, noteIfNoWorkers, watchCampaign } from './watch.js';
 
@@ -191,68 +188,38 @@ async function sampleInput(
 
 /** Why no campaign was created, and what to do. */
 function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number }>): CliError {
-  switch (outcome.kind) {
+  if (outcome.kind === 'declined') return new CliError(EXIT.failed, 'declined', 'Nothing was sent.');
+  const { kind, reason } = outcome;
+  const text = (fix: string): string => `${asSentence(reason)} Nothing was sent. ${fix}`;
+  switch (kind) {
     case 'invalidRows': {
       const { invalid, rows, problems } = outcome.preview;
-      return badInput(
-        [
-          `${invalidText(outcome.preview)}; nothing was sent. ${howToFix(outcome.preview)}`,
-          ...renderInvalid(outcome.preview),
-        ].join('\n'),
-        {
-          reason: 'invalidRows',
-          invalid,
-          rows,
-          problems: problems.map(({ line, column, cause, reason }) => ({ line, column, cause, reason })),
-        },
-      );
-    }
-    case 'differentTexts': {
-      const { differentTexts } = outcome.preview;
-      const repeats = outcome.preview.repeats.filter(({ text }) => text === 'different');
-      const { line, firstLine, recipient } = outcome;
-      const more = differentTexts > 1 ? ` There are ${counted(differentTexts - 1, 'more such row')}.` : '';
-      return badInput(
-        `Line ${line} has the number of line ${firstLine} (${recipient}), but a different text.${more} Nothing was sent. Send all messages with --duplicates keep, or only the first to each number with --duplicates first.`,
-        {
-          reason: 'differentTexts',
-          differentTexts,
-          repeats,
-        },
-      );
-    }
-    case 'noPrice': {
-      const { cost } = outcome.preview;
-      return badInput(`Nothing was sent. ${cost === null ? outcome.reason : noPriceText(cost)}`, {
-        reason: 'noPrice',
-        unpriced: cost?.unpriced,
-        unpricedRows: cost?.unpricedRows,
+      return badInput([text(FIX[kind](outcome.preview)), ...renderInvalid(outcome.preview)].join('\n'), {
+        reason: kind,
+        invalid,
+        rows,
+        problems: problems.map(({ line, column, cause, reason }) => ({ line, column, cause, reason })),
       });
     }
+    case 'differentTexts': {
+      const { differentTexts, repeats } = outcome.preview;
+      const different = repeats.filter(({ text }) => text === 'different');
+      return badInput(text(FIX[kind]()), { reason: kind, differentTexts, repeats: different });
+    }
+    case 'noPrice': {
+      const { unpriced, unpricedRows } = outcome.preview.cost ?? {};
+      return badInput(text(FIX[kind](outcome.preview)), { reason: kind, unpriced, unpricedRows });
+    }
     case 'overBudget': {
-      const { cost } = outcome.preview;
-      return badInput(
-        `The campaign ${cost === null ? 'costs too much' : overBudgetText(cost)}. Nothing was sent.`,
-        {
-          reason: 'overBudget',
-          total: cost?.total,
-          maxCost: cost?.maxCost,
-          currency: cost?.currency,
-        },
-      );
+      const { total, maxCost, currency } = outcome.preview.cost ?? {};
+      return badInput(text(FIX[kind]()), { reason: kind, total, maxCost, currency });
     }
     case 'repeated':
-      return badInput(
-        `Campaign ${outcome.id} has the same file, text, and sender and was created less than 24 hours ago. See \`volley status ${outcome.id}\`. To send it again, add --again.`,
-        { reason: 'repeated', id: outcome.id },
-      );
-    case 'conflict':
-      return badInput(
-        `Campaign ${outcome.id} was created with this --idempotency-key, but with another ${COMPARED}. Use the same values, or another key.`,
-        { reason: 'conflict', id: outcome.id },
-      );
-    case 'declined':
-      return new CliError(EXIT.failed, 'declined', 'Nothing was sent.');
+    case 'conflict': {
+      const { id } = outcome;
+      const fix = `See \`volley status ${id}\`. ${FIX[kind]()}`;
+      return badInput(text(fix), { reason: kind, id });
+    }
     default:
       return outcome satisfies never;
   }

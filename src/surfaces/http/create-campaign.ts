@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import type { Volley } from '../../app/volley.js';
 import { systemClock, within } from '../../base/clock.js';
 import type { ApiKey } from '../../campaign/api-key.js';
-import { COMPARED } from '../../campaign/field-sets.js';
+import { asSentence } from '../../campaign/errors.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import type { CampaignInput } from '../../intake/import/campaign-input.js';
 import type { CampaignRefusal, Upload } from '../../operations/operation.js';
@@ -10,7 +10,7 @@ import type { Refused } from '../../operations/outcomes.js';
 import { allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
 import { campaignRequest, idempotencyHeader, PAST, readCampaign } from './campaign-request.js';
 import type { ListMemory } from './list-memory.js';
-import { invalidMember, Problem, type ProblemItem } from './problem.js';
+import { invalidMember, Problem, type ProblemItem, type ProblemOptions } from './problem.js';
 import type { HttpOptions } from './routes.js';
 
 /** A request whose schema is that of campaigns. */
@@ -92,34 +92,35 @@ async function rejection(
     (await allowsCampaign(volley, key, id)) ? { members: { campaign: id } } : {};
   switch (outcome.kind) {
     case 'invalidRows':
-      return invalidRows(outcome.preview, isUpload);
+      return refused(outcome, invalidRowsFix(outcome.preview), {
+        errors: invalidRowItems(outcome.preview, isUpload),
+        members: { invalid: outcome.preview.invalid, rows: outcome.preview.rows },
+      });
     case 'differentTexts':
-      return differentTextsProblem(outcome.reason, outcome.preview, isUpload);
-    case 'noPrice':
-      return noPriceProblem(outcome.preview, isUpload);
-    case 'overBudget': {
-      const { total = '', maxCost = '', currency = '' } = outcome.preview.cost ?? {};
-      return new Problem(
-        'overBudget',
-        `The campaign costs ${total} ${currency}, which is more than the limit of ${maxCost} ${currency}. Nothing was sent.`,
+      return refused(
+        outcome,
+        'Set `duplicates` to `keep` to send both messages, or to `first` to send only the first to each number',
         {
-          errors: [{ pointer: '/maxCost', message: `The campaign costs ${total} ${currency}.` }],
-          members: { total, maxCost, currency },
+          errors: differentTextItems(outcome.preview, isUpload),
+          members: { differentTexts: outcome.preview.differentTexts },
         },
       );
+    case 'noPrice':
+      return refused(outcome, 'Leave out the numbers without a price, or leave out `maxCost`', {
+        errors: unpricedItems(outcome.preview, isUpload),
+        members: { unpriced: outcome.preview.cost?.unpriced },
+      });
+    case 'overBudget': {
+      const { total, maxCost, currency } = outcome.preview.cost ?? {};
+      return refused(outcome, 'Raise `maxCost`, or shorten the list or the text', {
+        errors: [{ pointer: '/maxCost', message: `The campaign costs ${total} ${currency}` }],
+        members: { total, maxCost, currency },
+      });
     }
     case 'repeated':
-      return new Problem(
-        'repeated',
-        'A campaign of the last 24 hours has the same list, text, and sender. To send it once more, set `again`.',
-        await existing(outcome.id),
-      );
+      return refused(outcome, 'To send it once more, set `again`', await existing(outcome.id));
     case 'conflict':
-      return new Problem(
-        'conflict',
-        `The idempotency key belongs to a campaign with another ${COMPARED}. Repeat the original request, or use another key.`,
-        await existing(outcome.id),
-      );
+      return refused(outcome, 'Repeat the original request, or use another key', await existing(outcome.id));
     case 'declined':
       return new Problem('failed', 'The campaign was not created.');
     default:
@@ -127,18 +128,23 @@ async function rejection(
   }
 }
 
-function differentTextsProblem(reason: string, preview: Preview, isUpload: boolean): Problem {
-  const { numberColumn: column, differentTexts: count } = preview;
-  const errors = preview.repeats
+/** `fix`: what a client of this API can do about it. */
+function refused(
+  { kind, reason }: Exclude<CampaignRefusal, { kind: 'declined' }>,
+  fix: string,
+  options: Pick<ProblemOptions, 'errors' | 'members'>,
+): Problem {
+  return new Problem(kind, `${asSentence(reason)} Nothing was sent. ${fix}`, options);
+}
+
+function differentTextItems({ repeats, numberColumn: column }: Preview, isUpload: boolean): ProblemItem[] {
+  return repeats
     .filter(({ text }) => text === 'different')
-    .map(({ line, firstLine, recipient }): ProblemItem => {
+    .map(({ line, firstLine, recipient }) => {
       const pointer = isUpload ? '/recipients' : `/recipients/${line - 1}`;
       const message = `It has the number of row ${firstLine} (${recipient}), but a different text`;
       return { pointer, message, line, column, firstLine };
     });
-  const more = count > 1 ? ` There are ${count - 1} more such rows.` : '';
-  const detail = `${reason.replace(/^r/, 'R')}.${more} Nothing was sent. Set \`duplicates\` to \`keep\` to send both messages, or to \`first\` to send only the first to each number.`;
-  return new Problem('differentTexts', detail, { errors, members: { differentTexts: count } });
 }
 
 /** The reason of a row begins with its value in quotation marks, or with a verb about it. */
@@ -146,32 +152,28 @@ function sentenceOf(reason: string): string {
   return /^[a-z]/.test(reason) ? `It ${reason}` : reason;
 }
 
-function noPriceProblem({ cost, numberColumn: column }: Preview, isUpload: boolean): Problem {
-  const { unpriced = 0, unpricedRows = [] } = cost ?? {};
-  const errors = unpricedRows.map(({ line, recipient }): ProblemItem => {
+function unpricedItems({ cost, numberColumn: column }: Preview, isUpload: boolean): ProblemItem[] {
+  return (cost?.unpricedRows ?? []).map(({ line, recipient }) => {
     const pointer = isUpload ? '/recipients' : `/recipients/${line - 1}/${column}`;
     return { pointer, message: `${recipient} has no price.`, line, column };
   });
-  const detail = `${unpriced === 1 ? '1 number has' : `${unpriced} numbers have`} no price, so the cost cannot be compared with \`maxCost\`. Nothing was sent. Leave the numbers out, or leave out \`maxCost\`.`;
-  return new Problem('noPrice', detail, { errors, members: { unpriced } });
 }
 
-function invalidRows({ invalid, rows, problems, invalidGroups }: Preview, isUpload: boolean): Problem {
-  const errors = problems.map(({ line, column, reason }): ProblemItem => {
+function invalidRowItems({ problems }: Preview, isUpload: boolean): ProblemItem[] {
+  return problems.map(({ line, column, reason }) => {
     // In a CSV the line is the place; in JSON a pointer can name it.
     const pointer = isUpload
       ? '/recipients'
       : `/recipients/${line - 1}${column === null ? '' : `/${column}`}`;
     return { pointer, message: sentenceOf(reason), line, column };
   });
+}
+
+function invalidRowsFix({ invalid, rows, invalidGroups }: Preview): string {
   const national = invalidGroups.find(({ cause }) => cause === 'noCountry');
   const fix =
     national === undefined
       ? 'Fix them'
       : `Set \`country\`${national.country === null ? '' : ` to \`${national.country}\``}${national.count === invalid ? '' : ', and fix the others'}`;
-  const detail =
-    invalid === rows
-      ? `Every row of the list is invalid. Nothing was sent. ${fix}.`
-      : `Invalid rows: ${invalid} of ${rows}. Nothing was sent. ${fix}, or set \`skipInvalid\` to leave them out.`;
-  return new Problem('invalidRows', detail, { errors, members: { invalid, rows } });
+  return invalid === rows ? fix : `${fix}, or set \`skipInvalid\` to leave them out`;
 }

@@ -107,7 +107,7 @@ export const problemBody = z
 
 const MAX_ERRORS = 20;
 
-interface ProblemOptions {
+export interface ProblemOptions {
   readonly errors?: readonly ProblemItem[];
   /** Further members of the body. */
   readonly members?: Readonly<Record<string, unknown>>;

@@ -147,7 +147,7 @@ describe('A limit of the cost', () => {
     const refused = await importCampaign(deps, { ...input, maxCost: '41.999999' });
     expect(refused).toMatchObject({
       kind: 'overBudget',
-      reason: 'the campaign costs 42.00 EUR, which is more than 41.999999 EUR',
+      reason: 'the campaign costs 42.00 EUR, which is more than the limit of 41.999999 EUR',
       preview: { cost: { total: '42.00', maxCost: '41.999999', currency: 'EUR' } },
     });
     expect(await keysOf(`${prefix}-flat`)).toEqual([]);
@@ -176,7 +176,10 @@ describe('A limit of the cost', () => {
     const input = { recipients: recipients(10, 6_000), message: 'Twice' };
     const first = await importCampaign(deps, input);
     expect((await importCampaign(deps, { ...input, again: true, maxCost: 0.1 })).kind).toBe('overBudget');
-    expect(await importCampaign(deps, input)).toEqual({ kind: 'repeated', id: 'id' in first && first.id });
+    expect(await importCampaign(deps, input)).toMatchObject({
+      kind: 'repeated',
+      id: 'id' in first && first.id,
+    });
   });
 
   test('refuses numbers without a price, and names their rows', async () => {
@@ -188,7 +191,7 @@ describe('A limit of the cost', () => {
       kind: 'noPrice',
       line: 3,
       recipient: '+4520123456',
-      reason: 'row 3: +4520123456 has no price',
+      reason: '2 numbers have no price, the first in line 3',
       preview: {
         cost: {
           unpriced: 2,

@@ -73,7 +73,7 @@ describe('An idempotency key', () => {
     const request = { message: `Conflict: ${what}`, idempotencyKey: what, recipients: to(20, 3) };
     const id = idOf(await enqueue(request));
     const before = await campaigns();
-    expect(await enqueue({ ...request, ...change })).toEqual({ kind: 'conflict', id });
+    expect(await enqueue({ ...request, ...change })).toMatchObject({ kind: 'conflict', id });
     expect(await campaigns()).toEqual(before);
   });
 
@@ -162,11 +162,11 @@ describe('The same content', () => {
     const change = { message: 'Repeated', recipients: to(40, 3) };
     const id = idOf(await enqueue(change));
     const before = await campaigns();
-    expect(await enqueue(change)).toEqual({ kind: 'repeated', id });
+    expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id });
     expect(await campaigns()).toEqual(before);
     const again = await enqueue({ ...change, again: true });
     expect(again.kind).toBe('created');
-    expect(await enqueue(change)).toEqual({ kind: 'repeated', id: idOf(again) });
+    expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id: idOf(again) });
   });
 
   test.each(['cancelled', 'declined'])(
@@ -187,8 +187,8 @@ describe('The same content', () => {
         if (how === 'cancelled') await lanes.get(lane)?.commands.campaign('cancel', idOf(again));
         else expect(again.kind).toBe('declined');
       }
-      expect(await enqueue(change)).toEqual({ kind: 'repeated', id: first });
-      expect(await enqueue(change)).toEqual({ kind: 'repeated', id: first });
+      expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id: first });
+      expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id: first });
     },
   );
 
@@ -244,7 +244,7 @@ describe('The same content', () => {
         sent,
         JSON.stringify({ ...moved, state: 'cancelled', counts }),
       );
-      expect(await enqueue(change)).toEqual({ kind: 'repeated', id: sent });
+      expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id: sent });
     }
     const counts = { cancelled: 1, suppressed: 1, rejected: 1 };
     await redis.hset(
@@ -279,7 +279,7 @@ describe('The same content', () => {
     const message = 'Hi {{a}}';
     const id = idOf(await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '1' }] }));
     const outcome = await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '2' }] });
-    expect(outcome).toEqual({ kind: 'repeated', id });
+    expect(outcome).toMatchObject({ kind: 'repeated', id });
   });
 
   test('can be sent again once its campaign is gone', async () => {

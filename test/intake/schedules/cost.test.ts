@@ -20,7 +20,7 @@ test('An occurrence that costs more than the limit of its schedule fails with th
   await sweep();
   expect(await campaigns()).toEqual([]);
   expect(await store.occurrences('daily', 1)).toMatchObject([
-    { outcome: 'failed', reason: 'the campaign costs 0.126 EUR, which is more than 0.10 EUR' },
+    { outcome: 'failed', reason: 'the campaign costs 0.126 EUR, which is more than the limit of 0.10 EUR' },
   ]);
   count = 2;
   setNow(MONDAY + DAY);
@@ -44,7 +44,7 @@ test('An occurrence with a number that has no price fails, and names its row wit
   expect(await store.occurrences('daily', 1)).toMatchObject([
     {
       outcome: 'failed',
-      reason: 'line 2 has a number without a price, and the schedule limits the cost',
+      reason: 'the number in line 2 has no price',
     },
   ]);
 });

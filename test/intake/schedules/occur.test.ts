@@ -448,7 +448,7 @@ describe('An occurrence that fails', () => {
     setNow(MONDAY);
     await sweep();
     expect(await store.occurrences('daily', 1)).toMatchObject([
-      { outcome: 'failed', reason: '1 of 2 rows are invalid, the first in line 2' },
+      { outcome: 'failed', reason: '1 of 2 rows is invalid, the first in line 2' },
     ]);
   });
 });

@@ -138,7 +138,7 @@ test('The simulator names a port that is in use and suggests another', async () 
 test('A list with invalid rows is refused as a whole, and the first 20 rows are listed by line, column, and reason', async () => {
   const { exit, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--yes');
   expect(exit).toBe(2);
-  expect(stderr).toContain('30 of 31 rows are invalid; nothing was sent.');
+  expect(stderr).toContain('30 of 31 rows are invalid. Nothing was sent.');
   expect(stderr).toMatch(/^ {2}line 3, column "phone"[ :].*120/m);
   expect(stderr.match(/^ {2}line /gm)).toHaveLength(20);
   expect(stderr).toContain('… and 10 more');
@@ -152,7 +152,7 @@ test('A list with only invalid rows is refused even with --skip-invalid, and the
   const options = ['-m', 'Hi', '-s', 'ACME', '--to-column', 'phone', '--skip-invalid', '--yes'];
   const { exit, stderr } = await volley('send', file, ...options);
   expect(exit).toBe(2);
-  expect(stderr).toContain('2 of 2 rows are invalid; nothing was sent.');
+  expect(stderr).toContain('2 of 2 rows are invalid. Nothing was sent.');
   expect(stderr).toMatch(/^ {2}line 3, column "phone"[ :].*13/m);
   expect(stderr).not.toContain('leave them out');
 });

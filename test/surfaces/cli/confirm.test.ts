@@ -181,7 +181,7 @@ test('A list that repeats a number with another text says so before the question
   );
   const refused = await cli.volley(...sendRepeated, '--yes', '--duplicates', 'refuse');
   expect(refused.stderr).toContain(
-    `Line 3 has the number of line 2 (${to}), but a different text. Nothing was sent.`,
+    'Line 3 has the number of line 2, but a different text. Nothing was sent.',
   );
   expect(refused.exit).toBe(2);
   expect(await cli.json(...sendRepeated, '--yes', '--duplicates', 'refuse')).toMatchObject({

@@ -32,7 +32,7 @@ test('A campaign that costs more than --max-cost is refused with both amounts, a
   const refused = await flat.volley('send', ...campaign, '--yes', '--max-cost', '3001');
   expect([refused.exit, refused.stderr]).toEqual([
     2,
-    'volley: The campaign costs 3,001.50 EUR, which is more than the limit of 3,001.00 EUR (--max-cost). Nothing was sent.\n',
+    'volley: The campaign costs 3,001.50 EUR, which is more than the limit of 3,001.00 EUR. Nothing was sent. Raise --max-cost, or shorten the list or the text.\n',
   ]);
   const { exit, output } = await flat.json('send', ...campaign, '--yes', '--max-cost', '3001');
   expect([exit, output]).toMatchObject([
@@ -42,7 +42,7 @@ test('A campaign that costs more than --max-cost is refused with both amounts, a
   expect(await campaignKeys()).toEqual([]);
   const seen = await flat.volley('preview', ...campaign, '--max-cost', '3001');
   expect(seen.stdout).toMatch(
-    /^cost {8}3,001\.50 EUR at 1000\.50 EUR per segment; the limit is 3,001\.00 EUR$.*would refuse this list: it costs 3,001\.50 EUR/ms,
+    /^cost {8}3,001\.50 EUR at 1000\.50 EUR per segment; the limit is 3,001\.00 EUR$.*would refuse this list: the campaign costs 3,001\.50 EUR/ms,
   );
   expect(seen.exit).toBe(2);
 });
@@ -51,7 +51,7 @@ test('With --max-cost, a number without a price is refused, and named with its l
   const refused = await british.volley('send', ...campaign, '--yes', '--max-cost', '50');
   expect([refused.exit, refused.stderr]).toEqual([
     2,
-    'volley: Nothing was sent. 1 number has no price: line 4 (+4915112345678). Add its prefix to PRICE_FILE, set PRICE_PER_SEGMENT, or leave out --max-cost.\n',
+    'volley: The number in line 4 has no price. Nothing was sent. Add its prefix to PRICE_FILE, set PRICE_PER_SEGMENT, or leave out --max-cost.\n',
   ]);
   const seen = await british.volley('preview', ...campaign);
   expect(seen.stdout).toContain(

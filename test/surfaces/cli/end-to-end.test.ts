@@ -110,7 +110,7 @@ describe('without workers', () => {
 
   test('The same file, text, and sender need --again', async () => {
     const { exit, stderr } = await cli.volley(...send());
-    expect(stderr).toMatch(/same file, text, and sender.*--again/);
+    expect(stderr).toMatch(/same list, text, and sender.*--again/);
     expect(exit).toBe(2);
   });
 

@@ -61,7 +61,7 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
     {
       code: 'differentTexts',
       detail: expect.stringMatching(
-        /^Row 2 has the number of row 1 \(\+447700900123\), but a different text\./,
+        /^Line 2 has the number of line 1, but a different text\. Nothing was sent\./,
       ),
       differentTexts: 1,
       errors: [{ pointer: '/recipients/1', line: 2, firstLine: 1, column: 'to' }],
@@ -192,7 +192,7 @@ test('Invalid rows reject the list by line, column, and reason, or are left out'
     422,
     {
       code: 'invalidRows',
-      detail: 'Every row of the list is invalid. Nothing was sent. Fix them.',
+      detail: '2 of 2 rows are invalid. Nothing was sent. Fix them.',
       errors: [{ line: 1, column: 'to' }, { line: 2 }],
     },
   ]);

@@ -25,7 +25,8 @@ test('A campaign that costs more than maxCost is refused with 422 and both amoun
       status: 422,
       json: {
         code: 'overBudget',
-        detail: 'The campaign costs 0.084 EUR, which is more than the limit of 0.05 EUR. Nothing was sent.',
+        detail:
+          'The campaign costs 0.084 EUR, which is more than the limit of 0.05 EUR. Nothing was sent. Raise `maxCost`, or shorten the list or the text.',
         errors: [{ pointer: '/maxCost' }],
         total: '0.084',
         maxCost: '0.05',
@@ -70,7 +71,7 @@ test('A limit in another currency, and one without prices, are bad requests that
   expect(await post('/v1/campaigns', campaign({ maxCost: '5 USD' }))).toMatchObject({
     status: 400,
     json: {
-      detail: '`maxCost` is invalid. The limit of the cost must be in EUR, the currency of the prices.',
+      detail: 'The limit of the cost must be in EUR, the currency of the prices.',
       errors: [{ pointer: '/maxCost' }],
     },
   });
@@ -93,7 +94,7 @@ test('A schedule whose campaign costs more than its maxCost is refused when it i
     status: 400,
     json: {
       errors: [{ pointer: '/maxCost' }],
-      detail: expect.stringMatching(/costs 0\.084 EUR now, which is more than 0\.05 EUR/),
+      detail: expect.stringMatching(/costs 0\.084 EUR, which is more than the limit of 0\.05 EUR/),
     },
   });
   expect(await post('/v1/schedules', { ...schedule, maxCost: '0.1 EUR' })).toMatchObject({

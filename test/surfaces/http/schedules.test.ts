@@ -170,7 +170,7 @@ describe('Before anything is stored, the API refuses', () => {
     ['catchUp', { catchUp: '8d' }, /from 1m to 7d/],
     ['catchUp', { catchUp: 'soon' }, /duration|whole number/],
     ['message', { message: 'Hi {{nme}}' }, /no such column/],
-    ['recipients', { recipients: [{ to: 'not a number', name: 'x' }] }, /1 of 1 rows/],
+    ['recipients', { recipients: [{ to: 'not a number', name: 'x' }] }, /1 of 1 row is invalid/],
     ['recipients', { recipients: undefined }, /Send either/],
     ['recipients', { provided: 'customers' }, /Send either/],
   ])('an invalid %s: %j', async (field, change, message) => {

@@ -208,8 +208,8 @@ describe('A conformance test of a service of version 3', () => {
   );
 
   test.each([
-    ['short', 'Hi', '2 for 1 recipients'],
-    ['long', 'x'.repeat(307), '3 for 1 recipients'],
+    ['short', 'Hi', '2 for 1 recipient'],
+    ['long', 'x'.repeat(307), '3 for 1 recipient'],
   ])('checks the notifications of a %s message', async (_length, text, found) => {
     const simulator = await startSimulator({
       clients: [{ id: 'id', secret: 'secret' }],

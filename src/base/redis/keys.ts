@@ -64,8 +64,10 @@ export function keyNames(prefix: string) {
       operations: `{${prefix}:suppression:lists}:operations`,
       /** String: the id of the latest operation. */
       last: `{${prefix}:suppression:lists}:last`,
-      /** Hash: API key → how many numbers are suppressed because of it. */
+      /** Hash: API key → how many numbers are stored because of it, see change-suppressed.lua. */
       addedBy: `{${prefix}:suppression:lists}:addedBy`,
+      /** Sorted set: the removals of API keys by until when their numbers are kept, ms. */
+      removals: `{${prefix}:suppression:lists}:removals`,
       /** Hash with a lifetime: the numbers that an operation removed, so that it can be undone. */
       removed: (operation: string): string => `{${prefix}:suppression:lists}:removed:${operation}`,
       /** Hash: the id of a lane, or '' for the whole installation → when its list last lost a number, ms. */

@@ -4,17 +4,19 @@
 
   KEYS  list        hash: number -> operations that added it, separated by commas
         operations  hash: operation -> its record, JSON
-        addedBy     hash: API key -> numbers on all lists that an operation of the key added first
+        addedBy     hash: API key -> numbers that are stored because of it: those on all lists that an operation of the key added
+                    first, and those that it removed, as long as they are kept; `removal:OPERATION` -> `count key` of the latter
+        removals    sorted set: operation that removed numbers for an API key -> until when they are kept, ms
         removed     hash with a lifetime: number that a removal took from the list -> operations that had added it
         removedAt   hash: list -> when it last lost a number, ms
   ARGV  change      add, remove, undo-add, or undo-remove
         name        the name of the list in removedAt
         operation   the operation that adds, or whose addition is undone
         numbers     8 bytes each
-        apiKey      the API key that adds, or ''
-        max         number: how many numbers the API key may add on all lists; ignored without one
+        apiKey      the API key that adds or removes, or ''
+        max         number: how many numbers may be stored because of the API key; ignored without one
         keepMs      number: how long removed numbers are kept, ms
-  Returns  how many numbers the list got or lost; -1, and no change, if the API key would add too many
+  Returns  how many numbers the list got or lost; -1, and no change, if too many would be stored because of the API key
 ]]
 -- Operations that an entry names: the first, and the latest ones. `*` stands for those between, which cannot be undone.
 local MAX_NAMED, OTHERS = 4, '*'
@@ -100,10 +102,36 @@ local function undo_remove(number, value)
   changed = changed + 1
 end
 
+local time = redis.call('TIME')
+local now = math.floor(time[1] * 1000 + time[2] / 1000)
+local RETURNED_AT_ONCE = 100
+
+-- How many numbers of a removal are kept, and for which API key.
+local function kept_of(id)
+  local count, key = string.match(redis.call('HGET', addedByKey, 'removal:' .. id) or '', '^(%d+) (.+)$')
+  return tonumber(count or '0'), key
+end
+-- The numbers of a removal are not kept any more.
+local function return_removal(id)
+  local count, key = kept_of(id)
+  if key then redis.call('HINCRBY', addedByKey, key, -count) end
+  redis.call('HDEL', addedByKey, 'removal:' .. id)
+  redis.call('ZREM', removalsKey, id)
+end
+
 local values = redis.call('HMGET', listKey, unpack(packed))
-if change == 'add' and apiKey ~= '' then
+if apiKey ~= '' then
+  local ended = redis.call('ZRANGEBYSCORE', removalsKey, '-inf', string.format('%.0f', now), 'LIMIT', 0, RETURNED_AT_ONCE)
+  for _, id in ipairs(ended) do return_removal(id) end
   local new = 0
-  for i = 1, #packed do if not values[i] then new = new + 1 end end
+  for i = 1, #packed do
+    if change == 'add' and not values[i] then new = new + 1 end
+    if change == 'remove' and values[i] then
+      local actor = record(named(values[i])[1]).actor
+      -- A number that the key added itself moves from the list to the removed ones.
+      if not (actor and actor.kind == 'key' and actor.id == apiKey) then new = new + 1 end
+    end
+  end
   if new > 0 and (tonumber(redis.call('HGET', addedByKey, apiKey)) or 0) + new > max then return -1 end
 end
 local apply = { add = add, remove = remove, ['undo-add'] = undo_add, ['undo-remove'] = undo_remove }
@@ -111,13 +139,18 @@ for i, number in ipairs(packed) do apply[change](number, values[i]) end
 if #set > 0 then redis.call('HSET', listKey, unpack(set)) end
 if #gone > 0 then
   redis.call('HDEL', listKey, unpack(gone))
-  local clock = redis.call('TIME')
-  redis.call('HSET', removedAtKey, name, string.format('%.0f', math.floor(clock[1] * 1000 + clock[2] / 1000)))
+  redis.call('HSET', removedAtKey, name, string.format('%.0f', now))
 end
 if #kept > 0 then
   redis.call('HSET', removedKey, unpack(kept))
   redis.call('PEXPIRE', removedKey, keepMs)
 end
 if change == 'add' then count_for(operation, changed) end
+if change == 'remove' and apiKey ~= '' and changed > 0 then
+  counts[apiKey] = (counts[apiKey] or 0) + changed
+  redis.call('HSET', addedByKey, 'removal:' .. operation, string.format('%.0f %s', kept_of(operation) + changed, apiKey))
+  redis.call('ZADD', removalsKey, string.format('%.0f', now + keepMs), operation)
+end
+if change == 'undo-remove' then return_removal(operation) end
 for id, count in pairs(counts) do redis.call('HINCRBY', addedByKey, id, count) end
 return changed

@@ -44,7 +44,7 @@ const storedOperation = z.object({
 /** An operation as Redis stores it. */
 export type StoredOperation = z.output<typeof storedOperation>;
 
-/** A new operation. `max`: how many numbers its API key may have added on all lists; undefined: no limit. */
+/** A new operation. `max`: how many numbers may be stored because of its API key, on all lists or removed; undefined: no limit. */
 export type NewOperation = Omit<StoredOperation, 'change' | 'numbers' | 'undone'> & {
   readonly max?: number | undefined;
 };
@@ -71,6 +71,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         list: names.list(list),
         operations: names.operations,
         addedBy: names.addedBy,
+        removals: names.removals,
         removed: names.removed(operation),
         removedAt: names.removedAt,
       },
@@ -146,7 +147,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
   };
   const tooMany = (max: number): NotAllowedError =>
     new NotAllowedError(
-      `the key may suppress at most ${max} numbers at the same time, and this would be more; nothing was changed`,
+      `the key may suppress at most ${max} numbers at the same time, those that it has removed in the last 30 days included, and this would be more; nothing was changed`,
     );
 
   const undo = async ({ id, ...operation }: FoundOperation, by: Actor, at: number): Promise<number> => {
@@ -208,7 +209,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
   ): Promise<FoundOperation> => {
     await ready();
     await beforeChange();
-    const apiKey = how === 'add' && max !== undefined ? (made.actor.id ?? '') : '';
+    const apiKey = max === undefined ? '' : (made.actor.id ?? '');
     const operation: StoredOperation = { ...made, change: how, numbers: 0 };
     const id = String(await redis.incr(names.last));
     // Before its first number, so that every entry points to a record.

@@ -32,7 +32,10 @@ export interface ChangeOptions extends NumberOptions {
   readonly reason?: string | undefined;
   /** Where the numbers come from; default: the command line, the HTTP API, or the library. */
   readonly source?: string | undefined;
-  /** How many numbers may be suppressed because of the API key that adds them; default: no limit. */
+  /**
+   * How many numbers may be stored because of the API key that changes the list: those that it has added, and those that it has removed, which
+   * are kept for 30 days. Default: no limit. `KEY_MEMORY_MB` limits them as well, at 100 bytes each.
+   */
   readonly max?: number | undefined;
 }
 
@@ -109,6 +112,8 @@ export interface SuppressionList {
 /** Reading a million numbers takes seconds; after this many, other work of the process gets a turn. */
 const NUMBERS_PER_TICK = 1_000;
 const DEFAULT_LIMIT = 50;
+/** What a number takes in Redis, with its part of the record of its operation. */
+const NUMBER_BYTES = 100;
 const NOTHING: SuppressionChange = { operation: null, numbers: 0 };
 const SOURCES = { key: 'HTTP API', cli: 'command line', library: 'library', schedule: 'schedule' } as const;
 /** Longer reasons and sources are cut off. */
@@ -152,6 +157,8 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     }
     return numbers;
   };
+  const mostOf = ({ max }: ChangeOptions): number | undefined =>
+    max === undefined ? undefined : Math.min(max, Math.floor(config.keyBytes / NUMBER_BYTES));
   const listOf = async (lane: string | undefined): Promise<LaneId | null> =>
     lane === undefined ? null : (await finder.named(lane)).id;
   const nameOf = async (list: LaneId | null): Promise<string | null> =>
@@ -203,7 +210,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     async add(spellings, options = {}) {
       const numbers = await readAll(spellings, options.country);
       if (numbers.size === 0) return NOTHING;
-      const { max } = options;
+      const max = mostOf(options);
       return perform('add', options, { numbers: numbers.size }, (made) =>
         suppression.add(numbers, { ...made, max }),
       );
@@ -212,8 +219,9 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       const numbers = await readAll(spellings, options.country);
       if (numbers.size === 0 || (await suppression.hasNone(await listOf(options.lane), numbers)))
         return NOTHING;
+      const max = mostOf(options);
       return perform('remove', options, { numbers: numbers.size }, (made) =>
-        suppression.remove(numbers, made),
+        suppression.remove(numbers, { ...made, max }),
       );
     },
     async *list({ lane } = {}) {

@@ -9,7 +9,7 @@ import type { Lane } from '../../engine/lane/lane.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import { type OrdinalRecord, recipientReader } from '../../reporting/recipient-reader.js';
 import { readDue } from './due-lists.js';
-import { indexedOutboxes } from './outbox-index.js';
+import { pageOfOutboxes } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
 import { outboxStore } from './store.js';
@@ -97,6 +97,9 @@ export interface OutboxTotals {
   readonly lateMs: number;
 }
 
+/** Outboxes that are read at a time: an installation may have thousands. */
+const OUTBOXES_AT_ONCE = 50;
+
 /** Counts the messages of the outboxes of each lane. Lanes without outboxes are left out. */
 export async function outboxTotals(
   { redis, keys }: Pick<Lane, 'redis' | 'keys'>,
@@ -104,21 +107,29 @@ export async function outboxTotals(
 ): Promise<ReadonlyMap<string, OutboxTotals>> {
   const byId = new Map(lanes.map((lane) => [lane.id, lane]));
   const totals = new Map<string, OutboxTotals>();
-  const owned = (await indexedOutboxes(redis, keys)).flatMap(({ name, lane: id }) => {
-    const lane = byId.get(id);
-    return lane === undefined ? [] : [{ id, lane, name }];
-  });
-  const statuses = await Promise.all(owned.map(({ lane, name }) => readOutboxStatus(lane, name)));
-  for (const [at, { id, lane }] of owned.entries()) {
-    const status = statuses[at];
-    if (!status) continue;
-    const { waiting, lapsed, lateMs } = totals.get(id) ?? { waiting: 0, lapsed: 0, lateMs: 0 };
+  const add = (lane: Lane, status: OutboxStatus): void => {
+    const { waiting, lapsed, lateMs } = totals.get(lane.id) ?? { waiting: 0, lapsed: 0, lateMs: 0 };
     const isLate = status.state !== 'paused' && status.nextDue !== null;
-    totals.set(id, {
+    totals.set(lane.id, {
       waiting: waiting + status.messages.waiting,
       lapsed: lapsed + status.messages.lapsed,
       lateMs: isLate ? Math.max(lateMs, lane.clock() - Date.parse(status.nextDue ?? '')) : lateMs,
     });
+  };
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await pageOfOutboxes(redis, keys, {
+      lanes: [...byId.keys()],
+      after,
+      count: OUTBOXES_AT_ONCE,
+    });
+    await Promise.all(
+      page.outboxes.map(async ({ name, lane: id }) => {
+        const lane = byId.get(id);
+        const status = lane && (await readOutboxStatus(lane, name));
+        if (lane && status) add(lane, status);
+      }),
+    );
+    after = page.next;
   }
   return totals;
 }

@@ -12,6 +12,7 @@ import { EXIT } from '../../base/exit-codes.js';
 import { connect } from '../../base/redis/connection.js';
 import { keyNames } from '../../base/redis/keys.js';
 import type { ApiKey } from '../../campaign/api-key.js';
+import type { OutboxStatus } from '../../campaign/outbox-views.js';
 import type { LaneStatus } from '../../campaign/views.js';
 import { DATA_FORMAT, type WorkerProcess } from '../../engine/recovery/heartbeats.js';
 import { fileRemains } from '../../engine/recovery/rewrite-file.js';
@@ -135,6 +136,10 @@ async function* examineRedis(
       fail('lane names', problem, 'Otherwise nothing is sent.'),
     );
     yield* (await volley.unconfiguredLanes()).map(checkUnconfigured);
+    yield* checkOutboxes(
+      await volley.outboxes.list(),
+      lanes.map(({ name }) => name),
+    );
     yield* await checkRecords(volley);
     yield* checkSchedules(await volley.schedules.list(), context.clock());
     if ('messagingBaseUrl' in config) {
@@ -413,6 +418,19 @@ function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Check {
     `not configured here, and ${counted(count, 'campaign')} ${count === 1 ? 'has' : 'have'} not ended`,
     `If it has a new name, run \`volley lane rename\` with both names. Otherwise configure it again, or cancel them: \`volley list\` shows their ids`,
   );
+}
+
+/** Warns about the outboxes whose messages nothing sends, because their lane is not configured. */
+function checkOutboxes(outboxes: readonly OutboxStatus[], lanes: readonly string[]): Check[] {
+  return outboxes
+    .filter(({ lane, messages }) => !lanes.includes(lane) && messages.waiting > 0)
+    .map(({ name, lane, messages: { waiting } }) =>
+      warn(
+        `outbox ${name}`,
+        `its lane ${lane} is not configured here, and ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}`,
+        `If the lane has a new name, run \`volley lane rename\` with both names. Otherwise configure it again, or run \`volley outbox cancel ${name} --all --lane ${lane}\``,
+      ),
+    );
 }
 
 /** Columns before the name of a check. */

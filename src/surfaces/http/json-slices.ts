@@ -36,13 +36,14 @@ export class JsonList implements Iterable<unknown> {
     this.#parse = parse;
   }
 
-  /** The items, some at a time. Throws what `parse` throws, or a SyntaxError, for a text that is not a list. */
+  /** The items, some at a time. Throws what `parse` throws for a text that is not a list. */
   *slices(): Generator<readonly unknown[]> {
     for (const [from, to] of this.#places) {
-      const items = this.#parse(`[${this.#bytes.toString('utf8', from, to)}]`);
-      // A list may be empty, but no part of a list between two commas is.
-      if (!Array.isArray(items) || (items.length === 0 && this.#places.length > 1))
-        throw new SyntaxError('an item is missing');
+      const text = this.#bytes.toString('utf8', from, to);
+      // A list may be empty, but no part of a list between two commas is: with a comma, it is as invalid as the list.
+      const isMissing = this.#places.length > 1 && text.trim() === '';
+      const items = this.#parse(isMissing ? `[${text},]` : `[${text}]`);
+      if (!Array.isArray(items)) throw new SyntaxError('a list is not closed');
       yield items;
     }
   }

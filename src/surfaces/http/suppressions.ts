@@ -161,8 +161,13 @@ export const suppressions: Routes = (app, { volley }) => {
     },
     async (request) => {
       const { numbers, lane: named, ...options } = request.body;
-      const wanted = listOf(apiKeyOf(request), named, '/lane');
-      const done = await actingFor(volley, request).suppression.remove(numbers, { ...options, lane: wanted });
+      const key = apiKeyOf(request);
+      const wanted = listOf(key, named, '/lane');
+      const done = await actingFor(volley, request).suppression.remove(numbers, {
+        ...options,
+        lane: wanted,
+        max: key.maxSuppressions,
+      });
       return { operation: done.operation ?? '', lane: wanted ?? null, removed: done.numbers };
     },
   );

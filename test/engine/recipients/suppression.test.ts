@@ -186,3 +186,24 @@ test('The numbers of an earlier version stay suppressed for all lanes', async ()
   expect(await redis.exists(key)).toBe(0);
   expect(await list.operationsOf(number(7), null)).toMatchObject([{ source: 'upgrade', numbers: 1_500 }]);
 });
+
+test('Numbers that an API key removes count against its limit for as long as they are kept', async () => {
+  const list = open('removals');
+  await list.add([number(1), number(2), number(3)], SUPPRESSING);
+  // Its own numbers move from the list to the removed ones; those of others are new.
+  await list.add([number(4), number(5)], byShop(3));
+  const own = await list.remove([number(4)], byShop(3));
+  expect(own.numbers).toBe(1);
+  expect((await list.remove([number(1)], byShop(3))).numbers).toBe(1);
+  await expect(list.remove([number(2)], byShop(3))).rejects.toThrow('at most 3 numbers');
+  await expect(list.add([number(6)], byShop(3))).rejects.toThrow('at most 3 numbers');
+  expect(await listed(list)).toEqual([number(2), number(3), number(5)]);
+  // A number that is put back is not kept twice, and undoing removals returns their room.
+  const keys = keyNames(`${prefix}-removals`).suppression;
+  const stored = () => redis.hget(keys.addedBy, '0123456789ab');
+  expect([await list.undo(own, SHOP, 1), await stored()]).toEqual([1, '3']);
+  for (const id of await redis.zrange(keys.removals, '0', '-1')) await redis.zadd(keys.removals, 1, id);
+  expect((await list.add([number(6)], byShop(3))).numbers).toBe(1);
+  expect(await redis.zcard(keys.removals)).toBe(0);
+  await expect(list.add([number(7)], byShop(3))).rejects.toThrow('at most 3 numbers');
+});

@@ -57,6 +57,30 @@ test('A number that a long list repeats counts once against the limit of its key
   expect(await suppress(2_000)).toMatchObject({ status: 200, json: { added: 2_000 } });
 });
 
+test('The numbers of a key also count in bytes', async () => {
+  const small = await serveApi({
+    REDIS_URL: url,
+    REDIS_PREFIX: `${prefix}-b`,
+    API_KEY: 'key',
+    KEY_MEMORY_MB: '1',
+  });
+  const { key: own } = await small.volley.keys.create({
+    name: 'shop',
+    scopes: ['send', 'operate'],
+    maxSuppressions: 1_000_000,
+  });
+  const change = (path: string, count: number) =>
+    small.call('POST', path, {
+      key: own,
+      body: { numbers: Array.from({ length: count }, (_, at) => number(at)) },
+    });
+  expect((await change('/v1/suppressions', 10_001)).status).toBe(403);
+  expect((await change('/v1/suppressions', 10_000)).status).toBe(200);
+  // What the key removes is kept for 30 days, so that it can be undone.
+  expect((await change('/v1/suppressions/remove', 5_000)).status).toBe(200);
+  expect((await change('/v1/suppressions', 1)).status).toBe(403);
+});
+
 test('A schedule keeps no more than its most recipients, however long the list is', async () => {
   const add = (recipients: readonly unknown[]) =>
     call('POST', '/v1/schedules', {

@@ -64,7 +64,10 @@ export async function* notificationChecks(
   const problem = problemIn(arrived, { recipients, ids, isShort, run, securityToken });
   const [first] = arrived;
   yield problem === null
-    ? checker.pass(EXPECTATION, `${arrived.length} for ${recipients.length} recipients`)
+    ? checker.pass(
+        EXPECTATION,
+        `${arrived.length} for ${recipients.length} ${recipients.length === 1 ? 'recipient' : 'recipients'}`,
+      )
     : checker.fail(
         EXPECTATION,
         first === undefined ? problem : `${problem}; ${shown(first.recorded, securityToken)}`,

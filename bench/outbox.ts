@@ -238,7 +238,7 @@ async function claimable(): Promise<void> {
   await withBench(async ({ volley, redis, spent }) => {
     const outbox = volley.outbox(OUTBOX);
     const lane = laneFixture(redis, 'volley', LANE, { quota: 10_000_000, inFlight: 10_000 });
-    const tend = () => tendDue(lane.store, { random: Math.random, retentionMs: 86_400_000 });
+    const tend = () => tendDue(lane.store, { random: Math.random, clock: Date.now, retentionMs: 86_400_000 });
     const send = async (): Promise<void> => {
       const { claims } = await lane.claims.send({ turn: `t${Math.random()}`, call: 1, want: 1_000 });
       await lane.settlements.send(

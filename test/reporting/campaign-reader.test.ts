@@ -22,7 +22,7 @@ test('A wave of an outbox is listed only while an operator must resolve one of i
   await volley.outboxes.create({ name: 'codes', message: 'Your code is {{code}}' });
   await volley.outbox('codes').put({ id: 'm1', to: '+447700900123', code: '17' });
   const lane = laneFixture(redis, prefix, 'default');
-  const turn = { random: Math.random, retentionMs: 86_400_000, now: Date.now() };
+  const turn = { random: Math.random, clock: Date.now, retentionMs: 86_400_000, now: Date.now() };
   await tendDue(lane.store, turn);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0 });
   const [claim] = claims;

@@ -35,13 +35,13 @@ local function virtual_observe(call, lane)
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
   for i = 1, 8 do fields[i] = fields[i] or '' end
   local outbox, waiting, ended, recipients = call('HGETALL', lane .. 'outbox:${OUTBOX}'), {}, {}, {}
-  local bucket = #outbox > 0 and call('HGETALL', lane .. 'outbox:${OUTBOX}:0') or {}
-  for i = 1, #bucket, 2 do
-    local kind = string.sub(bucket[i + 1], 1, 1)
-    if kind == 'W' then waiting[#waiting + 1], waiting[#waiting + 2] = bucket[i], tostring(struct.unpack('>I4', bucket[i + 1], 2)) end
+  local messages = #outbox > 0 and call('HGETALL', lane .. 'outbox:${OUTBOX}:messages') or {}
+  for i = 1, #messages, 2 do
+    local kind = string.sub(messages[i + 1], 1, 1)
+    if kind == 'W' then waiting[#waiting + 1], waiting[#waiting + 2] = messages[i], tostring(struct.unpack('>I4', messages[i + 1], 2)) end
     -- An id that was cancelled before it was put has nothing after its version.
-    if (kind == 'C' or kind == 'L') and #bucket[i + 1] > 6 + string.byte(bucket[i + 1], 6) then
-      ended[#ended + 1], ended[#ended + 2] = bucket[i], kind
+    if (kind == 'C' or kind == 'L') and #messages[i + 1] > 6 + string.byte(messages[i + 1], 6) then
+      ended[#ended + 1], ended[#ended + 2] = messages[i], kind
     end
   end
   local waves = #outbox > 0 and call('ZRANGE', lane .. 'outbox:${OUTBOX}:waves', 0, -1) or {}
@@ -151,7 +151,7 @@ export interface LaneState {
     | {
         readonly fields: ReadonlyMap<string, string>;
         readonly waves: readonly string[];
-        /** Messages that are stored as waiting, and when they are due, s. The few of a world are all in the first bucket. */
+        /** Messages that are stored as waiting, and when they are due, s. */
         readonly waiting: ReadonlyMap<string, string>;
         /** Messages that ended while they waited: their id, and `C` (cancelled) or `L` (lapsed). */
         readonly ended: ReadonlyMap<string, string>;

@@ -399,9 +399,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the message is sent all the same',
     lua: [
       {
-        file: 'intake/outbox/cancel-message.lua',
-        from: "if version >= 0 and version < versionBefore then return { 'stale', buckets, '' } end",
-        to: "if kind == 'W' then return { 'cancelled', buckets, '' } end",
+        file: 'intake/outbox/cancel-messages.lua',
+        from: "if version >= 0 and version < versionBefore then return 'stale', '' end",
+        to: "if kind == 'W' then return 'cancelled', '' end",
       },
     ],
   },
@@ -418,13 +418,13 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a message is kept after its harvest',
+    name: 'a message that is planned still waits',
     invariant: 4,
     why: 'it can still be changed and cancelled, and is sent all the same',
     lua: [
       {
-        file: 'intake/outbox/append-wave.lua',
-        from: "redis.call('HSET', entry_key(at), entry_arg(3 * at - 2), message_as(before, 'P', ordinals + at - 1, wave))",
+        file: 'intake/outbox/plan.lua',
+        from: "redis.call('HSET', keys.messages, unpack(stored))",
         to: '',
       },
     ],
@@ -435,9 +435,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'it is in no count of its outbox',
     lua: [
       {
-        file: 'intake/outbox/retire-messages.lua',
-        from: "redis.call('HINCRBY', outboxKey, 'lapsed', #lapsed)",
-        to: '',
+        file: 'intake/outbox/ended.lua',
+        from: "redis.call('HINCRBY', keys.outbox, kind == 'C' and 'cancelled' or 'lapsed', #ids)",
+        to: "if kind == 'C' then redis.call('HINCRBY', keys.outbox, 'cancelled', #ids) end",
       },
     ],
   },

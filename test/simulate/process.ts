@@ -293,7 +293,8 @@ export class Process implements Owner, Transport {
   /** Does what the outbox of a lane has to do. */
   async #tend(lane: Lane) {
     const { retentionMs } = this.#world.scenario.config;
-    return (await tendDue(lane, { random: this.machine.random, retentionMs })).events;
+    return (await tendDue(lane, { random: this.machine.random, clock: this.machine.clock, retentionMs }))
+      .events;
   }
 
   /** The outbox of this world, as a platform uses it through this process. */

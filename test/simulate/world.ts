@@ -141,7 +141,7 @@ export class World {
         this.incident?.observed(lane, state);
       },
       ran: (script) => {
-        if (script === 'look-outbox') this.producer?.looked();
+        if (script === 'tend-outbox') this.producer?.looked();
       },
       // Each process looks for announcements every second. Here they look only when there is one, because each look takes steps.
       announced: () => {

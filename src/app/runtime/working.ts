@@ -1,4 +1,4 @@
-import { monotonicClock, systemAlarm } from '../../base/clock.js';
+import { monotonicClock, systemAlarm, systemClock } from '../../base/clock.js';
 import { BOUND_THE_LOSS, statedDurability, watchDurability } from '../../base/redis/durability.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
@@ -19,7 +19,7 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
   const { config, events, random, redis, keys, finder, heartbeats, format, suppression } = parts;
   const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = parts;
   const working = new Set<Workers>();
-  const harvest = { random, retentionMs: config.retentionMs };
+  const tending = { random, clock: systemClock, retentionMs: config.retentionMs };
   const sweep = {
     redis,
     keys,
@@ -33,10 +33,10 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
       const reason = 'its process died before the import was committed';
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });
     },
-    tendOutboxes: async (laneId: LaneId) => (await tendDue(await finder.withId(laneId), harvest)).events,
+    tendOutboxes: async (laneId: LaneId) => (await tendDue(await finder.withId(laneId), tending)).events,
     async lapseOutboxes(laneId: LaneId) {
       const lane = await finder.withId(laneId);
-      const { next, events: found } = await lapseDue(lane, harvest);
+      const { next, events: found } = await lapseDue(lane, tending);
       lane.emit(found);
       return next;
     },
@@ -106,7 +106,7 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
               return importCampaign({ ...deps, digestOf: occurrenceDigest, paidBy }, input);
             },
           },
-          harvest: async (lane) => lane.emit((await tendDue(lane, harvest)).events),
+          harvest: async (lane) => lane.emit((await tendDue(lane, tending)).events),
           suppressionOf: (lane) => ({
             areSuppressed: (numbers) => suppression.areSuppressed(lane, numbers),
             lastRemoval: () => suppression.lastRemoval(lane),

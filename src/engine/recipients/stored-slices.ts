@@ -3,7 +3,14 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { recipientListKey, type Series, slicesKey } from './campaign-keys.js';
 import { packedNumber, unpackRecipient } from './packed-recipient.js';
 import { readShortList } from './short-list.js';
-import { SLICE, type StoredRecipient, unpackNumbers, unpackReferences, unpackSlice } from './slice-blob.js';
+import {
+  packSlice,
+  SLICE,
+  type StoredRecipient,
+  unpackNumbers,
+  unpackReferences,
+  unpackSlice,
+} from './slice-blob.js';
 
 /*
  * Where a slice is: in the hash of its series (slice-blob.ts), with the text of its campaign if it is the only one and short
@@ -27,7 +34,8 @@ export async function readSlices(
   { lane, campaign, series }: SeriesOf,
   numbers: readonly number[],
 ): Promise<(StoredSlice | null)[]> {
-  const blobs = await redis.hmgetBuffer(slicesKey(keys, lane, campaign, series), ...numbers.map(String));
+  const packed = slicesKey(keys, lane, campaign, series);
+  const blobs = await redis.hmgetBuffer(packed, ...numbers.map(String));
   if (series !== 'slices') return blobs;
   const list = recipientListKey(keys, lane, campaign);
   return Promise.all(
@@ -35,7 +43,8 @@ export async function readSlices(
       const blob = blobs[at] ?? (number === 0 ? await readShortList(redis, keys, lane, campaign) : null);
       if (blob !== null) return blob;
       const slice = await redis.lrangeBuffer(list, number * SLICE, number * SLICE + SLICE - 1);
-      return slice.length === 0 ? null : slice;
+      // Another process may have packed the list meanwhile.
+      return slice.length > 0 ? slice : redis.hgetBuffer(packed, String(number));
     }),
   );
 }
@@ -46,11 +55,29 @@ export async function countSlices(
   keys: Keys,
   { lane, campaign, series }: SeriesOf,
 ): Promise<number> {
+  const recipients = series === 'slices' ? await redis.llen(recipientListKey(keys, lane, campaign)) : 0;
+  // After the list: another process may pack that meanwhile.
   const packed = await redis.hlen(slicesKey(keys, lane, campaign, series));
-  if (series !== 'slices') return packed;
-  const listed = Math.ceil((await redis.llen(recipientListKey(keys, lane, campaign))) / SLICE);
-  if (packed + listed > 0) return Math.max(packed, listed);
+  if (series !== 'slices' || packed + recipients > 0) return Math.max(packed, Math.ceil(recipients / SLICE));
   return (await readShortList(redis, keys, lane, campaign)) === null ? 0 : 1;
+}
+
+/**
+ * Packs the list of a wave to which nothing is appended any more: that takes a third of the memory. Repeating it is harmless, and so is
+ * doing it in two processes at once.
+ */
+export async function packList(redis: Redis, keys: Keys, lane: LaneId, campaign: string): Promise<void> {
+  const list = recipientListKey(keys, lane, campaign);
+  for (let number = 0; ; number += 1) {
+    const slice = await redis.lrangeBuffer(list, number * SLICE, number * SLICE + SLICE - 1);
+    if (slice.length === 0) break;
+    await redis.hset(
+      slicesKey(keys, lane, campaign, 'slices'),
+      String(number),
+      packSlice(recipientsOf(slice)),
+    );
+  }
+  await redis.unlink(list);
 }
 
 const isBlob = (slice: StoredSlice): slice is Buffer => Buffer.isBuffer(slice);

@@ -34,7 +34,6 @@ else
   redis.call('HSET', outboxKey, 'closed', '1')
   if before ~= 'paused' then redis.call('HSET', outboxKey, 'state', 'closed') end
 end
-redis.call('HINCRBY', outboxKey, 'revision', 1)
 redis.call('ZADD', outboxesKey, 0, name)
 
 local inFlight = 0

@@ -6,34 +6,31 @@
 -- @include ./message.lua
 -- @include ../../engine/lane/results.lua
 
--- What is kept of a waiting message: its version, when it ended, s, its number, and its reference.
+-- What is kept of a waiting message: its version, when it ended, s, its number, and its reference, which are the first parts of its recipient.
 local function ended_message(waiting, kind, forgetAt, endedAt)
-  local function varint_end(at)
-    while string.byte(waiting, at) >= 128 do at = at + 1 end
-    return at
-  end
-  local function varint(at)
-    local value, unit = 0, 1
-    for i = at, varint_end(at) do
-      value, unit = value + string.byte(waiting, i) % 128 * unit, unit * 128
-    end
-    return value
-  end
-  local first = message_parts(waiting)
-  local numberEnd = varint_end(first)
-  local at, reference = numberEnd + 1, ''
-  while at <= #waiting do
-    local start, length = varint_end(at) + 1, varint(at)
-    reference = string.sub(waiting, start, start + length - 1)
-    at = start + length
-  end
-  local rest = struct.pack('>I4', endedAt) .. string.sub(waiting, first, numberEnd) .. reference
-  return message_as(waiting, kind, forgetAt, rest)
+  local first = MESSAGE.parts(waiting)
+  local at, length, unit = first, 0, 1
+  while string.byte(waiting, at) >= 128 do at = at + 1 end
+  at = at + 1
+  repeat
+    local byte = string.byte(waiting, at)
+    length, unit, at = length + byte % 128 * unit, unit * 128, at + 1
+  until byte < 128
+  return MESSAGE.as(waiting, kind, forgetAt, struct.pack('>I4', endedAt) .. string.sub(waiting, first, at + length - 1))
 end
 
--- Puts ids of messages that have ended at the end of the list, and into the log of results.
-local function ended_note(keys, outbox, ids, forgetAt)
-  local length = message_list(keys.forget, keys.list, ids, forgetAt)
+-- Ends messages that wait, each [id, message], at most 1000. `kind`: C or L. They are forgotten at `forgetAt`, s, which is the second of
+-- the list.
+local function ended_all(keys, outbox, waiting, kind, endedAt, forgetAt)
+  local ids, stored, due = {}, {}, {}
+  for at, message in ipairs(waiting) do
+    ids[at] = message[1]
+    stored[2 * at - 1], stored[2 * at] = message[1], ended_message(message[2], kind, forgetAt, endedAt)
+    due[2 * at - 1], due[2 * at] = string.format('-%.0f', forgetAt), message[1]
+  end
+  redis.call('HSET', keys.messages, unpack(stored))
+  redis.call('ZADD', keys.due, unpack(due))
+  local length = redis.call('RPUSH', keys.list, unpack(ids))
   local second = string.format('%.0f', forgetAt)
   local field = 'log:' .. second
   local number = tonumber(redis.call('HGET', keys.outbox, field) or nil)
@@ -41,4 +38,6 @@ local function ended_note(keys, outbox, ids, forgetAt)
   results.note(list, results.LIST.recipients, length - #ids, #ids)
   results.append(keys.results, keys.latestResults, { ['outbox:' .. outbox .. ':' .. second] = list })
   if not number then redis.call('HSET', keys.outbox, field, list.number) end
+  redis.call('HINCRBY', keys.outbox, 'waiting', -#ids)
+  redis.call('HINCRBY', keys.outbox, kind == 'C' and 'cancelled' or 'lapsed', #ids)
 end

@@ -9,13 +9,11 @@ import { AmbiguousNameError, NotFoundError } from '../../campaign/errors.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { activate, type Wakers } from '../../engine/lane/wake.js';
-import { nowAppender } from './append-now.js';
 import { messageChecker } from './check-message.js';
 import { OutboxClosedError } from './errors.js';
 import { lanesWithOutbox } from './outbox-index.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
 import { type Entry, OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
-import type { WaitingMessage } from './stored-message.js';
 import { writerNotes } from './writers.js';
 
 /** Why nothing is sent on a lane that has left the configuration; null if it is configured. */
@@ -60,8 +58,6 @@ export interface Opened {
   storeOne(message: Entry): Promise<PutReply>;
   /** Notes who writes to the outbox, before its messages are stored. */
   noteWriter(actor: Actor): Promise<void>;
-  /** Wakes the lane for messages that are due earlier than all others. If this process dies before it does, the sweep finds them. */
-  wake(messages: readonly { readonly message: WaitingMessage }[]): Promise<void>;
 }
 
 /** Finds and opens outboxes. */
@@ -88,14 +84,12 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const lane = await finder.withId(laneId);
     const settings = await readOutboxSettings(redis, keys, lane.id, name);
     if (settings === null) throw noSuchOutbox(name);
-    const store = outboxStore(lane, name, config.keyBytes);
+    const store = outboxStore(lane, name, { lateMs: settings.lateMs, limit: config.keyBytes });
 
     const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
-    const appendNow = nowAppender(lane, name, store, settings.lateMs, clock, config.keyBytes);
-    // A message that waits for a window can still be changed.
-    const canAppend = windows.length === 0;
 
-    const wake = async (messages: readonly { readonly message: WaitingMessage }[]): Promise<void> => {
+    /** For messages that are due earlier than all others. If this process dies before it does, the sweep finds them. */
+    const wake = async (messages: readonly Entry[]): Promise<void> => {
       const first = messages.reduce(
         (least, { message }) => Math.min(least, message.due),
         Number.POSITIVE_INFINITY,
@@ -106,24 +100,12 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
       await mustHaveRoom(redis);
       try {
-        if (
-          canAppend &&
-          messages.length <= TOGETHER_AT_ONCE &&
-          messages.every(({ message }) => message.due === 0)
-        ) {
-          const { isDone, due, events } = await activate(
-            lane,
-            () => appendNow(messages),
-            (done) => (done.isDone && done.isFirst ? wake(messages) : null),
-          );
-          lane.emit(events);
-          if (isDone) return messages.map(() => ({ outcome: 'created', due, pointer: null }));
-        }
-        const { replies } = await activate(
+        const { replies, events } = await activate(
           lane,
-          () => store.put(messages),
+          () => store.put(messages, { plans: true }),
           ({ isEarlier }) => (isEarlier ? wake(messages) : null),
         );
+        lane.emit(events);
         return replies;
       } catch (error) {
         if (!(error instanceof OutboxGoneError)) throw error;
@@ -136,7 +118,7 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const check = messageChecker(settings, config, windows);
     const noteWriter = (actor: Actor): Promise<void> => writerNoted(lane.id, name, actor);
     const unserved = (): Promise<string | null> => whyUnserved(finder, lane);
-    return { lane, settings, store, check, unserved, storeAll, storeOne, noteWriter, wake };
+    return { lane, settings, store, check, unserved, storeAll, storeOne, noteWriter };
   };
 
   return {

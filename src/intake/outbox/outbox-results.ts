@@ -1,8 +1,8 @@
 import type { Redis } from '../../base/redis/connection.js';
-import type { Keys, LaneId } from '../../base/redis/keys.js';
+import type { Keys } from '../../base/redis/keys.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import type { OutboxResults, ResultOnLane } from '../../reporting/results-feed.js';
-import { bucketOf, outboxKeys } from './outbox-keys.js';
+import { outboxKeys } from './outbox-keys.js';
 import { REASONS } from './read-outbox.js';
 import { unpackMessage } from './stored-message.js';
 import { outboxOf, sliceOf } from './wave.js';
@@ -12,20 +12,6 @@ const ENDED_LIST = /^outbox:([^:]+):(\d+)$/;
 
 /** What the results feed needs to know of outboxes. */
 export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
-  /** What is stored under ids of an outbox. */
-  const read = async (lane: LaneId, name: string, ids: readonly string[]): Promise<(Buffer | null)[]> => {
-    const own = outboxKeys(keys, lane, name);
-    const buckets = async (): Promise<number> => Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1);
-    for (let known = await buckets(); ; ) {
-      const raws = await Promise.all(ids.map((id) => redis.hgetBuffer(own.bucket(bucketOf(id, known)), id)));
-      if (!raws.includes(null)) return raws;
-      // One that is not there may have moved to a new bucket meanwhile.
-      const now = await buckets();
-      if (now === known) return raws;
-      known = now;
-    }
-  };
-
   return {
     async idsInWave(lane, meta, ordinals) {
       const outbox = outboxOf(meta);
@@ -43,7 +29,8 @@ export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
     async ended(lane, list, positions) {
       const [, outbox, second] = ENDED_LIST.exec(list) ?? [];
       if (outbox === undefined || second === undefined) return null;
-      const key = outboxKeys(keys, lane, outbox).forgetList(Number(second));
+      const own = outboxKeys(keys, lane, outbox);
+      const key = own.endedList(Number(second));
       const found = await Promise.all(
         runsOf(positions).map(async ([first, last]) => {
           const ids = await redis.lrange(key, first, last);
@@ -51,11 +38,8 @@ export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
         }),
       );
       const kept = found.flat();
-      const raws = await read(
-        lane,
-        outbox,
-        kept.map(({ id }) => id),
-      );
+      const messages = kept.map(({ id }) => id);
+      const raws = messages.length === 0 ? [] : await redis.hmgetBuffer(own.fixed.messages, ...messages);
       const results = new Map<number, ResultOnLane>();
       for (const [at, { position, id }] of kept.entries()) {
         const raw = raws[at] ?? null;

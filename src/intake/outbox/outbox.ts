@@ -35,7 +35,7 @@ import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } fr
 import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
 import { repliesWhenFull } from './repeated-puts.js';
 import { SeenIds } from './seen-ids.js';
-import { cancelHarvested, type Entry, type Pointer, type PutReply } from './store.js';
+import type { Entry, Place, PutReply } from './store.js';
 import { packMessage, type WaitingMessage } from './stored-message.js';
 import { sliceOf } from './wave.js';
 
@@ -147,31 +147,25 @@ export function operatedOutbox(
   const lookInWave = async (
     id: string,
     message: WaitingMessage,
-    pointer: Pointer,
+    place: Place,
   ): Promise<PutResult | 'changed'> => {
-    const { lane, store, wake } = await open();
+    const { lane, storeOne } = await open();
     const [slice, record] = await Promise.all([
-      sliceOf(lane, pointer.wave, Math.floor(pointer.ordinal / SLICE)),
-      recipientReader(lane.redis, lane.keys, lane.id, pointer.wave).record(pointer.ordinal),
+      sliceOf(lane, place.wave, Math.floor(place.ordinal / SLICE)),
+      recipientReader(lane.redis, lane.keys, lane.id, place.wave).record(place.ordinal),
     ]);
-    const found = slice[pointer.ordinal % SLICE];
+    const found = slice[place.ordinal % SLICE];
     // Its wave was removed, and its id is free.
     if (record === null) return 'changed';
     const { state } = record;
     const version = message.version ?? -1;
     if (state === 'cancelled' || state === 'lapsed') {
-      if (version <= (pointer.version ?? -1)) return { id, outcome: state, sendAt: null };
-      const replaced = await store.replace({ id, message, key: payer.key }, pointer);
-      if (replaced === 'changed') return 'changed';
-      if (replaced === 'full') throw await full();
-      await wake([{ message }]);
-      return {
-        id,
-        outcome: 'created',
-        sendAt: await sentAt(message.due === 0 ? Math.floor(clock() / 1_000) : message.due),
-      };
+      if (version <= (place.version ?? -1)) return { id, outcome: state, sendAt: null };
+      const { outcome, due } = await storeOne({ id, message, key: payer.key, over: place });
+      if (outcome === 'full') throw await full();
+      return outcome === 'planned' ? 'changed' : { id, outcome, sendAt: await sentAt(due) };
     }
-    if (version >= 0 && version < (pointer.version ?? -1)) return { id, outcome: 'stale', sendAt: null };
+    if (version >= 0 && version < (place.version ?? -1)) return { id, outcome: 'stale', sendAt: null };
     const isSame =
       found?.number === message.number &&
       found.reference === message.reference &&
@@ -184,11 +178,11 @@ export function operatedOutbox(
   const resultOf = async (id: string, message: WaitingMessage, first: PutReply): Promise<PutResult> => {
     let reply = first;
     for (let tries = 0; tries < PUT_TRIES; tries += 1) {
-      const { outcome, pointer, due } = reply;
+      const { outcome, place, due } = reply;
       if (outcome === 'full') throw await full();
-      if (outcome !== 'harvested') return { id, outcome, sendAt: await sentAt(due) };
-      if (pointer === null) return { id, outcome: 'sent', sendAt: null };
-      const result = await lookInWave(id, message, pointer);
+      if (outcome !== 'planned') return { id, outcome, sendAt: await sentAt(due) };
+      if (place === null) return { id, outcome: 'sent', sendAt: null };
+      const result = await lookInWave(id, message, place);
       if (result !== 'changed') return result;
       reply = await (await open()).storeOne({ id, message, key: payer.key });
     }
@@ -226,7 +220,7 @@ export function operatedOutbox(
         if (reply === undefined) throw new Error('Redis stored a message without a result');
         const { outcome, due } = reply;
         const own = { line, member: null, reason: null };
-        if (outcome !== 'harvested' && outcome !== 'full')
+        if (outcome !== 'planned' && outcome !== 'full')
           return { id, outcome, sendAt: whenSent(settings, lane, iso(due)), ...own };
         return resultOf(id, message, reply).then((result) => ({ ...result, ...own }));
       }),
@@ -370,23 +364,25 @@ export function operatedOutbox(
       const read = readVersion(version);
       if (read === undefined) throw new InputError(`version ${VERSION_REASON}`, { field: 'version' });
       await by.authorise();
-      const { outcome, pointer } = await store.cancel(id, read, clock(), config.retentionMs, payer.key);
-      if (outcome === 'full') throw await full();
+      const { outcome, events } = await store.cancel(id, {
+        version: read,
+        now: clock(),
+        retentionMs: config.retentionMs,
+        key: payer.key,
+      });
+      lane.emit(events);
       switch (outcome) {
         case 'unknown':
           throw new NotFoundError(`outbox ${name} has no message ${id}`);
+        case 'full':
+          throw await full();
+        case 'recovering':
+          throw new RecoveringError('the lane recovers from a loss of data: try again in some seconds');
         case 'cancelled':
-        case 'stale':
         case 'lapsed':
+        case 'sent':
+        case 'stale':
           return { id, outcome };
-        case 'harvested': {
-          if (pointer === null) return { id, outcome: 'sent' };
-          const { state, events } = await cancelHarvested(lane, pointer);
-          lane.emit(events);
-          if (state === 'recovering')
-            throw new RecoveringError('the lane recovers from a loss of data: try again in some seconds');
-          return { id, outcome: state === 'cancelled' || state === 'lapsed' ? state : 'sent' };
-        }
         default:
           return outcome satisfies never;
       }

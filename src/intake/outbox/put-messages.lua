@@ -1,133 +1,167 @@
 --[[
-  put-messages: stores messages in an outbox, or changes those that are waiting. Repeating a call changes nothing.
+  put-messages: stores messages in an outbox, or changes those that are waiting. What is due now is planned at once if the outbox has a wave
+  that may grow, nothing else is due, and the lane may send; otherwise it waits. Repeating a call changes nothing.
 
-  KEYS  outboxes  sorted set: outbox -> when it next has something to do, ms
+  KEYS  lane      hash: the lane's record
+        states    hash: campaign -> its state, JSON
+        running   sorted set: campaign -> virtual start
+        outboxes  sorted set: outbox -> when it next has something to do, ms
         outbox    hash: settings, state, and counts of the outbox
-        due       sorted set: hour or second -> its first second
+        messages  hash: id -> message
+        due       sorted set: id -> when it is next due, s (message.lua)
+        recipients  list: the recipients of the wave
         keyBytes  hash: what the API keys have stored (key-bytes.lua)
-  KEYS+ entries   per message: its bucket; per second: its hour, its list
-  ARGV  name      the outbox
-        buckets   number: how many buckets the caller knows of
-        time      ms, or '' for the server's
-        count     number: messages
+  ARGV  rules     JSON: the lane's rules
+        name      the outbox
+        wave      the wave that the caller knows, or ''
+        plans     number: 1 if what is due now may be planned
+        lateMs    number: how late a message may be
         limit     number: how many bytes an API key may store
-  ARGV+ entries   per message: its id; the message; the number of its second; the API key that pays for it or ''; how many
-                  bytes it pays; per second: when it is, s, or 0 for now
-  Returns  open, missing, closed, or moved (there are more buckets); how many buckets there are, and messages in them; 1 if the outbox
-           is due earlier than before; per message created, updated, unchanged, stale, cancelled, lapsed, harvested, or full
-           (its key may not store so much, and nothing was changed); when it is due,
-           s; and `ordinal:version:wave` of a harvested one, else ''
+        time      ms, or '' for the server's
+  ARGV+ entries   per message: its id; the message, with the time 0 if it is due now; the API key that pays for it or ''; how many bytes
+                  it pays; the place (`ordinal:wave`) where the caller has seen that the earlier message of the id was cancelled or lapsed
+                  in its wave, or ''
+  Returns  open, missing, or closed; the wave of the outbox; 1 if the lane has something to do earlier than before; events; per message
+           created, updated, unchanged, stale, cancelled, lapsed, planned (its id has a message in a wave), or full (its key may not store so
+           much, and nothing was changed); when it is due, s; and the place of one that is planned already, else ''
 ]]
--- @include ../../base/redis/clock.lua
--- @include ./message.lua
+-- @include ./plan.lua
 -- @include ../../engine/recipients/key-bytes.lua
 local COUNTS = { 'stored', 'total', 'waiting', 'cancelled', 'lapsed' }
-local outbox = redis.call('HMGET', outboxKey, 'state', 'buckets', 'closed', unpack(COUNTS))
-local stored = tonumber(outbox[4] or 0)
-if not outbox[1] then return { 'missing', 0, 0, 0 } end
-if outbox[3] then return { 'closed', 0, 0, 0 } end
-if tonumber(outbox[2]) ~= buckets then return { 'moved', tonumber(outbox[2]), stored, 0 } end
+local outbox = redis.call('HMGET', outboxKey, 'state', 'closed', 'wave', unpack(COUNTS))
+if not outbox[1] then return { 'missing', '', 0, '[]' } end
+if outbox[2] then return { 'closed', '', 0, '[]' } end
+local counts, changed = {}, {}
+for at, field in ipairs(COUNTS) do counts[field] = tonumber(outbox[3 + at] or 0) end
+local function add(field, by) counts[field], changed[field] = counts[field] + by, true end
 
-local reply = { 'open', buckets, 0, 0 }
-local counts = { total = 0, waiting = 0, cancelled = 0, lapsed = 0, stored = 0 }
-local function add(name, by) counts[name] = counts[name] + by end
-
-local function second_of(number) return tonumber(entry_arg(5 * count + number)) end
-
--- Number of a second -> ids to note in it.
-local noted = {}
-local function note(number, id)
-  noted[number] = noted[number] or {}
-  table.insert(noted[number], id)
-end
-
-local seconds = math.floor(clock(time) / 1000)
-
+local second = math.floor(clock(time) / 1000)
 local account = key_bytes.account(keyBytesKey)
+local ids, found = {}, {}
+for at = 1, entry_args() / 5 do ids[at] = entry_arg(5 * at - 4) end
+for at, raw in ipairs(MESSAGE.read_all(messagesKey, ids)) do found[ids[at]] = raw end
 
--- The message as it is stored when this key pays for it, instead of what is stored now; nil if the key may not store so much. With `id`, it
--- moves to another second: the lists keep its id in the earlier one as well.
-local function paid_for(raw, key, bytes, before, id)
-  local payer, paid = 0, 0
-  if before then payer, paid = message_payment(before) end
-  if payer == 0 and key == '' then return raw end
-  if id then bytes = math.max(bytes, paid) + math.ceil(2 * #id / PAID_UNIT) * PAID_UNIT end
-  if bytes > PAID_MAX then return nil end
-  if not account.move(account.key(payer), paid, key, bytes, limit) then return nil end
-  return message_paid(raw, account.number(key), bytes)
+-- What is written at the end: the messages by their ids, and the ids in the order in which they were first changed.
+local written, order = {}, {}
+local function write(id, raw)
+  if not written[id] then order[#order + 1] = id end
+  written[id], found[id] = true, raw
 end
 
-local function put_message(at, id, raw, number, key, bytes)
-  local due = second_of(number)
-  if due == 0 then raw = string.sub(raw, 1, 1) .. struct.pack('>I4', seconds) .. string.sub(raw, 6) end
-  local before = redis.call('HGET', entry_key(at), id)
+-- Stores a message for which this key pays, instead of what is stored now. Returns false if the key may not store so much.
+local function store(id, raw, key, bytes)
+  local before, payer, paid = found[id], 0, 0
+  if before then payer, paid = MESSAGE.payment(before) end
+  if payer ~= 0 or key ~= '' then
+    if bytes > MESSAGE.PAID_MAX or not account.move(account.key(payer), paid, key, bytes, limit) then return false end
+    raw = MESSAGE.paid(raw, account.number(key), bytes)
+  end
+  write(id, raw)
+  return true
+end
+
+local function put_message(id, raw, key, bytes, endedPlace)
+  local before = found[id]
+  local isNow = MESSAGE.at(raw) == 0
+  local function due_at(at) return string.sub(raw, 1, 1) .. struct.pack('>I4', at) .. string.sub(raw, 6) end
+  if isNow then raw = due_at(second) end
   if not before then
-    local stored = paid_for(raw, key, bytes)
-    if not stored then return 'full', raw end
-    redis.call('HSET', entry_key(at), id, stored)
-    note(number, id)
+    if not store(id, raw, key, bytes) then return 'full' end
+    for _, field in ipairs({ 'total', 'waiting', 'stored' }) do add(field, 1) end
+    return 'created'
+  end
+  local kind, version, versionBefore = MESSAGE.kind(before), MESSAGE.version(raw), MESSAGE.version(before)
+  if kind == 'P' then
+    local hasEnded = string.format('%.0f:%s', MESSAGE.at(before), MESSAGE.rest(before)) == endedPlace
+    if not hasEnded or version <= versionBefore then return 'planned' end
+    if not store(id, raw, key, bytes) then return 'full' end
     add('total', 1)
     add('waiting', 1)
-    add('stored', 1)
-    return 'created', raw
+    return 'created'
   end
-  -- Who has paid makes no difference to what is stored.
-  local stored = before
-  before = message_paid(before, 0, 0)
-  if due == 0 and string.sub(before, 1, 1) == 'W' then
-    -- One that is due already stays as it is. The parentheses drop the second value that unpack returns.
-    raw = string.sub(raw, 1, 1) .. struct.pack('>I4', math.min(seconds, (struct.unpack('>I4', before, 2)))) .. string.sub(raw, 6)
-  end
-  if before == raw then return 'unchanged', before end
-  local kind, dueBefore, versionBefore = message_read(before)
-  local _, _, version = message_read(raw)
-  if kind == 'P' then return 'harvested', before end
   if kind == 'W' then
-    if version >= 0 and version < versionBefore then return 'stale', before end
+    -- One that is due already stays as it is.
+    if isNow then raw = due_at(math.min(second, MESSAGE.at(before))) end
+    if version >= 0 and version < versionBefore then return 'stale' end
     -- A change without a version keeps the last one, so that an older one stays stale.
-    local kept = raw
-    if version < 0 and versionBefore >= 0 then kept = message_as(before, 'W', struct.unpack('>I4', raw, 2), string.sub(raw, 7)) end
-    if kept == before then return 'unchanged', before end
-    local isMoved = struct.unpack('>I4', raw, 2) ~= dueBefore
-    local changed = paid_for(kept, key, bytes, stored, isMoved and id or nil)
-    if not changed then return 'full', before end
-    redis.call('HSET', entry_key(at), id, changed)
-    if isMoved then note(number, id) end
-    return 'updated', kept
+    if version < 0 then raw = MESSAGE.paid(MESSAGE.as(before, 'W', MESSAGE.at(raw), MESSAGE.rest(raw)), 0, 0) end
+    -- Who has paid makes no difference to what is stored.
+    if raw == MESSAGE.paid(before, 0, 0) then return 'unchanged' end
+    return store(id, raw, key, bytes) and 'updated' or 'full'
   end
   local ended = kind == 'C' and 'cancelled' or 'lapsed'
-  if version <= versionBefore then return ended, before end
-  local again = paid_for(raw, key, bytes, stored, id)
-  if not again then return 'full', before end
-  redis.call('HSET', entry_key(at), id, again)
-  note(number, id)
+  if version <= versionBefore then return ended end
+  if not store(id, raw, key, bytes) then return 'full' end
   add(ended, -1)
   add('waiting', 1)
-  return 'created', raw
+  return 'created'
 end
 
-for at = 1, count do
-  local outcome, raw = put_message(at, entry_arg(5 * at - 4), entry_arg(5 * at - 3), tonumber(entry_arg(5 * at - 2)), entry_arg(5 * at - 1), tonumber(entry_arg(5 * at)))
-  local _, number, version, wave = message_read(raw)
-  reply[#reply + 1], reply[#reply + 2] = outcome, number
-  reply[#reply + 1] = outcome == 'harvested' and string.format('%.0f:%.0f:%s', number, version, wave) or ''
+local reply = { 'open', outbox[3] or '', 0, '[]' }
+for at = 1, #ids do
+  local id = ids[at]
+  local outcome = put_message(id, entry_arg(5 * at - 3), entry_arg(5 * at - 2), tonumber(entry_arg(5 * at - 1)), entry_arg(5 * at))
+  local raw = found[id]
+  reply[#reply + 1], reply[#reply + 2] = outcome, raw and MESSAGE.at(raw) or 0
+  reply[#reply + 1] = outcome == 'planned' and MESSAGE.place(raw) or ''
 end
-account.save()
-local first = math.huge
-for number, ids in pairs(noted) do
-  local second = second_of(number)
-  local hourKey, listKey = entry_key(count + 2 * number - 1), entry_key(count + 2 * number)
-  if message_due(dueKey, hourKey, listKey, ids, second) then first = math.min(first, second) end
+
+-- Plans what is due now, in its order. Returns 1 if the lane had nothing to send of the wave before.
+local function plan(dueNow)
+  if outbox[1] ~= 'open' or wave == '' or wave ~= outbox[3] then return 0 end
+  -- What waits has waited longer.
+  if #redis.call('ZRANGEBYSCORE', dueKey, 0, second, 'LIMIT', 0, 1) > 0 then return 0 end
+  local lane, now = lane_load(laneKey, time)
+  local events, isFirst = {}, 0
+  workers_recognise(lane, rules, 0, now, events)
+  local campaigns = campaigns_load(statesKey, { wave })
+  local c = campaigns[wave]
+  -- A message that waits for a window can be changed until it opens.
+  if c and PLAN.grows(c, lane, now) and not c.window and not rules.sendWindow and lane.paused == '' then
+    -- Not more than the lane has in flight at most.
+    local most = math.min(#dueNow, c.capacity - c.ordinals)
+    local room = PLAN.room(lane, rules, now, 0, 2 * rules.inFlight, c.counts.planned or 0, most)
+    local fitting = {}
+    for at = 1, room do
+      fitting[at] = { dueNow[at], found[dueNow[at]] }
+      written[dueNow[at]] = nil
+    end
+    if room > 0 then
+      local keys = { recipients = recipientsKey, messages = messagesKey, due = dueKey, running = runningKey }
+      isFirst = PLAN.append(keys, lane, wave, c, fitting, lateMs, now)
+      campaigns_save(statesKey, campaigns)
+      add('waiting', -room)
+      redis.call('ZADD', outboxesKey, 'LT', string.format('%.0f', second * 1000 + lateMs), name)
+    end
+  end
+  lane_save(laneKey, lane)
+  if #events > 0 then reply[4] = cjson.encode(events) end
+  return isFirst
 end
--- Its outbox is as early already if another message is due in the same second.
-local isEarlier = first < math.huge and message_earlier(outboxesKey, name, first)
-local fields = {}
-for at, field in ipairs(COUNTS) do
-  if counts[field] ~= 0 then
-    fields[#fields + 1] = field
-    fields[#fields + 1] = string.format('%.0f', tonumber(outbox[3 + at] or 0) + counts[field])
+
+local dueNow = {}
+for _, id in ipairs(order) do
+  if MESSAGE.at(found[id]) <= second then dueNow[#dueNow + 1] = id end
+end
+local isEarlier = plans == 1 and #dueNow > 0 and plan(dueNow) == 1
+
+local stored, due, first = {}, {}, math.huge
+for _, id in ipairs(order) do
+  if written[id] then
+    local at = MESSAGE.at(found[id])
+    stored[#stored + 1], stored[#stored + 2] = id, found[id]
+    due[#due + 1], due[#due + 2] = string.format('%.0f', at), id
+    first = math.min(first, at)
   end
 end
+if #stored > 0 then
+  redis.call('HSET', messagesKey, unpack(stored))
+  redis.call('ZADD', dueKey, unpack(due))
+  isEarlier = MESSAGE.earlier(outboxesKey, name, first) or isEarlier
+end
+account.save()
+local fields = {}
+for field in pairs(changed) do fields[#fields + 1], fields[#fields + 2] = field, string.format('%.0f', counts[field]) end
 if #fields > 0 then redis.call('HSET', outboxKey, unpack(fields)) end
-reply[3], reply[4] = stored + counts.stored, isEarlier and 1 or 0
+reply[3] = isEarlier and 1 or 0
 return reply

@@ -8,17 +8,12 @@ import { parseState } from '../../engine/lane/campaigns.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import { type OrdinalRecord, recipientReader } from '../../reporting/recipient-reader.js';
-import { readDue } from './due-lists.js';
 import { pageOfOutboxes } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
 import { outboxStore } from './store.js';
 import { type StoredMessage, unpackMessage } from './stored-message.js';
 import { sliceOf, type WaveMessage } from './wave.js';
-
-/** Seconds that are read to find the next one with a message: those from which all were moved have none. */
-const SECONDS_TO_TRY = 50;
-const IDS_TO_TRY = 100;
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -157,31 +152,18 @@ export function whenSent(
   return opening === null || opening.from <= at ? due : iso(opening.from);
 }
 
-/** When the next waiting message is due. The lists also contain messages that were moved or cancelled. */
-async function nextDue(lane: Lane, name: string): Promise<string | null> {
-  const { redis, keys, id } = lane;
-  const own = outboxKeys(keys, id, name);
-  const store = outboxStore(lane, name);
-  store.know(Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1));
-  let [tried, last] = [0, 0];
-  for (const member of await redis.zrange(own.fixed.due, '0', String(SECONDS_TO_TRY - 1))) {
-    for (const { second, ids } of await readDue(redis, own, member, Number.POSITIVE_INFINITY, IDS_TO_TRY)) {
-      for (const raw of await store.read(ids)) {
-        const message = raw === null ? null : unpackMessage(raw);
-        if (message?.kind !== 'waiting') continue;
-        if (second === 0 || message.due === second) return iso(message.due * 1_000);
-      }
-      [tried, last] = [tried + 1, second];
-    }
-  }
-  return tried < SECONDS_TO_TRY ? null : iso(last * 1_000);
+/** When the next waiting message is due; null if none waits. */
+async function nextDue({ redis, keys, id }: Lane, name: string): Promise<string | null> {
+  const { due } = outboxKeys(keys, id, name).fixed;
+  const [, second] = await redis.zrangebyscore(due, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+  return second === undefined ? null : iso(Number(second) * 1_000);
 }
 
 /** Reads a message. Throws a NotFoundError if there is none with this id. */
 export async function readMessage(lane: Lane, name: string, id: string): Promise<OutboxMessageStatus> {
-  const stored = await outboxStore(lane, name).find(id);
+  const stored = await outboxStore(lane, name, { lateMs: 0 }).find(id);
   if (stored === null) throw new NotFoundError(`outbox ${name} has no message ${id}`);
-  if (stored.kind !== 'harvested') return unsent(id, stored);
+  if (stored.kind !== 'planned') return unsent(id, stored);
   const reader = recipientReader(lane.redis, lane.keys, lane.id, stored.wave);
   const [record, slice] = await Promise.all([
     reader.record(stored.ordinal),
@@ -200,7 +182,6 @@ export async function readMessage(lane: Lane, name: string, id: string): Promise
 export async function* reportMessages(lane: Lane, name: string): AsyncGenerator<OutboxMessageStatus> {
   const { redis, keys, id } = lane;
   const own = outboxKeys(keys, id, name);
-  const buckets = Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1);
   for (const wave of await redis.zrange(own.fixed.waves, '0', '-1')) {
     const reader = recipientReader(redis, keys, id, wave);
     for (let from = 0; ; ) {
@@ -215,16 +196,15 @@ export async function* reportMessages(lane: Lane, name: string): AsyncGenerator<
       from = chunk.next;
     }
   }
-  for (let bucket = 0; bucket < buckets; bucket += 1) {
-    const all = await redis.hgetallBuffer(own.bucket(bucket));
-    for (const [message, raw] of Object.entries(all)) {
+  for await (const some of outboxStore(lane, name, { lateMs: 0 }).all()) {
+    for (const [message, raw] of some) {
       const stored = unpackMessage(raw);
-      if (stored.kind !== 'harvested') yield unsent(message, stored);
+      if (stored.kind !== 'planned') yield unsent(message, stored);
     }
   }
 }
 
-function unsent(id: string, stored: Exclude<StoredMessage, { kind: 'harvested' }>): OutboxMessageStatus {
+function unsent(id: string, stored: Exclude<StoredMessage, { kind: 'planned' }>): OutboxMessageStatus {
   const none = { campaign: null, sentAt: null, requestId: null, serviceStatus: null, serviceCode: null };
   if (stored.kind === 'waiting') {
     const { due, version, number, reference } = stored;

@@ -36,7 +36,7 @@ function replyTo(message: WaitingMessage, stored: StoredMessage | null, second: 
   switch (stored.kind) {
     case 'waiting': {
       const { due } = stored;
-      if (version >= 0 && version < before) return { outcome: 'stale', due, pointer: null };
+      if (version >= 0 && version < before) return { outcome: 'stale', due, place: null };
       const isSame =
         (version < 0 || version === before) &&
         // One that is due already stays as it is.
@@ -45,13 +45,13 @@ function replyTo(message: WaitingMessage, stored: StoredMessage | null, second: 
         message.reference === stored.reference &&
         message.values.length === stored.values.length &&
         message.values.every((value, at) => value === stored.values[at]);
-      return isSame ? { outcome: 'unchanged', due, pointer: null } : null;
+      return isSame ? { outcome: 'unchanged', due, place: null } : null;
     }
-    case 'harvested':
-      return { outcome: 'harvested', due: null, pointer: stored };
+    case 'planned':
+      return { outcome: 'planned', due: null, place: stored };
     case 'cancelled':
     case 'lapsed':
-      return version > before ? null : { outcome: stored.kind, due: null, pointer: null };
+      return version > before ? null : { outcome: stored.kind, due: null, place: null };
     default:
       return stored satisfies never;
   }

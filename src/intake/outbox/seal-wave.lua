@@ -14,10 +14,7 @@
 run_when_full(statesKey)
 local campaigns, events = campaigns_load(statesKey, { id }), {}
 local c = campaigns[id]
-if redis.call('HGET', outboxKey, 'wave') == id then
-  redis.call('HSET', outboxKey, 'wave', '')
-  redis.call('HINCRBY', outboxKey, 'revision', 1)
-end
+if redis.call('HGET', outboxKey, 'wave') == id then redis.call('HSET', outboxKey, 'wave', '') end
 if c and c.open then
   -- The next wave has room for about as many as this one got, because a filter of request ids is made for all of them.
   local got = c.ordinals >= c.capacity and 10 * c.ordinals or 2 * c.ordinals

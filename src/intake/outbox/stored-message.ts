@@ -1,13 +1,15 @@
+import { packRecipient, unpackRecipient } from '../../engine/recipients/packed-recipient.js';
+
 /*
  * The format of a message in Redis, which message.lua reads as far as scripts need it:
- *   1 byte   W: waiting, P: harvested, C: cancelled, L: lapsed
+ *   1 byte   W: waiting, P: planned, C: cancelled, L: lapsed
  *   4 bytes  W: when it is due, in seconds; P: its ordinal in its wave; C, L: when it is forgotten, in seconds
  *   1 byte   length of the version, 0 if there is none, and 128 more if an API key pays; then the version, most significant byte first
  *   5 bytes  only then: the number of the key (3), and what the message takes, in 16 bytes (2). The scripts add and read them
- *   the rest W: number as a base-128 varint, then each value and the reference, each with its length in bytes before it
+ *   the rest W: the recipient that it becomes (packed-recipient.ts), without its id and its time
  *            P: the id of the wave
- *            C, L: what the results say of it (ended.lua): when it ended, in seconds; its number; its reference. Nothing if it never
- *            waited, or was stored by an earlier version
+ *            C, L: what the results say of it (ended.lua): when it ended, in seconds, and its recipient without values. Nothing if it never
+ *            waited
  * Only a waiting message needs most of this. Once it is sent, its wave has the rest.
  */
 
@@ -27,7 +29,7 @@ export interface WaitingMessage {
 export type StoredMessage =
   | ({ readonly kind: 'waiting' } & WaitingMessage)
   | {
-      readonly kind: 'harvested';
+      readonly kind: 'planned';
       readonly wave: string;
       readonly ordinal: number;
       readonly version: number | null;
@@ -53,8 +55,8 @@ export interface EndedMessage {
 const HEAD_BYTES = 6;
 const PAID = 128;
 const PAYMENT_BYTES = 5;
-/** What a message is charged for beside its id, twice, and its content: its number, its time, and its places in hashes and lists. */
-const OWN_BYTES = 64;
+/** What a message is charged for beside its id, twice, and its content: its number, its time, and its places in the hash and the sorted set. */
+const OWN_BYTES = 160;
 const PAID_UNIT = 16;
 /** No message that is accepted takes so much. */
 const MAX_PAID_UNITS = 0xffff;
@@ -69,35 +71,21 @@ export function paidBytes(
   return Math.min(units, MAX_PAID_UNITS) * PAID_UNIT;
 }
 
-/** Packs a waiting message, in one buffer: lists of millions of messages are packed one by one. */
-export function packMessage({ due, version, number, values, reference }: WaitingMessage): Buffer {
+/** Packs a waiting message. */
+export function packMessage({ due, version, ...recipient }: WaitingMessage): Buffer {
   const start = head('W', due, version);
-  const digits = Number(number);
-  const texts = [...values, reference];
-  const sizes = texts.map((text) => Buffer.byteLength(text));
-  const length = sizes.reduce(
-    (sum, size) => sum + varintBytes(size) + size,
-    start.length + varintBytes(digits),
-  );
-  const packed = Buffer.allocUnsafe(length);
+  const packed = packRecipient(recipient, start.length);
   start.copy(packed);
-  let at = writeVarint(packed, start.length, digits);
-  for (const [index, text] of texts.entries()) {
-    at = writeVarint(packed, at, sizes[index] ?? 0);
-    at += packed.write(text, at, 'utf8');
-  }
   return packed;
 }
 
-/** Packs a cancelled message that was never waiting, or gets a version of its own. */
-export function packCancelled(forgetAt: number, version: number): Buffer {
+/** Packs the tombstone of an id: a cancelled message that was never waiting, or the version of a cancel. */
+export function packTombstone(forgetAt: number, version: number): Buffer {
   return head('C', forgetAt, version);
 }
 
-/** Packs a harvested message. */
-export function packPointer(ordinal: number, version: number | null, wave: string): Buffer {
-  return Buffer.concat([head('P', ordinal, version), Buffer.from(wave, 'latin1')]);
-}
+/** Whether a stored message waits. */
+export const isWaiting = (raw: Buffer): boolean => raw.toString('latin1', 0, 1) === 'W';
 
 /** Reads what is stored. Throws a RangeError if it is cut short. */
 export function unpackMessage(raw: Buffer): StoredMessage {
@@ -108,29 +96,20 @@ export function unpackMessage(raw: Buffer): StoredMessage {
   const version = length === 0 ? null : Number(`0x${raw.toString('hex', HEAD_BYTES, paid)}`);
   switch (raw.toString('latin1', 0, 1)) {
     case 'P':
-      return { kind: 'harvested', ordinal: at, version, wave: raw.toString('latin1', end) };
+      return { kind: 'planned', ordinal: at, version, wave: raw.toString('latin1', end) };
     case 'C':
       return { kind: 'cancelled', forgetAt: at, version, ended: unpackEnded(raw, end) };
     case 'L':
       return { kind: 'lapsed', forgetAt: at, version, ended: unpackEnded(raw, end) };
     default:
-      break;
+      return { kind: 'waiting', due: at, version, ...unpackRecipient(raw, end) };
   }
-  const texts: string[] = [];
-  let [number, next] = readVarint(raw, end);
-  while (next < raw.length) {
-    const [size, start] = readVarint(raw, next);
-    next = start + size;
-    texts.push(raw.toString('utf8', start, next));
-  }
-  const reference = texts.pop() ?? '';
-  return { kind: 'waiting', due: at, version, number: `+${number}`, values: texts, reference };
 }
 
 function unpackEnded(raw: Buffer, from: number): EndedMessage | null {
   if (raw.length <= from) return null;
-  const [number, next] = readVarint(raw, from + 4);
-  return { at: raw.readUInt32BE(from), number: `+${number}`, reference: raw.toString('utf8', next) };
+  const { number, reference } = unpackRecipient(raw, from + 4);
+  return { at: raw.readUInt32BE(from), number, reference };
 }
 
 function head(kind: string, at: number, version: number | null): Buffer {
@@ -146,32 +125,4 @@ function head(kind: string, at: number, version: number | null): Buffer {
     rest = Math.floor(rest / 256);
   }
   return packed;
-}
-
-/** How many bytes a number takes as a base-128 varint. */
-function varintBytes(value: number): number {
-  let bytes = 1;
-  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes += 1;
-  return bytes;
-}
-
-/** Returns the place after it. */
-function writeVarint(packed: Buffer, from: number, value: number): number {
-  let at = from;
-  let rest = value;
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) packed[at++] = (rest % 0x80) + 0x80;
-  packed[at] = rest;
-  return at + 1;
-}
-
-function readVarint(bytes: Buffer, from: number): [value: number, next: number] {
-  let value = 0;
-  let scale = 1;
-  for (let at = from; at < bytes.length; at++) {
-    const byte = bytes[at] ?? 0;
-    value += (byte % 0x80) * scale;
-    if (byte < 0x80) return [value, at + 1];
-    scale *= 0x80;
-  }
-  throw new RangeError('a message of an outbox is cut short');
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { serverTime } from '../../base/redis/connection.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import type { ScriptEvent } from '../../engine/lane/script-events.js';
-import { type Harvested, type HarvestOptions, lapseOutbox, tendOutbox } from './harvest.js';
+import { lapseOutbox, type Tended, type TendOptions, tendOutbox } from './tend-outbox.js';
 
 /*
  * What the outboxes of a lane have to do now.
@@ -13,7 +13,7 @@ const dueScript = laneScript(import.meta.url, './due-outboxes.lua', (reply) =>
 );
 
 /** Tends the outboxes of a lane that have something to do. */
-export async function tendDue(lane: LaneStore, options: HarvestOptions): Promise<Harvested> {
+export async function tendDue(lane: LaneStore, options: TendOptions): Promise<Tended> {
   const names = await dueScript(lane, { time: options.now });
   const done = await Promise.all(names.map((name) => tendOutbox(lane, name, options)));
   return {
@@ -29,7 +29,7 @@ export async function tendDue(lane: LaneStore, options: HarvestOptions): Promise
  */
 export async function lapseDue(
   lane: LaneStore,
-  options: HarvestOptions,
+  options: TendOptions,
 ): Promise<{ readonly next: number | null; readonly events: readonly ScriptEvent[] }> {
   const names = await dueScript(lane, { time: options.now });
   const done = await Promise.all(names.map((name) => lapseOutbox(lane, name, options)));

@@ -5,19 +5,15 @@ import { readState } from '../../engine/lane/campaigns.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import type { StoredRecipient } from '../../engine/recipients/slices.js';
 import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/stored-slices.js';
-import { bucketOf, outboxKeys } from './outbox-keys.js';
+import { outboxKeys } from './outbox-keys.js';
 import type { OutboxSettings } from './settings.js';
-import type { WaitingMessage } from './stored-message.js';
 
 /*
- * A wave is a campaign, and each message is one of its recipients. Beside the values of the text, a recipient has two hidden ones:
- * its id and its time.
+ * A wave is a campaign, and each message is one of its recipients. Beside the values of the text, a recipient has two hidden ones, which
+ * plan.lua adds: its id and its time.
  */
 const HIDDEN = ['@id', '@sendAt'] as const;
 const NAME_START = 'outbox ';
-
-/** A wave gets messages for at most so long. */
-export const WAVE_MS = 86_400_000;
 
 /** The part of a wave that never changes. */
 export function waveMeta(
@@ -53,11 +49,6 @@ export function outboxOf({ name, placeholders }: CampaignMeta): string | null {
   return placeholders.includes(HIDDEN[0]) ? name.slice(NAME_START.length) : null;
 }
 
-/** A message as a recipient of a wave. */
-export function asRecipient(id: string, { number, values, reference, due }: WaitingMessage): StoredRecipient {
-  return { number, values: [...values, id, String(due)], reference };
-}
-
 /** A recipient of a wave as the message that it was. */
 export interface WaveMessage {
   readonly id: string;
@@ -68,7 +59,7 @@ export interface WaveMessage {
   readonly due: number;
 }
 
-/** Reads what {@link asRecipient} made. */
+/** Reads a recipient, whose last values are the hidden ones. */
 export function asMessage({ number, values, reference = '' }: StoredRecipient): WaveMessage {
   const [id = '', due = '0'] = values.slice(-HIDDEN.length);
   return { id, number, values: values.slice(0, -HIDDEN.length), reference, due: Number(due) };
@@ -87,7 +78,7 @@ export async function sliceOf(
   return found === null ? [] : recipientsOf(found).map(asMessage);
 }
 
-const forgetScript = laneScript(import.meta.url, './forget-wave.lua', (reply) => reply === 1);
+const forgetScript = laneScript(import.meta.url, './forget-wave.lua', () => undefined);
 
 /**
  * Removes the pointers to a wave that is about to be removed, and adds its counts to those of its outbox. Does nothing for another
@@ -98,26 +89,16 @@ export async function forgetWave(lane: LaneStore, wave: string): Promise<void> {
   const state = await readState(redis, keys, id, wave);
   if (state === null || state.outbox === undefined || state.endedAt === 0) return;
   const own = outboxKeys(keys, id, state.outbox);
-  const run = async (
-    ids: readonly string[],
-    counts: Partial<Record<RecipientState, number>>,
-    isLast: 0 | 1,
-  ) => {
-    for (;;) {
-      const buckets = Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1);
-      const entryKeys = ids.map((message) => own.bucket(bucketOf(message, buckets)));
-      const args = { wave, counts: JSON.stringify(counts), isLast, buckets };
-      if (await forgetScript(lane, args, entryKeys, { ownKeys: own.fixed, entryArgs: ids })) return;
-    }
-  };
+  const run = (ids: readonly string[], counts: Partial<Record<RecipientState, number>>, isLast: 0 | 1) =>
+    forgetScript(lane, { wave, counts: JSON.stringify(counts), isLast }, [], {
+      ownKeys: own.fixed,
+      entryArgs: ids,
+    });
   const slices = await countSlices(redis, keys, { lane: id, campaign: wave, series: 'slices' });
   for (let slice = 0; slice < slices; slice += 1) {
-    const messages = await sliceOf(lane, wave, slice);
-    await run(
-      messages.map((message) => message.id),
-      {},
-      0,
-    );
+    // An id occurs twice if its first message has ended in the wave.
+    const ids = new Set((await sliceOf(lane, wave, slice)).map((message) => message.id));
+    await run([...ids], {}, 0);
   }
   await run([], state.counts, 1);
 }

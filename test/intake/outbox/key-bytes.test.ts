@@ -6,12 +6,11 @@ import { createEvents } from '../../../src/base/events/events.js';
 import type { Actor } from '../../../src/campaign/actor.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { KeyFullError } from '../../../src/index.js';
-import { nowAppender } from '../../../src/intake/outbox/append-now.js';
 import { outboxStore, type PutReply } from '../../../src/intake/outbox/store.js';
 import { paidBytes } from '../../../src/intake/outbox/stored-message.js';
 import { forgetWave } from '../../../src/intake/outbox/wave.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+import { LATE_MS, NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
 
 const { prefix, redis, url } = testRedis('outbox-key-bytes');
 const LATER = Math.ceil(Date.now() / 1_000) + 3_600;
@@ -32,7 +31,7 @@ const entry = (id: string, key: string, more: Partial<typeof NOW> = {}) => ({
 
 test('A message is paid for once, by the key that stored it last, and by nobody when an operator did', async () => {
   const own = await outboxFixture(redis, prefix);
-  const store = outboxStore(own.laneStore, own.name, 10_000);
+  const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: 10_000 });
   const bytes = paidBytes('a', NOW);
   expect(outcomes(await store.put([entry('a', 'k1')]))).toEqual(['created']);
   expect(outcomes(await store.put([entry('a', 'k1')]))).toEqual(['unchanged']);
@@ -50,23 +49,27 @@ test('A message is paid for once, by the key that stored it last, and by nobody 
 test('A full key can change a message to a shorter one and cancel it, and stores nothing more', async () => {
   const own = await outboxFixture(redis, prefix);
   const bytes = paidBytes('a', NOW);
-  const store = outboxStore(own.laneStore, own.name, 2 * bytes);
+  const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: 2 * bytes });
   expect(outcomes(await store.put(['a', 'b', 'c'].map((id) => entry(id, 'k'))))).toEqual([
     'created',
     'created',
     'full',
   ]);
   expect(await store.find('c')).toBeNull();
-  expect(await store.waiting()).toBe(2);
+  expect(await own.counts()).toMatchObject({ waiting: 2, stored: 2 });
   const long = { values: ['Ada '.repeat(50)] };
   expect(outcomes(await store.put([entry('a', 'k', long)]))).toEqual(['full']);
   expect(await store.find('a')).toMatchObject({ values: ['Ada'] });
   expect(outcomes(await store.put([entry('a', 'k', { values: ['Al'] })]))).toEqual(['updated']);
   expect(outcomes(await store.put([entry('c', 'other')]))).toEqual(['created']);
   expect(outcomes(await store.put([entry('d', '', long)]))).toEqual(['created']);
-  expect((await store.cancel('unknown', 5, own.now(), RETENTION_MS, 'k')).outcome).toBe('full');
-  expect((await store.cancel('a', 5, own.now(), RETENTION_MS, 'k')).outcome).toBe('cancelled');
-  expect((await store.cancel('unknown', 5, own.now(), RETENTION_MS)).outcome).toBe('cancelled');
+  const cancel = async (id: string, key = '') => {
+    const options = { version: 5, now: own.now(), retentionMs: RETENTION_MS, key, time: own.now() };
+    return (await store.cancel(id, options)).outcome;
+  };
+  expect(await cancel('unknown', 'k')).toBe('full');
+  expect(await cancel('a', 'k')).toBe('cancelled');
+  expect(await cancel('unknown')).toBe('cancelled');
 });
 
 test('A message that is planned at once is paid for, and one that does not fit is not planned', async () => {
@@ -75,27 +78,27 @@ test('A message that is planned at once is paid for, and one that does not fit i
   await own.tend();
   await own.settle(await own.claim(), 'accepted');
   const bytes = paidBytes('a', NOW);
-  const now = nowAppenderOf(own, 2 * bytes);
-  const due = (id: string, key: string) => entry(id, key, { due: 0 });
-  expect(await now([due('a', 'k'), due('b', 'k')], own.now())).toMatchObject({ isDone: true });
+  const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: 2 * bytes });
+  const put = async (...entries: readonly (readonly [id: string, key: string])[]) => {
+    const messages = entries.map(([id, key]) => entry(id, key, { due: 0 }));
+    return outcomes(await store.put(messages, { plans: true, now: own.now() }));
+  };
+  expect(await put(['a', 'k'], ['b', 'k'])).toEqual(['created', 'created']);
   expect(await usedOf(own)).toEqual({ k: 2 * bytes });
-  expect(await now([due('c', 'other'), due('d', 'k')], own.now())).toMatchObject({ isDone: false });
-  expect(await now([due('e', '')], own.now())).toMatchObject({ isDone: true });
+  expect(await put(['c', 'k'], ['e', ''])).toEqual(['full', 'created']);
   expect(await usedOf(own)).toEqual({ k: 2 * bytes });
   expect(await own.idsOf(await own.claim())).toEqual(['a', 'b', 'e']);
   await removeWaves(own);
   expect(await usedOf(own)).toEqual({});
 });
 
-test('A key pays each time for moving a message to another second, because the lists keep its id until then', async () => {
+test('Moving a message costs nothing, however often', async () => {
   const own = await outboxFixture(redis, prefix);
-  const store = outboxStore(own.laneStore, own.name, 500);
-  const found = [];
+  const bytes = paidBytes('a', NOW);
+  const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: bytes });
   for (let at = 0; at < 50; at += 1)
-    found.push(...outcomes(await store.put([entry('a', 'k', { due: LATER + at })])));
-  expect(found.slice(0, 2)).toEqual(['created', 'updated']);
-  expect(found.at(-1)).toBe('full');
-  expect((await usedOf(own))['k']).toBeLessThanOrEqual(500);
+    expect(outcomes(await store.put([entry('a', 'k', { due: LATER + at })]))).not.toContain('full');
+  expect(await usedOf(own)).toEqual({ k: bytes });
 });
 
 /** Ends and removes every wave, as retention does. */
@@ -145,8 +148,7 @@ test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and 
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
       const own = await outboxFixture(redis, prefix);
-      const store = outboxStore(own.laneStore, own.name, LIMIT);
-      const now = nowAppenderOf(own, LIMIT);
+      const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: LIMIT });
       for (const one of steps) {
         if (one.kind === 'put') {
           const { id, key, inMs, name, version } = one;
@@ -156,14 +158,18 @@ test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and 
             values: [name],
             version,
           };
-          if (inMs !== undefined || !(await now([{ id, message, key }], own.now())).isDone) {
-            const { replies } = await store.put([{ id, message, key }], own.now());
-            const pointer = replies[0]?.pointer;
-            if (pointer !== null && pointer !== undefined)
-              await store.replace({ id, message, key }, pointer, own.now());
-          }
+          const { replies } = await store.put([{ id, message, key }], { plans: true, now: own.now() });
+          const over = replies[0]?.place;
+          if (over !== null && over !== undefined)
+            await store.put([{ id, message, key, over }], { plans: true, now: own.now() });
         } else if (one.kind === 'cancel')
-          await store.cancel(one.id, one.version, own.now(), RETENTION_MS, one.key);
+          await store.cancel(one.id, {
+            version: one.version,
+            now: own.now(),
+            retentionMs: RETENTION_MS,
+            key: one.key,
+            time: own.now(),
+          });
         else if (one.kind === 'pass') {
           own.advance(one.ms);
           await own.tend();
@@ -219,14 +225,3 @@ test('The library refuses a full key with its limit, for a message, a list, and 
     await volley.close();
   }
 });
-
-function nowAppenderOf(own: Fixture, limit: number) {
-  return nowAppender(
-    own.laneStore,
-    own.name,
-    outboxStore(own.laneStore, own.name, limit),
-    60_000,
-    own.now,
-    limit,
-  );
-}

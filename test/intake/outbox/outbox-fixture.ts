@@ -6,12 +6,11 @@ import { readState } from '../../../src/engine/lane/campaigns.js';
 import type { ScriptRules } from '../../../src/engine/lane/rules.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
-import { nowAppender } from '../../../src/intake/outbox/append-now.js';
-import { tendOutbox } from '../../../src/intake/outbox/harvest.js';
 import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
-import { cancelHarvested, outboxStore } from '../../../src/intake/outbox/store.js';
+import { outboxStore } from '../../../src/intake/outbox/store.js';
 import { unpackMessage, type WaitingMessage } from '../../../src/intake/outbox/stored-message.js';
 import { lapseDue, tendDue } from '../../../src/intake/outbox/tend-lane.js';
+import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
 import { asMessage, type WaveMessage } from '../../../src/intake/outbox/wave.js';
 import { recipientReader } from '../../../src/reporting/recipient-reader.js';
 import { createResultsFeed } from '../../../src/reporting/results-feed.js';
@@ -29,7 +28,7 @@ const hashOf = (script: string): string =>
   createHash('sha1')
     .update(readLua(new URL(`../../../src/intake/outbox/${script}.lua`, import.meta.url)))
     .digest('hex');
-const SCRIPTS = { append: hashOf('append-wave'), trim: hashOf('trim-due') };
+const TEND = hashOf('tend-outbox');
 
 /** A message that is due now. */
 export const NOW: WaitingMessage = {
@@ -55,7 +54,7 @@ export async function outboxFixture(
   const laneId = `lane-${randomUUID().slice(0, 8)}`;
   const name = 'dentist';
   const lane = laneFixture(redis, prefix, laneId, { quota: 100_000, ...change });
-  const store = outboxStore(lane.store, name);
+  const store = outboxStore(lane.store, name, { lateMs });
   let now = START;
   let turns = 0;
   const settings = {
@@ -73,7 +72,7 @@ export async function outboxFixture(
     { settings: JSON.stringify(settings), key: '', bytes: 0, limit: 0 },
   );
 
-  const appendNow = nowAppender(lane.store, name, store, lateMs, () => now);
+  const tending = () => ({ random: Math.random, clock: () => now, retentionMs: RETENTION_MS, now });
   const waves = () => redis.zrange(store.keys.fixed.waves, '0', '-1');
   const states = async () =>
     (await Promise.all((await waves()).map((wave) => readState(redis, lane.keys, laneId, wave)))).filter(
@@ -102,59 +101,44 @@ export async function outboxFixture(
     async put(id: string, inMs?: number, more: Partial<WaitingMessage> = {}) {
       const due = inMs === undefined ? 0 : Math.ceil((now + inMs) / 1_000);
       const message = { ...NOW, due, ...more };
-      const { replies } = await store.put([{ id, message }], now);
-      return replies[0] ?? { outcome: 'none', due: null, pointer: null };
+      const { replies } = await store.put([{ id, message }], { now });
+      return replies[0] ?? { outcome: 'none', due: null, place: null };
     },
     /** Puts a message that is due now as a client does: planned at once if that is possible, else waiting. */
     async putNow(id: string, more: Partial<WaitingMessage> = {}) {
-      const { isDone, due } = await appendNow([{ id, message: { ...NOW, ...more } }], now);
-      if (isDone) return { outcome: 'created', due, pointer: null };
-      return this.put(id, undefined, more);
+      const { replies } = await store.put([{ id, message: { ...NOW, ...more } }], { plans: true, now });
+      return replies[0] ?? { outcome: 'none', due: null, place: null };
     },
-    /** Plans messages at once, all or none. */
-    appendNow: (ids: readonly string[]) =>
-      appendNow(
+    /** Puts messages that are due now as a client does. */
+    putAllNow: (ids: readonly string[]) =>
+      store.put(
         ids.map((id) => ({ id, message: NOW })),
-        now,
+        { plans: true, now },
       ),
     /** Cancels a message, wherever it is. */
-    async cancel(id: string, version: number | null = null): Promise<string> {
-      const { outcome, pointer } = await store.cancel(id, version, now, RETENTION_MS);
-      return pointer === null ? outcome : (await cancelHarvested(lane.store, pointer, now)).state;
-    },
-    tend: () => tendOutbox(lane.store, name, { random: Math.random, retentionMs: RETENTION_MS, now }),
+    cancel: async (id: string, version: number | null = null): Promise<string> =>
+      (await store.cancel(id, { version, now, retentionMs: RETENTION_MS, time: now })).outcome,
+    tend: () => tendOutbox(lane.store, name, tending()),
     /** Tends the outbox if it has something to do, as turns and the sweep do. */
-    tendDue: () => tendDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
+    tendDue: () => tendDue(lane.store, tending()),
     /** Does what is done if no process serves the lane. */
-    lapseDue: () => lapseDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
-    /**
-     * Tends the outbox, and does something between its reading of the messages and their first append, or before it trims a list or reads
-     * the ids that are due in a second.
-     */
-    tendWhile(meanwhile: () => Promise<unknown>, before: 'append' | 'trim' | 'ids' = 'append') {
-      let isDone = false;
-      const once = async (): Promise<void> => {
-        if (isDone) return;
-        isDone = true;
-        await meanwhile();
-      };
+    lapseDue: () => lapseDue(lane.store, tending()),
+    /** Tends the outbox, and does something between the steps of it: before its script runs for the `round`th time. */
+    tendWhile(meanwhile: () => Promise<unknown>, round = 1) {
+      let rounds = 0;
       const between = new Proxy(redis, {
         get(target, property) {
-          if (property === 'hkeys' && before === 'ids') {
-            return async (key: string): Promise<string[]> => {
-              await once();
-              return target.hkeys(key);
-            };
-          }
           if (property !== 'evalsha') return Reflect.get(target, property, target);
           return async (sha: string, ...rest: unknown[]): Promise<unknown> => {
-            if (before !== 'ids' && sha === SCRIPTS[before]) await once();
+            if (sha === TEND) {
+              rounds += 1;
+              if (rounds === round) await meanwhile();
+            }
             return Reflect.apply(target.evalsha, target, [sha, ...rest]);
           };
         },
       });
-      const store = { ...lane.store, redis: between };
-      return tendOutbox(store, name, { random: Math.random, retentionMs: RETENTION_MS, now });
+      return tendOutbox({ ...lane.store, redis: between }, name, tending());
     },
     /** Claims in a new turn. */
     async claim(want = 100): Promise<readonly SendClaim[]> {
@@ -204,11 +188,7 @@ export async function outboxFixture(
     },
     /** What is stored of messages that ended while they waited, by id. */
     async ended() {
-      const { buckets = '1' } = await redis.hgetall(store.keys.fixed.outbox);
-      const all = await Promise.all(
-        Array.from({ length: Number(buckets) }, (_, at) => redis.hgetallBuffer(store.keys.bucket(at))),
-      );
-      const stored = all.flatMap((bucket) => Object.entries(bucket));
+      const stored = Object.entries(await redis.hgetallBuffer(store.keys.fixed.messages));
       return new Map(
         stored.flatMap(([id, raw]) => {
           const message = unpackMessage(raw);

@@ -4,12 +4,12 @@ import { readState } from '../../../src/engine/lane/campaigns.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
-import { tendOutbox } from '../../../src/intake/outbox/harvest.js';
 import { outboxOpener } from '../../../src/intake/outbox/open-outbox.js';
 import { operatedOutbox } from '../../../src/intake/outbox/outbox.js';
 import { indexOutbox } from '../../../src/intake/outbox/outbox-index.js';
 import { outboxKeys } from '../../../src/intake/outbox/outbox-keys.js';
 import { outboxStore } from '../../../src/intake/outbox/store.js';
+import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
 import { recipientReader } from '../../../src/reporting/recipient-reader.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -54,15 +54,16 @@ describe('A put', () => {
     await own.put('a', undefined, { version: 1 });
     await own.tend();
     expect(await own.cancel('a')).toBe('cancelled');
-    const { pointer } = await own.put('a', undefined, { version: 2 });
-    if (pointer === null) throw new Error('the message is not in a wave');
+    const { place } = await own.put('a', undefined, { version: 2 });
+    if (place === null) throw new Error('the message is not in a wave');
+    const again = async (version: number) => {
+      const entry = { id: 'a', message: { ...NOW, version }, over: place };
+      return (await own.store.put([entry], { now: own.now() })).replies.map(({ outcome }) => outcome);
+    };
     expect(await own.cancel('a', 3)).toBe('cancelled');
-    expect(await own.store.replace({ id: 'a', message: { ...NOW, version: 2 } }, pointer, own.now())).toBe(
-      'changed',
-    );
-    expect(await own.store.replace({ id: 'a', message: { ...NOW, version: 4 } }, pointer, own.now())).toBe(
-      'done',
-    );
+    expect(await again(2)).toEqual(['planned']);
+    expect(await again(4)).toEqual(['created']);
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 1, stored: 1 });
   });
 
   test('under a cancelled id needs a higher version', async () => {
@@ -81,8 +82,8 @@ describe('A put', () => {
     await own.tend();
     await own.settle(await own.claim(), 'accepted');
     expect(await own.put('a', 5_000, { version: 9 })).toMatchObject({
-      outcome: 'harvested',
-      pointer: { ordinal: 0 },
+      outcome: 'planned',
+      place: { ordinal: 0 },
     });
     own.advance(10_000);
     await own.tend();
@@ -98,48 +99,29 @@ describe('A put', () => {
     expect(await own.tendDue()).toMatchObject({ planned: 1 });
   });
 
-  test('is found although other puts learn of more buckets while it splits one', async () => {
-    const own = await outbox();
-    const other = outboxStore(own.laneStore, own.name);
-    const entries = (name: string) =>
-      Array.from({ length: 100 }, (_, at) => ({ id: `${name}${at}`, message: MESSAGE }));
-    let isFirst = true;
-    const between = new Proxy(redis, {
-      get(target, property) {
-        if (property !== 'hkeys') return Reflect.get(target, property, target);
-        return async (key: string): Promise<string[]> => {
-          if (isFirst) {
-            isFirst = false;
-            await other.put(entries('b'));
-            store.know(other.buckets);
-          }
-          return target.hkeys(key);
-        };
-      },
-    });
-    const store = outboxStore({ ...own.laneStore, redis: between }, own.name);
-    await store.put(entries('a'));
-    const { replies } = await store.put([...entries('a'), ...entries('b')]);
-    expect(replies.filter(({ outcome }) => outcome !== 'unchanged')).toEqual([]);
-  });
-
-  test('survives a thousand messages: buckets split, and each id is found', async () => {
+  test('stores each of a thousand messages once', async () => {
     const own = await outbox();
     const ids = Array.from({ length: 1_000 }, (_, at) => `appointment-${at}`);
-    const message = {
-      due: 2_000_000_000,
-      version: null,
-      number: '+447700900123',
-      values: ['A'],
-      reference: '',
-    };
-    await own.store.put(ids.map((id) => ({ id, message })));
-    expect(own.store.buckets).toBeGreaterThan(16);
+    const entries = ids.map((id) => ({ id, message: { ...MESSAGE, due: 2_000_000_000 } }));
+    const outcomes = async () =>
+      new Set((await own.store.put(entries)).replies.map(({ outcome }) => outcome));
+    expect(await outcomes()).toEqual(new Set(['created']));
+    expect(await outcomes()).toEqual(new Set(['unchanged']));
     expect((await own.store.read(ids)).filter((raw) => raw === null)).toEqual([]);
-    const other = (await outboxFixture(redis, prefix)).store;
-    expect(other.buckets).toBe(1);
-    const { replies } = await own.store.put(ids.map((id) => ({ id, message })));
-    expect(replies.filter(({ outcome }) => outcome !== 'unchanged')).toEqual([]);
+    expect(await own.counts()).toMatchObject({ total: 1_000, sum: 1_000, waiting: 1_000, stored: 1_000 });
+  });
+
+  test('of the same id twice in one call takes effect twice, in its order', async () => {
+    const own = await outbox();
+    const [first, second] = [5, 9].map((inS) => ({
+      id: 'a',
+      message: { ...MESSAGE, due: Math.floor(own.now() / 1_000) + inS, values: [`in ${inS} s`] },
+    }));
+    if (first === undefined || second === undefined) throw new Error('no entries');
+    const { replies } = await own.store.put([first, second, second], { now: own.now() });
+    expect(replies.map(({ outcome }) => outcome)).toEqual(['created', 'updated', 'unchanged']);
+    expect(await own.store.find('a')).toMatchObject({ values: ['in 9 s'], due: second.message.due });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1, stored: 1 });
   });
 });
 
@@ -174,41 +156,29 @@ describe('A message', () => {
     expect(await own.claim()).toEqual([]);
   });
 
-  test('that is moved between reading and appending stays in the outbox', async () => {
-    const own = await outbox();
-    await own.put('a');
-    await own.put('b');
-    let isFirst = true;
-    await own.tendWhile(async () => {
-      if (isFirst) expect(await own.put('b', 30_000)).toMatchObject({ outcome: 'updated' });
-      isFirst = false;
-    });
-    expect(await own.idsOf(await own.claim())).toEqual(['a']);
-    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 1 });
-    own.advance(30_000);
-    await own.tend();
-    expect(await own.idsOf(await own.claim())).toEqual(['b']);
-  });
+  test.each([1, 2])(
+    'that is moved while its outbox is tended stays in the outbox (step %i)',
+    async (step) => {
+      const own = await outbox();
+      await own.put('a');
+      await own.put('b');
+      await own.tendWhile(async () => {
+        expect(await own.put('b', 30_000)).toMatchObject({ outcome: 'updated' });
+      }, step);
+      expect(await own.idsOf(await own.claim())).toEqual(['a']);
+      expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 1 });
+      own.advance(30_000);
+      await own.tend();
+      expect(await own.idsOf(await own.claim())).toEqual(['b']);
+    },
+  );
 
-  test('is sent although its bucket is split while it is harvested', async () => {
-    const own = await outbox();
-    await Promise.all(Array.from({ length: 20 }, (_, at) => own.put(`m${at}`, 1_000)));
-    own.advance(1_000);
-    await own.tendWhile(async () => {
-      for (let at = 0; at < 40; at += 1) await own.put(`later${at}`, 60_000);
-      expect(own.store.buckets).toBeGreaterThan(1);
-    }, 'ids');
-    await own.tend();
-    expect(await own.idsOf(await own.claim())).toHaveLength(20);
-    expect(await own.counts()).toMatchObject({ total: 60, sum: 60, waiting: 40 });
-  });
-
-  test('that is cancelled between reading and appending is never sent', async () => {
+  test.each([1, 2])('that is cancelled while its outbox is tended is never sent (step %i)', async (step) => {
     const own = await outbox();
     await own.put('a');
     await own.tendWhile(async () => {
       expect(await own.cancel('a')).toBe('cancelled');
-    });
+    }, step);
     await own.tend();
     expect(await own.claim()).toEqual([]);
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1, cancelled: 1 });
@@ -433,10 +403,10 @@ describe('A cancel', () => {
     await own.put('a', undefined, { version: 1 });
     await own.tend();
     expect(await own.cancel('a', 3)).toBe('cancelled');
-    expect(await own.put('a', 5_000, { version: 2 })).toMatchObject({ pointer: { ordinal: 0, version: 3 } });
+    expect(await own.put('a', 5_000, { version: 2 })).toMatchObject({ place: { ordinal: 0, version: 3 } });
     expect(await own.cancel('a', 2)).toBe('stale');
     expect(await own.cancel('a')).toBe('cancelled');
-    expect(await own.put('a', 5_000, { version: 4 })).toMatchObject({ pointer: { ordinal: 0, version: 3 } });
+    expect(await own.put('a', 5_000, { version: 4 })).toMatchObject({ place: { ordinal: 0, version: 3 } });
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
   });
 });
@@ -600,19 +570,19 @@ describe('After a loss of data', () => {
     expect(await own.idsOf(await own.claim())).toEqual(['b']);
   });
 
-  test('a message whose later time is lost is sent at its earlier one, also if a worker had read the later one', async () => {
+  test('a message whose later time is lost is sent at its earlier one', async () => {
     const own = await outbox();
     await own.claim();
     await own.put('a', 5_000);
-    const keys = outboxKeys(own.keys, own.laneId, own.name);
-    const bucket = keys.bucket(0);
-    const saved = await redis.dumpBuffer(bucket);
+    const { messages, due } = own.store.keys.fixed;
+    const saved = await Promise.all([messages, due].map((key) => redis.dumpBuffer(key)));
     await own.put('a', 9_000);
     own.advance(5_000);
     await own.tendWhile(async () => {
-      if (saved !== null) await redis.restore(bucket, 0, saved, 'REPLACE');
+      for (const [at, key] of [messages, due].entries())
+        await redis.restore(key, 0, saved[at] ?? '', 'REPLACE');
       await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another');
-    }, 'trim');
+    });
     own.advance(20_000);
     await own.claim();
     expect(await own.tend()).toMatchObject({ planned: 1 });
@@ -620,78 +590,51 @@ describe('After a loss of data', () => {
   });
 });
 
-describe('The lists of what is due', () => {
-  const entries = (name: string, due: number, count: number) =>
-    Array.from({ length: count }, (_, at) => ({ id: `${name}${at}`, message: { ...MESSAGE, due } }));
-
-  test('keep what does not fit into the hour of its second, and are empty once everything is planned', async () => {
-    const own = await outbox();
-    const second = Math.floor(own.now() / 1_000) + 60;
-    for (let from = 0; from < 400; from += 40)
-      await own.store.put(entries(`a${from}-`, second, 40), own.now());
-    await own.store.put(entries('b', second + 1, 3), own.now());
-    await own.store.put(entries('c', second + 7_200, 3), own.now());
-    const { due, dueHour, fixed } = { ...own.store.keys, due: own.store.keys.dueList(second) };
-    expect(await redis.llen(due)).toBeGreaterThan(0);
-    expect(await redis.zscore(fixed.due, String(second))).toBe(String(second));
-    own.advance(60_000);
-    let claimed: string[] = [];
-    for (let rounds = 0; rounds < 20 && claimed.length < 400; rounds += 1) {
-      await own.tend();
-      const claims = await own.claim();
-      claimed = [...claimed, ...(await own.idsOf(claims))];
-      await own.settle(claims, 'accepted');
-    }
-    expect(new Set(claimed).size).toBe(400);
-    expect(await redis.exists(due)).toBe(0);
-    const hour = Math.floor((second + 1) / 3_600);
-    expect(await redis.hlen(dueHour(hour))).toBe(1);
-    expect(await redis.zscore(fixed.due, `h${hour}`)).toBe(String(second + 1));
-    own.advance(1_000);
-    await own.tend();
-    expect(await own.idsOf(await own.claim())).toHaveLength(3);
-    expect(await redis.zrange(fixed.due, '0', '-1')).toEqual([`h${Math.floor((second + 7_200) / 3_600)}`]);
-  });
-
-  test('find what an earlier version noted, in a list for each second', async () => {
-    const own = await outbox();
-    await own.put('a', 5_000);
-    const [member = ''] = await redis.zrange(own.store.keys.fixed.due, '0', '-1');
-    const second = Math.floor((own.now() + 5_000) / 1_000);
-    await redis.del(own.store.keys.dueHour(Number(member.slice(1))), own.store.keys.fixed.due);
-    await redis.rpush(own.store.keys.dueList(second), 'a');
-    await redis.zadd(own.store.keys.fixed.due, second, String(second));
-    own.advance(6_000);
-    await own.tend();
-    expect(await own.idsOf(await own.claim())).toEqual(['a']);
-    expect(await redis.exists(own.store.keys.fixed.due, own.store.keys.dueList(second))).toBe(0);
-  });
+test('Whatever is due is done, although a script does it for at most a thousand messages', async () => {
+  const own = await outbox();
+  const entries = Array.from({ length: 2_500 }, (_, at) => ({
+    id: `m${at}`,
+    message: { ...MESSAGE, due: 0 },
+  }));
+  await own.store.put(entries, { now: own.now() });
+  own.advance(LATE_MS + 1_000);
+  expect(await own.tend()).toMatchObject({ planned: 0, lapsed: 2_500 });
+  expect(await own.counts()).toMatchObject({ total: 2_500, sum: 2_500, lapsed: 2_500, stored: 2_500 });
+  own.advance(RETENTION_MS + 3_600_000);
+  await own.tendDue();
+  expect(await own.counts()).toMatchObject({ total: 2_500, sum: 2_500, lapsed: 2_500, stored: 0 });
+  const { messages, due } = own.store.keys.fixed;
+  expect(await redis.exists(messages, due)).toBe(0);
+  // Nothing is left to be done.
+  expect(await redis.zscore(own.keys.lane(own.laneId, 'outboxes'), own.name)).toBeNull();
 });
 
 describe('A message that is due now', () => {
   /** An outbox with a wave in which everything was sent. */
-  const sent = async (change: Parameters<typeof outboxFixture>[2] = {}) => {
-    const own = await outboxFixture(redis, prefix, change);
+  const sent = async () => {
+    const own = await outbox();
     await own.put('first');
     await own.tend();
     await own.settle(await own.claim(), 'accepted');
     return own;
   };
+  const waiting = async (own: Awaited<ReturnType<typeof sent>>) => (await own.counts()).waiting;
 
   test('is planned at once in a wave that goes on, and counted', async () => {
     const own = await sent();
-    expect(await own.appendNow(['a', 'b'])).toMatchObject({ isDone: true, isFirst: true });
-    expect(await own.appendNow(['c'])).toMatchObject({ isDone: true, isFirst: false });
+    expect(await own.putAllNow(['a', 'b'])).toMatchObject({ isEarlier: true });
+    expect(await own.putAllNow(['c'])).toMatchObject({ isEarlier: false });
     expect(await own.counts()).toMatchObject({ total: 4, sum: 4, waiting: 0, stored: 4 });
     expect(await own.idsOf(await own.claim())).toEqual(['a', 'b', 'c']);
-    expect(await own.put('c')).toMatchObject({ outcome: 'harvested', pointer: { ordinal: 3 } });
+    expect(await own.put('c')).toMatchObject({ outcome: 'planned', place: { ordinal: 3 } });
   });
 
-  test('is planned at once although another process has appended, and fills slices like a harvest', async () => {
+  test('is planned at once although another process has appended', async () => {
     const own = await sent();
     const ids = Array.from({ length: 300 }, (_, at) => `m${at}`);
     for (let from = 0; from < 300; from += 50) {
-      expect(await own.appendNow(ids.slice(from, from + 50))).toMatchObject({ isDone: true });
+      await own.putAllNow(ids.slice(from, from + 50));
+      expect(await waiting(own)).toBe(0);
       await own.put(`between${from}`);
       await own.tend();
       for (let claims = await own.claim(); claims.length > 0; claims = await own.claim())
@@ -700,42 +643,58 @@ describe('A message that is due now', () => {
     const [wave = ''] = await own.waves();
     const chunk = await recipientReader(redis, own.keys, own.laneId, wave).chunk(0, () => true, 1_000);
     expect(chunk?.records).toHaveLength(307);
-    expect(await own.put('m299')).toMatchObject({ outcome: 'harvested', pointer: { ordinal: 305 } });
-    expect(await own.put('between250')).toMatchObject({ outcome: 'harvested', pointer: { ordinal: 306 } });
+    expect(await own.put('m299')).toMatchObject({ outcome: 'planned', place: { ordinal: 305 } });
+    expect(await own.put('between250')).toMatchObject({ outcome: 'planned', place: { ordinal: 306 } });
     expect(await own.counts()).toMatchObject({ total: 307, sum: 307, waiting: 0 });
   });
 
-  test('waits if its id is known, and none of the others is planned then', async () => {
+  test('waits if it was stored for later, and the others are planned', async () => {
     const own = await sent();
     await own.put('b', 60_000);
-    expect(await own.appendNow(['a', 'b', 'c'])).toMatchObject({ isDone: false });
-    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 1, stored: 2 });
-    expect(await own.claim()).toEqual([]);
-    expect(await own.appendNow(['a', 'a'])).toMatchObject({ isDone: false });
-    expect(await own.counts()).toMatchObject({ total: 2, stored: 2 });
-    expect(await own.appendNow(['a'])).toMatchObject({ isDone: true });
+    const { replies } = await own.putAllNow(['a', 'b', 'c', 'c']);
+    expect(replies.map(({ outcome }) => outcome)).toEqual(['created', 'updated', 'created', 'unchanged']);
+    expect(await own.counts()).toMatchObject({ total: 4, sum: 4, waiting: 0, stored: 4 });
+    expect(await own.idsOf(await own.claim())).toEqual(['a', 'b', 'c']);
+    expect(await redis.exists(own.store.keys.fixed.due)).toBe(0);
+  });
+
+  test('is planned as far as the lane sends soon, and the others wait', async () => {
+    const own = await sent();
+    await own.putAllNow(Array.from({ length: 70 }, (_, at) => `m${at}`));
+    expect(await own.counts()).toMatchObject({ total: 71, sum: 71, waiting: 6 });
+    await own.settle(await own.claim(), 'accepted');
+    expect(await own.tendDue()).toMatchObject({ planned: 6 });
+    expect(await waiting(own)).toBe(0);
   });
 
   test.each<[string, (own: Awaited<ReturnType<typeof sent>>) => Promise<unknown>]>([
     ['something else is due', (own) => own.put('other')],
     [
       'as many are planned as the lane sends soon',
-      (own) => own.appendNow(Array.from({ length: 64 }, (_, at) => `m${at}`)),
+      (own) => own.putAllNow(Array.from({ length: 64 }, (_, at) => `m${at}`)),
     ],
     ['the lane is held', (own) => own.commands.lane('hold', 'for a test', own.now())],
     ['the outbox is paused', (own) => redis.hset(own.store.keys.fixed.outbox, 'state', 'paused')],
     ['the wave is too old', async (own) => own.advance(86_400_000)],
+    ['the wave is full', (own) => own.putAllNow(Array.from({ length: 2 }, (_, at) => `m${at}`))],
     ['Redis may have lost data', (own) => redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another')],
-  ])('waits if %s', async (_, begin) => {
-    const own = await sent();
+  ])('waits if %s', async (why, begin) => {
+    const own = await outboxFixture(redis, prefix);
+    if (why === 'the wave is full') await redis.hset(own.store.keys.fixed.outbox, 'capacity', 3);
+    await own.put('first');
+    await own.tend();
+    await own.settle(await own.claim(), 'accepted');
     await begin(own);
-    expect(await own.appendNow(['a'])).toMatchObject({ isDone: false });
-    expect(await redis.hexists(own.store.bucketKey('a'), 'a')).toBe(0);
+    const before = await waiting(own);
+    expect(await own.putNow('a')).toMatchObject({ outcome: 'created' });
+    expect(await waiting(own)).toBe(before + 1);
+    expect(await own.store.find('a')).toMatchObject({ kind: 'waiting' });
   });
 
   test('lapses after its time and `late`, and can be cancelled until it is claimed', async () => {
     const own = await sent();
-    expect(await own.appendNow(['a', 'b'])).toMatchObject({ isDone: true });
+    await own.putAllNow(['a', 'b']);
+    expect(await waiting(own)).toBe(0);
     expect(await own.cancel('a')).toBe('cancelled');
     own.advance(LATE_MS);
     expect(await own.claim()).toEqual([]);
@@ -749,7 +708,7 @@ describe('A message that is due now', () => {
     const own = await sent();
     await redis.hset(own.keys.lane(own.laneId, 'lane'), 'mayLoseMs', 2_000);
     own.advance(1_000);
-    expect(await own.appendNow(['a'])).toMatchObject({ isDone: true });
+    await own.putAllNow(['a']);
     const [wave = ''] = await own.waves();
     const state = await own.state(wave);
     expect(state).toMatchObject({
@@ -774,8 +733,8 @@ async function operatedFixture(own: string) {
   await redis.hset(key, 'capacity', '1');
   await indexOutbox(redis, keys, id, name);
   for (const message of ['a', 'b']) {
-    await outboxStore(lane, name).put([{ id: message, message: NOW }]);
-    await tendOutbox(lane, name, { random: Math.random, retentionMs: RETENTION_MS });
+    await outboxStore(lane, name, { lateMs: LATE_MS }).put([{ id: message, message: NOW }]);
+    await tendOutbox(lane, name, { random: Math.random, clock: Date.now, retentionMs: RETENTION_MS });
   }
   const config = loadLocalConfig({ REDIS_URL: 'redis://127.0.0.1' });
   return {
@@ -852,7 +811,8 @@ test('A worker that is new to the lane forgets no requests of it while the clock
     { outbox: key, keyBytes: keys.lane(id, 'keyBytes') },
     { settings: JSON.stringify({ ...settings, ...more }), key: '', bytes: 0, limit: 0 },
   );
-  const tend = () => tendOutbox(lane, 'dentist', { random: Math.random, retentionMs: RETENTION_MS });
+  const tend = () =>
+    tendOutbox(lane, 'dentist', { random: Math.random, clock: Date.now, retentionMs: RETENTION_MS });
   const record = keys.lane(id, 'lane');
   const aDayAgo = Date.now() - 86_400_000;
   const { window } = lane.rules;

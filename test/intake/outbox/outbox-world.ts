@@ -14,7 +14,14 @@ const steps = {
   put: fc.record({ kind: fc.constant('put' as const), id, version, inMs, isAtOnce: fc.boolean() }),
   cancel: fc.record({ kind: fc.constant('cancel' as const), id, version }),
   tend: fc.record({ kind: fc.constant('tend' as const) }),
-  race: fc.record({ kind: fc.constant('race' as const), isCancel: fc.boolean(), id, version, inMs }),
+  race: fc.record({
+    kind: fc.constant('race' as const),
+    isCancel: fc.boolean(),
+    step: fc.constantFrom(1, 2),
+    id,
+    version,
+    inMs,
+  }),
   claim: fc.record({ kind: fc.constant('claim' as const), want: fc.integer({ min: 1, max: 5 }) }),
   settle: fc.record({ kind: fc.constant('settle' as const), result }),
   sweep: fc.record({ kind: fc.constant('sweep' as const) }),
@@ -192,7 +199,7 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
         await own.tend();
         return;
       case 'race':
-        await own.tendWhile(() => (one.isCancel ? cancel(one) : put(one)));
+        await own.tendWhile(() => (one.isCancel ? cancel(one) : put(one)), one.step);
         return;
       case 'claim':
         return claim(one.want);

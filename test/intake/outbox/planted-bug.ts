@@ -12,16 +12,20 @@ export interface PlantedBug {
 
 /** The bugs that the worlds of outboxes must catch. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
-  { name: 'the append does not compare what it has read', from: 'if #changed > 0 then', to: 'if false then' },
   {
-    name: 'a message is kept after its harvest',
-    from: "redis.call('HSET', entry_key(at), entry_arg(3 * at - 2), message_as(before, 'P', ordinals + at - 1, wave))",
+    name: 'a message that is planned is still due',
+    from: "redis.call('ZREM', keys.due, unpack(ids))",
     to: '',
   },
   {
-    name: 'a message that is planned at once replaces one with its id',
-    from: "redis.call('HSETNX', entry_key(at), entry_arg(5 * at - 4), pointer) == 0",
-    to: "redis.call('HSET', entry_key(at), entry_arg(5 * at - 4), pointer) == -1",
+    name: 'a message that is planned still waits',
+    from: "redis.call('HSET', keys.messages, unpack(stored))\n  redis.call('ZREM'",
+    to: "redis.call('ZREM'",
+  },
+  {
+    name: 'a put replaces a message that is planned',
+    from: 'if not hasEnded or version <= versionBefore then',
+    to: 'if version <= versionBefore then',
   },
   {
     name: 'a claim takes what is cancelled',
@@ -36,18 +40,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a message that lapses is not counted',
-    from: "redis.call('HINCRBY', outboxKey, 'lapsed', #lapsed)",
-    to: '',
+    from: "redis.call('HINCRBY', keys.outbox, kind == 'C' and 'cancelled' or 'lapsed', #ids)",
+    to: "if kind == 'C' then redis.call('HINCRBY', keys.outbox, 'cancelled', #ids) end",
   },
   {
-    name: 'a message that is cancelled while it waits is not in the results',
-    from: 'ended_note(keys, name, { id }, forgetAt)',
-    to: '',
-  },
-  {
-    name: 'a message that lapses while it waits is not in the results',
-    from: 'ended_note(keys, name, lapsed, forgetAt)',
-    to: '',
+    name: 'a message that ends while it waits is not in the results',
+    from: 'results.note(list, results.LIST.recipients, length - #ids, #ids)',
+    to: 'list.number = list.number or 0',
   },
   {
     name: 'the results name another place than that of the message that ended',
@@ -56,7 +55,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a put with an older version changes a message',
-    from: "if version >= 0 and version < versionBefore then return 'stale', before end",
+    from: "if version >= 0 and version < versionBefore then return 'stale' end",
     to: '',
   },
 ];

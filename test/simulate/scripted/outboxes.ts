@@ -29,13 +29,8 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       why: 'they are sent after pause has returned',
       lua: [
         {
-          file: 'intake/outbox/append-wave.lua',
-          from: "if outbox[1] == 'paused' then return { 'closed', '[]' } end",
-          to: '',
-        },
-        {
-          file: 'intake/outbox/look-outbox.lua',
-          from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' then",
+          file: 'intake/outbox/tend-outbox.lua',
+          from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' and not isPaused then",
           to: 'if plans == 1 and opensAt == 0 then',
         },
       ],
@@ -56,7 +51,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'intake/outbox/put-messages.lua',
-          from: "if version >= 0 and version < versionBefore then return 'stale', before end",
+          from: "if version >= 0 and version < versionBefore then return 'stale' end",
           to: '',
         },
       ],

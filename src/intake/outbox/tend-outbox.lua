@@ -1,0 +1,195 @@
+--[[
+  tend-outbox: does what an outbox has to do now. Each message that is due is planned, as far as the lane may send it soon, or lapses, or is
+  forgotten: at most `most` of each at once. Then it notes when the outbox next has something to do.
+
+  KEYS  lane      hash: the lane's record
+        window    string: ring of the ledger
+        claims    hash: claim number -> send in flight
+        polls     hash: claim number -> poll in flight
+        states    hash: campaign -> its state, JSON
+        running   sorted set: campaign -> virtual start
+        windows   hash: rule of a window -> its openings, JSON (window.lua)
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
+        keyBytes  hash: what the API keys have stored (key-bytes.lua)
+        outboxes  sorted set: outbox -> when it next has something to do, ms
+        outbox    hash: settings, state, and counts of the outbox
+        messages  hash: id -> message
+        due       sorted set: id -> when it is next due, s (message.lua)
+        waves     sorted set: wave -> when it began, ms
+        list      list: ids of messages that have ended, and are forgotten at `forgetAt`
+        recipients  list: the recipients of the wave
+        meta      string: what never changes of the wave, JSON
+  ARGV  rules     JSON: the lane's rules
+        name      the outbox
+        most      number: messages at most, up to 1000
+        plans     number: 1 if the caller serves the lane, and so may plan messages
+        wave      the wave that gets messages: that of the outbox as the caller knows it, or a new one
+        begin     JSON of its meta if it is a new one, else ''
+        weight    number: of the wave in the fair order
+        rule      the rule of the outbox's window, or ''
+        lateMs    number: how late a message may be
+        forgetAt  number: when a message that lapses now is forgotten, s
+        time      ms, or '' for the server's
+  Returns  JSON { planned, lapsed: how many; isMore: there may be more to do at once; needs: `wave` if a new one must begin, `reading` if the
+           outbox has another wave than the caller knows, or ''; late, full: waves with messages that lapse now, and waves that get no
+           more; lists: seconds whose ended messages leave the log of results before they are forgotten; lapsesAt: when the first message
+           lapses that is due and not sent, ms, or 0 }; events
+]]
+-- @include ./plan.lua
+-- @include ./ended.lua
+-- @include ../../engine/recipients/key-bytes.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(laneKey)
+-- How often to look whether a message in flight was released after its time.
+local LATE_IN_FLIGHT_MS = 1000
+
+local lane, now = lane_load(laneKey, time)
+local outbox = redis.call('HMGET', outboxKey, 'state', 'wave', 'waiting', 'capacity')
+local events, second = {}, math.floor(now / 1000)
+local done = { planned = 0, lapsed = 0, isMore = false, needs = '', late = {}, full = {}, lists = {}, lapsesAt = 0 }
+workers_recognise(lane, rules, 0, now, events)
+local sends = redis.call('HVALS', claimsKey)
+local inFlight = { send = #sends, poll = redis.call('HLEN', pollsKey) }
+-- Nothing is forgotten while the clock may have been set forward.
+if plans == 1 and not lane.unsureUntil then ledger_expire(windowKey, lane, rules, now) end
+
+-- When the waves next have something to do.
+local wavesAt = math.huge
+local function waves_at(at) wavesAt = math.min(wavesAt, at or math.huge) end
+
+-- The wave that may get messages, how many messages all waves have planned, and whether an operator, or refusals of the service, have
+-- paused the wave.
+local growing, planned, isPaused = nil, 0, false
+-- A claimed message that is released must lapse as well.
+local claimedUntil = {}
+for _, raw in ipairs(sends) do
+  local claim = cjson.decode(raw)
+  if claim.notAfter then claimedUntil[claim.campaign] = math.min(claimedUntil[claim.campaign] or math.huge, claim.notAfter) end
+end
+local isOver = outbox[1] == 'closed' and outbox[3] == '0'
+for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
+  local c = campaigns_load(statesKey, { id })[id]
+  if c and c.endedAt == 0 then
+    planned = planned + (c.counts.planned or 0)
+    local earliest = math.huge
+    for _, range in ipairs(c.ranges) do earliest = math.min(earliest, range[2]) end
+    for _, range in ipairs(c.released) do earliest = math.min(earliest, range[7] or math.huge) end
+    if earliest <= now then table.insert(done.late, id) end
+    waves_at(earliest)
+    waves_at(claimedUntil[id] and math.max(claimedUntil[id], now + LATE_IN_FLIGHT_MS))
+    local isYoung = now < c.launchAt + PLAN.WAVE_MS
+    if c.open and id == outbox[2] and not isOver and (PLAN.grows(c, lane, now) or c.state == 'paused' and isYoung) then
+      waves_at(c.launchAt + PLAN.WAVE_MS)
+      growing, isPaused = c, c.state == 'paused'
+    elseif c.open then
+      table.insert(done.full, id)
+      -- From now on, no script appends to it.
+      if id == outbox[2] then redis.call('HSET', outboxKey, 'wave', '') end
+    end
+  end
+end
+
+local account = key_bytes.account(keyBytesKey)
+local function forget()
+  local ids = redis.call('ZREVRANGEBYSCORE', dueKey, -1, -second, 'LIMIT', 0, most)
+  local listed, gone = {}, {}
+  for at, raw in ipairs(MESSAGE.read_all(messagesKey, ids)) do
+    local list = string.format('%.0f', MESSAGE.at(raw))
+    if listed[list] == nil then listed[list] = redis.call('HEXISTS', outboxKey, 'log:' .. list) == 1 end
+    if not listed[list] then
+      gone[#gone + 1] = ids[at]
+      MESSAGE.give_back(account, raw)
+    end
+  end
+  for list, isListed in pairs(listed) do
+    if isListed then table.insert(done.lists, list) end
+  end
+  if #gone == 0 then return end
+  redis.call('HDEL', messagesKey, unpack(gone))
+  redis.call('ZREM', dueKey, unpack(gone))
+  redis.call('HINCRBY', outboxKey, 'stored', -#gone)
+  done.isMore = done.isMore or #gone == most
+end
+forget()
+account.save()
+
+-- When the windows of the lane and of the outbox are open; 0 if they are now.
+local opensAt = 0
+for _, own in pairs({ rule ~= '' and rule or nil, rules.sendWindow }) do
+  local _, opens = WINDOW.at(windowsKey, own, now, true)
+  opensAt = math.max(opensAt, opens or 0)
+end
+
+local ids = redis.call('ZRANGEBYSCORE', dueKey, 0, second, 'LIMIT', 0, most)
+local late, waiting = {}, {}
+for at, raw in ipairs(MESSAGE.read_all(messagesKey, ids)) do
+  table.insert(MESSAGE.at(raw) * 1000 + lateMs <= now and late or waiting, { ids[at], raw })
+end
+if #late > 0 then
+  local keys = {
+    outbox = outboxKey, messages = messagesKey, due = dueKey, list = listKey, results = resultsKey, latestResults = latestResultsKey,
+  }
+  ended_all(keys, name, late, 'L', second, forgetAt)
+  done.lapsed = #late
+end
+-- When the first message lapses that is due and not planned.
+local lapsesAt = waiting[1] and MESSAGE.at(waiting[1][2]) * 1000 + lateMs or math.huge
+
+-- Plans messages in the wave, which begins now or may get some more.
+local function plan(fitting)
+  if growing and wave ~= outbox[2] then
+    done.needs = 'reading'
+    return
+  elseif not growing and begin == '' then
+    done.needs = 'wave'
+    return
+  end
+  local c = growing
+  if not c then
+    c = campaign_with_defaults({
+      state = 'running', total = 0, ordinals = 0, batch = 1, weight = weight, counts = {}, launchAt = now, outbox = name, open = true,
+      window = rule ~= '' and rule or nil, capacity = tonumber(outbox[4] or 1000), ranges = {}, idleMs = -lane_closed_for(lane),
+    })
+    redis.call('SET', metaKey, begin)
+    redis.call('ZADD', wavesKey, string.format('%.0f', now), wave)
+    redis.call('HSET', outboxKey, 'wave', wave)
+    waves_at(now + PLAN.WAVE_MS)
+  end
+  local count = math.min(#fitting, c.capacity - c.ordinals)
+  local some = { unpack(fitting, 1, count) }
+  local keys = { recipients = recipientsKey, messages = messagesKey, due = dueKey, running = runningKey }
+  PLAN.append(keys, lane, wave, c, some, lateMs, now)
+  campaigns_save(statesKey, { [wave] = c })
+  redis.call('HINCRBY', outboxKey, 'waiting', -count)
+  waves_at(lapsesAt)
+  done.planned = count
+  if c.ordinals >= c.capacity then done.isMore = true end
+end
+
+if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' and not isPaused then
+  local own = permits_own(lane, 'send', inFlight)
+  local room = PLAN.room(lane, rules, now, own, inFlight.send + inFlight.poll, planned, #waiting)
+  if room > 0 then plan({ unpack(waiting, 1, room) }) end
+end
+if #ids == most and done.lapsed + done.planned == most then done.isMore = true end
+lane_save(laneKey, lane)
+
+-- What is due has to wait until the window opens, and lapses before if that is too late.
+local function next_at()
+  local first = tonumber(redis.call('ZRANGEBYSCORE', dueKey, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
+  local forgets = tonumber(redis.call('ZREVRANGEBYSCORE', dueKey, -1, '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
+  local waitsUntil = opensAt > 0 and math.min(opensAt, lapsesAt) or 0
+  return math.min(wavesAt, first and math.max(first * 1000, waitsUntil) or math.huge, forgets and -forgets * 1000 or math.huge)
+end
+if plans == 1 then
+  local at = next_at()
+  if at < math.huge then
+    redis.call('ZADD', outboxesKey, string.format('%.0f', at), name)
+  else
+    redis.call('ZREM', outboxesKey, name)
+  end
+end
+lapsesAt = math.min(lapsesAt, wavesAt)
+if lapsesAt < math.huge then done.lapsesAt = lapsesAt end
+return { cjson.encode(done), #events > 0 and cjson.encode(events) or '[]' }

@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import type { Clock, Random } from '../../base/clock.js';
+import { luaList } from '../../base/redis/script.js';
+import { isFull } from '../../base/redis/unavailable.js';
+import { newCampaignId, PRIORITY_WEIGHT } from '../../campaign/campaign.js';
+import { storedMeta } from '../../engine/lane/campaign-meta.js';
+import { indexMember } from '../../engine/lane/campaigns.js';
+import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
+import { metaKey, recipientListKey, statusesKey } from '../../engine/recipients/campaign-keys.js';
+import { packList } from '../../engine/recipients/stored-slices.js';
+import { type OutboxKeys, outboxKeys } from './outbox-keys.js';
+import { type OutboxSettings, parseSettings } from './settings.js';
+import { forgetTime } from './store.js';
+import { waveMeta } from './wave.js';
+
+/*
+ *   due ──► late? ──► lapsed
+ *    │
+ *    └──► room? ──► planned: appended to the wave ──► claimed as in any campaign
+ *
+ * One script moves messages, and every step may be repeated, and be done by two processes at the same time.
+ */
+
+/** More would block Redis for too long. */
+const MESSAGES_AT_ONCE = 1_000;
+const ROUNDS = 50;
+
+const done = z.object({
+  planned: z.number(),
+  lapsed: z.number(),
+  isMore: z.boolean(),
+  needs: z.enum(['wave', 'reading', '']),
+  late: luaList(z.string()),
+  full: luaList(z.string()),
+  lists: luaList(z.string()),
+  lapsesAt: z.number(),
+});
+type Done = z.output<typeof done>;
+
+const tendScript = laneScript(
+  import.meta.url,
+  './tend-outbox.lua',
+  (reply): Done & { readonly events: readonly ScriptEvent[] } => {
+    const [json, events] = z.tuple([z.string(), z.string()]).parse(reply);
+    return { ...done.parse(JSON.parse(json)), events: scriptEvents(events) };
+  },
+  { comparesClock: true },
+);
+const forgetScript = laneScript(import.meta.url, './forget-list.lua', () => undefined);
+const sealScript = laneScript(import.meta.url, './seal-wave.lua', (reply) =>
+  scriptEvents(z.string().parse(reply)),
+);
+const lapseScript = laneScript(import.meta.url, './lapse-wave.lua', (reply) => {
+  const [lapsed, events] = z.tuple([z.number(), z.string()]).parse(reply);
+  return { lapsed, events: scriptEvents(events) };
+});
+
+/** What {@link tendOutbox} needs beside the lane. */
+export interface TendOptions {
+  readonly random: Random;
+  readonly clock: Clock;
+  /** How long the id of a message that has lapsed is kept. */
+  readonly retentionMs: number;
+  /** Time in ms, for tests and simulations. Default: the time of Redis. */
+  readonly now?: number | undefined;
+}
+
+/** What was done. */
+export interface Tended {
+  /** Messages appended to waves. */
+  readonly planned: number;
+  readonly lapsed: number;
+  readonly events: readonly ScriptEvent[];
+}
+
+/** Does everything that an outbox has to do now: lapses what is late, plans what is due, and forgets what ended long ago. */
+export async function tendOutbox(lane: LaneStore, name: string, options: TendOptions): Promise<Tended> {
+  return tend(lane, name, options, true);
+}
+
+/**
+ * Only lapses what is late. `lapsesAt`: when to do so again; `Infinity` if nothing of the outbox is due. Its schedule stays as it is, for a
+ * process that serves the lane.
+ */
+export async function lapseOutbox(
+  lane: LaneStore,
+  name: string,
+  options: TendOptions,
+): Promise<{ readonly lapsesAt: number; readonly events: readonly ScriptEvent[] }> {
+  return tend(lane, name, options, false);
+}
+
+/** `plans`: whether messages that are due are planned: this process serves the lane. */
+async function tend(
+  lane: LaneStore,
+  name: string,
+  options: TendOptions,
+  plans: boolean,
+): Promise<Tended & { readonly lapsesAt: number }> {
+  const own = outboxKeys(lane.keys, lane.id, name);
+  const tending: Tending = { lane, name, own, options, plans, events: [] };
+  let [planned, lapsed, lapsesAt, needsWave] = [0, 0, Number.POSITIVE_INFINITY, false];
+  for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
+    const [json = null, wave] = await lane.redis.hmget(own.fixed.outbox, 'settings', 'wave');
+    if (json === null) {
+      await lane.redis.zrem(own.fixed.outboxes, name);
+      break;
+    }
+    const settings = parseSettings(json);
+    const begins = needsWave && !wave;
+    const round = begins ? await beginWave(tending, settings) : await moveDue(tending, settings, wave ?? '');
+    const inWaves = await tendWaves(tending, round);
+    planned += round.planned;
+    lapsed += round.lapsed + inWaves.lapsed;
+    lapsesAt = round.lapsesAt || Number.POSITIVE_INFINITY;
+    needsWave = round.needs === 'wave';
+    if (!inWaves.isChanged && !round.isMore && round.needs === '') break;
+  }
+  return { planned, lapsed, lapsesAt, events: tending.events };
+}
+
+interface Tending {
+  readonly lane: LaneStore;
+  readonly name: string;
+  readonly own: OutboxKeys;
+  readonly options: TendOptions;
+  readonly plans: boolean;
+  readonly events: ScriptEvent[];
+}
+
+/** Moves the messages that are due. `begin`: the part of the wave that never changes, if it is a new one; otherwise ''. */
+async function moveDue(
+  { lane, name, own, options, plans, events }: Tending,
+  settings: OutboxSettings,
+  wave: string,
+  begin = '',
+): Promise<Done> {
+  const { keys, id } = lane;
+  const forgetAt = forgetTime(options.now ?? options.clock(), options.retentionMs);
+  const reply = await tendScript(
+    lane,
+    {
+      name,
+      most: MESSAGES_AT_ONCE,
+      plans: plans ? 1 : 0,
+      wave,
+      begin,
+      weight: PRIORITY_WEIGHT[settings.priority],
+      rule: settings.window ?? '',
+      lateMs: settings.lateMs,
+      forgetAt,
+      time: options.now,
+    },
+    [],
+    {
+      ownKeys: {
+        ...own.fixed,
+        list: own.endedList(forgetAt),
+        recipients: recipientListKey(keys, id, wave),
+        meta: metaKey(keys, id, wave),
+      },
+    },
+  );
+  events.push(...reply.events);
+  return reply;
+}
+
+/** Moves the messages that are due to a new wave. It is in the index of campaigns first: one that is not could not be found. */
+async function beginWave(tending: Tending, settings: OutboxSettings): Promise<Done> {
+  const { lane, name, options } = tending;
+  const { redis, keys, id } = lane;
+  const now = options.now ?? options.clock();
+  const wave = newCampaignId(now, options.random);
+  await redis.sadd(keys.lanes, id);
+  await redis.zadd(keys.campaigns, 0, indexMember(id, wave));
+  const reply = await moveDue(tending, settings, wave, storedMeta(waveMeta(settings, name, id, wave, now)));
+  if (reply.planned === 0) await redis.zrem(keys.campaigns, indexMember(id, wave));
+  return reply;
+}
+
+/** Does what a round has found that needs the keys of a wave or of a list. */
+async function tendWaves(
+  { lane, own, options, events }: Tending,
+  { late, full, lists }: Done,
+): Promise<{ readonly lapsed: number; readonly isChanged: boolean }> {
+  let lapsed = 0;
+  for (const id of late) {
+    const ownKeys = { statuses: statusesKey(lane.keys, lane.id, id) };
+    const result = await lapseScript(lane, { id, time: options.now }, [], { ownKeys });
+    lapsed += result.lapsed;
+    events.push(...result.events);
+  }
+  for (const id of full) {
+    await packList(lane.redis, lane.keys, lane.id, id).catch((error: unknown) => {
+      // A wave that cannot be packed takes more memory, but has to end.
+      if (!isFull(error)) throw error;
+    });
+    events.push(...(await sealScript(lane, { id, time: options.now }, [], { ownKeys: own.fixed })));
+  }
+  for (const second of lists) {
+    const ownKeys = { ...own.fixed, list: own.endedList(Number(second)) };
+    await forgetScript(lane, { second }, [], { ownKeys });
+  }
+  return { lapsed, isChanged: lapsed > 0 || full.length > 0 || lists.length > 0 };
+}

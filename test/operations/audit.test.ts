@@ -92,6 +92,7 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     ...(await outbox()),
     list: { ndjson: Readable.from(['{"id":"b","to":"+447700900123"}\n']) },
   }),
+  listAuditEntries: async () => ({ limit: 10 }),
 };
 
 /** Runs an operation for an actor of its own, and returns what the trail has of it. */

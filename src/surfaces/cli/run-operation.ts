@@ -27,6 +27,7 @@ import { counted, oneLine } from './text.js';
 const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Campaigns: () => import('./answers/campaigns.js'),
   Outboxes: () => import('./answers/outboxes.js'),
+  Operation: () => import('./answers/audit.js'),
 };
 
 interface Group {

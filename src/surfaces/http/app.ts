@@ -7,7 +7,6 @@ import type { Events } from '../../base/events/events.js';
 import { InputError } from '../../campaign/errors.js';
 import { requireApiKey } from './access.js';
 import { collectMethods } from './allowed-methods.js';
-import { audit } from './audit.js';
 import { requireBodyRate } from './body-rate.js';
 import { callbacks } from './callbacks.js';
 import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from './connections.js';
@@ -50,7 +49,6 @@ const KEYED_ROUTES: readonly Routes[] = [
   lanes,
   suppressions,
   records,
-  audit,
 ];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 

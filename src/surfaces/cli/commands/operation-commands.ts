@@ -377,4 +377,25 @@ export const OPERATION_COMMANDS = [
     examples: ['outbox close dentist'],
     byHand: false,
   },
+  {
+    name: 'listAuditEntries',
+    tag: 'Operation',
+    usage: 'audit',
+    summary: 'list who did what',
+    description:
+      'List who did what. The operations of the command line, the HTTP API, and programs, newest first, and how many requests had an invalid key. AUDIT_RETENTION says how long they are kept.',
+    arguments: {},
+    flags: [
+      { flags: '-l, --lane <name>', about: 'only operations of this lane', reads: { as: 'text' } },
+      { flags: '--campaign <id>', about: 'only operations of this campaign', reads: { as: 'text' } },
+      {
+        flags: '--limit <count>',
+        about: 'the most to show',
+        reads: { as: 'number', from: 1, to: 100000, usual: 50 },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['audit', 'audit --lane default --limit 200'],
+    byHand: false,
+  },
 ] as const satisfies readonly OperationCommand[];

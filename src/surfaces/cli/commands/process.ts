@@ -6,6 +6,7 @@ import { ROLES } from '../../../engine/recovery/roles.js';
 import type { SimulatorOptions } from '../../../tools/simulator/index.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
+import { addOperations } from './operation.js';
 import {
   duration,
   durationOrZero,
@@ -146,18 +147,7 @@ export function addProcessCommands(program: Command, context: Context): void {
     .addHelpText('after', examples('results', 'results --limit 10000 --json'))
     .action(action(context, () => import('../results.js'), 'results'));
 
-  program
-    .command('audit')
-    .summary('show who did what')
-    .description(
-      'Shows the operations of the command line, the HTTP API, and programs, newest first, and how many requests had an invalid key. AUDIT_RETENTION says how long they are kept.',
-    )
-    .option('-l, --lane <name>', 'only operations of this lane', filled)
-    .option('--campaign <id>', 'only operations of this campaign', filled)
-    .option('--limit <count>', 'how many (default: 50)', wholeNumber(1, 100_000))
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('audit', 'audit --lane default --limit 200'))
-    .action(action(context, () => import('../audit.js'), 'audit'));
+  addOperations(program, context, 'Operation');
 
   program
     .command('simulator')

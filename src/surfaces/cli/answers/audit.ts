@@ -1,32 +1,13 @@
-import { describeActor } from '../../campaign/actor.js';
-import type { AuditEntry } from '../../campaign/audit.js';
-import type { Answer, Context } from './context.js';
-import { withLocalVolley } from './open.js';
-import { columnsOf } from './terminal.js';
-import { grouped, moment, oneLine, table } from './text.js';
+import { describeActor } from '../../../campaign/actor.js';
+import type { AuditEntry } from '../../../campaign/audit.js';
+import * as operations from '../../../operations/audit.js';
+import { columnsOf } from '../terminal.js';
+import { grouped, moment, oneLine, table } from '../text.js';
+import type { Answers } from './answer.js';
 
-const PAGE = 1_000;
-
-/** `volley audit` */
-export function audit(
-  context: Context,
-  { lane, campaign, limit = 50 }: { lane?: string; campaign?: string; limit?: number },
-): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const entries: AuditEntry[] = [];
-    const lanes = lane === undefined ? undefined : [lane];
-    let after: string | undefined;
-    do {
-      const page = await volley.audit({
-        lanes,
-        campaign,
-        limit: Math.min(PAGE, limit - entries.length),
-        after,
-      });
-      entries.push(...page.entries);
-      after = page.next ?? undefined;
-    } while (after !== undefined && entries.length < limit);
-    const now = context.clock();
+const answers: Answers<'Operation', typeof operations> = {
+  listAuditEntries(entries, { context: { clock, stdout } }) {
+    const now = clock();
     const rows = withoutAttempts(entries).map((entry) => [
       moment(Date.parse(entry.at), now),
       oneLine(entry.actor === null ? 'unknown' : describeActor(entry.actor)),
@@ -34,16 +15,10 @@ export function audit(
       entry.lane ?? '',
       oneLine(describe(entry)),
     ]);
-    const none = 'Nothing is recorded yet.';
-    return {
-      json: { entries },
-      lines:
-        rows.length === 0
-          ? [none]
-          : table(['TIME', 'ACTOR', 'ACTION', 'LANE', 'DETAILS'], rows, columnsOf(context.stdout)),
-    };
-  });
-}
+    const heading = ['TIME', 'ACTOR', 'ACTION', 'LANE', 'DETAILS'];
+    return rows.length === 0 ? ['Nothing is recorded yet.'] : table(heading, rows, columnsOf(stdout));
+  },
+};
 
 /**
  * An operation is recorded before it runs, and again if it fails. People see a failed one once, with its reason. `entries`: the newest
@@ -72,3 +47,5 @@ function describe({ campaign, details, failed }: AuditEntry): string {
     ...(failed === null ? [] : [`failed: ${failed}`]),
   ].join(', ');
 }
+
+export { answers, operations };

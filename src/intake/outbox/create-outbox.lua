@@ -13,5 +13,5 @@
 if redis.call('HEXISTS', outboxKey, 'settings') == 1 then return { 0, 0 } end
 if not key_bytes.add(keyBytesKey, key, bytes, limit) then return { -1, key_bytes.used(keyBytesKey, key) } end
 redis.call('HSET', outboxKey, 'settings', settings)
-redis.call('HSET', outboxKey, 'state', 'open', 'writers', 'noted', 'stored', 0, 'total', 0, 'waiting', 0, 'cancelled', 0, 'lapsed', 0)
+redis.call('HSET', outboxKey, 'state', 'open', 'stored', 0, 'total', 0, 'waiting', 0, 'cancelled', 0, 'lapsed', 0)
 return { 1, 0 }

@@ -38,7 +38,7 @@ local function packed_text(text)
 end
 
 -- Appends messages to a wave, each [id, message], at most 1000, and leaves a pointer in the place of each. Beside its values, a recipient
--- of a wave has the id and the time of its message (wave.ts). Returns 1 if the wave had nothing to send before.
+-- of a wave has the id and the time of its message (wave.ts). `keys.due`: only if some of them are in it. Returns 1 if the wave had nothing to send before.
 function PLAN.append(keys, lane, wave, c, messages, lateMs, now)
   local recipients, stored, ids, ranges = {}, {}, {}, {}
   for at, message in ipairs(messages) do
@@ -52,7 +52,7 @@ function PLAN.append(keys, lane, wave, c, messages, lateMs, now)
   end
   redis.call('RPUSH', keys.recipients, unpack(recipients))
   redis.call('HSET', keys.messages, unpack(stored))
-  redis.call('ZREM', keys.due, unpack(ids))
+  if keys.due then redis.call('ZREM', keys.due, unpack(ids)) end
   WAVE.append(c, ranges, now)
   -- Not ahead of the others: an outbox that appends again and again has one share.
   return redis.call('ZADD', keys.running, 'NX', string.format('%.17g', math.max(lane.virtualTime, c.finish or 0)), wave)

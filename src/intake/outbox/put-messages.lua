@@ -37,9 +37,9 @@ local function add(field, by) counts[field], changed[field] = counts[field] + by
 
 local second = math.floor(clock(time) / 1000)
 local account = key_bytes.account(keyBytesKey)
-local ids, found = {}, {}
+local ids, found, wasStored = {}, {}, {}
 for at = 1, entry_args() / 5 do ids[at] = entry_arg(5 * at - 4) end
-for at, raw in ipairs(MESSAGE.read_all(messagesKey, ids)) do found[ids[at]] = raw end
+for at, raw in ipairs(MESSAGE.read_all(messagesKey, ids)) do found[ids[at]], wasStored[ids[at]] = raw, raw ~= false end
 
 -- What is written at the end: the messages by their ids, and the ids in the order in which they were first changed.
 local written, order = {}, {}
@@ -110,7 +110,7 @@ end
 local function plan(dueNow)
   if outbox[1] ~= 'open' or wave == '' or wave ~= outbox[3] then return 0 end
   -- What waits has waited longer.
-  if #redis.call('ZRANGEBYSCORE', dueKey, 0, second, 'LIMIT', 0, 1) > 0 then return 0 end
+  if outbox[6] ~= '0' and #redis.call('ZRANGEBYSCORE', dueKey, 0, second, 'LIMIT', 0, 1) > 0 then return 0 end
   local lane, now = lane_load(laneKey, time)
   local events, isFirst = {}, 0
   workers_recognise(lane, rules, 0, now, events)
@@ -121,13 +121,14 @@ local function plan(dueNow)
     -- Not more than the lane has in flight at most.
     local most = math.min(#dueNow, c.capacity - c.ordinals)
     local room = PLAN.room(lane, rules, now, 0, 2 * rules.inFlight, c.counts.planned or 0, most)
-    local fitting = {}
+    local fitting, keys = {}, { recipients = recipientsKey, messages = messagesKey, running = runningKey }
     for at = 1, room do
-      fitting[at] = { dueNow[at], found[dueNow[at]] }
-      written[dueNow[at]] = nil
+      local id = dueNow[at]
+      fitting[at] = { id, found[id] }
+      written[id] = nil
+      if wasStored[id] then keys.due = dueKey end
     end
     if room > 0 then
-      local keys = { recipients = recipientsKey, messages = messagesKey, due = dueKey, running = runningKey }
       isFirst = PLAN.append(keys, lane, wave, c, fitting, lateMs, now)
       campaigns_save(statesKey, campaigns)
       add('waiting', -room)

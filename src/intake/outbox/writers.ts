@@ -3,11 +3,9 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import type { Actor } from '../../campaign/actor.js';
 import { outboxKeys } from './outbox-keys.js';
-import { parseSettings } from './settings.js';
 
 /*
- * Who has stored messages in an outbox, in fields of its hash: `writer:key:ID`, `writer:cli`, and `writer:library`. An outbox of an
- * earlier version has no field `writers`: others may have written to it as well.
+ * Who has stored messages in an outbox, in fields of its hash: `writer:key:ID`, `writer:cli`, and `writer:library`.
  */
 
 /** A process notes the same writer of an outbox again after this time, in case Redis has lost the note. */
@@ -39,14 +37,8 @@ export async function isWriter(
   name: string,
   key: string,
 ): Promise<{ readonly writes: boolean; readonly isOnly: boolean }> {
-  const fields = await redis.hgetall(outboxKeys(keys, lane, name).fixed.outbox);
+  const fields = await redis.hkeys(outboxKeys(keys, lane, name).fixed.outbox);
   const writer = writerOf({ kind: 'key', id: key });
-  const writers = Object.keys(fields).filter((field) => field.startsWith('writer:'));
-  const settings = fields['settings'];
-  const isKnown = fields['writers'] !== undefined;
-  const creator = settings === undefined ? undefined : parseSettings(settings).createdBy;
-  // Of an earlier version, only the creator is known.
-  const isCreator = creator?.kind === 'key' && creator.id === key;
-  const writes = writers.includes(writer) || (!isKnown && isCreator);
-  return { writes, isOnly: isKnown && writers.every((one) => one === writer) };
+  const writers = fields.filter((field) => field.startsWith('writer:'));
+  return { writes: writers.includes(writer), isOnly: writers.every((one) => one === writer) };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
+import { recipientListKey, slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { outboxOpener } from '../../../src/intake/outbox/open-outbox.js';
@@ -10,6 +11,7 @@ import { indexOutbox } from '../../../src/intake/outbox/outbox-index.js';
 import { outboxKeys } from '../../../src/intake/outbox/outbox-keys.js';
 import { outboxStore } from '../../../src/intake/outbox/store.js';
 import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
+import { sliceOf } from '../../../src/intake/outbox/wave.js';
 import { recipientReader } from '../../../src/reporting/recipient-reader.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -428,6 +430,32 @@ describe('A wave', () => {
     await own.put('d');
     await own.tend();
     expect(await own.waves()).toHaveLength(2);
+  });
+
+  test('packs its list when it gets no more messages, and is read as before', async () => {
+    const own = await outbox();
+    for (let from = 0; from < 300; from += 50) {
+      for (let at = from; at < from + 50; at += 1)
+        await own.put(`m${at}`, undefined, { reference: `r${at}` });
+      await own.tend();
+      for (let claims = await own.claim(); claims.length > 0; claims = await own.claim())
+        await own.settle(claims, 'accepted');
+    }
+    const [wave = ''] = await own.waves();
+    const [list, slices] = [
+      recipientListKey(own.keys, own.laneId, wave),
+      slicesKey(own.keys, own.laneId, wave, 'slices'),
+    ];
+    const messages = async () =>
+      (await Promise.all([0, 1].map((slice) => sliceOf({ ...own.laneStore }, wave, slice)))).flat();
+    const before = await messages();
+    expect([before.length, await redis.llen(list), await redis.exists(slices)]).toEqual([300, 300, 0]);
+    own.advance(86_400_000);
+    await own.tend();
+    expect(await own.state(wave)).not.toHaveProperty('open');
+    expect([await redis.exists(list), await redis.hlen(slices)]).toEqual([0, 2]);
+    expect(await messages()).toEqual(before);
+    expect(before[299]).toMatchObject({ id: 'm299', reference: 'r299' });
   });
 
   test('gets no more than the lane may send', async () => {

@@ -14,13 +14,13 @@ export interface PlantedBug {
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a message that is planned is still due',
-    from: "redis.call('ZREM', keys.due, unpack(ids))",
+    from: "if keys.due then redis.call('ZREM', keys.due, unpack(ids)) end",
     to: '',
   },
   {
     name: 'a message that is planned still waits',
-    from: "redis.call('HSET', keys.messages, unpack(stored))\n  redis.call('ZREM'",
-    to: "redis.call('ZREM'",
+    from: "redis.call('HSET', keys.messages, unpack(stored))\n  if keys.due",
+    to: 'if keys.due',
   },
   {
     name: 'a put replaces a message that is planned',

@@ -117,7 +117,7 @@ export function drawScenario(streams: Streams): Scenario {
     if (isDrawn) windows.set(rule, drawOpenings(windowing));
     return isDrawn;
   };
-  // Where Redis loses data, the results of what ended while it waited are not understood yet; see seed 469 without this condition.
+  // Where Redis loses data, a result of what ended while it waited may be missed: see the scripted world cancelled-put-lost.
   const mayHaveOutbox = !isFairness && !faults.has('forget');
   const outbox = mayHaveOutbox && boxing.chance(1 / 8) ? drawOutbox(boxing, lanes) : undefined;
   const hasOwnWindow = outbox !== undefined && !faults.has('clock') && boxing.chance(0.25);

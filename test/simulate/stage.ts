@@ -70,6 +70,11 @@ export class Stage {
     this.#cues.push({ process, command, left: place, delayMs, react: () => {} });
   }
 
+  /** The platform reads the results. */
+  readResults(): Promise<void> {
+    return this.#world.results.read();
+  }
+
   /** A process sweeps all lanes, and so wakes them. */
   sweep(name: string): void {
     const process = this.process(name);

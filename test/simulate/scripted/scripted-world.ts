@@ -3,7 +3,7 @@ import type { Scenario } from '../scenario.js';
 import type { Script } from '../stage.js';
 
 /** A world that someone has written down, mostly after a seed had failed. What happens in it does not depend on chance. */
-export interface ScriptedWorld {
+interface Written {
   /** For the command line, such as `clock-corrected-twice`. */
   readonly name: string;
   /** What happens, and what must hold. */
@@ -11,6 +11,15 @@ export interface ScriptedWorld {
   readonly scenario: Scenario;
   /** Without one, the scenario says everything. */
   readonly script?: Script;
+}
+
+export interface ScriptedWorld extends Written {
   /** The bug that it stands for. Planted, it must make this world fail. */
   readonly bug: Omit<Mutant, 'from'>;
+}
+
+/** A world that violates an invariant, because what it shows has no solution yet. */
+export interface OpenWorld extends Written {
+  /** The number of the invariant, see violation.ts. */
+  readonly violates: number;
 }

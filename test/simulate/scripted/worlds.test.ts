@@ -2,7 +2,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { runMutant } from '../run-mutant.js';
 import { replay } from '../run-worlds.js';
 import { INVARIANTS } from '../violation.js';
-import { SCRIPTED_WORLDS, scriptedWorld } from './index.js';
+import { OPEN_WORLDS, SCRIPTED_WORLDS, scriptedWorld } from './index.js';
 
 const redisUrl = inject('redisUrl');
 
@@ -18,4 +18,9 @@ describe.each(SCRIPTED_WORLDS)('$name: $about', (world) => {
       INVARIANTS[world.bug.invariant],
     ]);
   });
+});
+
+it.each(OPEN_WORLDS)('$name is not solved yet: $about', async (world) => {
+  const { violation } = await replay(redisUrl, scriptedWorld(world));
+  expect(violation?.invariant).toBe(world.violates);
 });

@@ -4,11 +4,12 @@ import { InputError, NotAllowedError, NotFoundError } from '../campaign/errors.j
 import { listed } from '../campaign/listed.js';
 
 /*
- * Which lanes an operation may touch. Every operation follows one of four rules:
+ * Which lanes an operation may touch. Every operation follows one of five rules:
  *
  *   object   what it names belongs to a lane; if the key may not use that lane, the object does not exist for it (404)
  *   lane     it creates something on one lane, which the key must be allowed to use (403): the lane that it names, or else the only one
  *            that the key has; a key with several must name one (400)
+ *   named    it is about a lane that exists, and that the key may use (403, 404)
  *   filter   it covers the lanes of the key, or only one of them if it names it (403)
  *   all      it covers all lanes, so a key that is limited to some cannot use it (403)
  */
@@ -27,6 +28,7 @@ export type Access<Input> =
       laneOf(volley: Volley, input: Input, lanes: readonly string[] | undefined): Promise<string>;
     }
   | { readonly rule: 'lane' | 'filter'; lane(input: Input): string | undefined }
+  | { readonly rule: 'named'; lane(input: Input): string }
   | { readonly rule: 'all'; readonly subject: string };
 
 /** A client that runs an operation with an API key. The operator of this machine has none, and may use all lanes. */
@@ -69,6 +71,9 @@ export const byOutbox: Access<OnLane & { readonly name: string }> = {
 /** The lane that the input names, or else the only one of the key. A key for all lanes may name none: the first lane is the default. */
 export const byLane: Access<OnLane> = { rule: 'lane', lane };
 
+/** A lane, by its name. */
+export const byNamedLane: Access<{ readonly name: string }> = { rule: 'named', lane: ({ name }) => name };
+
 /** The lanes of the key; with `lane`, only that one. */
 export const byLanesOfKey: Access<OnLane> = { rule: 'filter', lane };
 
@@ -102,6 +107,13 @@ export async function admit<Input extends object>(
     case 'lane': {
       const meant = caller === null ? access.lane(input) : laneMeant(caller, access.lane(input));
       return { input: { ...input, lane: meant }, lanes: within(meant) };
+    }
+    case 'named': {
+      const named = access.lane(input);
+      const lanes = within(named);
+      if (caller !== null && !caller.configured.includes(named))
+        throw new NotFoundError(`There is no lane ${named}.`);
+      return { input, lanes };
     }
     case 'filter':
       return { input, lanes: within(access.lane(input)) };

@@ -1,10 +1,11 @@
 import * as audit from './audit.js';
 import * as campaigns from './campaigns.js';
 import * as creation from './create-campaign.js';
+import * as lanes from './lanes.js';
 import type { Operation } from './operation.js';
 import * as outboxes from './outboxes.js';
 
 /** Every operation, in the order of the documentation. */
-export const OPERATIONS: readonly Operation[] = [creation, campaigns, outboxes, audit].flatMap(
+export const OPERATIONS: readonly Operation[] = [creation, campaigns, outboxes, lanes, audit].flatMap(
   (group): readonly Operation[] => Object.values(group),
 );

@@ -8,6 +8,7 @@ import {
   allLanes,
   byLane,
   byLanesOfKey,
+  byNamedLane,
   type Caller,
 } from '../../src/operations/access.js';
 
@@ -112,6 +113,22 @@ test('A list covers the lanes of the key, or the one that it names', async () =>
   expect(await lanesOf(keyFor(['east', 'west']), 'west')).toEqual(['west']);
   expect(await lanesOf(keyFor(null))).toBeUndefined();
   await expect(lanesOf(keyFor(['east']), 'west')).rejects.toThrow(NotAllowedError);
+});
+
+test('A lane is known to the keys that may use it, and to the operator under names that the library checks', async () => {
+  const lanesOf = async (caller: Caller | null, name: string) =>
+    (await admit(byNamedLane, caller, volley, { name })).lanes;
+  expect(await lanesOf(keyFor(['east']), 'east')).toEqual(['east']);
+  expect(await lanesOf(keyFor(null), 'east')).toEqual(['east']);
+  expect(await lanesOf(null, 'nowhere')).toEqual(['nowhere']);
+  for (const name of ['west', 'nowhere'])
+    await expect(lanesOf(keyFor(['east']), name)).rejects.toThrow(NotAllowedError);
+  const missing = (key: Caller, name: string) => lanesOf(key, name).catch((error: unknown) => String(error));
+  const all = [await missing(keyFor(null), 'nowhere'), await missing(keyFor(['removed']), 'removed')];
+  expect(all).toEqual([
+    'NotFoundError: There is no lane nowhere.',
+    'NotFoundError: There is no lane removed.',
+  ]);
 });
 
 test('What covers all lanes is refused for a key that is limited to some', async () => {

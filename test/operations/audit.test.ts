@@ -41,6 +41,7 @@ const created = async (more: object = {}): Promise<string> => {
   const outcome = await volley.enqueue({ ...campaign, ...more });
   return 'id' in outcome ? outcome.id : '';
 };
+const LANE = { name: 'default' };
 const LATER = { at: Date.parse('2999-01-01') };
 
 /** The name of a new outbox, and the id of a message that waits in it. */
@@ -93,6 +94,17 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     list: { ndjson: Readable.from(['{"id":"b","to":"+447700900123"}\n']) },
   }),
   listAuditEntries: async () => ({ limit: 10 }),
+  listLanes: async () => ({}),
+  getLane: async () => LANE,
+  holdLane: async () => LANE,
+  resumeLane: async () => {
+    await volley.pauseLane(LANE.name);
+    return LANE;
+  },
+  renameLane: async () => {
+    await volley.renameLane(LANE.name, 'other');
+    return { name: 'other', to: LANE };
+  },
 };
 
 /** Runs an operation for an actor of its own, and returns what the trail has of it. */

@@ -1,6 +1,4 @@
 import type { LaneStatus, SendWindow } from '../../campaign/views.js';
-import type { Answer, Context } from './context.js';
-import { withLocalVolley } from './open.js';
 import { bar, quotaUse } from './progress.js';
 import { failureText } from './sentence.js';
 import type { Paint } from './terminal.js';
@@ -8,54 +6,6 @@ import { counted, grouped, oneLine, padded, until } from './text.js';
 
 const BAR_WIDTH = 24;
 const STEPS_SHOWN = 4;
-
-/** `volley lanes` */
-export function list(context: Context): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const lanes = await volley.lanes();
-    const now = context.clock();
-    return { json: { lanes }, lines: lanes.flatMap((lane) => renderLane(lane, now, context.paint)) };
-  });
-}
-
-/** `volley lane hold` */
-export function hold(context: Context, name: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    await volley.pauseLane(name);
-    return {
-      json: { lane: name, state: 'held' },
-      lines: [`Lane ${name} is held. To resume it: volley lane resume ${name}`],
-    };
-  });
-}
-
-/** `volley lane resume` */
-export function resume(context: Context, name: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    await volley.resumeLane(name);
-    const state = (await volley.lanes()).find((lane) => lane.name === name)?.state ?? 'open';
-    const how =
-      state === 'probing'
-        ? ' It sends one request first, and the rest when the service accepts that one.'
-        : state === 'recovering'
-          ? ' It sends when its workers have reported again what they sent last.'
-          : '';
-    return { json: { lane: name, state }, lines: [`Lane ${name} is resumed.${how}`] };
-  });
-}
-
-/** `volley lane rename` */
-export function rename(context: Context, name: string, newName: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley, { config }) => {
-    const { id } = await volley.renameLane(name, newName);
-    const isConfigured = config.lanes.some((lane) => lane.name === newName);
-    const next = isConfigured ? '' : ` Change its name in your settings, too, before you restart a process.`;
-    return {
-      json: { lane: newName, from: name, id },
-      lines: [`Lane ${name} is now called ${newName}; its quota and campaigns stay with it.${next}`],
-    };
-  });
-}
 
 const INK = {
   open: 'green',

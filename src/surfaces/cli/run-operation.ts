@@ -26,6 +26,7 @@ import { counted, oneLine } from './text.js';
 /** The operations with a tag, and what people read about them. Each loads when one of its commands is called. */
 const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Campaigns: () => import('./answers/campaigns.js'),
+  Lanes: () => import('./answers/lanes.js'),
   Outboxes: () => import('./answers/outboxes.js'),
   Operation: () => import('./answers/audit.js'),
 };

@@ -14,7 +14,6 @@ import { docs } from './docs.js';
 import { errorToProblem } from './error-to-problem.js';
 import { liveEvents } from './events.js';
 import { MAX_JSON_BYTES } from './json-limits.js';
-import { lanes } from './lanes.js';
 import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
 import { health, measureRequests } from './operation.js';
@@ -41,15 +40,7 @@ import { validateByZod } from './validation.js';
 export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
-const KEYED_ROUTES: readonly Routes[] = [
-  operations,
-  schedules,
-  liveEvents,
-  results,
-  lanes,
-  suppressions,
-  records,
-];
+const KEYED_ROUTES: readonly Routes[] = [operations, schedules, liveEvents, results, suppressions, records];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */

@@ -92,7 +92,7 @@ const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = 
   [['resolve', 'nothing', '--resend', '--abandon'], /'--resend' cannot be used with option '--abandon'/],
   [['resolve', 'nothing', '--abandon'], /no campaign nothing/],
   [['find', 'nobody'], /nobody/],
-  [['lane', 'pause', 'nowhere'], /no lane nowhere.*default/],
+  [['lane', 'hold', 'nowhere'], /no lane nowhere.*default/],
   [['lane', 'resume', 'nowhere'], /no lane nowhere.*default/],
   [['suppress', 'add', '+447700900101', 'nobody'], /nobody/],
   [['suppress', 'import', join(cwd, 'missing.csv')], /There is no file/],

@@ -60,7 +60,7 @@ test('A key allows only the requests of its scopes', async () => {
   expect(await status(read, 'POST', '/v1/preview', campaign('main'))).toBe(403);
   expect(await status(operate, 'POST', '/v1/lanes/main/resume')).toBe(200);
   expect(await status(send, 'POST', '/v1/lanes/main/resume')).toBe(403);
-  const { json } = await call('POST', '/v1/lanes/main/pause', { key: read });
+  const { json } = await call('POST', '/v1/lanes/main/hold', { key: read });
   expect(json).toMatchObject({
     code: 'forbidden',
     detail: 'This request requires the scope operate; the key has read.',
@@ -89,7 +89,7 @@ test('A key that is limited to a lane cannot see or change another lane', async 
   }
   for (const [method, path] of [
     ['GET', '/v1/lanes/other'],
-    ['POST', '/v1/lanes/other/pause'],
+    ['POST', '/v1/lanes/other/hold'],
     ['GET', '/v1/lanes/nowhere'],
     ['GET', '/v1/events?lane=other'],
   ] as const) {

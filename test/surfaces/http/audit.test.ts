@@ -34,7 +34,7 @@ test('The trail, the events, and the campaign name the key that asked for an ope
   for (const command of ['pause', 'resume', 'cancel']) {
     expect((await call('POST', `/v1/campaigns/${id}/${command}`, { key: own })).status).toBe(200);
   }
-  for (const path of ['main/pause', 'main/resume']) await call('POST', `/v1/lanes/${path}`, { key: own });
+  for (const path of ['main/hold', 'main/resume']) await call('POST', `/v1/lanes/${path}`, { key: own });
   const entries = (await trail(own)).filter((entry) => entry.actor?.id === actor.id);
   const expected = ['lane.resume', 'lane.hold', 'campaign.cancel', 'campaign.resume', 'campaign.pause'];
   expect(entries.map(({ action }) => action)).toEqual([...expected, 'campaign.create']);

@@ -330,7 +330,7 @@ test('An error about the body says what the route accepts', async () => {
   expect(await post('/v1/find', 'text/plain', 'Hi')).toMatchObject(
     detail('Send JSON with `Content-Type: application/json`.'),
   );
-  expect(await post('/v1/lanes/default/pause', 'text/plain', 'Hi')).toMatchObject(
+  expect(await post('/v1/lanes/default/hold', 'text/plain', 'Hi')).toMatchObject(
     detail('This request takes no body.'),
   );
   const long = JSON.stringify({ number: 'x'.repeat(10_000_001) });
@@ -545,12 +545,9 @@ test('`country` allows national spelling, and an error points at the invalid num
   }
 });
 
-test('A lane can be held and resumed; the earlier name of the address is deprecated', async () => {
+test('A lane can be held and resumed', async () => {
   const lane = async () => (await call('GET', '/v1/lanes/default')).json;
   expect((await call('POST', '/v1/lanes/default/hold')).json).toEqual({ lane: 'default', state: 'held' });
-  const earlier = await call('POST', '/v1/lanes/default/pause');
-  expect(earlier.json).toEqual({ lane: 'default', state: 'held' });
-  for (const name of ['deprecation', 'sunset', 'link']) expect(earlier.headers.get(name)).toBeTruthy();
   expect(await lane()).toMatchObject({ name: 'default', state: 'held' });
   expect((await call('POST', '/v1/lanes/default/resume')).json).toEqual({ lane: 'default', state: 'open' });
   expect(await lane()).toMatchObject({ state: 'open' });

@@ -108,13 +108,11 @@ test('Each response has a description, and an error response lists the codes of 
   });
 });
 
-test('Names of headers have their usual spelling, and the earlier name of an address is deprecated', () => {
+test('Names of headers have their usual spelling', () => {
   const names = operations.flatMap(({ operation }) =>
     (operation.parameters ?? []).flatMap((each) => ('in' in each && each.in === 'header' ? [each.name] : [])),
   );
   expect(new Set(names)).toEqual(new Set(['Idempotency-Key', 'Last-Event-ID', 'If-None-Match']));
-  expect(document.paths?.['/v1/lanes/{name}/hold']?.post?.deprecated).toBeUndefined();
-  expect(document.paths?.['/v1/lanes/{name}/pause']?.post).toMatchObject({ deprecated: true });
 });
 
 test('The document describes headers, examples, tags, and the items of streams', () => {

@@ -94,7 +94,7 @@ test.each([
   ['POST', '/v1/lanes', 'GET, HEAD'],
   ['GET', '/v1/preview', 'POST'],
   ['OPTIONS', '/v1/campaigns', 'GET, HEAD, POST'],
-  ['DELETE', '/v1/lanes/default/pause?force=1', 'POST'],
+  ['DELETE', '/v1/lanes/default/hold?force=1', 'POST'],
 ] as const)(
   'A method that an address does not support returns 405 with Allow: %s %s',
   async (method, path, allow) => {

@@ -142,7 +142,7 @@ test('A rotation without an overlap ends the streams of the old secret, and no o
   expect(text).toContain('retry: ');
   await current?.read();
   // A pause is an event, so a stream that is still open shows it.
-  await call('POST', '/v1/lanes/default/pause');
+  await call('POST', '/v1/lanes/default/hold');
   await call('POST', '/v1/lanes/default/resume');
   expect((await current?.read())?.done).toBe(false);
   await current?.cancel();

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withCountry } from './campaign-flags.js';
+import { addOperations } from './operation.js';
 import { filled, wholeNumber } from './option-values.js';
 
-const laneVerbs = () => import('../lane.js');
 const tokenVerbs = () => import('../token.js');
 const subscriptionVerbs = () => import('../subscription.js');
 const suppressionVerbs = () => import('../suppression.js');
@@ -12,49 +12,13 @@ const suppressionVerbs = () => import('../suppression.js');
 /** Adds the commands for lanes and suppressed numbers, in the order in which help lists them. */
 export function addLaneCommands(program: Command, context: Context): void {
   program
-    .command('lanes')
-    .summary('show quotas, permits, and pauses')
-    .description(
-      'Shows each lane: its quota, how much of it is used, upcoming permits, and why the lane is paused.',
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('lanes'))
-    .action(action(context, laneVerbs, 'list'));
-
-  const lane = program
     .command('lane')
     .summary('hold, resume, or rename a lane')
     .description('Holds, resumes, or renames a lane.')
     .addHelpText('after', examples('lane hold default', 'lane resume default'));
-  for (const name of ['hold', 'pause']) {
-    lane
-      // An earlier name of `hold`. Only a campaign is paused by an operator.
-      .command(name, { hidden: name === 'pause' })
-      .description(
-        'Holds a whole lane: none of its requests starts before `lane resume`. A lane that is paused resumes by itself; one that is held or stopped does not.',
-      )
-      .argument('<name>', 'the lane')
-      .option('--json', 'print one JSON object')
-      .addHelpText('after', examples('lane hold default'))
-      .action(action(context, laneVerbs, 'hold'));
-  }
-  lane
-    .command('resume')
-    .description('Resumes a lane that is held, paused, or stopped. If it is stopped, fix the reason first.')
-    .argument('<name>', 'the lane')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('lane resume default'))
-    .action(action(context, laneVerbs, 'resume'));
-  lane
-    .command('rename')
-    .description(
-      'Gives a lane a new name. Its quota and campaigns stay with it. Running processes keep the old name; restart them with the new one in their settings.',
-    )
-    .argument('<name>', 'the lane')
-    .argument('<new-name>', 'its new name')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('lane rename default marketing'))
-    .action(action(context, laneVerbs, 'rename'));
+  addOperations(program, context, 'Lanes', {
+    renameLane: { action: action(context, () => import('../rename-lane.js'), 'rename') },
+  });
 
   const token = program
     .command('token')

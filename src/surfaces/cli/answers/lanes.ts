@@ -1,0 +1,31 @@
+import * as operations from '../../../operations/lanes.js';
+import { renderLane } from '../lane.js';
+import type { Answers } from './answer.js';
+
+/** What a lane does after it is resumed, by its state. */
+const NEXT: Readonly<Record<string, string>> = {
+  probing: ' It sends one request first, and the rest when the service accepts that one.',
+  recovering: ' It sends when its workers have reported again what they sent last.',
+};
+
+const answers: Answers<'Lanes', typeof operations> = {
+  async listLanes(run, { context }) {
+    const { lanes } = await run();
+    const now = context.clock();
+    return { json: { lanes }, lines: lanes.flatMap((lane) => renderLane(lane, now, context.paint)) };
+  },
+
+  async holdLane(run, { input: { name } }) {
+    return {
+      json: await run(),
+      lines: [`Lane ${name} is held. To resume it: volley lane resume ${name}`],
+    };
+  },
+
+  async resumeLane(run, { input: { name } }) {
+    const resumed = await run();
+    return { json: resumed, lines: [`Lane ${name} is resumed.${NEXT[resumed.state] ?? ''}`] };
+  },
+};
+
+export { answers, operations };

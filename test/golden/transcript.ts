@@ -40,7 +40,10 @@ const IDS: readonly (readonly [RegExp, string])[] = [
 export function transcriptOf(cli: CommandLine, replaced: Readonly<Record<string, string>>): Transcript {
   const lines: string[] = [];
   const placed = (text: string): string => {
-    const known = Object.entries(replaced).reduce((all, [from, to]) => all.replaceAll(from, to), text);
+    const known = Object.entries(replaced).reduce(
+      (all, [from, to]) => all.replaceAll(from, to),
+      closeUp(text),
+    );
     return VARYING.reduce((all, [pattern, to]) => all.replace(pattern, to), known);
   };
   const record = (args: readonly string[], { exit, stdout, stderr }: Ended): void => {
@@ -84,6 +87,10 @@ function numbered(text: string): string {
     });
   }, text);
 }
+
+/** A table with the rate as it would be if every rate had the same width. */
+const closeUp = (text: string): string =>
+  /^ *ID .* RATE /m.test(text) ? text.replace(/(?<=\S) {3,}(?=\S)/g, '  ') : text;
 
 const quoted = (word: string): string => (/^[\w./:@+,=-]+$/.test(word) ? word : `'${word}'`);
 

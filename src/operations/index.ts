@@ -4,8 +4,14 @@ import * as creation from './create-campaign.js';
 import * as lanes from './lanes.js';
 import type { Operation } from './operation.js';
 import * as outboxes from './outboxes.js';
+import * as results from './results.js';
 
 /** Every operation, in the order of the documentation. */
-export const OPERATIONS: readonly Operation[] = [creation, campaigns, outboxes, lanes, audit].flatMap(
-  (group): readonly Operation[] => Object.values(group),
-);
+export const OPERATIONS: readonly Operation[] = [
+  creation,
+  campaigns,
+  results,
+  outboxes,
+  lanes,
+  audit,
+].flatMap((group): readonly Operation[] => Object.values(group));

@@ -128,6 +128,8 @@ export interface Call<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly creates?: Creates<z.output<Output>>;
   /** Whether the output may be long, so that it counts for the bytes that a key may transfer. */
   readonly isLong?: true;
+  /** What `after` of the input and `next` of the output are positions of. Clients of the HTTP API see tokens instead. */
+  readonly position?: PositionKind;
   /** The version of the output, for clients that have it already. */
   version?(output: z.output<Output>): string;
   run(

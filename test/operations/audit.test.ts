@@ -74,6 +74,7 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     await workers.drain();
     return { id, as: 'accepted' };
   },
+  listResults: async () => ({ limit: 10 }),
   listOutboxes: async () => ({ limit: 10 }),
   createOutbox: async () => ({ name: `made-${Math.random()}`.replace('.', ''), message: 'Hi' }),
   getOutbox: () => outbox(),

@@ -2,7 +2,13 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../../base/config/environment.js';
 import { readProblem } from '../../base/config/file-problem.js';
 import { EXIT, type ExitCode } from '../../base/exit-codes.js';
-import { AmbiguousNameError, asSentence, InputError, NotFoundError } from '../../campaign/errors.js';
+import {
+  AmbiguousNameError,
+  asSentence,
+  GoneError,
+  InputError,
+  NotFoundError,
+} from '../../campaign/errors.js';
 import { pasteable } from './command-name.js';
 import { withOptions } from './option-names.js';
 
@@ -67,6 +73,7 @@ export function failureOf(error: unknown): Failure {
   }
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotFoundError) return new CliError(EXIT.badInput, 'notFound', message);
+  if (error instanceof GoneError) return new CliError(EXIT.badInput, 'gone', message);
   if (error instanceof ConfigError) {
     return new CliError(EXIT.badInput, 'config', message, {
       problems: error.problems.map((problem) => pasteable(problem)),

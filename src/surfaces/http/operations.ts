@@ -1,7 +1,15 @@
 import type { FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify';
+import type { PositionKind, Volley } from '../../app/volley.js';
 import { admit } from '../../operations/access.js';
 import { OPERATIONS } from '../../operations/index.js';
-import { type Creates, Existing, type Hooks, isThere, type Operation } from '../../operations/operation.js';
+import {
+  type Call,
+  type Creates,
+  Existing,
+  type Hooks,
+  isThere,
+  type Operation,
+} from '../../operations/operation.js';
 import { Refused } from '../../operations/outcomes.js';
 import { actingFor, callerOf } from './access.js';
 import { sendStream } from './body-stream.js';
@@ -66,6 +74,8 @@ export const operations: Routes = (app, options, memory) => {
       case 'call': {
         const given = membersOf(operation, request);
         const { acting, key, hooks, input } = await prepared(operation, request, reply, given);
+        if (operation.position !== undefined)
+          return followed(operation, operation.position, acting, input, hooks);
         const result = await operation.run(acting, input, hooks);
         if (result instanceof Refused) throw new Problem(result.code, result.message);
         if (operation.creates !== undefined) return created(reply, operation.creates, result);
@@ -112,6 +122,13 @@ export const operations: Routes = (app, options, memory) => {
       default:
         return operation satisfies never;
     }
+  };
+
+  /** Runs an operation that continues from a position, with tokens instead of positions. */
+  const followed = async (row: Call, kind: PositionKind, acting: Volley, input: object, hooks: Hooks) => {
+    const after = await positionOf(volley, kind, Object(input).after, 'after');
+    const page = Object(await row.run(acting, { ...input, after }, hooks));
+    return { ...page, next: await cursorOf(volley, kind, page.next) };
   };
 
   for (const operation of OPERATIONS) {

@@ -1,12 +1,16 @@
 import { EXIT } from '../../../base/exit-codes.js';
 import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
-import * as operations from '../../../operations/campaigns.js';
+import * as campaigns from '../../../operations/campaigns.js';
+import * as results from '../../../operations/results.js';
 import { destinationOf, via } from '../destination.js';
 import { CliError } from '../errors.js';
 import { costText } from '../progress.js';
-import { counted, cut, grouped, oneLine } from '../text.js';
+import { columnsOf } from '../terminal.js';
+import { counted, cut, explanation, grouped, moment, oneLine, table } from '../text.js';
 import { noteIfNoWorkers } from '../watch.js';
 import type { Answers, Scene } from './answer.js';
+
+const operations = { ...campaigns, ...results };
 
 const answers: Answers<'Campaigns', typeof operations> = {
   async pauseCampaign(run) {
@@ -46,6 +50,28 @@ const answers: Answers<'Campaigns', typeof operations> = {
       const { cost } = await volley.status(id);
       return { json: { cost }, lines: cost === null ? [] : [`The campaign costs ${costText(cost)}.`] };
     },
+  },
+
+  async listResults(run, { context, input: { after } }) {
+    const page = await run();
+    const now = context.clock();
+    const rows = page.results.map((result) => [
+      oneLine(result.reference || result.message),
+      result.recipient,
+      result.status,
+      result.campaign || `outbox ${result.outbox} (lane ${result.lane})`,
+      result.updatedAt === '' ? '' : moment(Date.parse(result.updatedAt), now),
+      explanation(result),
+    ]);
+    const heading = ['REFERENCE OR ID', 'RECIPIENT', 'STATUS', 'CAMPAIGN', 'UPDATED', 'REASON'];
+    const none = `There are no results${after === undefined ? '' : ' after the cursor'} yet.`;
+    return {
+      json: page,
+      lines: [
+        ...(rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout))),
+        `${page.hasMore ? 'More' : 'Later results'}: volley results --after ${page.next}`,
+      ],
+    };
   },
 };
 

@@ -185,6 +185,31 @@ export const OPERATION_COMMANDS = [
     byHand: true,
   },
   {
+    name: 'listResults',
+    tag: 'Campaigns',
+    usage: 'results',
+    summary: 'follow the results of recipients',
+    description:
+      'Follow the results of recipients. Returns recipients that have become settled or unknown, of all campaigns, the oldest first, with their current state and your references. Each result is delivered at least once; a later state of a recipient follows an earlier one. Pass the cursor that it prints as --after to continue.',
+    arguments: {},
+    flags: [
+      {
+        flags: '--after <cursor>',
+        about: 'continue after this cursor (default: the oldest result)',
+        reads: { as: 'text' },
+      },
+      { flags: '-l, --lane <name>', about: 'only results of this lane', reads: { as: 'text' } },
+      {
+        flags: '--limit <count>',
+        about: 'how many (default: 1000)',
+        reads: { as: 'number', from: 1, to: 10000 },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['results', 'results --limit 10000 --json'],
+    byHand: false,
+  },
+  {
     name: 'createOutbox',
     tag: 'Outboxes',
     usage: 'outbox create <name>',

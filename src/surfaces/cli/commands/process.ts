@@ -134,19 +134,6 @@ export function addProcessCommands(program: Command, context: Context): void {
     .addHelpText('after', examples('keys rotate last --overlap 2h'))
     .action(action(context, keysVerbs, 'rotate'));
 
-  program
-    .command('results')
-    .summary('show the results of recipients, the oldest first')
-    .description(
-      'Shows recipients of all campaigns that have become settled or unknown, the oldest first, with your references. Pass the cursor that it prints as --after to continue. A result may be shown again, never lost.',
-    )
-    .option('--after <cursor>', 'continue after this cursor (default: the oldest result)', filled)
-    .option('-l, --lane <name>', 'only results of this lane', filled)
-    .option('--limit <count>', 'how many (default: 1000)', wholeNumber(1, 10_000))
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('results', 'results --limit 10000 --json'))
-    .action(action(context, () => import('../results.js'), 'results'));
-
   addOperations(program, context, 'Operation');
 
   program

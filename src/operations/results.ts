@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { resultPage } from '../campaign/recipient-views.js';
+import { byLanesOfKey } from './access.js';
+import { call } from './operation.js';
+import { laneName, wholeNumber } from './schemas.js';
+
+/** A position in each of 100 lanes, as a token. */
+const MAX_CURSOR_LENGTH = 12_000;
+
+export const listResults = call({
+  name: 'listResults',
+  summary: 'Follow the results of recipients',
+  description:
+    'Returns recipients that have become settled or unknown, of all campaigns, the oldest first, with their current state and your references. Each result is delivered at least once; a later state of a recipient follows an earlier one.',
+  httpNote:
+    'Campaigns that the key may not see are left out. Process a page, store its `next`, and pass that as `after`, at once if `hasMore` is true, and otherwise in a while. You can continue from a cursor as long as the campaigns are kept (`RETENTION`); after that, the response is 410. Resending to a recipient is not a result; the outcome of that request is. Rows that were left out as duplicates are results with the status `duplicate`. Messages of outboxes have their `outbox` and your id, `message`, and are results as well if they are cancelled or lapse while they wait.',
+  tag: 'Campaigns',
+  scope: 'read',
+  cost: { itemsPerToken: 250 },
+  access: byLanesOfKey,
+  http: 'GET /results',
+  cli: {
+    usage: 'results',
+    note: 'Pass the cursor that it prints as --after to continue.',
+    flags: {
+      after: { value: 'cursor', about: 'continue after this cursor (default: the oldest result)' },
+      lane: { short: '-l', value: 'name', about: 'only results of this lane' },
+      limit: { value: 'count', about: 'how many (default: 1000)' },
+    },
+    examples: ['results', 'results --limit 10000 --json'],
+  },
+  input: z.strictObject({
+    after: z
+      .string()
+      .max(MAX_CURSOR_LENGTH)
+      .optional()
+      .describe('`next` of an earlier page. Default: the oldest result that is kept'),
+    limit: wholeNumber(1, 10_000).default(1_000).describe('The page size'),
+    lane: laneName.optional().describe('Only results of this lane. Required with more than 100 lanes'),
+  }),
+  output: resultPage,
+  isLong: true,
+  position: 'results',
+  returns: 'A page of results',
+  outcomes: ['gone'],
+  run: (volley, { after, limit }, { lanes }) => volley.results({ after, limit, lanes }),
+});

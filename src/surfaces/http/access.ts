@@ -173,22 +173,6 @@ export function lanesFor(request: FastifyRequest & NamesLane): readonly string[]
   return [lane];
 }
 
-/** The path parameters of a campaign. */
-export const campaignId = z.strictObject({ id: z.string().min(1).max(40) });
-
-/**
- * The id of the campaign that a request names. Throws for a campaign that does not exist, with the same error as for one on a
- * lane that the key may not use.
- */
-export async function requireCampaign(
-  volley: Volley,
-  request: FastifyRequest & { readonly params: { readonly id: string } },
-): Promise<string> {
-  const { id } = request.params;
-  if (await allowsCampaign(volley, apiKeyOf(request), id)) return id;
-  throw new Problem('notFound', `There is no campaign ${id}.`);
-}
-
 /** Whether a campaign exists on a lane that the key may use. */
 export async function allowsCampaign(volley: Volley, key: ApiKey, id: string): Promise<boolean> {
   try {

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { allowsLane, requireLane } from '../../operations/access.js';
+import { admit, byCampaign, byLanesOfKey, byNamedLane } from '../../operations/access.js';
 import { BROADCAST_EVENTS } from '../../reporting/event-feed.js';
-import { apiKeyOf, campaignId, requireCampaign } from './access.js';
+import { callerOf } from './access.js';
 import { campaignEventData, eventData } from './event-schema.js';
 import { openEventStreams } from './event-streams.js';
-import { Problem } from './problem.js';
 import { problemResponses, type Routes } from './routes.js';
 
 const streamOf = <Schema extends z.ZodType>(schema: Schema) => ({
@@ -38,7 +37,10 @@ const resumeHeader = z.looseObject({
     ),
 });
 
-/** Streams live events: all that a key may see, and those of one campaign. */
+/**
+ * Streams live events: all that a key may see, and those of one campaign. No kind of operation fits them: a stream has no end, shares a
+ * connection to Redis with all others, and resumes where a header says.
+ */
 export const liveEvents: Routes = (app, options) => {
   const { volley, config } = options;
   const streams = openEventStreams(options);
@@ -63,20 +65,15 @@ export const liveEvents: Routes = (app, options) => {
     },
     async (request, reply) => {
       const { lane, type: types } = request.query;
-      const key = apiKeyOf(request);
-      if (lane !== undefined) {
-        requireLane(key, lane);
-        if (!config.lanes.some(({ name }) => name === lane)) {
-          throw new Problem('notFound', `There is no lane ${lane}.`);
-        }
-      }
+      const caller = callerOf(request, config);
+      const { lanes } = await (lane === undefined
+        ? admit(byLanesOfKey, caller, volley, {})
+        : admit(byNamedLane, caller, volley, { name: lane }));
       return streams.send(
         request,
         reply,
         (event) =>
-          allowsLane(key, event.lane) &&
-          (lane === undefined || event.lane === lane) &&
-          (types === undefined || types.includes(event.type)),
+          (lanes?.includes(event.lane) ?? true) && (types === undefined || types.includes(event.type)),
       );
     },
   );
@@ -91,14 +88,15 @@ export const liveEvents: Routes = (app, options) => {
         description:
           'Server-sent events of one campaign. `campaign.status` has the status of the campaign: it comes first, and again after each change, at most once a second. The stream does not end with the campaign: close it when `endedAt` is set.',
         tags: ['Events'],
-        params: campaignId,
+        params: z.strictObject({ id: z.string().min(1).max(40) }),
         headers: resumeHeader,
         querystring: z.strictObject({ type: eventTypes([...BROADCAST_EVENTS, 'campaign.status']) }),
         response: { ...streamOf(campaignEventData), ...problemResponses('notFound') },
       },
     },
     async (request, reply) => {
-      const id = await requireCampaign(volley, request);
+      const caller = callerOf(request, config);
+      const { id } = (await admit(byCampaign, caller, volley, request.params)).input;
       const { type: types } = request.query;
       const hasStatus = types === undefined || types.includes('campaign.status');
       return streams.send(

@@ -30,8 +30,13 @@ export interface OutlookCampaign {
   readonly slice: number;
   readonly cursor: number;
   readonly ordinals: number;
-  /** Ranges to be sent again: first, count, parent, maybeAccepted. */
-  readonly released: readonly (readonly (string | number | boolean)[])[];
+  /** Ranges to be sent again. `again`: whole, under their correlator, or not; `size`: in batches of so many recipients. */
+  readonly released: readonly {
+    readonly first: number;
+    readonly count: number;
+    readonly again?: string | undefined;
+    readonly size?: number | undefined;
+  }[];
   /** When its unsent recipients lapse, 0: never; and before when nothing of it is claimed. */
   readonly lapseAt: number;
   readonly notBefore: number;
@@ -114,14 +119,12 @@ export function requestsLeft(
   campaign: Pick<OutlookCampaign, 'cursor' | 'ordinals' | 'slice' | 'batch' | 'released'>,
 ): number {
   const { cursor, ordinals, slice, batch, released } = campaign;
-  let count = requestsOf(cursor, ordinals, slice, batch);
-  for (const [first, length, , maybeAccepted, , size] of released) {
-    const end = Number(first) + Number(length);
-    const isDivided = typeof size === 'number';
-    const isBatch = maybeAccepted === 1 && !isDivided;
-    count += isBatch ? 1 : requestsOf(Number(first), end, slice, isDivided ? size : batch);
+  let requests = requestsOf(cursor, ordinals, slice, batch);
+  for (const { first, count, again, size } of released) {
+    const isBatch = again === 'underCorrelator' && size === undefined;
+    requests += isBatch ? 1 : requestsOf(first, first + count, slice, size ?? batch);
   }
-  return count;
+  return requests;
 }
 
 function requestsOf(from: number, to: number, slice: number, batch: number): number {

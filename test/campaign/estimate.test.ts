@@ -116,8 +116,8 @@ test('Released ranges are sent in addition to what the cursor has not reached', 
     requestsLeft({
       ...campaign,
       released: [
-        [250, 20, '', 0],
-        [10, 150, '', 1],
+        { first: 250, count: 20 },
+        { first: 10, count: 150, again: 'underCorrelator' },
       ],
     }),
   ).toBe(4 + 2 + 1);

@@ -358,13 +358,13 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/lane/campaign.lua',
-        from: 'if not RESULT_STATES[to] then return end',
-        to: "if to == 'sending' and first then results.note(c, results.LIST.recipients, first, count) end do return end",
+        from: 'if RESULT_STATES[to] then',
+        to: "if to == 'sending' and first then",
       },
       {
         file: 'engine/sending/claim-send.lua',
-        from: "campaign_move(c, 'planned', 'sending', count)",
-        to: "campaign_move(c, 'planned', 'sending', count, first)",
+        from: "campaign_move(c, 'planned', 'sending', range.count)",
+        to: "campaign_move(c, 'planned', 'sending', range.count, range.first)",
       },
     ],
   },

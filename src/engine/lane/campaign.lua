@@ -1,15 +1,12 @@
 --[[
   campaign: the state of campaigns, read and written whole, and the only place that moves counts of recipients.
-  `counts` holds the number of recipients in each state; they add up to `total` before and after every script. `released` holds ranges that were claimed and are to be sent (again): [first, count, parent, maybeAccepted, firstAt, size]; the cursor passes over
-  everything else once. `maybeAccepted` is set where an earlier request may have been accepted: 1, the batch goes again whole and
-  unchanged, under the correlator of that request; 2, it goes again by an operator's command. `firstAt` is then the time of the
-  first such request, after which the service remembers the correlator for a limited time. With `size`, the range has several batches
-  (campaign_cut), each of which goes again whole and unchanged. A range of a wave has a seventh member, `notAfter`, and `false` for each
-  member that it lacks before it. `remainder` is the state of every ordinal that was certainly never accepted: planned, cancelled, or
+  `counts` holds the number of recipients in each state; they add up to `total` before and after every script. Only campaign_move
+  changes them, and notes in the log what has a result. `released` holds ranges that were claimed and are to be sent (again); the
+  cursor passes over everything else once. `remainder` is the state of every ordinal that was certainly never accepted: planned, cancelled, or
   lapsed; in a wave, one that is cancelled or has lapsed has a letter. `irregularAt`: when it ceased to be known where all lost batches
   begin. `number` names the campaign in the lane's log of results.
   `window`: the rule of its window, if it has one (window.lua); while that is closed, the campaign waits in `scheduled`, and `opensAt` says
-  until when; `results` and `unreported` exist only while a script runs.
+  until when; `results` exists only while a script runs.
 ]]
 -- @include ./policy.lua
 -- @include ./record.lua
@@ -27,7 +24,7 @@
 ---@field cursor number ordinals from here on were never claimed
 ---@field batch number recipients per request, at most
 ---@field slice number recipients of a slice; no batch lies in two
----@field released table ranges to be sent (again)
+---@field released Range[]
 ---@field remainder string
 ---@field lapseAt number when what is unsent lapses, ms; 0: never
 ---@field weight number in the fair order
@@ -57,13 +54,22 @@
 ---@field window? string the rule of its window
 ---@field opensAt? number while that is closed: when it opens, ms
 ---@field results? table not stored: what its recipients have become, for the log
----@field unreported? number not stored: recipients with a result that is not in the log yet
 ---@field outbox? string
 ---@field open? boolean
 ---@field capacity? number
 ---@field ranges? table
 ---@field skip? table
 ---@field finish? number
+
+-- Recipients that were claimed, and are to be sent (again).
+---@class Range
+---@field first number
+---@field count number
+---@field parent? string of the half of a refused batch: first ordinal and count of the whole
+---@field again? string set if an earlier request may have been accepted: `underCorrelator`, each batch goes again whole and unchanged, under the correlator of that request; `byOperator`, it goes again by an operator's command
+---@field firstAt? number with `again`: when the first such request was claimed, ms; the service remembers its correlator for a limited time
+---@field size? number it has several batches of so many recipients (campaign_cut), each of which goes again whole and unchanged
+---@field notAfter? number of a wave: when it lapses, ms
 
 -- Lua unpacks at most some thousand values at once.
 local UNPACK_AT_ONCE = 1000
@@ -84,7 +90,7 @@ local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey
   if resultsKey then results.append(resultsKey, latestResultsKey, campaigns) end
   local fields = {}
   for id, c in pairs(campaigns) do
-    if c.results or c.unreported then error('campaign: recipients of ' .. id .. ' have a new state that is not in the log of results') end
+    if c.results then error('campaign: recipients of ' .. id .. ' have a new state that is not in the log of results') end
     c.changes = (c.changes or 0) + 1
     fields[#fields + 1] = id
     fields[#fields + 1] = campaign_text(c)
@@ -101,24 +107,15 @@ local function campaign_enter(c, state)
   c.state = state
 end
 
--- Notes the results of recipients that were moved.
-local function campaign_report(c, first, count)
-  results.note(c, results.LIST.recipients, first, count)
-  local unreported = (c.unreported or 0) - count
-  c.unreported = unreported > 0 and unreported or nil
-end
-
--- Moves recipients to another state, if their state machine allows it. `first`: the ordinal of the first; without it, the caller
--- reports a result itself.
+-- Moves recipients to another state, if their state machine allows it. `first`: the ordinal of the first of them, which follow each
+-- other; needed if the new state is a result, which goes to the log.
 local function campaign_move(c, from, to, count, first)
   if count == 0 or from == to then return end
   if not RECIPIENT_MOVES[from][to] then error('campaign: no move of a recipient from ' .. from .. ' to ' .. to) end
   c.counts[from] = (c.counts[from] or 0) - count
   c.counts[to] = (c.counts[to] or 0) + count
   if c.counts[from] < 0 then error('campaign: more recipients moved than there are in state ' .. from) end
-  if not RESULT_STATES[to] then return end
-  c.unreported = (c.unreported or 0) + count
-  if first then campaign_report(c, first, count) end
+  if RESULT_STATES[to] then results.note(c, results.LIST.recipients, first, count) end
 end
 
 local function campaign_is_open(c)
@@ -203,7 +200,7 @@ end
 -- When the first request that may have been accepted was claimed, given a claim or a batch with an unknown outcome; 0 if that is
 -- not known.
 local function batch_first_at(batch)
-  return batch.firstAt or (batch.epoch ~= -1 and not batch.maybeAccepted and batch.at) or 0
+  return batch.firstAt or (batch.epoch ~= -1 and not batch.again and batch.at) or 0
 end
 
 -- How a lane repeats batches: '' if it does not, because the requests may carry no correlators.
@@ -218,14 +215,14 @@ end
 
 -- A planned batch that may have been accepted, and is not sent again, becomes a placeholder claim with the reason, which the sweep
 -- turns into `unknown`.
-local function campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt, why, now, notAfter)
+local function campaign_set_aside(claimsKey, lane, id, c, range, why, now)
   lane.sendInherited = lane.sendInherited + 1
   local claim = {
-    campaign = id, first = first, count = count, at = now, turn = 'placeholder', call = 0, epoch = -1, firstAt = firstAt,
-    notAfter = notAfter, reason = 'an earlier request may have been accepted; ' .. why,
+    campaign = id, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
+    firstAt = range.firstAt, notAfter = range.notAfter, reason = 'an earlier request may have been accepted; ' .. why,
   }
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
-  campaign_move(c, 'planned', 'sending', count)
+  campaign_move(c, 'planned', 'sending', range.count)
 end
 
 -- The campaign sends no more: all unsent recipients become `remainder` at once, whatever their number. Those of a campaign that is
@@ -235,58 +232,48 @@ local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
   local unsent = (c.counts.planned or 0) + (c.counts.sending or 0)
   if c.state == 'running' and c.total > 1 and not c.opensAt and unsent > 0 then c.activeMs = campaign_active_for(lane, c, now) end
   for _, range in ipairs(c.released) do
-    if range[4] then
-      local why = remainder .. ' before it was sent again'
-      campaign_set_aside(claimsKey, lane, id, c, range[1], range[2], range[5] or nil, why, now, range[7])
+    if range.again then
+      campaign_set_aside(claimsKey, lane, id, c, range, remainder .. ' before it was sent again', now)
+    else
+      campaign_move(c, 'planned', remainder, range.count, range.first)
     end
   end
-  campaign_move(c, 'planned', remainder, c.counts.planned or 0)
-  if c.unreported then
-    for _, range in ipairs(c.released) do
-      if not range[4] then campaign_report(c, range[1], range[2]) end
-    end
-    if c.cursor < c.ordinals then campaign_report(c, c.cursor, c.ordinals - c.cursor) end
-  end
+  local rest = c.outbox and WAVE.runs(c, c.ordinals) or { { first = c.cursor, count = c.ordinals - c.cursor } }
+  for _, run in ipairs(rest) do campaign_move(c, 'planned', remainder, run.count, run.first) end
   c.remainder, c.released, c.remainderAt = remainder, {}, now
 end
 
--- A range of `released`.
-local function campaign_range(first, count, parent, maybeAccepted, firstAt, size, notAfter)
-  if not notAfter then return { first, count, parent or '', maybeAccepted or nil, maybeAccepted and firstAt or nil, size or nil } end
-  -- JSON would read what is missing in between as a value.
-  return { first, count, parent or '', maybeAccepted or false, maybeAccepted and firstAt or false, size or false, notAfter }
+-- A part of a range, which goes again as the whole would.
+local function range_part(range, first, count)
+  return { first = first, count = count, again = range.again, firstAt = range.firstAt, size = range.size, notAfter = range.notAfter }
 end
 
--- Returns a range that was claimed, or unknown, and was not accepted. `notAfter`: see wave.lua.
-local function campaign_release(c, from, first, count, parent, maybeAccepted, firstAt, size, notAfter)
-  campaign_move(c, from, c.remainder, count, first)
+-- Returns a range that was claimed, or unknown, and was not accepted.
+local function campaign_release(c, from, range)
+  campaign_move(c, from, c.remainder, range.count, range.first)
   if c.remainder ~= 'planned' then return end
-  c.released[#c.released + 1] = campaign_range(first, count, parent, maybeAccepted, firstAt, size, notAfter)
+  if not range.again then range.firstAt = nil end
+  c.released[#c.released + 1] = range
 end
 
--- Takes the next range of at most `most` recipients: its first ordinal, count, parent, maybeAccepted, firstAt, and notAfter; nil if
--- there is none. A range stays within one slice. `now`: nil for placeholder claims. What is too late for a wave is left for
--- lapse-wave.
+-- Takes the next range of at most `most` recipients; nil if there is none. It stays within one slice. `now`: nil for placeholder
+-- claims. What is too late for a wave is left for lapse-wave.
 local function campaign_next(c, most, lane, now)
-  local head = c.released[1]
-  if head and head[7] and now and head[7] <= now then return nil end
-  local range = table.remove(c.released, 1)
+  local range = c.released[1]
   if range then
-    local first, count, parent, notAfter = range[1], range[2], range[3] ~= '' and range[3] or nil, range[7]
-    local maybeAccepted, firstAt, size = range[4] or nil, range[5] or nil, range[6] or nil
-    local least = campaign_cut(c, first, size or most)
-    if count > least and (size or maybeAccepted ~= 1) then
-      table.insert(c.released, 1, campaign_range(first + least, count - least, nil, maybeAccepted, firstAt, size, notAfter))
-      count, parent = least, nil
-    end
-    return first, count, parent, maybeAccepted, firstAt, notAfter
+    if now and range.notAfter and range.notAfter <= now then return nil end
+    local count = campaign_cut(c, range.first, range.size or most)
+    local isWhole = range.again == 'underCorrelator' and not range.size
+    if isWhole or range.count <= count then return table.remove(c.released, 1) end
+    c.released[1] = range_part(range, range.first + count, range.count - count)
+    return range_part(range, range.first, count)
   end
   if c.outbox then WAVE.advance(c) end
   if c.cursor >= c.ordinals or (c.outbox and not WAVE.may_claim(c, lane, now)) then return nil end
   local first = c.cursor
   local count = math.min(c.ordinals - first, campaign_cut(c, first, most))
   c.cursor = first + count
-  return first, count, nil, nil, nil, c.outbox and c.ranges[1][2] or nil
+  return { first = first, count = count, notAfter = c.outbox and c.ranges[1][2] or nil }
 end
 
 -- Returns a campaign to the order when a released range gives it something to send again, behind the turn it has had. With a head

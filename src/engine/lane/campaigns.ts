@@ -30,6 +30,10 @@ export const STATE_DEFAULTS = {
 } as const;
 
 const count = z.number();
+/** Ranges to be sent again, as far as TypeScript reads them. */
+export const RELEASED = luaList(
+  z.object({ first: count, count, again: z.string().optional(), size: count.optional() }),
+).default([]);
 const state = z.object({
   state: z.enum(CAMPAIGN_STATES),
   /** Recipients, including those suppressed at the import. */
@@ -41,8 +45,8 @@ const state = z.object({
   /** Maximum recipients per request; 1 if each recipient has a text of its own. */
   batch: count.default(STATE_DEFAULTS.batch),
   slice: count.default(STATE_DEFAULTS.slice),
-  /** Ranges below the cursor that are still to be sent: first, count, parent, maybeAccepted, firstAt, size, notAfter (campaign.lua). */
-  released: luaList(z.array(z.union([count, z.string(), z.boolean()]))).default([]),
+  /** Ranges below the cursor that are still to be sent. The scripts know more of them (campaign.lua). */
+  released: RELEASED,
   /** The state of an ordinal that was never accepted. */
   remainder: z.enum(['planned', 'cancelled', 'lapsed']).default(STATE_DEFAULTS.remainder),
   /** When unsent recipients lapse; 0: never. */

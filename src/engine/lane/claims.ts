@@ -12,7 +12,7 @@ export const claimShape = z.object({
   first: z.number(),
   count: z.number().default(1),
   at: z.number(),
-  maybeAccepted: z.number().optional(),
+  again: z.enum(['underCorrelator', 'byOperator']).optional(),
   firstAt: z.number().optional(),
   closesAt: z.number().optional(),
 });

@@ -108,7 +108,7 @@ for id, c in pairs(campaigns) do
   if c.notBefore then c.notBefore = math.min(c.notBefore + delayMs, now + lane.mayLoseMs) end
   for _, range in ipairs(c.ranges or {}) do range[3] = past(range[3]) end
   for _, range in ipairs(c.released) do
-    if range[5] then range[5] = older(range[5]) end
+    if range.firstAt then range.firstAt = older(range.firstAt) end
   end
   if c.endedAt > 0 then campaigns[id] = nil end
 end

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { luaList } from '../../base/redis/script.js';
 import type { LaneOutlook, OutlookCampaign } from '../../campaign/estimate.js';
 import { parseStoredState } from '../../campaign/stored-state.js';
-import { STATE_DEFAULTS } from './campaigns.js';
+import { RELEASED, STATE_DEFAULTS } from './campaigns.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 
 const counts = z.array(z.number());
@@ -14,7 +14,7 @@ const stored = z.object({
   cursor: z.number().default(STATE_DEFAULTS.cursor),
   batch: z.number().default(STATE_DEFAULTS.batch),
   slice: z.number().default(STATE_DEFAULTS.slice),
-  released: luaList(z.array(z.union([z.number(), z.string(), z.boolean()]))).default([]),
+  released: RELEASED,
   remainder: z.string().default(STATE_DEFAULTS.remainder),
   lapseAt: z.number().default(STATE_DEFAULTS.lapseAt),
   weight: z.number().default(STATE_DEFAULTS.weight),

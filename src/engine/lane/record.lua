@@ -68,7 +68,7 @@ local LANE_TEXTS = {
 ---@field first number the ordinal of its first recipient
 ---@field count? number its recipients; of sends
 ---@field parent? string of the half of a refused batch: first ordinal and count of the whole
----@field maybeAccepted? number see campaign.lua
+---@field again? string see Range (campaign.lua)
 ---@field firstAt? number when the first request that may have been accepted was claimed, ms
 ---@field notAfter? number of a message of a wave: when it lapses, ms
 ---@field closesAt? number when its window closes, ms
@@ -92,7 +92,7 @@ local LANE_TEXTS = {
 ---@field first number
 ---@field count number
 ---@field parent? string
----@field maybeAccepted? number
+---@field again? string
 ---@field firstAt? number
 ---@field notAfter? number
 ---@field at number when it was claimed, ms

@@ -19,11 +19,11 @@ local function statuses_write(c, statusesKey, first, letters)
   redis.call('SETRANGE', statusesKey, string.format('%.0f', first), letters)
 end
 
--- The runs of a letter in the letters of a range that begins at `first`, as [first, count].
+-- The runs of a letter in the letters of a range that begins at `first`: where each begins, and how many it has.
 local function statuses_runs(letters, letter, first)
   local runs, start, last = {}, string.find(letters, letter .. '+')
   while start do
-    runs[#runs + 1] = { first + start - 1, last - start + 1 }
+    runs[#runs + 1] = { first = first + start - 1, count = last - start + 1 }
     start, last = string.find(letters, letter .. '+', last + 1)
   end
   return runs
@@ -36,7 +36,7 @@ end
 
 -- Moves all recipients with one letter to the state of another. Returns the new letters, and how many have changed.
 local function statuses_move(c, letters, first, from, to)
-  for _, run in ipairs(statuses_runs(letters, RECIPIENT_LETTER[from], first)) do campaign_move(c, from, to, run[2], run[1]) end
+  for _, run in ipairs(statuses_runs(letters, RECIPIENT_LETTER[from], first)) do campaign_move(c, from, to, run.count, run.first) end
   return string.gsub(letters, RECIPIENT_LETTER[from], RECIPIENT_LETTER[to])
 end
 

@@ -64,7 +64,7 @@ function WAVE.not_before(c, lane, now)
   return from
 end
 
--- The runs of planned recipients from the cursor to an ordinal, as [first, count, notAfter].
+-- The runs of planned recipients from the cursor to an ordinal, as ranges.
 function WAVE.runs(c, to)
   local runs = {}
   for at, range in ipairs(c.ranges) do
@@ -74,9 +74,9 @@ function WAVE.runs(c, to)
       if WAVE.skips(c, ordinal) then
         run = nil
       elseif run then
-        run[2] = run[2] + 1
+        run.count = run.count + 1
       else
-        run = { ordinal, 1, range[2] }
+        run = { first = ordinal, count = 1, notAfter = range[2] }
         runs[#runs + 1] = run
       end
     end

@@ -225,29 +225,29 @@ local function workers_is_newcomer(lane, c)
 end
 
 -- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane. `size` and `lostFrom`: see
--- workers_lost_batches; `notAfter`: see wave.lua.
-local function placeholder_claim(lane, campaign, first, count, maybeAccepted, firstAt, size, lostFrom, notAfter, now)
-  local isFirst = lostFrom > 0 and not maybeAccepted
+-- workers_lost_batches.
+local function placeholder_claim(lane, campaign, range, size, lostFrom, now)
+  local isFirst = lostFrom > 0 and not range.again
   return {
-    campaign = campaign, first = first, count = count, at = now, turn = 'placeholder', call = 0, epoch = -1,
-    placeholder = 'barrier', loss = lane.losses, maybeAccepted = maybeAccepted,
-    firstAt = isFirst and lostFrom or firstAt, size = isFirst and size or nil, notAfter = notAfter,
+    campaign = campaign, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
+    placeholder = 'barrier', loss = lane.losses, again = range.again,
+    firstAt = isFirst and lostFrom or range.firstAt, size = isFirst and size or nil, notAfter = range.notAfter,
   }
 end
 
 -- Adds a batch to a placeholder claim if it continues it; returns whether it does. A batch that is sent again under its correlator
 -- keeps a claim of its own, and so does one of a wave that must be sent before another time. Those that may be sent again are added
 -- only while the size of the claim tells where each of them begins.
-local function placeholder_extend(c, claim, first, count, maybeAccepted, firstAt, notAfter)
-  if not claim or maybeAccepted == 1 or claim.first + claim.count ~= first or claim.maybeAccepted ~= maybeAccepted then return false end
-  if claim.notAfter ~= notAfter then return false end
+local function placeholder_extend(c, claim, range)
+  if not claim or range.again == 'underCorrelator' or claim.first + claim.count ~= range.first then return false end
+  if claim.again ~= range.again or claim.notAfter ~= range.notAfter then return false end
   if claim.size then
     if claim.isCut then return false end
-    claim.isCut = count ~= campaign_cut(c, first, claim.size) or nil
-  elseif claim.firstAt ~= firstAt then
+    claim.isCut = range.count ~= campaign_cut(c, range.first, claim.size) or nil
+  elseif claim.firstAt ~= range.firstAt then
     return false
   end
-  claim.count = claim.count + count
+  claim.count = claim.count + range.count
   return true
 end
 
@@ -257,23 +257,29 @@ local function placeholder_store(claimsKey, lane, claim)
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
 end
 
+-- Adds a range of a campaign to its placeholder claim, which is stored when one that continues it is needed. Returns the claim that the
+-- next range may continue.
+local function placeholder_add(claimsKey, lane, rules, id, c, claim, range, now)
+  if placeholder_extend(c, claim, range) then return claim end
+  if claim then placeholder_store(claimsKey, lane, claim) end
+  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
+  claim = placeholder_claim(lane, id, range, size, lostFrom, now)
+  claim.isCut = range.count ~= campaign_cut(c, range.first, size) or nil
+  return claim
+end
+
 -- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as
 -- many of its batches as may be lost become placeholder claims first.
 local function workers_hold(claimsKey, lane, rules, id, c, now)
   if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or workers_is_newcomer(lane, c) then return end
   local isAwaiting = lane.barrierUntil > 0 and #workers_sending(lane.awaited) > 0
   if not isAwaiting and lane.placeholders == 0 then return end
-  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
-  local claim
+  local size, claim = workers_lost_batches(lane, rules, c, lane.lostFrom), nil
   for _ = 1, isAwaiting and workers_most_lost(lane) or lane.placeholders do
-    local first, count, _, maybeAccepted, firstAt, notAfter = campaign_next(c, size, lane)
-    if not first then break end
-    campaign_move(c, 'planned', 'sending', count)
-    if not placeholder_extend(c, claim, first, count, maybeAccepted, firstAt, notAfter) then
-      if claim then placeholder_store(claimsKey, lane, claim) end
-      claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, size, lostFrom, notAfter, now)
-      claim.isCut = count ~= campaign_cut(c, first, size) or nil
-    end
+    local range = campaign_next(c, size, lane)
+    if not range then break end
+    campaign_move(c, 'planned', 'sending', range.count)
+    claim = placeholder_add(claimsKey, lane, rules, id, c, claim, range, now)
   end
   if claim then placeholder_store(claimsKey, lane, claim) end
 end

@@ -42,10 +42,12 @@ local function return_placeholders()
   local campaigns = campaigns_load(statesKey, owners)
   for _, claim in ipairs(placeholders) do
     local c = campaigns[claim.campaign]
-    if not (c and claim.maybeAccepted and c.remainder ~= 'planned') then
+    if not (c and claim.again and c.remainder ~= 'planned') then
       redis.call('HDEL', claimsKey, claim.number)
       if c then
-        campaign_release(c, 'sending', claim.first, claim.count, nil, claim.maybeAccepted, claim.firstAt, nil, claim.notAfter)
+        campaign_release(c, 'sending', {
+          first = claim.first, count = claim.count, again = claim.again, firstAt = claim.firstAt, notAfter = claim.notAfter,
+        })
       end
     end
     if c and campaign_is_sendable(c) then

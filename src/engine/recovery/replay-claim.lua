@@ -13,7 +13,7 @@
         id             its campaign
         first          number: its first ordinal
         count          number: its recipients
-        maybeAccepted  1 or 2 if an earlier request may have been accepted (campaign.lua), or ''
+        again          how it goes again, if an earlier request may have been accepted (campaign.lua), or ''
         firstAt        number: time of the first request that may have been accepted, ms
         time           ms, or '' for the server's
   Returns  known, restored, settled, or missing
@@ -82,26 +82,27 @@ local function put_replayed()
   local free = isTaken and lane_next_number(lane) or tonumber(number)
   put(free, {
     first = first, count = count, turn = turn, timeout = rules.timeout, margin = rules.margin,
-    maybeAccepted = tonumber(maybeAccepted), firstAt = firstAt, notAfter = notAfter,
+    again = again ~= '' and again or nil, firstAt = firstAt, notAfter = notAfter,
   })
 end
 
 -- Takes the range out of the released ones; returns whether all of it was there.
 local function take_released()
   for at, range in ipairs(c.released) do
-    local from, length = range[1], range[2]
+    local from, length = range.first, range.count
     if from <= first and first + count <= from + length then
       table.remove(c.released, at)
-      notAfter = range[7]
+      notAfter = range.notAfter
       local function put_back(begin, stop, isWhole)
         if begin >= stop then return end
-        local maybeAcceptedAs, size = isWhole and 1 or range[4] and 2, isWhole and range[6] or nil
-        table.insert(c.released, campaign_range(begin, stop - begin, nil, maybeAcceptedAs, range[5], size, notAfter))
+        local part = range_part(range, begin, stop - begin)
+        if not isWhole then part.again, part.size = range.again and 'byOperator', nil end
+        table.insert(c.released, part)
       end
       local batch, batchEnd = first, first + count
-      if range[6] then
-        batch = batch_around(from, range[6], first)
-        _, batchEnd = batch_around(from, range[6], first + count - 1)
+      if range.size then
+        batch = batch_around(from, range.size, first)
+        _, batchEnd = batch_around(from, range.size, first + count - 1)
         batchEnd = math.min(batchEnd, from + length)
         put_back(from, batch, true)
         put_back(batchEnd, from + length, true)
@@ -140,9 +141,9 @@ elseif c.outbox and WAVE.skips(c, first) then
 elseif first >= c.cursor and c.remainder == 'planned' and c.outbox then
   local size, lostFrom = workers_lost_batches(lane, rules, c, isOther and lane.knownAt or lane.lostFrom)
   for _, run in ipairs(WAVE.runs(c, first + count)) do
-    campaign_move(c, 'planned', 'sending', run[2])
-    put_placeholder(run[1], math.min(run[2], first - run[1]), lostFrom > 0 and size or nil, lostFrom, run[3])
-    notAfter = run[3]
+    campaign_move(c, 'planned', 'sending', run.count)
+    put_placeholder(run.first, math.min(run.count, first - run.first), lostFrom > 0 and size or nil, lostFrom, run.notAfter)
+    notAfter = run.notAfter
   end
   c.cursor = first + count
   WAVE.advance(c)

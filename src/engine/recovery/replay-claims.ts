@@ -47,7 +47,7 @@ const replayScript = laneScript(
 /** Restores a claim if Redis has lost it. Safe to repeat. `now` is for tests and simulations. */
 export const replayClaim = (
   store: LaneStore,
-  { number, turn, campaign, first, count, maybeAccepted, firstAt }: SendClaim,
+  { number, turn, campaign, first, count, again, firstAt }: SendClaim,
   now?: number,
 ): Promise<ReplayResult> =>
   replayScript(store, {
@@ -56,7 +56,7 @@ export const replayClaim = (
     id: campaign,
     first,
     count,
-    maybeAccepted: maybeAccepted ?? '',
+    again: again ?? '',
     firstAt: firstAt ?? 0,
     time: now,
   });

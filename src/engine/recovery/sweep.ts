@@ -262,7 +262,7 @@ export async function sweptAgoMs(
   return left < 0 ? null : KEEP_MS - left;
 }
 
-const claim = claimShape.omit({ maybeAccepted: true });
+const claim = claimShape.omit({ again: true });
 /** `isSuppressed`: the batch was to be sent again, but all its recipients are suppressed by now. */
 const unknown = claim.extend({ isSuppressed: z.boolean().default(false) });
 const ids = luaList(z.string());

@@ -135,23 +135,12 @@ end
 
 local claims, fields, placeholders, taken = {}, {}, {}, 0
 
--- One placeholder claim holds all consecutive batches of a campaign.
-local function add_placeholder(id, first, count, maybeAccepted, firstAt, notAfter)
-  local c, last = campaigns[id], placeholders[id]
-  if placeholder_extend(c, last, first, count, maybeAccepted, firstAt, notAfter) then return end
-  if last then placeholder_store(claimsKey, lane, last) end
-  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
-  local claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, size, lostFrom, notAfter, now)
-  claim.isCut = count ~= campaign_cut(c, first, size) or nil
-  placeholders[id] = claim
-end
-
-local function add_claim(id, first, count, parent, maybeAccepted, firstAt, notAfter)
+local function add_claim(id, range)
   local number = lane_next_number(lane)
   claim_add(fields, claims, number, {
-    campaign = id, first = first, count = count, parent = parent, at = now, turn = turn, call = call, epoch = lane.epoch,
-    timeout = rules.timeout, margin = rules.margin, maybeAccepted = maybeAccepted, firstAt = firstAt,
-    notAfter = notAfter, closesAt = WINDOW.closes_at(windowsKey, campaigns[id], rules, now),
+    campaign = id, first = range.first, count = range.count, parent = range.parent, at = now, turn = turn, call = call,
+    epoch = lane.epoch, timeout = rules.timeout, margin = rules.margin, again = range.again, firstAt = range.firstAt,
+    notAfter = range.notAfter, closesAt = WINDOW.closes_at(windowsKey, campaigns[id], rules, now),
   })
   if lane.paused ~= '' then lane.probe, lane.probeUntil = number, now + rules.timeout + rules.margin end
   if rules.smooth and lane.paceAt > 0 then
@@ -163,14 +152,11 @@ end
 local function next_range(id, c)
   while campaign_is_sendable(c) do
     local most = isForPlaceholders and workers_lost_batches(lane, rules, c, lane.lostFrom) or campaign_batch_size(lane, rules, c)
-    local first, count, parent, maybeAccepted, firstAt, notAfter = campaign_next(c, most, lane, not isForPlaceholders and now or nil)
-    if not first then return nil end
-    local isRepeat = maybeAccepted == 1 and not isForPlaceholders
-    if not isRepeat or batch_is_repeatable(lane, rules, firstAt or 0, now) then
-      return first, count, parent, maybeAccepted, firstAt, notAfter
-    end
-    local why = 'the service may no longer recognise a repeat'
-    campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt or 0, why, now, notAfter)
+    local range = campaign_next(c, most, lane, not isForPlaceholders and now or nil)
+    if not range then return nil end
+    local isRepeat = range.again == 'underCorrelator' and not isForPlaceholders
+    if not isRepeat or batch_is_repeatable(lane, rules, range.firstAt or 0, now) then return range end
+    campaign_set_aside(claimsKey, lane, id, c, range, 'the service may no longer recognise a repeat', now)
     touched[id] = c
   end
 end
@@ -183,15 +169,14 @@ local function take_next(id, c)
     touched[id] = c
     campaign_end(endedKey, lapsingKey, id, c, now, events)
   end
-  local first, count, parent, maybeAccepted, firstAt, notAfter
-  if c then first, count, parent, maybeAccepted, firstAt, notAfter = next_range(id, c) end
-  local readyAt = not first and c and not isForPlaceholders and WAVE.not_before(c, lane, now)
+  local range = c and next_range(id, c)
+  local readyAt = not range and c and not isForPlaceholders and WAVE.not_before(c, lane, now)
   if readyAt then
     virtual[id] = nil
     notBefore = math.min(notBefore or readyAt, readyAt)
     if touched[id] then redis.call('ZADD', runningKey, string.format('%.17g', c.finish), id) end
     return
-  elseif not first then
+  elseif not range then
     virtual[id] = nil
     exhausted[#exhausted + 1] = id
     -- What was released too late lapses with the next harvest.
@@ -203,16 +188,16 @@ local function take_next(id, c)
   virtual[id] = virtual[id] + 1 / c.weight
   if c.outbox then c.finish = virtual[id] end
   touched[id] = c
-  campaign_move(c, 'planned', 'sending', count)
+  campaign_move(c, 'planned', 'sending', range.count)
   -- Immediately, so that no campaign with one recipient is checked a second time.
   if not campaign_is_sendable(c) then
     virtual[id] = nil
     exhausted[#exhausted + 1] = id
   end
   if isForPlaceholders then
-    add_placeholder(id, first, count, maybeAccepted, firstAt, notAfter)
+    placeholders[id] = placeholder_add(claimsKey, lane, rules, id, c, placeholders[id], range, now)
   else
-    add_claim(id, first, count, parent, maybeAccepted, firstAt, notAfter)
+    add_claim(id, range)
   end
 end
 

@@ -3,7 +3,7 @@ import type { ClaimCall, ClaimReply } from '../lane/claim-reply.js';
 import { claimReply, confirmClaim } from '../lane/claims.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { grantPermit, NO_PERMIT } from '../lane/permit.js';
-import { REPEAT, type SendClaim, type SendClaims } from './send-claim.js';
+import type { SendClaim, SendClaims } from './send-claim.js';
 import { settleSends } from './settlements.js';
 
 /** A claim as Redis returns it. `closesAt`: when its window closes, by the clock of Redis, ms. */
@@ -13,13 +13,13 @@ const claimSend = laneScript(
   import.meta.url,
   './claim-send.lua',
   claimReply(
-    ({ number, turn, campaign, first, count, at, maybeAccepted, firstAt, closesAt }): StoredClaim => ({
+    ({ number, turn, campaign, first, count, at, again, firstAt, closesAt }): StoredClaim => ({
       number,
       turn,
       campaign,
       first,
       count,
-      ...(maybeAccepted === undefined ? { firstAt: at } : { maybeAccepted, firstAt: firstAt ?? 0 }),
+      ...(again === undefined ? { firstAt: at } : { again, firstAt: firstAt ?? 0 }),
       ...(closesAt === undefined ? {} : { closesAt }),
     }),
   ),
@@ -42,7 +42,7 @@ export function sendClaims(store: LaneStore & { readonly random?: Random }): Sen
     }: ClaimCall): Promise<ClaimReply<SendClaim>> => {
       const reply = await claimSend(store, { turn, call, want, seen, process, loss, replicaLoss, time: now });
       const claims = reply.claims.map(({ closesAt = Number.POSITIVE_INFINITY, ...claim }): SendClaim => {
-        const isRepeat = claim.maybeAccepted === REPEAT;
+        const isRepeat = claim.again === 'underCorrelator';
         const repeatUntil = isRepeat ? (claim.firstAt ?? 0) + store.rules.repeatFor : closesAt;
         const leaveWithinMs = Math.min(closesAt - 1, repeatUntil) - reply.now;
         return leaveWithinMs === Number.POSITIVE_INFINITY ? claim : { ...claim, leaveWithinMs };

@@ -3,7 +3,7 @@ import { PROFILES } from '../../base/profiles/index.js';
 import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
 import { DamagedError } from '../recipients/damaged.js';
 import type { Messages } from './message.js';
-import { REPEAT, type SendClaim } from './send-claim.js';
+import type { SendClaim } from './send-claim.js';
 
 /** The suppressed numbers of a lane. */
 export interface LaneSuppression {
@@ -63,7 +63,7 @@ export function openMessages(
 }
 
 /** Whether the batch goes again under the correlator of an earlier request. */
-const isRepeat = ({ maybeAccepted }: SendClaim): boolean => maybeAccepted === REPEAT;
+const isRepeat = ({ again }: SendClaim): boolean => again === 'underCorrelator';
 
 /** The reference of a batch, at the service. It does not depend on the claim, so that it is the same if Redis has lost the claim. */
 function referenceOf({ campaign, first, count }: SendClaim): string {

@@ -34,7 +34,9 @@ local UNKNOWN = RECIPIENT_LETTER.unknown
 -- Sends the unknown recipients of a batch again. Suppressed recipients between them are not unknown.
 local function resend(c, batch, statusesKey, recordsKey)
   for _, run in ipairs(statuses_unknown_runs(c, statusesKey, batch.first, batch.count)) do
-    campaign_release(c, 'unknown', run[1], run[2], nil, 2, batch_first_at(batch), nil, batch.notAfter)
+    campaign_release(c, 'unknown', {
+      first = run.first, count = run.count, again = 'byOperator', firstAt = batch_first_at(batch), notAfter = batch.notAfter,
+    })
   end
   record_delete(c, recordsKey, batch.first)
   return '\0'
@@ -43,7 +45,7 @@ end
 -- Gives the unknown recipients of a batch another state for good.
 local function settle(c, batch, state, statusesKey, recordsKey, why)
   for _, run in ipairs(statuses_unknown_runs(c, statusesKey, batch.first, batch.count)) do
-    campaign_move(c, 'unknown', state, run[2], run[1])
+    campaign_move(c, 'unknown', state, run.count, run.first)
   end
   record_write(c, recordsKey, batch.first, batch.count, batch.at, now, why, '')
   return RECIPIENT_LETTER[state]

@@ -11,16 +11,16 @@ export interface SendClaim {
   readonly campaign: string;
   readonly first: number;
   readonly count: number;
-  /** Set if an earlier request may have been accepted: 1 or 2, see campaign.lua. */
-  readonly maybeAccepted?: number;
+  /**
+   * Set if an earlier request may have been accepted: the batch goes again whole and unchanged, under the correlator of that request, or
+   * by an operator's command.
+   */
+  readonly again?: 'underCorrelator' | 'byOperator';
   /** When the first request that may have been accepted was claimed, by the clock of Redis, ms. */
   readonly firstAt?: number | undefined;
   /** How long after the claim call it may leave, ms: until its window closes, or while the service recognises it as a repeat. */
   readonly leaveWithinMs?: number;
 }
-
-/** `maybeAccepted` of a batch that is sent again under the correlator of an earlier request. */
-export const REPEAT = 1;
 
 /** How a claimed batch ended. */
 export interface SendSettlement extends Settlement {

@@ -11,7 +11,7 @@ import { DamagedError } from '../recipients/damaged.js';
 import { placedWords, storedWord } from '../recipients/status-words.js';
 import type { Message, Messages } from './message.js';
 import type { RecentClaims } from './recent-claims.js';
-import { REPEAT, type SendClaim, type SendClaims, type SendSettlement } from './send-claim.js';
+import type { SendClaim, SendClaims, SendSettlement } from './send-claim.js';
 
 /*
  *   claim ──► render ──► all suppressed? ──► permit still good? ──► POST ──► outcome ──► settle
@@ -68,7 +68,7 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
   ): Promise<SendSettlement> => {
     const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
     if (message.recipients.length === 0) return { claim, result: 'suppressed' };
-    if (claim.maybeAccepted !== undefined && letters.includes('S'))
+    if (claim.again !== undefined && letters.includes('S'))
       return { claim, result: 'partlySuppressed', letters };
     if (message.firstMayDiffer === true)
       return { claim, result: 'partlySuppressed', letters, reason: FIRST_MAY_DIFFER };
@@ -174,7 +174,7 @@ function settlementOf(
         letters,
         reason: outcome.reason,
         // A service that deduplicates may answer each repeat with its first response.
-        ...(outcome.isFinal || (outcome.isAnswered && claim.maybeAccepted === REPEAT)
+        ...(outcome.isFinal || (outcome.isAnswered && claim.again === 'underCorrelator')
           ? { isFinal: true }
           : {}),
       };

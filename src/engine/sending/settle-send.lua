@@ -79,16 +79,18 @@ local function apply(c, claim, letters, statusesKey, recordsKey, words)
 end
 
 -- Releases a range of the batch; of one that was unknown, only the recipients that still are.
-local function release_range(c, claim, statusesKey, first, length, parent, maybeAccepted, size)
-  local firstAt = batch_first_at(claim)
-  if not claim.isLate then
-    return campaign_release(c, 'sending', first, length, parent, maybeAccepted, firstAt, size, claim.notAfter)
-  end
-  for _, run in ipairs(statuses_unknown_runs(c, statusesKey, first, length)) do
-    local isAll = run[2] == length
-    statuses_write(c, statusesKey, run[1], string.rep('\0', run[2]))
-    local again = isAll and maybeAccepted or maybeAccepted and 2
-    campaign_release(c, 'unknown', run[1], run[2], isAll and parent or nil, again, firstAt, nil, claim.notAfter)
+local function release_range(c, claim, statusesKey, range)
+  range.firstAt, range.notAfter = batch_first_at(claim), claim.notAfter
+  if not claim.isLate then return campaign_release(c, 'sending', range) end
+  range.size = nil
+  for _, run in ipairs(statuses_unknown_runs(c, statusesKey, range.first, range.count)) do
+    statuses_write(c, statusesKey, run.first, string.rep('\0', run.count))
+    local part = range
+    if run.count < range.count then
+      part = range_part(range, run.first, run.count)
+      part.again = range.again and 'byOperator'
+    end
+    campaign_release(c, 'unknown', part)
   end
 end
 
@@ -117,7 +119,7 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
   stillUnknown[#stillUnknown + 1] = cjson.encode({
     turn = claim.turn, campaign = id, first = claim.first, count = claim.count, parent = claim.parent, at = claim.at, epoch = claim.epoch,
-    maybeAccepted = claim.maybeAccepted, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, isSuppressed = settlement.isSuppressed,
+    again = claim.again, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, isSuppressed = settlement.isSuppressed,
     notAfter = claim.notAfter,
   })
   events[#events + 1] = {
@@ -158,8 +160,9 @@ end
 
 -- The batch was not accepted this time. If an earlier request may have been accepted, and it is not sent again, its outcome is unknown.
 function RECIPIENTS.release(id, c, claim, _, statusesKey, recordsKey)
-  if not claim.maybeAccepted or c.remainder == 'planned' then
-    return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, claim.maybeAccepted)
+  if not claim.again or c.remainder == 'planned' then
+    local range = { first = claim.first, count = claim.count, parent = claim.parent, again = claim.again }
+    return release_range(c, claim, statusesKey, range)
   end
   remain_unknown(id, c, claim, all_unknown(claim, 'an earlier request may have been accepted'), statusesKey, recordsKey)
 end
@@ -171,10 +174,10 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
     local half, parent = math.floor(claim.count / 2), string.format('%d:%d', claim.first, claim.count)
     -- The halves are new, unless Redis has lost data since the first request: this may be its response again, and the halves may have
     -- been sent since.
-    local isOld = claim.maybeAccepted == 1 and lane.lostAt > 0 and lane.lostAt >= batch_first_at(claim)
-    local again = isOld and 1 or nil
-    release_range(c, claim, statusesKey, claim.first, half, parent, again)
-    release_range(c, claim, statusesKey, claim.first + half, claim.count - half, parent, again)
+    local isOld = claim.again == 'underCorrelator' and lane.lostAt > 0 and lane.lostAt >= batch_first_at(claim)
+    local again = isOld and 'underCorrelator' or nil
+    release_range(c, claim, statusesKey, { first = claim.first, count = half, parent = parent, again = again })
+    release_range(c, claim, statusesKey, { first = claim.first + half, count = claim.count - half, parent = parent, again = again })
     events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipients = claim.count }
   else
     apply(c, claim, RECIPIENT_LETTER.rejected, statusesKey)
@@ -196,17 +199,19 @@ end
 -- late for a wave would be set aside, and come here again.
 function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
   local isWhole = not settlement.isFinal and not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
-    and not (claim.placeholder and claim.maybeAccepted == 2) and not (claim.notAfter and claim.notAfter <= now)
+    and not (claim.placeholder and claim.again == 'byOperator') and not (claim.notAfter and claim.notAfter <= now)
   local isRepeatable = isWhole and batch_is_repeatable(lane, rules, batch_first_at(claim), now)
   if isRepeatable and c.remainder == 'planned' then
-    return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, 1, claim.size)
+    return release_range(c, claim, statusesKey, {
+      first = claim.first, count = claim.count, parent = claim.parent, again = 'underCorrelator', size = claim.size,
+    })
   end
   remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
 end
 
 function RECIPIENTS.suppress(id, c, claim, _, statusesKey, recordsKey)
   local reason = 'suppressed before it was sent'
-  if claim.maybeAccepted then
+  if claim.again then
     local settlement = all_unknown(claim, reason .. ' again; an earlier request may have been accepted')
     settlement.isSuppressed = true
     return remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
@@ -216,10 +221,10 @@ function RECIPIENTS.suppress(id, c, claim, _, statusesKey, recordsKey)
 end
 
 -- An earlier request may have reached recipients that are suppressed by now. After an operator's command, the batch is sent again
--- without them, each part with its own `maybeAccepted`. Under its correlator, it is sent again unchanged or not at all; it would not be
+-- without them, each part as a range of its own. Under its correlator, it is sent again unchanged or not at all; it would not be
 -- unchanged either if the earlier request may have left out a recipient that is not suppressed any more.
 function RECIPIENTS.divide(id, c, claim, settlement, statusesKey, recordsKey)
-  if claim.maybeAccepted == 1 or claim.isLate or c.remainder ~= 'planned' then
+  if claim.again == 'underCorrelator' or claim.isLate or c.remainder ~= 'planned' then
     local known = settlement.reason ~= '' and settlement.reason
     local reason = known or 'some recipients are suppressed by now; an earlier request may have been accepted'
     return remain_unknown(id, c, claim, all_unknown(claim, reason), statusesKey, recordsKey)
@@ -227,8 +232,7 @@ function RECIPIENTS.divide(id, c, claim, settlement, statusesKey, recordsKey)
   local from = 1
   for at = 2, claim.count + 1 do
     if string.sub(settlement.letters, at, at) ~= string.sub(settlement.letters, from, from) then
-      local first, length, firstAt = claim.first + from - 1, at - from, batch_first_at(claim)
-      campaign_release(c, 'sending', first, length, nil, claim.maybeAccepted, firstAt, nil, claim.notAfter)
+      release_range(c, claim, statusesKey, { first = claim.first + from - 1, count = at - from, again = claim.again })
       from = at
     end
   end

@@ -18,9 +18,9 @@ import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
  *
  *   unknown ──► abandon, accepted: settled
  *      └──────► resend: at once if its worker reported the outcome itself, else two request timeouts and a margin after the claim:
- *               only then can that worker act no more ──► planned, with `maybeAccepted` (campaign.lua)
+ *               only then can that worker act no more ──► planned, with `again` (campaign.lua)
  *
- * A batch with `maybeAccepted` that is cancelled, lapses, or is suppressed before it is accepted becomes unknown again, not final. Under
+ * A batch with `again` that is cancelled, lapses, or is suppressed before it is accepted becomes unknown again, not final. Under
  * the policy `resend`, batches of a campaign that was cancelled or has lapsed are abandoned.
  *
  * A repeat under a correlator leaves only while the service remembers the first request (`firstAt`, `repeatFor` in rules.ts): the claim

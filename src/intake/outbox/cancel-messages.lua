@@ -70,14 +70,12 @@ local lane, now, campaigns
 -- Takes an ordinal out of the ranges that are to be sent again. One that may have been accepted stays.
 local function take_released(c, ordinal)
   for at, range in ipairs(c.released) do
-    local first, length = range[1], range[2]
-    if first <= ordinal and ordinal < first + length then
-      if range[4] then return false end
+    local first, rest = range.first, range.first + range.count - ordinal - 1
+    if first <= ordinal and rest >= 0 then
+      if range.again then return false end
       table.remove(c.released, at)
-      if ordinal < first then return true end
-      if ordinal > first then table.insert(c.released, campaign_range(first, ordinal - first, nil, nil, nil, nil, range[7])) end
-      local rest = first + length - ordinal - 1
-      if rest > 0 then table.insert(c.released, campaign_range(ordinal + 1, rest, nil, nil, nil, nil, range[7])) end
+      if ordinal > first then table.insert(c.released, range_part(range, first, ordinal - first)) end
+      if rest > 0 then table.insert(c.released, range_part(range, ordinal + 1, rest)) end
       return true
     end
   end

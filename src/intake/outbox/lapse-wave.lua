@@ -35,12 +35,11 @@ end
 local function lapse_released()
   local kept = {}
   for _, range in ipairs(c.released) do
-    local isTooLate = range[7] and range[7] <= now
-    if isTooLate and range[4] then
-      local why = 'lapsed before it was sent again'
-      campaign_set_aside(claimsKey, lane, id, c, range[1], range[2], range[5] or 0, why, now, range[7])
+    local isTooLate = range.notAfter and range.notAfter <= now
+    if isTooLate and range.again then
+      campaign_set_aside(claimsKey, lane, id, c, range, 'lapsed before it was sent again', now)
     elseif isTooLate then
-      lapse(range[1], range[2])
+      lapse(range.first, range.count)
     else
       kept[#kept + 1] = range
     end
@@ -51,9 +50,9 @@ end
 if c and c.outbox and c.remainder == 'planned' and not lane_is_recovering(lane) then
   lapse_released()
   for _, run in ipairs(WAVE.runs(c, c.ordinals)) do
-    if run[3] <= now then
-      lapse(run[1], run[2])
-      for ordinal = run[1], run[1] + run[2] - 1 do WAVE.skip(c, ordinal) end
+    if run.notAfter <= now then
+      lapse(run.first, run.count)
+      for ordinal = run.first, run.first + run.count - 1 do WAVE.skip(c, ordinal) end
     end
   end
   WAVE.advance(c)

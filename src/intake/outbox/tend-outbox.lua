@@ -74,7 +74,7 @@ for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
     planned = planned + (c.counts.planned or 0)
     local earliest = math.huge
     for _, range in ipairs(c.ranges) do earliest = math.min(earliest, range[2]) end
-    for _, range in ipairs(c.released) do earliest = math.min(earliest, range[7] or math.huge) end
+    for _, range in ipairs(c.released) do earliest = math.min(earliest, range.notAfter or math.huge) end
     if earliest <= now then table.insert(done.late, id) end
     waves_at(earliest)
     waves_at(claimedUntil[id] and math.max(claimedUntil[id], now + LATE_IN_FLIGHT_MS))

@@ -54,8 +54,8 @@ test('A campaign state is read as Lua writes it: empty lists are empty objects, 
   };
   expect(parseState(JSON.stringify({ ...written, released: {} })).released).toEqual([]);
   const released = [
-    [0, 1],
-    [1, 1, '0:2'],
+    { first: 0, count: 1 },
+    { first: 1, count: 1, again: 'byOperator' },
   ];
   expect(parseState(JSON.stringify({ ...written, released, splits: {} })).released).toEqual(released);
 });

@@ -348,7 +348,7 @@ describe('A clock of Redis that is set back', () => {
     await worker.sweep();
     await settleSends(worker.store, lost.slice(1), 0);
     lane.pass(31 * MINUTE);
-    expect((await worker.claim(2)).claims.filter(({ maybeAccepted }) => maybeAccepted)).toEqual([]);
+    expect((await worker.claim(2)).claims.filter(({ again }) => again)).toEqual([]);
   });
 
   test('is corrected by a process that has just started', async () => {

@@ -115,7 +115,7 @@ test('Batches whose claims Redis lost, beside a dead worker, are repeated under 
   const at = await it.recover(START + LOSS + 30);
   expect(await it.counts()).toMatchObject({ unknown: 0, sending: 0, deliveredToTerminal: 12, planned: 988 });
   const rest = await it.rest(at);
-  const repeats = rest.filter(({ maybeAccepted }) => maybeAccepted === 1);
+  const repeats = rest.filter(({ again }) => again === 'underCorrelator');
   expect(repeats.map(batch)).toEqual(expect.arrayContaining(lost.map(batch)));
   expect(repeats[0]).toMatchObject({ firstAt: START + LOSS });
   expect(await it.counts()).toMatchObject({ unknown: 0, deliveredToTerminal: 1_000 });
@@ -131,7 +131,7 @@ test('Lost batches are repeated with the size that they had, also by a worker wi
   const other = { maxRecipients: 3 };
   const at = await it.recover(START + LOSS + 30, other);
   const rest = await it.rest(at, other);
-  const repeats = rest.filter(({ maybeAccepted }) => maybeAccepted === 1);
+  const repeats = rest.filter(({ again }) => again === 'underCorrelator');
   expect(repeats.map(batch)).toEqual(expect.arrayContaining(lost.map(batch)));
   expect(await it.counts()).toMatchObject({ unknown: 0, deliveredToTerminal: 600 });
 });

@@ -279,11 +279,11 @@ test('When an operator resends a batch, suppressed recipients stay unknown, and 
   );
   await lane.settlements.send(divided, 0, later);
   const parts = await lane.claims.send({ turn: 't', call: 3, want: 9, seen: 0, now: later });
-  expect(parts.claims.map(({ first, count, maybeAccepted }) => [first, count, maybeAccepted])).toEqual([
-    [0, 2, 2],
-    [2, 2, 2],
-    [4, 1, 2],
-    [5, 1, 2],
+  expect(parts.claims.map(({ first, count, again }) => [first, count, again])).toEqual([
+    [0, 2, 'byOperator'],
+    [2, 2, 'byOperator'],
+    [4, 1, 'byOperator'],
+    [5, 1, 'byOperator'],
   ]);
   const settled = parts.claims.map((claim, at) =>
     at % 2 === 0 ? accepted(claim) : ({ claim, result: 'suppressed' } as const),

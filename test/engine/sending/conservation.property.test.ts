@@ -135,7 +135,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       }
     } else if (
       (result === 'suppressed' && isDoubted) ||
-      (result === 'partlySuppressed' && claim.maybeAccepted === 1)
+      (result === 'partlySuppressed' && claim.again === 'underCorrelator')
     ) {
       move(claim, own, `unknown ${claim.number}`);
     } else if (
@@ -187,7 +187,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const accepted = all.slice(0, claim.count);
       // A request is made only if a recipient is left.
       const unknown = all.replace(/[^S]/g, '-').slice(0, claim.count).replace(/^S/, '-');
-      const isDivided = result === 'partlySuppressed' && claim.maybeAccepted !== undefined;
+      const isDivided = result === 'partlySuppressed' && claim.again !== undefined;
       const settlement: SendSettlement = {
         claim,
         result: result === 'partlySuppressed' && !isDivided ? 'released' : result,
@@ -300,8 +300,8 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
         expect([name, statuses.split(letter).length - 1]).toEqual([name, n(name)]);
       }
       if (state['remainder'] === 'planned') {
-        const released = Array.isArray(state['released']) ? (state['released'] as [number, number][]) : [];
-        const given = released.reduce((sum, [, count]) => sum + count, 0);
+        const released = Array.isArray(state['released']) ? (state['released'] as { count: number }[]) : [];
+        const given = released.reduce((sum, { count }) => sum + count, 0);
         expect(given + total - Number(state['cursor'])).toBe(n('planned'));
       }
       const isOpen = n('planned') + n('sending') + n('unknown') + n('deliveredToNetwork') > 0;

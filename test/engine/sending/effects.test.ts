@@ -49,12 +49,12 @@ const GATE: Record<GateEffect, object> = {
 const PLANNED = { planned: 2, sending: 0 };
 const RECIPIENTS: Record<(typeof SEND_EFFECTS)[SendResult]['recipients'], object> = {
   accept: { counts: { planned: 0, sending: 0, deliveredToTerminal: 1, deliveryImpossible: 1 }, accepted: 1 },
-  release: { counts: PLANNED, released: [[0, 2, '']] },
+  release: { counts: PLANNED, released: [{ first: 0, count: 2 }] },
   refuse: {
     counts: PLANNED,
     released: [
-      [0, 1, '0:2'],
-      [1, 1, '0:2'],
+      { first: 0, count: 1, parent: '0:2' },
+      { first: 1, count: 1, parent: '0:2' },
     ],
     refusals: 1,
   },
@@ -63,8 +63,8 @@ const RECIPIENTS: Record<(typeof SEND_EFFECTS)[SendResult]['recipients'], object
   divide: {
     counts: PLANNED,
     released: [
-      [0, 1, '', 2, 5],
-      [1, 1, '', 2, 5],
+      { first: 0, count: 1, again: 'byOperator', firstAt: 5 },
+      { first: 1, count: 1, again: 'byOperator', firstAt: 5 },
     ],
   },
 };
@@ -76,7 +76,11 @@ async function probedLane(result: SendResult, purpose: string) {
   const recordKey = lane.keys.lane(name, 'lane');
   // Only a batch that may have been accepted before is divided.
   const isRepeat = result === 'partlySuppressed';
-  await lane.campaign('c', 2, isRepeat ? { released: [[0, 2, '', 2, 5]], cursor: 2 } : {});
+  await lane.campaign(
+    'c',
+    2,
+    isRepeat ? { released: [{ first: 0, count: 2, again: 'byOperator', firstAt: 5 }], cursor: 2 } : {},
+  );
   await redis.hset(recordKey, { paused: 'throttled', pausedUntil: START - 1, epoch: 1, onTrial: 1 });
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const [claim] = claims;

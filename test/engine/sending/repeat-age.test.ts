@@ -39,7 +39,13 @@ async function laneWithRepeat(name: string, change: Partial<ScriptRules> = {}) {
 test('A batch is repeated under its correlator while the service remembers its first request', async () => {
   const lane = await laneWithRepeat('in-time');
   const [repeat] = await lane.claim(START + REPEAT_FOR - 1);
-  expect(repeat).toMatchObject({ first: 0, count: 2, maybeAccepted: 1, firstAt: START, leaveWithinMs: 1 });
+  expect(repeat).toMatchObject({
+    first: 0,
+    count: 2,
+    again: 'underCorrelator',
+    firstAt: START,
+    leaveWithinMs: 1,
+  });
 });
 
 test('A lane that is paused for longer than the service remembers correlators repeats nothing', async () => {
@@ -63,7 +69,7 @@ test('The time of the first request counts, however often the batch was repeated
   const lane = await laneWithRepeat('often');
   for (const at of [START + 40_000_000, START + 80_000_000]) {
     const again = await lane.claim(at);
-    expect(again).toMatchObject([{ maybeAccepted: 1, firstAt: START }]);
+    expect(again).toMatchObject([{ again: 'underCorrelator', firstAt: START }]);
     await lane.settlements.send(again.map(unknown), 0, at + 30_000);
   }
   const last = await lane.claim(START + REPEAT_FOR - 1_000);
@@ -78,7 +84,7 @@ test('A batch that is resent by the operator is not repeated beyond the time of 
   const later = START + 2 * REPEAT_FOR;
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
   const resent = await lane.claim(later);
-  expect(resent).toMatchObject([{ maybeAccepted: 2, firstAt: START }]);
+  expect(resent).toMatchObject([{ again: 'byOperator', firstAt: START }]);
   await lane.settlements.send(resent.map(unknown), 0, later + 30_000);
   expect(await lane.commands.unknown()).toHaveLength(1);
 });
@@ -99,7 +105,10 @@ test('A replayed claim keeps the time of its first request', async () => {
 
 test('A batch whose first request has no known time is not repeated', async () => {
   const lane = await laneWithRepeat('older-version');
-  const state = { ...(await lane.state('c')), released: [[0, 2, '', 1]] };
+  const state = {
+    ...(await lane.state('c')),
+    released: [{ first: 0, count: 2, again: 'underCorrelator' as const }],
+  };
   await redis.hset(lane.keys.lane('older-version', 'states'), 'c', JSON.stringify(state));
   expect(await lane.claim(START + 60_000)).toEqual([]);
   expect(await lane.counts()).toMatchObject({ sending: 2, planned: 0 });

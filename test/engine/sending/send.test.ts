@@ -189,7 +189,11 @@ describe('A batch', () => {
   test('that may have been accepted is divided when some of its recipients are suppressed by now', async () => {
     const service = await startService(accept());
     const sender = createSender({ ...service, suppressed: NUMBERS.slice(1, 2) });
-    await sender.fixture.campaign('c', 2, { batch: 2, cursor: 2, released: [[0, 2, '', 2]] });
+    await sender.fixture.campaign('c', 2, {
+      batch: 2,
+      cursor: 2,
+      released: [{ first: 0, count: 2, again: 'byOperator' }],
+    });
     await sender.turn();
     expect(service.received).toHaveLength(1);
     expect(service.received[0]?.body).not.toContain(NUMBERS[1]);

@@ -273,9 +273,9 @@ describe('A message', () => {
     const claims = await own.claim();
     await own.settle(claims, 'unknown');
     const again = await own.claim();
-    expect(again.map(({ first, maybeAccepted }) => [first, maybeAccepted])).toEqual([
-      [0, 1],
-      [1, 1],
+    expect(again.map(({ first, again: how }) => [first, how])).toEqual([
+      [0, 'underCorrelator'],
+      [1, 'underCorrelator'],
     ]);
     expect(await own.cancel('a')).toBe('sent');
     own.advance(LATE_MS);

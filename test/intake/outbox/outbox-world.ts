@@ -143,7 +143,7 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
       seen = Math.max(seen, taken.number);
       expect(world.cancelled).not.toContain(claimed);
       // Only the service knows that a repeat is one, by its place.
-      if (taken.maybeAccepted === 1) expect(repeats).toBe(true);
+      if (taken.again === 'underCorrelator') expect(repeats).toBe(true);
       else expect([...accepted.keys()]).not.toContain(claimed);
       expect(accepted.get(claimed) ?? placeOf(taken)).toBe(placeOf(taken));
       expect(values).toEqual([world.texts.get(claimed)]);

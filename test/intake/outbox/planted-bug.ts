@@ -35,7 +35,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   { name: 'a claim takes what is too late', from: 'return range[2] > now', to: 'return true' },
   {
     name: 'a claim takes what was released and is too late',
-    from: 'if head and head[7] and now and head[7] <= now then return nil end',
+    from: 'if now and range.notAfter and range.notAfter <= now then return nil end',
     to: '',
   },
   {

@@ -36,7 +36,7 @@ export const BATCH_WORLDS: readonly ScriptedWorld[] = [
           const { claims } = sending;
           const take: typeof claims.take = async (call) => {
             const reply = await claims.take(call);
-            return { ...reply, claims: reply.claims.map(({ maybeAccepted: _, ...claim }) => claim) };
+            return { ...reply, claims: reply.claims.map(({ again: _, ...claim }) => claim) };
           };
           return sendTurn(lane, { ...sending, claims: { ...claims, take } }, options);
         },

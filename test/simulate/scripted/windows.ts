@@ -1,5 +1,4 @@
 import { sendTurn } from '../../../src/engine/sending/send.js';
-import { REPEAT } from '../../../src/engine/sending/send-claim.js';
 import { START } from '../server.js';
 import { campaign, scenario } from './scenario.js';
 import type { ScriptedWorld } from './scripted-world.js';
@@ -38,7 +37,7 @@ export const WINDOW_WORLDS: readonly ScriptedWorld[] = [
             const reply = await claims.take(call);
             const withoutDeadline = reply.claims.map((claim) => {
               const { leaveWithinMs: _, ...rest } = claim;
-              return claim.maybeAccepted === REPEAT ? claim : rest;
+              return claim.again === 'underCorrelator' ? claim : rest;
             });
             return { ...reply, claims: withoutDeadline };
           };

@@ -8,7 +8,7 @@ const included = new Set(files.flatMap(importsOf));
 const codeOf = (text: string): string => text.replace(/^--\[\[.*?^\]\]$/gms, '').replace(/--.*$/gm, '');
 
 /** Functions of included files that may give recipients a state that is a result. */
-const MOVERS = ['campaign_give_up', 'campaign_release', 'statuses_report', 'statuses_move'];
+const MOVERS = ['campaign_give_up', 'campaign_release', 'statuses_report', 'statuses_move', 'ORDER.take'];
 
 /** Whether a script itself may give recipients a state that is a result. */
 function yieldsResults(code: string): boolean {
@@ -20,6 +20,7 @@ function yieldsResults(code: string): boolean {
 const scripts = files
   .filter(({ path }) => !included.has(path))
   .map((file) => ({ path: file.path, code: codeOf(file.text), keys: readHeader(file.text).keys }));
+const order = files.find(({ path }) => path === 'src/engine/lane/order.lua')?.text;
 const yielding = scripts.filter(({ code }) => yieldsResults(code));
 
 test('The scripts that settle recipients are these', () => {
@@ -42,6 +43,8 @@ test.each([...yielding, ...scripts.filter(({ path }) => /commit-import/.test(pat
   '$path appends the results of the recipients that it settles to the log of the lane',
   ({ code, keys }) => {
     expect(keys).toEqual(expect.arrayContaining(['results', 'latestResults']));
+    // What is taken in the fair order is saved with it.
+    if (code.includes('ORDER.save(')) return expect(order).toMatch(/campaigns_save\(.*keys\.latestResults\)/);
     const saves = [...code.matchAll(/\bcampaigns_save\((.*)\)/g)].map(([, args = '']) => args);
     expect(saves.length).toBeGreaterThan(0);
     for (const args of saves) expect(args).toMatch(/, resultsKey, latestResultsKey$/);

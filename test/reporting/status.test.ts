@@ -461,7 +461,8 @@ test.each(['cancel', 'lapse'] as const)(
     const { commands, views, state, campaign } = laneFixture(redis, prefix, name);
     const MINUTE = 60_000;
     const after = (minutes: number): number => START + minutes * MINUTE;
-    await campaign('c', 100, { launchAt: START, lapseAt: after(40), counts: { planned: 90, unknown: 10 } });
+    const counted = { cursor: 10, counts: { planned: 90, unknown: 10 } };
+    await campaign('c', 100, { launchAt: START, lapseAt: after(40), ...counted });
     await redis.zadd(keyNames(prefix).lane(name, 'lapsing'), after(40), 'c');
     await commands.campaign('pause', 'c', 'paused', after(5));
     await commands.campaign('resume', 'c', '', after(25));

@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: 'engine/sending/settle-send.lua',
         from: "if isRepeatable and c.remainder == 'planned' then",
-        to: 'if true then return release_range(c, claim, statusesKey, claim.first, claim.count) elseif false then',
+        to: 'if true then return release_range(c, claim, statusesKey, { first = claim.first, count = claim.count }) elseif false then',
       },
     ],
   },
@@ -282,9 +282,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a small campaign waits for a huge one to finish',
     lua: [
       {
-        file: 'engine/sending/claim-send.lua',
-        from: 'virtual[candidate] < virtual[id]',
-        to: 'virtual[candidate] > virtual[id]',
+        file: 'engine/lane/order.lua',
+        from: 'order.virtual[candidate] < order.virtual[id]',
+        to: 'order.virtual[candidate] > order.virtual[id]',
       },
     ],
   },
@@ -362,7 +362,7 @@ export const MUTANTS: readonly Mutant[] = [
         to: "if to == 'sending' and first then",
       },
       {
-        file: 'engine/sending/claim-send.lua',
+        file: 'engine/lane/order.lua',
         from: "campaign_move(c, 'planned', 'sending', range.count)",
         to: "campaign_move(c, 'planned', 'sending', range.count, range.first)",
       },
@@ -387,9 +387,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'claims look at every campaign that is closed',
     lua: [
       {
-        file: 'engine/sending/claim-send.lua',
-        from: 'touched[id], exhausted[#exhausted + 1] = c, id\n    elseif readyAt',
-        to: 'touched[id] = c\n    elseif readyAt',
+        file: 'engine/lane/order.lua',
+        from: 'order.touched[id], order.exhausted[#order.exhausted + 1] = c, id\n  elseif why',
+        to: 'order.touched[id] = c\n  elseif why',
       },
     ],
   },

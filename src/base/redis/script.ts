@@ -39,6 +39,7 @@ interface ScriptHeader {
 }
 
 const INCLUDE = /^-- @include (\S+)$/gm;
+const PASSES_KEYS = /\(keys[,)]/;
 const HEADER = /^--\[\[\n(.*?)\n\]\]\n/s;
 
 /**
@@ -83,10 +84,16 @@ const READ = {
   json: (value: string) => `cjson.decode(${value})`,
 };
 
-/** The locals that a script's header promises: `laneKey` for the key `lane`, `want` for the argument `want`. */
-function localsOf({ keys, args, entryKeys, entryArgs }: ScriptHeader): string {
+/**
+ * The locals that a script's header promises: `laneKey` for the key `lane`, `want` for the argument `want`. A script that passes all of
+ * its keys on has them in the table `keys` as well, by their names.
+ */
+function localsOf({ keys, args, entryKeys, entryArgs }: ScriptHeader, passesKeys: boolean): string {
   return [
     ...keys.map((name, at) => `local ${name}Key = KEYS[${at + 1}]\n`),
+    passesKeys && keys.length > 0
+      ? `local keys = { ${keys.map((name) => `${name} = ${name}Key`).join(', ')} }\n`
+      : '',
     ...args.map(({ name, type }, at) => `local ${name} = ${READ[type](`ARGV[${at + 1}]`)}\n`),
     entryKeys ? `local function entry_key(at) return KEYS[${keys.length} + at] end\n` : '',
     entryArgs ? `local function entry_arg(at) return ARGV[${args.length} + at] end\n` : '',
@@ -125,7 +132,7 @@ export function readLua(url: URL, seen = new Set<string>()): string {
   seen.add(url.href);
   const text = readFileSync(url, 'utf8');
   return text
-    .replace(HEADER, (header) => header + localsOf(readHeader(text)))
+    .replace(HEADER, (header) => header + localsOf(readHeader(text), PASSES_KEYS.test(text)))
     .replace(INCLUDE, (_line, path: string) => {
       const included = new URL(path, url);
       return seen.has(included.href) ? '' : readLua(included, seen);

@@ -20,7 +20,7 @@
   Returns  why there are no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
 -- @include ../lane/claim.lua
--- @include ../lane/window.lua
+-- @include ../lane/ready.lua
 local context, refused = claim_begin({
   kind = 'poll', laneKey = laneKey, windowKey = windowKey, claimsKey = claimsKey, pollsKey = pollsKey, rules = rules,
   turn = turn, number = call, seen = seen, time = time,
@@ -40,8 +40,8 @@ end
 local at = next_due()
 if not at or at > now then return claim_end(context, 'nothing', at, {}) end
 local own = permits_own(lane, 'poll', inFlight)
-local closed, reopens = gate_closed(lane, rules, now, 'poll', true, own)
-if closed then return claim_end(context, closed, reopens, {}) end
+local why, from = READY.lane(keys, lane, rules, now, 'poll', true, own, true)
+if why then return claim_end(context, why, from, {}) end
 
 -- A process that was considered dead joins again: a recovery barrier must wait for its recent polls.
 if process ~= '' then workers_join(lane, process, 0) end

@@ -30,9 +30,17 @@ export const STATE_DEFAULTS = {
 } as const;
 
 const count = z.number();
-/** Ranges to be sent again, as far as TypeScript reads them. */
+/** Ranges to be sent again; see campaign.lua. */
 export const RELEASED = luaList(
-  z.object({ first: count, count, again: z.string().optional(), size: count.optional() }),
+  z.object({
+    first: count,
+    count,
+    parent: z.string().optional(),
+    again: z.string().optional(),
+    firstAt: count.optional(),
+    size: count.optional(),
+    notAfter: count.optional(),
+  }),
 ).default([]);
 const state = z.object({
   state: z.enum(CAMPAIGN_STATES),

@@ -31,7 +31,6 @@ if not c then return { 'missing', 0, 0, '[]', 0 } end
 if not CAMPAIGN_COMMANDS[c.state][command] then return { c.state, 0, 0, '[]', 0 } end
 local before = c.state
 local inFlight = campaign_in_flight(claimsKey, id)
-local keys = { claims = claimsKey, running = runningKey, scheduled = scheduledKey, windows = windowsKey }
 
 workers_recognise(lane, rules, 0, now, events)
 if command == 'pause' then

@@ -3,7 +3,6 @@
 ]]
 -- @include ./workers.lua
 
--- `keys`: claims, running, scheduled.
 local function campaign_hold(keys, lane, rules, id, c, reason, now)
   workers_hold(keys.claims, lane, rules, id, c, now)
   campaign_pause(lane, c, reason, now)
@@ -11,7 +10,7 @@ local function campaign_hold(keys, lane, rules, id, c, reason, now)
   redis.call('ZREM', keys.scheduled, id)
 end
 
--- `keys`: running, scheduled, windows. Does nothing if the campaign is not paused.
+-- Does nothing if the campaign is not paused.
 local function campaign_resume(keys, lane, id, c, now)
   if c.state ~= 'paused' then return end
   c.pauseReason, c.refusals = '', 0

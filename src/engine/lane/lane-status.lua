@@ -20,7 +20,7 @@
            due, 0 if there is none
 ]]
 -- @include ./permits.lua
--- @include ./window.lua
+-- @include ./ready.lua
 local STEPS = 12
 local STATES_AT_ONCE = 1000
 
@@ -73,11 +73,10 @@ local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window) + redi
 
 local function next_at(kind, wantedAt, wanted)
   if not wantedAt then return -1, nil end
-  local closed, reopens = gate_closed(lane, rules, now, kind, unpolledAt and unpolledAt <= now, permits_own(lane, kind, inFlight))
-  if closed == 'stopped' or closed == 'held' then return -1, closed end
-  if closed then return math.max(reopens, wantedAt), closed end
-  if kind == 'send' and opensAt then return math.max(opensAt, wantedAt), 'window' end
-  if kind == 'send' and lane.barrierUntil > now and lane.mayHaveLost == 1 then return lane.barrierUntil, 'recovering' end
+  local isPollDue = unpolledAt ~= nil and unpolledAt <= now
+  local why, from = READY.lane(keys, lane, rules, now, kind, isPollDue, permits_own(lane, kind, inFlight), false)
+  if why == 'stopped' or why == 'held' then return -1, why end
+  if why then return math.max(from, wantedAt), why end
   local flightKey, late = kind == 'send' and claimsKey or pollsKey, permits_late_polls(rules, now, unpolledKey)
   local permits, more = permits_now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
   if permits > 0 then return math.max(now, wantedAt), nil end

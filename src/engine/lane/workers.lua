@@ -23,6 +23,8 @@ local WORKERS = {
   BURST_MIN = 128,
   BURST_MAX = 10000,
   BARRIER_MS = 5000,
+  -- How soon to ask again while nothing bounds what the server may lose.
+  UNBOUNDED_AGAIN_MS = 5000,
   -- A server that is cut off soon has no replica any more. For this long, the lane counts on one that was there.
   REPLICA_REMEMBERED_MS = 3600000,
 }
@@ -217,6 +219,22 @@ local function workers_count_polls(windowKey, unpolledKey, polledKey, lane, rule
   local room = limit_room(lane, rules, now, inFlight.send + inFlight.poll)
   local due = redis.call('ZCOUNT', unpolledKey, '-inf', now) + redis.call('ZCOUNT', polledKey, '-inf', now)
   ledger_spend(windowKey, lane, rules, 'poll', math.max(0, math.min(due, room)), now)
+end
+
+-- Whether a process may claim sends now: it has joined the workers, and the lane knows what may be lost and has recovered from what was.
+-- Otherwise returns why not, and from when on.
+local function workers_ready(keys, context, rules, process, loss, replicaLoss)
+  local lane, now, events = context.lane, context.now, context.events
+  local lossKnownAt = workers_note_loss(lane, loss, replicaLoss, now, events)
+  if now < lane.graceUntil then return 'recovering', lane.graceUntil end
+  if not lossKnownAt then return 'unbounded', now + WORKERS.UNBOUNDED_AGAIN_MS end
+  local barrierUntil = workers_barrier(lane, now, events)
+  if barrierUntil then return 'recovering', barrierUntil end
+  workers_count_polls(keys.window, keys.unpolled, keys.polled, lane, rules, context.inFlight, now)
+  local from = math.max(lossKnownAt, process ~= '' and workers_join(lane, process, now) or 0)
+  -- The batches that may be lost were divided by the size as it was then.
+  if lane.placeholders == 0 then from = math.max(from, workers_note_size(lane, rules, now)) end
+  if from > now then return 'joining', from end
 end
 
 -- A campaign that was launched or resumed after the loss has lost nothing: no worker had claimed from it before.

@@ -1,0 +1,154 @@
+--[[
+  order: the fair order of a lane's running campaigns, and what is taken from them. It is start-time fair queueing: the score of a
+  campaign is its virtual start, the lowest is served next, and each batch moves it back by 1 / weight. A campaign that is not ready is
+  passed over, so that others need not wait behind it.
+
+  `order`, while a script runs:
+    ids, virtual, campaigns   the candidates, their virtual starts, and their states
+    touched, exhausted        campaigns to save; those that leave the order, which have nothing to send now
+    readyAt, opensAt          when the first of those that were passed over is ready, and the first closed window opens; or nil
+]]
+-- @include ./ready.lua
+-- @include ./workers.lua
+-- One table, because a script may have at most 200 local variables.
+local ORDER = {
+  -- How many campaigns one call looks at to find some that it may take from.
+  LOOK_AT = 1000,
+  LOOK_AT_FOR_PLACEHOLDERS = 10000,
+  -- How soon the caller asks again while messages of an outbox are due: it plans them before each call.
+  PLAN_AGAIN_MS = 500,
+}
+
+-- Puts the campaigns that are due in the order. Returns when the next one is due, nil if none is, and whether messages of an outbox are
+-- due that are not planned yet.
+function ORDER.begin(keys, lane, now, events)
+  local nextAt = campaigns_launch(keys.scheduled, keys.states, keys.running, keys.windows, lane, now, events)
+  local dueAt = tonumber(redis.call('ZRANGE', keys.outboxes, 0, 0, 'WITHSCORES')[2])
+  if dueAt then nextAt = math.min(nextAt or math.huge, math.max(dueAt, now + ORDER.PLAN_AGAIN_MS)) end
+  return nextAt, dueAt ~= nil and dueAt <= now
+end
+
+-- Adds a running campaign to the candidates if it is ready.
+local function order_consider(order, id, virtual, c)
+  local why, from = READY.campaign(order.keys, order.lane, c, order.now, order.isForPlaceholders)
+  if why == 'window' then
+    WINDOW.close(order.keys.scheduled, order.lane, id, c, from, order.now)
+    order.opensAt = math.min(order.opensAt or from, from)
+    order.touched[id], order.exhausted[#order.exhausted + 1] = c, id
+  elseif why then
+    order.readyAt = math.min(order.readyAt or from, from)
+  elseif not (order.isForPlaceholders and workers_is_newcomer(order.lane, c)) then
+    order.ids[#order.ids + 1], order.virtual[id], order.campaigns[id] = id, virtual, c
+  end
+end
+
+-- Opens the order for up to `want` batches: the candidates are the first `want` campaigns that are ready, and one more.
+function ORDER.open(keys, lane, rules, want, now, events, isForPlaceholders)
+  local order = {
+    keys = keys, lane = lane, rules = rules, now = now, events = events, isForPlaceholders = isForPlaceholders, ids = {}, virtual = {},
+    campaigns = {}, touched = {}, exhausted = {},
+  }
+  local from, lookAt = 0, isForPlaceholders and ORDER.LOOK_AT_FOR_PLACEHOLDERS or ORDER.LOOK_AT
+  repeat
+    local page, names = redis.call('ZRANGE', keys.running, from, from + want, 'WITHSCORES'), {}
+    for i = 1, #page, 2 do names[#names + 1] = page[i] end
+    local loaded = campaigns_load(keys.states, names)
+    for i, id in ipairs(names) do
+      -- One that is being removed has no state any more: it leaves the order.
+      if loaded[id] then order_consider(order, id, tonumber(page[2 * i]), loaded[id]) else order.exhausted[#order.exhausted + 1] = id end
+    end
+    from = from + want + 1
+  until #order.ids > want or #names <= want or from >= lookAt
+  return order
+end
+
+local function order_next(order)
+  local id
+  for _, candidate in ipairs(order.ids) do
+    if order.virtual[candidate] and (not id or order.virtual[candidate] < order.virtual[id]) then id = candidate end
+  end
+  return id
+end
+
+-- The next range of a campaign. A batch that the service may have forgotten is not repeated: its outcome is unknown.
+local function order_range(order, id, c)
+  local lane, rules, now = order.lane, order.rules, order.now
+  while campaign_is_sendable(c) do
+    local most = order.isForPlaceholders and workers_lost_batches(lane, rules, c, lane.lostFrom) or campaign_batch_size(lane, rules, c)
+    local range = campaign_next(c, most, lane, not order.isForPlaceholders and now or nil)
+    if not range then return nil end
+    local isRepeat = range.again == 'underCorrelator' and not order.isForPlaceholders
+    if not isRepeat or batch_is_repeatable(lane, rules, range.firstAt or 0, now) then return range end
+    campaign_set_aside(order.keys.claims, lane, id, c, range, 'the service may no longer recognise a repeat', now)
+    order.touched[id] = c
+  end
+end
+
+-- A campaign of which nothing can be taken is no candidate any more. It stays in the order if it is only too soon.
+local function order_leave(order, id, c)
+  local why, from = READY.campaign(order.keys, order.lane, c, order.now, order.isForPlaceholders)
+  order.virtual[id] = nil
+  if why then
+    order.readyAt = math.min(order.readyAt or from, from)
+    if order.touched[id] then redis.call('ZADD', order.keys.running, string.format('%.17g', c.finish), id) end
+    return
+  end
+  order.exhausted[#order.exhausted + 1] = id
+  -- What was released too late lapses when the messages of its outbox are planned next.
+  if c.outbox and #c.released > 0 then redis.call('ZADD', order.keys.outboxes, string.format('%.0f', order.now), c.outbox) end
+end
+
+-- Takes the next batch of the campaign whose turn it is, which moves to `sending`. Returns the campaign, its state, and the range; or
+-- nil for both if it had none; nil if there is no candidate.
+local function order_take(order)
+  local id = order_next(order)
+  if not id then return nil end
+  local c, lane, now = order.campaigns[id], order.lane, order.now
+  if c.lapseAt > 0 and c.lapseAt <= now and c.remainder == 'planned' then
+    workers_hold(order.keys.claims, lane, order.rules, id, c, now)
+    campaign_give_up(order.keys.claims, lane, id, c, 'lapsed', now)
+    order.touched[id] = c
+    campaign_end(order.keys.ended, order.keys.lapsing, id, c, now, order.events)
+  end
+  local range = order_range(order, id, c)
+  if not range then
+    order_leave(order, id, c)
+    return id, c, nil
+  end
+  lane.virtualTime = math.max(lane.virtualTime, order.virtual[id])
+  order.virtual[id] = order.virtual[id] + 1 / c.weight
+  if c.outbox then c.finish = order.virtual[id] end
+  order.touched[id] = c
+  campaign_move(c, 'planned', 'sending', range.count)
+  -- Immediately, so that no campaign with one recipient is looked at a second time.
+  if not campaign_is_sendable(c) then
+    order.virtual[id] = nil
+    order.exhausted[#order.exhausted + 1] = id
+  end
+  return id, c, range
+end
+
+-- Takes up to `most` batches in their order, and gives each to `claim(id, c, range)`. Returns how many.
+function ORDER.take(order, most, claim)
+  local taken = 0
+  while taken < most do
+    local id, c, range = order_take(order)
+    if not id then break end
+    if range then
+      taken = taken + 1
+      claim(id, c, range)
+    end
+  end
+  return taken
+end
+
+-- Stores the campaigns that were taken from, and their new places in the order.
+function ORDER.save(order)
+  local keys, scores = order.keys, {}
+  campaigns_save(keys.states, order.touched, keys.results, keys.latestResults)
+  for id in pairs(order.touched) do
+    if order.virtual[id] then scores[#scores + 1], scores[#scores + 2] = string.format('%.17g', order.virtual[id]), id end
+  end
+  if #scores > 0 then redis.call('ZADD', keys.running, unpack(scores)) end
+  if #order.exhausted > 0 then redis.call('ZREM', keys.running, unpack(order.exhausted)) end
+end

@@ -3,7 +3,7 @@ import { RECIPIENT_STATE, RECIPIENT_STATES, type RecipientState } from './recipi
 
 /*
  * The names in the stored state of a campaign. A platform has very many campaigns of one recipient, and long names would take most of
- * the memory of their states. The scripts use the same tables (lane/campaign-states.lua, generated from these). What an earlier version
+ * the memory of their states. The scripts use the same tables (lane/states.lua, generated from these). What an earlier version
  * stored under the long names is read as well.
  */
 

@@ -41,27 +41,11 @@ const letters = RECIPIENT_STATES.flatMap((state) => {
   return letter === null ? [] : [[state, letter] as const];
 });
 
-test('The recipient states of the scripts are those of campaign/recipient.ts', async () => {
+test('The states of the scripts are those of campaign/campaign.ts and campaign/recipient.ts', async () => {
   const open = RECIPIENT_STATES.filter((state) => RECIPIENT_STATE[state].open);
   const text = file(
-    'recipient-states',
-    'the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.',
-    `local OPEN_STATES = { ${open.map(cell).join(', ')} }`,
-    `local RESULT_STATES = ${row(set(RESULT_STATES))}`,
-    `local RECIPIENT_LETTER = ${row(Object.fromEntries(letters))}`,
-    `local RECIPIENT_STATE = ${row(Object.fromEntries(letters.map(([state, letter]) => [letter, state])))}`,
-    table(
-      'RECIPIENT_MOVES',
-      mapped(RECIPIENT_STATE, ({ next }) => set(next)),
-    ),
-  );
-  await expect(text).toMatchFileSnapshot('../../src/engine/lane/recipient-states.lua');
-});
-
-test('The campaign states of the scripts are those of campaign/campaign.ts', async () => {
-  const text = file(
-    'campaign-states',
-    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; usual values, from lane/campaigns.ts; stored names, from campaign/stored-state.ts.',
+    'states',
+    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; usual values, from lane/campaigns.ts; stored names, from campaign/stored-state.ts; the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.',
     table(
       'CAMPAIGN_MOVES',
       mapped(CAMPAIGN_STATE, ({ next }) => set(next)),
@@ -71,9 +55,17 @@ test('The campaign states of the scripts are those of campaign/campaign.ts', asy
         mapped(CAMPAIGN_STATE, ({ commands }) => set(commands)),
       ) +
       table('CAMPAIGN_STORED', { member: STORED_MEMBER, state: STORED_STATE, count: STORED_COUNT }) +
-      `local CAMPAIGN_DEFAULTS = ${row(STATE_DEFAULTS)}\n`,
+      `local CAMPAIGN_DEFAULTS = ${row(STATE_DEFAULTS)}`,
+    `local OPEN_STATES = { ${open.map(cell).join(', ')} }`,
+    `local RESULT_STATES = ${row(set(RESULT_STATES))}`,
+    `local RECIPIENT_LETTER = ${row(Object.fromEntries(letters))}`,
+    `local RECIPIENT_STATE = ${row(Object.fromEntries(letters.map(([state, letter]) => [letter, state])))}`,
+    table(
+      'RECIPIENT_MOVES',
+      mapped(RECIPIENT_STATE, ({ next }) => set(next)),
+    ),
   );
-  await expect(text).toMatchFileSnapshot('../../src/engine/lane/campaign-states.lua');
+  await expect(text).toMatchFileSnapshot('../../src/engine/lane/states.lua');
 });
 
 test('The scripts settle a send as sending/effects.ts says', async () => {

@@ -200,7 +200,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a completed campaign has only final recipients',
     lua: [
       {
-        file: 'engine/lane/recipient-states.lua',
+        file: 'engine/lane/states.lua',
         from: "local OPEN_STATES = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }",
         to: "local OPEN_STATES = { 'planned', 'sending', 'unknown' }",
       },

@@ -24,7 +24,6 @@
   Returns  how many settlements took effect, events
 ]]
 -- @include ../lane/settle.lua
--- @include ../lane/words.lua
 -- @include ./effects.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)

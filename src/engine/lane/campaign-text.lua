@@ -2,7 +2,7 @@
   campaign-text: the stored form of a campaign's state: JSON with short names (CAMPAIGN_STORED), without members that have their usual
   value (CAMPAIGN_DEFAULTS). A platform has very many campaigns of one recipient, whose states have few other members.
 ]]
--- @include ./campaign-states.lua
+-- @include ./states.lua
 local campaign_read, campaign_text, campaign_with_defaults
 do
 local function inverse(names)

@@ -11,7 +11,6 @@
 -- @include ./policy.lua
 -- @include ./record.lua
 -- @include ./results.lua
--- @include ./recipient-states.lua
 -- @include ./campaign-text.lua
 -- @include ./wave.lua
 -- @include ./window.lua

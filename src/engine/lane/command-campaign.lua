@@ -20,7 +20,7 @@
   Returns  done, missing, or the state that forbids the command; sends in flight; recipients cancelled; events; 1 if the state
            changed
 ]]
--- @include ./hold-campaign.lua
+-- @include ./order.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)

@@ -1,7 +1,7 @@
 import type { PlacedWord } from '../recipients/status-words.js';
 import type { ScriptEvent } from './script-events.js';
 
-/** One letter per recipient of the batch: N, T, or I as reported, S if suppressed, - if unchanged (recipient-states.lua). */
+/** One letter per recipient of the batch: N, T, or I as reported, S if suppressed, - if unchanged (states.lua). */
 export type Letters = string;
 
 /** The result of a settle script. `settled`: settlements that took effect; the others had been made before. */

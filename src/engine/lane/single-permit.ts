@@ -12,13 +12,11 @@ import type { Stage } from './wake.js';
 
 const WHY = ['', 'held', 'recovering', 'throttled', 'unreachable', 'quota', 'inFlight'] as const;
 
-const takePermit = laneScript(import.meta.url, './take-permit.lua', (reply) => {
-  const [why, at, now] = z.tuple([z.enum(WHY), z.string(), z.string()]).parse(reply);
-  return { why, at: Number(at), now: Number(now) };
+const permitScript = laneScript(import.meta.url, './single-permit.lua', (reply) => {
+  const [why, at, now, events] = z.tuple([z.enum(WHY), z.string(), z.string(), z.string()]).parse(reply);
+  return { why, at: Number(at), now: Number(now), events: scriptEvents(events) };
 });
-const refusedPermit = laneScript(import.meta.url, './refused-permit.lua', (reply) =>
-  scriptEvents(z.string().parse(reply)),
-);
+const NOT_REFUSED = { retryAfterMs: 0, reason: '', jitter: 0 };
 
 /** A permit, or why there is none, for people. */
 export type SinglePermit =
@@ -43,7 +41,9 @@ export async function takeSinglePermit(
     why,
     at,
     now: time,
-  } = await takePermit(lane, {
+  } = await permitScript(lane, {
+    ...NOT_REFUSED,
+    action: 'take',
     kind: kind === 'other' ? 'poll' : kind,
     counted: kind === 'other' ? 0 : 1,
     time: now,
@@ -64,15 +64,16 @@ export async function refuseSinglePermit(
   { retryAfterMs, reason }: { readonly retryAfterMs: number | null; readonly reason: string },
   now?: number,
 ): Promise<void> {
-  lane.emit(
-    await refusedPermit(lane, {
-      kind,
-      retryAfterMs: retryAfterMs ?? 0,
-      reason,
-      jitter: lane.random(),
-      time: now,
-    }),
-  );
+  const { events } = await permitScript(lane, {
+    action: 'refused',
+    kind,
+    counted: 1,
+    retryAfterMs: retryAfterMs ?? 0,
+    reason,
+    jitter: lane.random(),
+    time: now,
+  });
+  lane.emit(events);
 }
 
 function reasonOf(lane: string, why: Exclude<(typeof WHY)[number], ''>, inMs: number): string {

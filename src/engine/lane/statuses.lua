@@ -1,9 +1,10 @@
 --[[
-  statuses: one letter per recipient of a campaign, see recipient-states.lua; `\0` where the letter does not decide. A campaign of one
-  recipient has its letter in its state, as `letters`, which is empty while the letter does not decide.
+  statuses: one letter per recipient of a campaign, see states.lua; `\0` where the letter does not decide. A campaign of one
+  recipient has its letter in its state, as `letters`, which is empty while the letter does not decide. Beside it are the service's own words
+  for a status, if it says more.
 ]]
 -- @include ./campaign.lua
--- @include ./recipient-states.lua
+-- @include ../recipients/records.lua
 
 local function statuses_read(c, statusesKey, first, count)
   local letters = c.letters
@@ -70,4 +71,19 @@ local function statuses_report(c, id, first, count, letters, statusesKey, isLast
   if changed then statuses_write(c, statusesKey, first, result) end
   local isOpen = string.find(result, RECIPIENT_LETTER.deliveredToNetwork, 1, true) ~= nil
   return isOpen, changed, isOpen or string.find(result, RECIPIENT_LETTER.unconfirmed, 1, true) ~= nil
+end
+
+-- Stores the words of a report, before its letters are applied. They count as long as the status is not final, even if the letter says
+-- nothing new; a status in its plain word removes earlier ones. Returns whether any have changed.
+local function words_report(c, first, count, letters, words, statusesKey, recordsKey)
+  if not words and not c.hasWords and not c.word then return false end
+  local current, byPlace, hasChanged = statuses_read(c, statusesKey, first, count), words_by_place(words), false
+  for at = 1, count do
+    local old, new, word = string.sub(current, at, at), string.sub(letters, at, at), byPlace[at]
+    local isApplied = old == RECIPIENT_LETTER.deliveredToNetwork or (old == RECIPIENT_LETTER.unconfirmed and FINAL[new])
+    if isApplied and (word or string.find(new, '[TIC]')) then
+      hasChanged = word_write(c, recordsKey, first + at - 1, word) or hasChanged
+    end
+  end
+  return hasChanged
 end

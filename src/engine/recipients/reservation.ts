@@ -18,8 +18,7 @@ export interface Holder {
 
 const CONTENT_HELD_MS = 24 * 60 * 60 * 1000;
 
-const againScript = loadScript(import.meta.url, './reserve-again.lua', (reply) => reply === 1);
-const releaseScript = loadScript(import.meta.url, './release-reservation.lua', (reply) => reply === 1);
+const passScript = loadScript(import.meta.url, './pass-reservation.lua', (reply) => reply === 1);
 
 function storedValue({ campaign, lane }: Holder): string {
   return `${campaign} ${lane}`;
@@ -91,11 +90,11 @@ export async function reserveContent(
   again: boolean,
 ): Promise<boolean> {
   const value = storedValue(holder);
-  if (again) return againScript.run(redis, [key, formerHoldersKey(key)], [value, CONTENT_HELD_MS]);
+  if (again) return passScript.run(redis, [key, formerHoldersKey(key)], [value, CONTENT_HELD_MS]);
   return (await redis.set(key, value, 'PX', CONTENT_HELD_MS, 'NX')) === 'OK';
 }
 
 /** Releases a reservation if this campaign still holds it. */
 export async function releaseReservation(redis: Redis, key: string, holder: Holder): Promise<void> {
-  await releaseScript.run(redis, [key, formerHoldersKey(key)], [storedValue(holder)]);
+  await passScript.run(redis, [key, formerHoldersKey(key)], [storedValue(holder), 0]);
 }

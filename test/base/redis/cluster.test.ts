@@ -132,12 +132,12 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
   test('a script with keys in several slots is rejected before it is sent, on any server', async () => {
     const script = loadScript(
       import.meta.url,
-      '../../../src/engine/recipients/release-reservation.lua',
+      '../../../src/engine/recipients/pass-reservation.lua',
       () => undefined,
     );
     const twoLanes = [keys.lane('one', 'lane'), keys.lane('two', 'lane')];
     await expect(script.run(redis, twoLanes, [''])).rejects.toThrow(
-      'release-reservation.lua: its keys lie in different hash slots: {cluster:one}:lane, {cluster:two}:lane',
+      'pass-reservation.lua: its keys lie in different hash slots: {cluster:one}:lane, {cluster:two}:lane',
     );
   });
 

@@ -1,23 +1,43 @@
 --[[
-  take-permit: takes a permit for a single request that belongs to no campaign, such as one of a conformance test. It counts at once
-  like a request without an answer: until it can no longer arrive, and one window longer. So nothing has to be settled.
+  single-permit: takes a permit for a single request that belongs to no campaign, such as one of a conformance test; or pauses the lane
+  because the service answered 429 to it, as it would for a turn's. A permit counts at once like a request without an answer: until
+  it can no longer arrive, and one window longer. So nothing has to be settled.
 
   KEYS  lane      hash: the lane's record
         window    string: ring of the ledger
         claims    hash: claim number -> send in flight
         polls     hash: claim number -> poll in flight
   ARGV  rules     JSON: the lane's rules
+        action    take or refused
         kind      send or poll
         counted   number: 1 if the service is known to count the request, else 0
+        retryAfterMs  number: with `refused`: what the service asks for, or 0
+        reason    with `refused`: for people
+        jitter    number: with `refused`: random, 0 to 1
         time      ms, or '' for the server's
-  Returns  why there is no permit, or '' if there is one; when to ask again (ms; 0: when an operator acts); the time
+  Returns  why there is no permit, or '' if there is one; when to ask again (ms; 0: when an operator acts); the time; events
 ]]
 -- @include ./permits.lua
 local lane, now = lane_load(laneKey, time)
+local events = {}
 
 local function reply(why, at)
   lane_save(laneKey, lane)
-  return { why, string.format('%.0f', at), string.format('%.0f', now) }
+  return { why, string.format('%.0f', at), string.format('%.0f', now), #events > 0 and cjson.encode(events) or '[]' }
+end
+
+local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
+local others = inFlight.send + inFlight.poll
+if action == 'refused' then
+  local before = gate_before(lane)
+  ledger_expire(windowKey, lane, rules, now)
+  -- The refused request is in the window already, and the limit is learned from those before it.
+  local field = kind .. 's'
+  lane[field] = lane[field] - 1
+  gate_throttled(windowKey, lane, rules, { epoch = lane.epoch }, others, retryAfterMs, reason, jitter, now)
+  lane[field] = lane[field] + 1
+  gate_events(lane, before, events)
+  return reply('', now)
 end
 
 -- A lane that the service has stopped may be tested: that shows why. What an operator holds, and what 429 pauses, stays closed.
@@ -29,8 +49,6 @@ if lane.barrierUntil > 0 and now < lane.barrierUntil then return reply('recoveri
 if now < lane.pausedUntil then return reply(lane.paused, lane.pausedUntil) end
 
 ledger_expire(windowKey, lane, rules, now)
-local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
-local others = inFlight.send + inFlight.poll
 local limit = limit_now(lane, rules, now)
 if limit and lane.sends + lane.polls + others >= limit then
   return reply('quota', permits_next_at(windowKey, lane, rules, now, 1, inFlight))

@@ -69,7 +69,7 @@ export async function runCampaigns(
   };
 
   // The workers start before the measurement; the lanes are held until then.
-  await Promise.all(names.map((lane) => volley.pauseLane(lane)));
+  await Promise.all(names.map((lane) => volley.holdLane(lane)));
   await setting.startWorkers();
   const beforeSending = await setting.read();
   const started = performance.now();

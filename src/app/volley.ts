@@ -105,7 +105,7 @@ export interface Volley
    */
   renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
   /** Holds a lane until {@link Volley.resumeLane}: it starts no requests. */
-  pauseLane(name: string): Promise<void>;
+  holdLane(name: string): Promise<void>;
   /**
    * Reopens a lane that is held, paused, or stopped. Rejects with a `NotAllowedError` if an actor for all lanes holds it, and this one is
    * limited to some.

@@ -81,7 +81,7 @@ export const holdLane = call({
   cli: commandOf('hold'),
   returns: 'The lane is held',
   async run(volley, { name }) {
-    await volley.pauseLane(name);
+    await volley.holdLane(name);
     return { lane: name, state: 'held' };
   },
 });

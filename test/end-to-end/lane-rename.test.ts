@@ -125,7 +125,7 @@ test('While processes with the old and the new name run together, both use one q
     expect((await old.status(id)).lane).toBe('default');
     expect((await renamed.status(id)).lane).toBe('marketing');
   }
-  await old.pauseLane('default');
+  await old.holdLane('default');
   expect(await renamed.lanes()).toMatchObject([{ name: 'marketing', state: 'held' }]);
 });
 

@@ -205,7 +205,7 @@ describe('The requests of a conformance test', () => {
     const simulator = await startSimulator({ keys: [{ key: 'k' }] });
     onTestFinished(() => simulator.close());
     const { volley } = await tested(simulator, { API_KEY: 'k' }, {});
-    await volley.pauseLane('default');
+    await volley.holdLane('default');
     const before = simulator.summary();
     const found: string[] = [];
     for await (const result of volley.conformance(ALL))

@@ -99,7 +99,7 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   getLane: async () => LANE,
   holdLane: async () => LANE,
   resumeLane: async () => {
-    await volley.pauseLane(LANE.name);
+    await volley.holdLane(LANE.name);
     return LANE;
   },
   renameLane: async () => {

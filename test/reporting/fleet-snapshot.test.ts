@@ -63,7 +63,7 @@ test('The delay of polls is that of the request that is due first', async () => 
 test('The cause of a pause is one of a closed set', async () => {
   const { volley, key } = opened('closed');
   const cause = async () => (await volley.fleetSnapshot()).lanes[0]?.cause;
-  await volley.pauseLane('default');
+  await volley.holdLane('default');
   expect(await cause()).toBe('operator');
   await volley.resumeLane('default');
   expect(await cause()).toBeNull();

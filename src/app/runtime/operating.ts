@@ -143,7 +143,7 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
       outboxes: withUnavailableErrors<Outboxes>(outboxes),
       outbox: (name, choice) => withUnavailableErrors<Outbox>(outboxes.open(name, choice)),
       renameLane: (name, newName) => commands.renameLane(name, newName),
-      pauseLane: (name) => commands.pauseLane(name),
+      holdLane: (name) => commands.holdLane(name),
       resumeLane: (name) => commands.resumeLane(name),
       suppression: withUnavailableErrors(
         openSuppressionList({ config, finder, events, suppression, clock: systemClock, by }),

@@ -20,7 +20,7 @@ interface OperatorCommands {
   /** When it resolves, the campaign starts no more requests. `cancelled`: recipients that are not sent to. */
   cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
   /** Holds the lane until {@link OperatorCommands.resumeLane}: it starts no requests. See there for who may do that. */
-  pauseLane(name: string): Promise<void>;
+  holdLane(name: string): Promise<void>;
   /**
    * Reopens a lane that is held, paused, or stopped. Rejects with a NotAllowedError if an operator for all lanes holds it, and this one is
    * limited to some.
@@ -118,7 +118,7 @@ export function operatorCommands(
       return { inFlight, cancelled };
     },
 
-    async pauseLane(name) {
+    async holdLane(name) {
       const lane = await finder.named(name);
       const reason = `held by ${actor}`;
       const { held, heldByTenant } = await lane.freshStatus();

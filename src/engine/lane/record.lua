@@ -82,7 +82,7 @@ local LANE_TEXTS = {
 ---@field loss? number of a placeholder: the lane's losses then
 ---@field size? number of a placeholder: recipients of each of its batches, where they are known
 ---@field reason? string of a placeholder: why its outcome will be unknown
----@field isCut? boolean not stored: its last batch is smaller than the others
+---@field endsShort? boolean not stored: its last batch has fewer recipients than `size`
 ---@field isLate? boolean not stored: it has become unknown before it was settled
 ---@field matched? string the request that a notification has matched to it
 

@@ -160,8 +160,8 @@ local function workers_recognise(lane, rules, seen, now, events)
   }
 end
 
--- Repeats that the barrier waits, in case the process that raised it died before it announced the loss.
-local function workers_remind(lane, events)
+-- Announces again that the barrier waits, in case the process that raised it died before it announced the loss.
+local function workers_announce_again(lane, events)
   if lane.barrierUntil > 0 and lane.awaited ~= '' and #events == 0 then
     events[#events + 1] = { type = 'awaiting', loss = workers_loss(lane) }
   end
@@ -204,9 +204,9 @@ local function workers_end_idle_barrier(lane, now)
   lane.barrierUntil, lane.placeholders = 0, 0
 end
 
--- Whether a placeholder claim is returned when all workers have replayed their claims. One made for an earlier loss, at whose
--- barrier a worker was lost, is not: a later barrier does not wait for workers that were removed since.
-local function workers_vouch_for(lane, claim)
+-- Whether no worker can have sent what a placeholder claim holds, now that all workers have replayed their claims. One made for an
+-- earlier loss, at whose barrier a worker was lost, may have been sent: a later barrier does not wait for workers that were removed since.
+local function placeholder_was_not_sent(lane, claim)
   local loss = claim.loss or 0
   return claim.placeholder == 'barrier' and (loss == lane.losses or loss > lane.unresolvedLoss)
 end
@@ -260,8 +260,8 @@ local function placeholder_extend(c, claim, range)
   if not claim or range.again == 'underCorrelator' or claim.first + claim.count ~= range.first then return false end
   if claim.again ~= range.again or claim.notAfter ~= range.notAfter then return false end
   if claim.size then
-    if claim.isCut then return false end
-    claim.isCut = range.count ~= campaign_cut(c, range.first, claim.size) or nil
+    if claim.endsShort then return false end
+    claim.endsShort = range.count ~= campaign_cut(c, range.first, claim.size) or nil
   elseif claim.firstAt ~= range.firstAt then
     return false
   end
@@ -271,7 +271,7 @@ end
 
 local function placeholder_store(claimsKey, lane, claim)
   lane.sendInherited = lane.sendInherited + 1
-  claim.isCut = nil
+  claim.endsShort = nil
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
 end
 
@@ -282,7 +282,7 @@ local function placeholder_add(claimsKey, lane, rules, id, c, claim, range, now)
   if claim then placeholder_store(claimsKey, lane, claim) end
   local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
   claim = placeholder_claim(lane, id, range, size, lostFrom, now)
-  claim.isCut = range.count ~= campaign_cut(c, range.first, size) or nil
+  claim.endsShort = range.count ~= campaign_cut(c, range.first, size) or nil
   return claim
 end
 

@@ -34,7 +34,7 @@ local function return_placeholders()
   local all, owners, placeholders = redis.call('HGETALL', claimsKey), {}, {}
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    if workers_vouch_for(lane, claim) then
+    if placeholder_was_not_sent(lane, claim) then
       claim.number = all[i]
       placeholders[#placeholders + 1], owners[#owners + 1] = claim, claim.campaign
     end

@@ -40,7 +40,7 @@ local lane, now = lane_load(laneKey, time)
 local events = {}
 
 workers_recognise(lane, rules, 0, now, events)
-workers_remind(lane, events)
+workers_announce_again(lane, events)
 workers_see_replica(lane, now)
 -- It cannot tell yet what is overdue.
 if lane.unsureUntil then

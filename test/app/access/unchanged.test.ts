@@ -34,7 +34,7 @@ test('A command that changes nothing is answered as before, and is not recorded'
     ['campaign.pause', () => volley.pause(id)],
     ['campaign.resume', () => volley.resume(id)],
     ['campaign.cancel', () => volley.cancel(id)],
-    ['lane.hold', () => volley.pauseLane('default')],
+    ['lane.hold', () => volley.holdLane('default')],
     ['lane.resume', () => volley.resumeLane('default')],
     ['outbox.create', () => volley.outboxes.create({ name: 'box', message: 'Hi' })],
     ['outbox.pause', () => box.pause()],

@@ -100,7 +100,7 @@ async function useEverything(url: string): Promise<VolleyEvent[]> {
   await volley.resume(later.id);
   await volley.cancel(later.id);
   await volley.resolve(outcome.id, { as: 'abandon' });
-  await volley.pauseLane('default');
+  await volley.holdLane('default');
   await volley.resumeLane('default');
   expect((await allOf(volley.report(outcome.id))).length).toBe(20);
   expect((await allOf(volley.find('+447700901000'))).length).toBeGreaterThan(0);

@@ -65,7 +65,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     await volley.pause(later);
     await volley.resume(later);
     expect(await volley.cancel(later)).toEqual({ inFlight: 0, cancelled: EACH - 1 });
-    await volley.pauseLane(second);
+    await volley.holdLane(second);
     await volley.resumeLane(second);
 
     const final = await Promise.all(ids.map((id) => finished(volley, id, 15_000)));

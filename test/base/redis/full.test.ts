@@ -60,7 +60,7 @@ test('On a full Redis, operators hold, pause, cancel, and revoke, and each comma
 
   await fill();
   const volley = open('commands');
-  await volley.pauseLane('default');
+  await volley.holdLane('default');
   await volley.pause(paused);
   expect(await volley.cancel(cancelled)).toEqual({ inFlight: 0, cancelled: 1 });
   await volley.outbox('box').pause();

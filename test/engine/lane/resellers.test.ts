@@ -111,7 +111,7 @@ test('A pause of one lane of a reseller does not pause the other, and both name 
   const { config } = await reseller();
   const volley = createVolley({ config });
   onTestFinished(() => volley.close());
-  await volley.pauseLane('shop');
+  await volley.holdLane('shop');
   const lanes = (await volley.lanes()).map(({ name, state, targetAccount }) => ({
     name,
     state,

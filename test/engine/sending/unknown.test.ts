@@ -78,12 +78,12 @@ test('A repeated command emits no second event, because it changes nothing', asy
     if (/^(campaign|lane)\./.test(type)) reported.push(type);
   });
   const finder = openLanes(deps);
-  const { pause, resume, cancel, pauseLane, resumeLane } = operatorCommands(finder, wakers, events, OPERATOR);
+  const { pause, resume, cancel, holdLane, resumeLane } = operatorCommands(finder, wakers, events, OPERATOR);
   for (const order of [pause, resume, cancel]) {
     await order(id);
     await order(id);
   }
-  for (const order of [pauseLane, resumeLane]) {
+  for (const order of [holdLane, resumeLane]) {
     await order('default');
     await order('default');
   }

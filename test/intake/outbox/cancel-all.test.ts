@@ -67,7 +67,7 @@ test('Everything that waits in an outbox is cancelled at once, also what is plan
   const sent = () => [...simulator.ledger.entries()].length;
   await vi.waitFor(() => expect(sent()).toBeGreaterThan(5), SOON);
   // What is due is planned before it is claimed.
-  await volley.pauseLane('default');
+  await volley.holdLane('default');
   const { cancelled } = await outbox.cancelAll();
   await volley.resumeLane('default');
   expect(await outbox.status()).toMatchObject({

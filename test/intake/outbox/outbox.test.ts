@@ -99,7 +99,7 @@ describe('An outbox', () => {
     await before.outboxes.create({ name: 'codes', lane: 'removed', message: 'Hi', lateMs: 5_000 });
     const outbox = before.outbox('codes');
     // Held, so that nothing is sent meanwhile.
-    await before.pauseLane('removed');
+    await before.holdLane('removed');
     await outbox.put({ id: 'now', to: NUMBER });
     await outbox.put({ id: 'soon', to: NUMBER, sendAt: inSeconds(3) });
     await outbox.put({ id: 'tomorrow', to: NUMBER, sendAt: inSeconds(86_400) });

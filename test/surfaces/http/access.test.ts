@@ -184,7 +184,7 @@ test('A key that is limited to a lane lifts its own hold, but not one of an oper
   expect((await post(tenant, 'resume')).status).toBe(200);
   for (const hold of [
     () => post(operator, 'hold'),
-    () => volley.pauseLane('main'),
+    () => volley.holdLane('main'),
     // It takes the place of the tenant's own hold, which does not take its place.
     async () => {
       await post(tenant, 'hold');

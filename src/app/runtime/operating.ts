@@ -8,7 +8,7 @@ import { laneNamed } from '../../engine/lane/lane.js';
 import { operatorCommands } from '../../engine/lane/operator-commands.js';
 import { resolveUnknown } from '../../engine/sending/unknown.js';
 import { openSuppressionList } from '../../intake/import/suppression-list.js';
-import { lateOutboxes } from '../../intake/outbox/late-outboxes.js';
+import { lazyOutboxes } from '../../intake/outbox/lazy-outboxes.js';
 import type { Outbox } from '../../intake/outbox/outbox.js';
 import type { Outboxes } from '../../intake/outbox/outboxes.js';
 import { openSchedules, pauseSchedulesOf } from '../../intake/schedules/schedules.js';
@@ -38,7 +38,7 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
   const volleyFor = (actor: ActingFor, authorise?: () => Promise<void>): Volley => {
     const by = trail.operator(actor, authorise);
     const commands = operatorCommands(finder, wakers, events, by);
-    const outboxes = lateOutboxes(async () => {
+    const outboxes = lazyOutboxes(async () => {
       const { openOutboxes, options, open } = await outboxesOpened();
       return openOutboxes(options, open, by);
     });

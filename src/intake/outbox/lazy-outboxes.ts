@@ -4,7 +4,7 @@ import type { OutboxChoice, Outboxes } from './outboxes.js';
 type Opened = Outboxes & { open(name: string, choice?: OutboxChoice): Outbox };
 
 /** The outboxes that `load` opens. It is called on first use: most commands need none of the code. */
-export function lateOutboxes(load: () => Promise<Opened>): Opened {
+export function lazyOutboxes(load: () => Promise<Opened>): Opened {
   let loading: Promise<Opened> | undefined;
   const loaded = (): Promise<Opened> => {
     loading ??= load();

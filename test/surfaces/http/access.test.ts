@@ -101,6 +101,22 @@ test('A key that is limited to a lane cannot see or change another lane', async 
   expect((await volley.status(theirs)).state).toBe('scheduled');
 });
 
+test('A key that is limited to a lane follows only the events of that lane', async () => {
+  const own = await key(['read'], ['main']);
+  const reply = await fetch(`${origin}/v1/events`, { headers: { authorization: `Bearer ${own}` } });
+  const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
+  onTestFinished(async () => reader?.cancel());
+  const readUntil = async (part: string): Promise<string> => {
+    let text = '';
+    while (!text.includes(part)) text += (await reader?.read())?.value ?? '';
+    return text;
+  };
+  await readUntil('retry: ');
+  for (const lane of ['other', 'main']) await call('POST', '/v1/campaigns', { body: campaign(lane) });
+  const [, data = ''] = /^data: (.*)$/m.exec(await readUntil('"lane":"main"')) ?? [];
+  expect(JSON.parse(data)).toMatchObject({ type: 'campaign.imported', lane: 'main' });
+});
+
 test('A search for a number covers only the lanes of the key, and stops when the client disconnects', async () => {
   const own = await key(['read'], ['main']);
   const find = vi.spyOn(volley, 'find');

@@ -6,7 +6,7 @@ import { listed } from '../campaign/listed.js';
 /*
  * Which lanes an operation may touch. Every operation follows one of five rules:
  *
- *   object   what it names belongs to a lane; if the key may not use that lane, the object does not exist for it (404)
+ *   object   what it names belongs to a lane, or to all; if the key may not use them, the object does not exist for it (404)
  *   lane     it creates something on one lane, which the key must be allowed to use (403): the lane that it names, or else the only one
  *            that the key has; a key with several must name one (400)
  *   named    it is about a lane that exists, and that the key may use (403, 404)
@@ -24,8 +24,8 @@ export type Access<Input> =
       readonly member: string;
       /** The lane that the input names, for what is unique only on its lane (403). */
       lane?(input: Input): string | undefined;
-      /** The lane of the object. `lanes`: where the caller may look; undefined: everywhere. Rejects with a NotFoundError. */
-      laneOf(volley: Volley, input: Input, lanes: readonly string[] | undefined): Promise<string>;
+      /** The lane of the object; null if it belongs to all. `lanes`: where the caller may look; undefined: everywhere. Rejects with a NotFoundError. */
+      laneOf(volley: Volley, input: Input, lanes: readonly string[] | undefined): Promise<string | null>;
     }
   | { readonly rule: 'lane' | 'filter'; lane(input: Input): string | undefined }
   | { readonly rule: 'named'; lane(input: Input): string }
@@ -68,6 +68,14 @@ export const byOutbox: Access<OnLane & { readonly name: string }> = {
   laneOf: (volley, { name }, lanes) => volley.outboxes.laneOf(name, { lanes }),
 };
 
+/** A change of a suppression list, by its id. */
+export const bySuppressionOperation: Access<{ readonly id: string }> = {
+  rule: 'object',
+  what: 'suppression operation',
+  member: 'id',
+  laneOf: async (volley, { id }) => (await volley.suppression.operation(id)).lane,
+};
+
 /** The lane that the input names, or else the only one of the key. A key for all lanes may name none: the first lane is the default. */
 export const byLane: Access<OnLane> = { rule: 'lane', lane };
 
@@ -76,6 +84,9 @@ export const byNamedLane: Access<{ readonly name: string }> = { rule: 'named', l
 
 /** The lanes of the key; with `lane`, only that one. */
 export const byLanesOfKey: Access<OnLane> = { rule: 'filter', lane };
+
+/** The lanes of the key, of which the input names none. */
+export const byKey: Access<unknown> = { rule: 'filter', lane: () => undefined };
 
 /** All lanes. `subject`: what covers them, in the plural. */
 export const allLanes = (subject: string): Access<unknown> => ({ rule: 'all', subject });
@@ -102,7 +113,7 @@ export async function admit<Input extends object>(
           throw error instanceof NotFoundError && key !== null ? missing(access, input) : error;
         });
       if (key !== null && !allowsLane(key, found)) throw missing(access, input);
-      return { input, lanes: [found] };
+      return { input, lanes: found === null ? undefined : [found] };
     }
     case 'lane': {
       const meant = caller === null ? access.lane(input) : laneMeant(caller, access.lane(input));
@@ -151,9 +162,9 @@ function missing({ what, member }: { what: string; member: string }, input: obje
   return new NotFoundError(`There is no ${what} ${Object(input)[member]}.`);
 }
 
-/** Whether a key may use a lane. */
-export function allowsLane({ lanes }: ApiKey, lane: string): boolean {
-  return lanes === null || lanes.includes(lane);
+/** Whether a key may use a lane; null: all lanes. */
+export function allowsLane({ lanes }: ApiKey, lane: string | null): boolean {
+  return lanes === null || (lane !== null && lanes.includes(lane));
 }
 
 /** Throws for a lane that the key may not use. The error is the same whether or not the lane exists. */

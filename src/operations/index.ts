@@ -5,6 +5,7 @@ import * as lanes from './lanes.js';
 import type { Operation } from './operation.js';
 import * as outboxes from './outboxes.js';
 import * as results from './results.js';
+import * as suppressions from './suppressions.js';
 
 /** Every operation, in the order of the documentation. */
 export const OPERATIONS: readonly Operation[] = [
@@ -13,5 +14,6 @@ export const OPERATIONS: readonly Operation[] = [
   results,
   outboxes,
   lanes,
+  suppressions,
   audit,
 ].flatMap((group): readonly Operation[] => Object.values(group));

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { PositionKind, Volley } from '../app/volley.js';
-import type { ApiScope } from '../campaign/api-key.js';
+import type { ApiKey, ApiScope } from '../campaign/api-key.js';
 import type { AuditAction } from '../campaign/audit.js';
 import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
 import type { Access } from './access.js';
@@ -64,6 +64,8 @@ export interface Command<Input = unknown> {
 
 /** What a surface gives an operation that runs. */
 export interface Hooks {
+  /** The API key of the caller; undefined on the command line. */
+  readonly key?: ApiKey | undefined;
   /** The lanes on which it may run, by its rule of access; undefined: all. */
   readonly lanes: readonly string[] | undefined;
   /** Called with the memory that reading a list takes, in bytes, before it takes more. The list is read on when the promise is resolved. */
@@ -97,6 +99,8 @@ interface Row<Input extends z.ZodObject, Given = z.output<Input>> {
   readonly input: Input;
   /** The member of the input that is the body of the request, as a whole. The others are in its address. */
   readonly body?: keyof z.output<Input> & string;
+  /** The member of the input that is a list of any length; its schema is a `longList`. */
+  readonly list?: keyof z.output<Input> & string;
   /** Outcomes that not every operation has. */
   readonly outcomes?: readonly OutcomeCode[];
 }
@@ -168,6 +172,8 @@ export interface Rows<Input extends z.ZodObject = z.ZodObject, Item extends z.Zo
   readonly returns: string;
   /** The content types of its formats. */
   readonly formats: { readonly [Format in 'csv' | 'ndjson']?: string };
+  /** The member with the rows, if over HTTP the list is one JSON object. */
+  readonly member?: string;
   run(volley: Volley, input: z.output<Input>, hooks: Hooks): AsyncIterable<z.input<Item>>;
   /** The rows as a text in the format that the input names; by default, a line of JSON for each. */
   text(rows: AsyncIterable<z.input<Item>>, input: z.output<Input>): AsyncIterable<string>;
@@ -215,6 +221,22 @@ export const rows = <const Name extends string, Input extends z.ZodObject, Item 
 
 async function* jsonLines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const row of rows) yield `${JSON.stringify(row)}\n`;
+}
+
+/** One JSON object with these rows as its first member, written as they are read, and the members that `rest` returns then. */
+export async function* oneObject(
+  member: string,
+  rows: AsyncIterable<unknown>,
+  json: (value: unknown) => string = JSON.stringify,
+  rest: () => Promise<object> = async () => ({}),
+): AsyncGenerator<string> {
+  let separator = `{${json(member)}:[`;
+  for await (const row of rows) {
+    yield `${separator}${json(row)}`;
+    separator = ',';
+  }
+  const others = json(await rest()).slice(1);
+  yield `${separator === ',' ? '' : separator}]${others === '}' ? '' : ','}${others}`;
 }
 
 /** Defines an operation on a campaign with its list. */

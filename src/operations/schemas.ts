@@ -10,6 +10,13 @@ export const count = z.int().min(0);
 
 export const laneName = z.string().min(1).max(100);
 
+/**
+ * The schema of a list that may be long. What it accepts is an array, or over HTTP a list whose items are parsed each time that they are read:
+ * read it in order, and keep no more of it than you need.
+ */
+export const longList = <Item extends z.ZodType>(item: Item): z.ZodType<Iterable<z.output<Item>>> =>
+  z.array(item).min(1);
+
 /** A whole number in an address. */
 export const wholeNumber = (from: number, to: number) => z.coerce.number().int().min(from).max(to);
 

@@ -94,6 +94,18 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     ...(await outbox()),
     list: { ndjson: Readable.from(['{"id":"b","to":"+447700900123"}\n']) },
   }),
+  findNumber: async () => ({ number: '+447700900123' }),
+  addSuppressions: async () => ({ numbers: ['+447700900199'] }),
+  removeSuppressions: async () => {
+    await volley.suppression.add(['+447700900198']);
+    return { numbers: ['+447700900198'] };
+  },
+  listSuppressions: async () => ({}),
+  listSuppressionOperations: async () => ({ limit: 10 }),
+  undoSuppressionOperation: async () => {
+    const { operation } = await volley.suppression.add(['+447700900197']);
+    return { id: operation };
+  },
   listAuditEntries: async () => ({ limit: 10 }),
   listLanes: async () => ({}),
   getLane: async () => LANE,

@@ -70,9 +70,6 @@ const ROUTES_BY_HAND: Readonly<Record<string, string>> = {
 const ROUTES_WITHOUT_ROW = [
   ...['listSchedules', 'addSchedule', 'getSchedule', 'removeSchedule', 'getNextOccurrences'],
   ...['runSchedule', 'pauseSchedule', 'resumeSchedule'],
-  'findNumber',
-  ...['listSuppressions', 'addSuppressions', 'removeSuppressions'],
-  ...['listSuppressionOperations', 'undoSuppressionOperation'],
   ...['listRecords', 'requestRecords', 'fetchRecords', 'getRecords', 'getRecordsStatus'],
   ...['downloadRecords', 'fetchRequestedRecords', 'resolveRecords'],
 ];
@@ -86,11 +83,13 @@ const COMMANDS_BY_HAND: Readonly<Record<string, string>> = {
   simulator: 'it runs until it is stopped, without Redis',
   doctor: 'it tests this machine, also when Redis does not respond',
   conformance: 'it tests a service, without Redis',
+  'suppress import': 'it reads a file, and does what `suppress add` does',
+  'suppress why': 'it shows what the list of the changes shows, for one number',
   completion: 'it prints a script for the shell',
 };
 
 /** Commands whose rows are still to be written, by their first words. */
-const COMMANDS_WITHOUT_ROW = ['find', 'schedule', 'token', 'subscription', 'suppress', 'records', 'keys'];
+const COMMANDS_WITHOUT_ROW = ['schedule', 'token', 'subscription', 'records', 'keys'];
 
 const unlisted = (names: readonly string[], ...lists: readonly (readonly string[])[]): string[] =>
   names.filter((name) => !lists.flat().includes(name));

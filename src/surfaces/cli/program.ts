@@ -9,6 +9,7 @@ import { addOutboxCommands } from './commands/outbox.js';
 import { addProcessCommands } from './commands/process.js';
 import { addRecordsCommands } from './commands/records.js';
 import { addScheduleCommands } from './commands/schedule.js';
+import { addNumberCommands } from './commands/suppress.js';
 import { type CliIo, type Context, createContext } from './context.js';
 import { inOurWords } from './errors.js';
 import { columnsOf } from './terminal.js';
@@ -45,6 +46,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupt
   addScheduleCommands(program, context);
   addOutboxCommands(program.commandsGroup('Outboxes:'), context);
   addLaneCommands(program.commandsGroup('Lanes and numbers:'), context);
+  addNumberCommands(program, context);
   addRecordsCommands(program.commandsGroup('Call records:'), context);
   addProcessCommands(program.commandsGroup('Running Volley:'), context);
   return program;

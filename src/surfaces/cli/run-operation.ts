@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import type { Volley } from '../../app/volley.js';
 import { jsonText } from '../../campaign/visible-text.js';
 import { admit } from '../../operations/access.js';
 import type { OperationCommand } from '../../operations/command-table.js';
@@ -7,6 +8,7 @@ import {
   Existing,
   type Hooks,
   type Operation,
+  oneObject,
   type Page,
   type Rows,
 } from '../../operations/operation.js';
@@ -17,6 +19,7 @@ import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
+import { suppressionId } from './suppression-id.js';
 import { counted, oneLine } from './text.js';
 
 /*
@@ -28,6 +31,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Campaigns: () => import('./answers/campaigns.js'),
   Lanes: () => import('./answers/lanes.js'),
   Outboxes: () => import('./answers/outboxes.js'),
+  Numbers: () => import('./answers/suppressions.js'),
   Operation: () => import('./answers/audit.js'),
 };
 
@@ -112,7 +116,7 @@ function perform<Result>(
   use: (scene: Scene<never>, hooks: Hooks) => Promise<Result>,
 ): Promise<Result | Answer> {
   return withLocalVolley(context, async (volley, setting) => {
-    const given = await inputOf(operation, typed, (id) => campaignId(volley, id));
+    const given = await inputOf(operation, typed, volley);
     const { input, lanes } = await admit<never>(operation.access, null, volley, given as never);
     try {
       return await use({ context, volley, setting, input, lanes, asks }, { lanes });
@@ -170,14 +174,20 @@ interface RowsAnswer {
   readonly after?: (scene: Scene<never>) => Promise<{ json: object; lines: readonly string[] }>;
 }
 
-/** The input of an operation, as its schema reads it. People may shorten the id of a campaign. */
+/** The whole ids of objects, which people may shorten, by what they name. */
+const WHOLE_IDS: Readonly<Record<string, (volley: Volley, typed: string) => Promise<string>>> = {
+  campaign: campaignId,
+  'suppression operation': suppressionId,
+};
+
+/** The input of an operation, as its schema reads it. */
 async function inputOf(
   { access, input, kind }: Operation,
   typed: Readonly<Record<string, unknown>>,
-  wholeId: (typed: string) => Promise<string>,
+  volley: Volley,
 ): Promise<unknown> {
-  const isOfCampaign = access.rule === 'object' && access.what === 'campaign';
-  const id = isOfCampaign ? { id: await wholeId(String(typed['id'])) } : {};
+  const wholeId = access.rule === 'object' ? WHOLE_IDS[access.what] : undefined;
+  const id = wholeId === undefined ? {} : { id: await wholeId(volley, String(typed['id'])) };
   const { limit, ...members } = typed;
   const { data, error } = input.safeParse({ ...(kind === 'page' ? members : typed), ...id });
   if (error === undefined) return data;
@@ -201,7 +211,7 @@ async function writerOf(
   }
   const file = out === STDOUT ? undefined : await outputFile(out, { cwd, force });
   return async (
-    { text, access }: Rows,
+    { text, access, member = 'rows' }: Rows,
     rows: AsyncIterable<unknown>,
     scene: Scene<never>,
     { after = async () => ({ json: {}, lines: [] }) }: RowsAnswer,
@@ -216,7 +226,7 @@ async function writerOf(
     };
     if (file === undefined) {
       const rest = async () => (await after(scene)).json;
-      await pipeline(json ? oneObject('rows', counting(), rest) : text(counting(), input), stdout, {
+      await pipeline(json ? asJson(member, counting(), rest) : text(counting(), input), stdout, {
         end: false,
       });
       if (!json) for (const line of (await after(scene)).lines) context.note(line);
@@ -232,17 +242,7 @@ async function writerOf(
   };
 }
 
-/** One JSON object with these rows as its first member, written as they are read, and the members that `rest` returns then. */
-async function* oneObject(
-  member: string,
-  rows: AsyncIterable<unknown>,
-  rest: () => Promise<object>,
-): AsyncGenerator<string> {
-  let separator = `{${jsonText(member)}:[`;
-  for await (const row of rows) {
-    yield `${separator}${jsonText(Object(row))}`;
-    separator = ',';
-  }
-  const others = jsonText(await rest()).slice(1);
-  yield `${separator === ',' ? '' : separator}]${others === '}' ? '' : ','}${others}\n`;
+async function* asJson(...[member, rows, rest]: [string, AsyncIterable<unknown>, () => Promise<object>]) {
+  yield* oneObject(member, rows, jsonText, rest);
+  yield '\n';
 }

@@ -1,18 +1,15 @@
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import type { Volley } from '../../app/volley.js';
-import { describeActor } from '../../campaign/actor.js';
-import { NotFoundError } from '../../campaign/errors.js';
-import type { SuppressionOperation } from '../../campaign/suppression.js';
 import { invalidRows } from '../../intake/import/invalid-groups.js';
-import { LAST } from './campaign-id.js';
+import { addSuppressions, removeSuppressions } from '../../operations/suppressions.js';
+import { tableOf } from './answers/suppressions.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { openListFile, readNumbers, STDIN } from './input.js';
 import { withLocalVolley } from './open.js';
 import { renderInvalid } from './preview.js';
-import { columnsOf } from './terminal.js';
-import { counted, grouped, moment, oneLine, table } from './text.js';
+import { runCall } from './run-operation.js';
+import { counted, grouped } from './text.js';
 
 interface NumberOptions {
   country?: string;
@@ -28,15 +25,19 @@ interface ImportOptions extends ChangeOptions {
 }
 
 /** `volley suppress add` */
-export async function add(context: Context, typed: string[], options: ChangeOptions): Promise<Answer> {
+export async function add(
+  context: Context,
+  typed: string[],
+  { lane, country, reason }: ChangeOptions,
+): Promise<Answer> {
   const file = typed.find(
     (one) => !/^[+\d(]/.test(one) && one !== STDIN && existsSync(resolve(context.cwd, one)),
   );
   if (file !== undefined)
     throw badInput(`This is a file: ${file}. To add the numbers in it: volley suppress import ${file}`);
   const numbers = await readNumbers(context, typed);
-  return withLocalVolley(context, async (volley) => {
-    const { operation, numbers: added } = await volley.suppression.add(numbers, options);
+  return runCall(context, addSuppressions, { numbers, lane, country, reason }, async (run) => {
+    const { operation, added } = await run();
     return { json: { added, operation }, lines: [addedText(added, numbers.length - added, '', operation)] };
   });
 }
@@ -52,55 +53,20 @@ function addedText(added: number, known: number, source: string, operation: stri
 }
 
 /** `volley suppress remove` */
-export async function remove(context: Context, typed: string[], options: ChangeOptions): Promise<Answer> {
+export async function remove(
+  context: Context,
+  typed: string[],
+  { lane: named, country, reason }: ChangeOptions,
+): Promise<Answer> {
   const numbers = await readNumbers(context, typed);
-  return withLocalVolley(context, async (volley) => {
-    const { operation, numbers: removed } = await volley.suppression.remove(numbers, options);
-    const where = options.lane === undefined ? 'the list for all lanes' : `the list of lane ${options.lane}`;
+  return runCall(context, removeSuppressions, { numbers, lane: named, country, reason }, async (run) => {
+    const { operation, removed, lane } = await run();
+    const where = lane === null ? 'the list for all lanes' : `the list of lane ${lane}`;
     const line =
-      operation === null
+      operation === ''
         ? `${numbers.length === 1 ? 'The number is' : 'None of the numbers is'} ${numbers.length === 1 ? 'not ' : ''}on ${where}, so nothing has changed.`
         : `${counted(removed, 'number')} removed. To undo it: volley suppress undo ${operation}`;
-    return { json: { removed, operation }, lines: [line] };
-  });
-}
-
-/** `volley suppress undo` */
-export function undo(context: Context, typed: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const id = await operationId(volley, typed);
-    const { change } = await volley.suppression.operation(id);
-    const { numbers: changed } = await volley.suppression.undo(id);
-    const what = change === 'add' ? 'taken off the list' : 'put back on the list';
-    return {
-      json: { operation: id, changed },
-      lines: [`Operation ${id} is undone: ${counted(changed, 'number')} ${what}.`],
-    };
-  });
-}
-
-/** Ids are numbers that get longer, so the beginning of one names no other. */
-async function operationId({ suppression }: Volley, typed: string): Promise<string> {
-  if (typed.trim().toLowerCase() !== LAST) return typed.trim();
-  const { operations: newest } = await suppression.operations({});
-  const id = newest.find(({ undone }) => undone === null)?.id;
-  if (id === undefined) throw new NotFoundError('there is no change of the suppression lists to undo');
-  return id;
-}
-
-/** `volley suppress operations` */
-export function operations(
-  context: Context,
-  { lane, limit }: { lane?: string; limit?: number },
-): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const lanes = lane === undefined ? undefined : [lane];
-    const { operations: found } = await volley.suppression.operations({ lanes, limit });
-    const none = 'The suppression lists were never changed.';
-    return {
-      json: { operations: found },
-      lines: found.length === 0 ? [none] : tableOf(context, found),
-    };
+    return { json: { removed, operation: operation || null }, lines: [line] };
   });
 }
 
@@ -114,36 +80,6 @@ export async function why(context: Context, typed: string, options: NumberOption
       json: { entries },
       lines: found.length === 0 ? ['This number is not suppressed.'] : tableOf(context, found),
     };
-  });
-}
-
-function tableOf({ clock, stdout }: Context, operations: readonly SuppressionOperation[]): string[] {
-  const rows = operations.map(({ id, change, numbers, lane, at, actor, source, reason, undone }) => [
-    id,
-    undone === null ? change : `${change}, undone`,
-    grouped(numbers),
-    lane ?? 'all lanes',
-    moment(Date.parse(at), clock()),
-    oneLine(describeActor(actor)),
-    oneLine(source),
-    oneLine(reason),
-  ]);
-  const heading = ['ID', 'CHANGE', 'NUMBERS', 'LIST', 'TIME', 'ACTOR', 'SOURCE', 'REASON'];
-  return table(heading, rows, columnsOf(stdout));
-}
-
-/** `volley suppress list`. The list may be long, so it is written as it is read. */
-export function list(context: Context, options: { lane?: string }): Promise<undefined> {
-  const { json, stdout } = context;
-  return withLocalVolley(context, async (volley) => {
-    let first = true;
-    if (json) stdout.write('{"numbers":[');
-    for await (const number of volley.suppression.list(options)) {
-      stdout.write(json ? `${first ? '' : ','}${JSON.stringify(number)}` : `${number}\n`);
-      first = false;
-    }
-    if (json) stdout.write(']}\n');
-    return undefined;
   });
 }
 

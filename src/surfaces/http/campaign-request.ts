@@ -8,12 +8,11 @@ import { type CampaignInput, checkCampaign } from '../../intake/import/campaign-
 import { MAX_FIELD_LENGTH } from '../../intake/import/rows.js';
 import { laneMeant } from '../../operations/access.js';
 import { fieldsIn, membersOf, shapeOf } from '../../operations/campaign-members.js';
-import { ANY_VALUES } from '../../operations/schemas.js';
+import { ANY_VALUES, longList } from '../../operations/schemas.js';
 import { callerOf } from './access.js';
 import { abortOnClose } from './connections.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
 import { MAX_MEMBERS } from './json-limits.js';
-import { longList } from './json-slices.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidParts, Problem, type ProblemItem } from './problem.js';
 import { reservation } from './request-body.js';

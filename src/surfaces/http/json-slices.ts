@@ -1,5 +1,4 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { z } from 'zod';
 
 /** Long enough that slicing costs little, short enough to be parsed within a millisecond or two. */
 const SLICE_BYTES = 64 * 1024;
@@ -13,13 +12,6 @@ type Parse = (text: string) => unknown;
 
 /** Where a run of whole items begins and ends in a text, without the comma or bracket after it. */
 type Place = readonly [from: number, to: number];
-
-/**
- * The schema of a list that may be long. What it accepts is an array, or a {@link JsonList} whose items have been validated: read it in
- * order, and keep no more of it than you need.
- */
-export const longList = <Item extends z.ZodType>(item: Item): z.ZodType<Iterable<z.output<Item>>> =>
-  z.array(item).min(1);
 
 /**
  * A long list of a JSON body. It keeps only the text, and parses a slice of it at a time, each time that it is read: the objects of a list

@@ -33,12 +33,14 @@ function descriptionOf({ kind, description, httpNote }: Operation): { descriptio
 
 /** What the hooks of a route need to know about its operation. */
 export function configOf(operation: Operation): RouteOptions['config'] {
-  const { kind, scope, bucket, cost } = operation;
-  const isLong = kind === 'upload' || kind === 'rows' || (kind === 'call' && operation.isLong);
+  const { kind, scope, bucket, cost, list } = operation;
+  const isLong =
+    list !== undefined || kind === 'upload' || kind === 'rows' || (kind === 'call' && operation.isLong);
   return {
     scope,
     ...(bucket && { limit: bucket }),
     ...(cost && { cost: costOf(operation, cost) }),
+    ...(list !== undefined && { list }),
     ...(kind === 'upload' && { acceptsUpload: true, list: 'recipients' }),
     ...(kind === 'rows' && operation.body !== undefined && { acceptsLines: true }),
     ...(isLong && { transfersList: true }),
@@ -108,10 +110,10 @@ function responsesOf(operation: Operation): object {
       return { 200: jsonResponse(returns, z.object({ [member]: z.array(item), nextCursor })) };
     }
     case 'rows': {
+      const { member, item } = operation;
+      if (member !== undefined) return { 200: jsonResponse(returns, z.object({ [member]: z.array(item) })) };
       const content = Object.keys(operation.formats).map((format) =>
-        format === 'csv'
-          ? ['text/csv', { schema: z.string() }]
-          : ['application/x-ndjson', { schema: operation.item }],
+        format === 'csv' ? ['text/csv', { schema: z.string() }] : ['application/x-ndjson', { schema: item }],
       );
       return { 200: { description: returns, content: Object.fromEntries(content) } };
     }

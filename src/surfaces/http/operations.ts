@@ -9,6 +9,7 @@ import {
   type Hooks,
   isThere,
   type Operation,
+  oneObject,
 } from '../../operations/operation.js';
 import { Refused } from '../../operations/outcomes.js';
 import { actingFor, callerOf } from './access.js';
@@ -45,6 +46,7 @@ export const operations: Routes = (app, options, memory) => {
     const caller = callerOf(request, config);
     const { input, lanes } = await admit<never>(operation.access, caller, volley, given as never);
     const hooks: Hooks = {
+      key: caller.key,
       lanes,
       get signal() {
         return abortOnClose(request, reply);
@@ -101,6 +103,10 @@ export const operations: Routes = (app, options, memory) => {
         const version = await operation.version?.(volley, input);
         if (version !== undefined && isUnchanged(request, reply, JSON.stringify(version)))
           return sendUnchanged(reply);
+        if (operation.member !== undefined) {
+          const text = oneObject(operation.member, operation.run(acting, input, hooks));
+          return sendStream(reply.type('application/json'), text, volley);
+        }
         const format: keyof typeof operation.formats = given.format ?? 'ndjson';
         reply.type(operation.formats[format] ?? 'application/x-ndjson');
         const file = operation.file?.(input);

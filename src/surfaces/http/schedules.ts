@@ -10,9 +10,9 @@ import {
 } from '../../intake/schedules/schedule.js';
 import { laneMeant, requireAllLanes } from '../../operations/access.js';
 import { fieldsIn, membersOf } from '../../operations/campaign-members.js';
+import { longList } from '../../operations/schemas.js';
 import { actingFor, apiKeyOf, callerOf, lanesFor, type NamesLane, onLane } from './access.js';
 import { listOfRows, recipient } from './campaign-request.js';
-import { longList } from './json-slices.js';
 import { invalidMember, Problem } from './problem.js';
 import { redactedFor } from './redact.js';
 import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Context } from '../context.js';
-import { action, examples } from './action.js';
-import { withCountry, withFields, withList } from './campaign-flags.js';
+import { action } from './action.js';
+import { withFields, withList } from './campaign-flags.js';
 import { addOperations } from './operation.js';
 import { filled } from './option-values.js';
 
@@ -45,15 +45,4 @@ export function addCampaignCommands(program: Command, context: Context): void {
       action: action(context, verbs, 'resolve'),
     },
   });
-
-  withCountry(
-    program
-      .command('find')
-      .summary('find a number in every campaign')
-      .description('Finds a number in every campaign, with its status and times.')
-      .argument('<number>', 'in any format; - reads numbers from standard input'),
-  )
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('find "+44 7700 900123"'))
-    .action(action(context, verbs, 'find'));
 }

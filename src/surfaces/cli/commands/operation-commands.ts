@@ -454,6 +454,118 @@ export const OPERATION_COMMANDS = [
     byHand: true,
   },
   {
+    name: 'findNumber',
+    tag: 'Numbers',
+    usage: 'find <number>',
+    summary: 'find a number in every campaign',
+    description: 'Find a number in every campaign. The newest campaign comes first.',
+    arguments: { '<number>': 'in any format; - reads numbers from standard input' },
+    flags: [],
+    json: 'print one JSON object',
+    examples: ['find "+44 7700 900123"'],
+    byHand: true,
+  },
+  {
+    name: 'addSuppressions',
+    tag: 'Numbers',
+    usage: 'suppress add <numbers...>',
+    summary: 'suppress numbers',
+    description:
+      'Suppress numbers. From now on, no campaign of the lane, or of any lane, sends to these numbers. If one of them is invalid, none is added.',
+    arguments: {},
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the list of this lane (default: the list for all lanes)',
+        reads: { as: 'text' },
+      },
+      { flags: '--reason <text>', about: 'why, for the record of the change', reads: { as: 'text' } },
+    ],
+    json: 'print one JSON object',
+    examples: ['suppress add +447700900123 "07700 900124" --country GB'],
+    byHand: true,
+  },
+  {
+    name: 'removeSuppressions',
+    tag: 'Numbers',
+    usage: 'suppress remove <numbers...>',
+    summary: 'remove numbers from a suppression list',
+    description:
+      'Remove numbers from a suppression list. A number that is also on the list for all lanes stays suppressed.',
+    arguments: {},
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the list of this lane (default: the list for all lanes)',
+        reads: { as: 'text' },
+      },
+      { flags: '--reason <text>', about: 'why, for the record of the change', reads: { as: 'text' } },
+    ],
+    json: 'print one JSON object',
+    examples: ['suppress remove +447700900123'],
+    byHand: true,
+  },
+  {
+    name: 'listSuppressions',
+    tag: 'Numbers',
+    usage: 'suppress list',
+    summary: 'list the suppressed numbers',
+    description:
+      'List the suppressed numbers. Numbers that never receive a message, in no particular order: those of one lane, or those for all lanes. Each is on a line of its own.',
+    arguments: {},
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the list of this lane (default: the list for all lanes)',
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--out <file>',
+        about: 'write to this new file, all or nothing; - is standard output, the default',
+        reads: { as: 'text' },
+      },
+      { flags: '--force', about: 'overwrite the file' },
+    ],
+    json: 'print one JSON object: the rows, or with --out what was written',
+    examples: ['suppress list > suppressed.txt'],
+    byHand: false,
+  },
+  {
+    name: 'listSuppressionOperations',
+    tag: 'Numbers',
+    usage: 'suppress operations',
+    summary: 'list the changes of the suppression lists',
+    description:
+      'List the changes of the suppression lists. Newest first: who, when, why, and how many numbers.',
+    arguments: {},
+    flags: [
+      { flags: '-l, --lane <name>', about: 'only changes of the list of this lane', reads: { as: 'text' } },
+      {
+        flags: '--limit <count>',
+        about: 'the most to show',
+        reads: { as: 'number', from: 1, to: 100000, usual: 50 },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['suppress operations'],
+    byHand: false,
+  },
+  {
+    name: 'undoSuppressionOperation',
+    tag: 'Numbers',
+    usage: 'suppress undo <id>',
+    summary: 'undo a change of a suppression list',
+    description:
+      'Undo a change of a suppression list. An addition takes its numbers off the list, except those that another operation also added. A removal, for 30 days, puts them back.',
+    arguments: {
+      '<id>': 'its id, as `suppress operations` shows it, or last for the newest one that is not undone',
+    },
+    flags: [],
+    json: 'print one JSON object',
+    examples: ['suppress undo last'],
+    byHand: false,
+  },
+  {
     name: 'listAuditEntries',
     tag: 'Operation',
     usage: 'audit',

@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { type FoundRecipient, foundRecipient } from '../campaign/recipient-views.js';
+import { suppressionOperation } from '../campaign/suppression.js';
+import { byKey, byLane, byLanesOfKey, bySuppressionOperation } from './access.js';
+import { country } from './campaign-members.js';
+import { call, page, rows } from './operation.js';
+import { count, laneName, longList } from './schemas.js';
+
+const lane = laneName
+  .optional()
+  .describe(
+    'The lane whose list is meant. Without it, the list of the whole installation, or for a key that is limited to one lane, that of its lane.',
+  );
+const numberList = z.strictObject({
+  numbers: longList(z.string().max(100)).describe(
+    'In any common spelling. If one of them is not a phone number, nothing is changed.',
+  ),
+  country,
+  lane,
+  reason: z.string().max(200).optional().describe('Why, for the record of the operation'),
+});
+const operation = z
+  .string()
+  .describe('The id of the operation, with which it can be undone; empty if it changed nothing');
+const changedLane = z
+  .string()
+  .nullable()
+  .describe('The lane whose list changed; null: the list for all lanes');
+
+const LIST = {
+  lane: { short: '-l', value: 'name', about: 'the list of this lane (default: the list for all lanes)' },
+} as const;
+
+/** A change of a list. */
+const CHANGE = { tag: 'Numbers', access: byLane, input: numberList, list: 'numbers' } as const;
+const CHANGE_COMMAND = {
+  flags: { ...LIST, reason: { value: 'text', about: 'why, for the record of the change' } },
+  byHand: 'its numbers may come from standard input',
+} as const;
+const OWN_LANES = 'A key that is limited to lanes changes only the lists of its lanes.';
+
+export const findNumber = call({
+  name: 'findNumber',
+  summary: 'Find a number in every campaign',
+  description: 'The newest campaign comes first.',
+  httpNote: 'This is a POST so that the number appears in no access log.',
+  tag: 'Numbers',
+  scope: 'read',
+  cost: { tokens: 10 },
+  access: byKey,
+  http: 'POST /find',
+  cli: {
+    usage: 'find <number>',
+    arguments: { number: 'in any format; - reads numbers from standard input' },
+    examples: ['find "+44 7700 900123"'],
+    byHand: 'it looks for several numbers, from standard input',
+  },
+  input: z.strictObject({
+    number: z.string().min(1).max(100).describe('In any common spelling'),
+    country,
+  }),
+  output: z.object({ found: z.array(foundRecipient) }),
+  returns: 'The campaigns with this number, and its status in each',
+  async run(volley, { number, country }, { lanes, signal }) {
+    const found: FoundRecipient[] = [];
+    for await (const recipient of volley.find(number, { country, lanes, signal })) found.push(recipient);
+    return { found };
+  },
+});
+
+export const addSuppressions = call({
+  ...CHANGE,
+  name: 'addSuppressions',
+  summary: 'Suppress numbers',
+  description: 'From now on, no campaign of the lane, or of any lane, sends to these numbers.',
+  httpNote: `${OWN_LANES} Each key may suppress a limited number of numbers, which is set when the key is created.`,
+  scope: 'send',
+  audit: 'suppression.add',
+  http: 'POST /suppressions',
+  cli: {
+    ...CHANGE_COMMAND,
+    usage: 'suppress add <numbers...>',
+    note: 'If one of them is invalid, none is added.',
+    examples: ['suppress add +447700900123 "07700 900124" --country GB'],
+  },
+  output: z.object({
+    operation,
+    lane: changedLane,
+    added: count.describe('Numbers that were not on the list before'),
+  }),
+  returns: 'The numbers are suppressed',
+  async run(volley, { numbers, ...options }, { key }) {
+    const done = await volley.suppression.add(numbers, { ...options, max: key?.maxSuppressions });
+    return { operation: done.operation ?? '', lane: options.lane ?? null, added: done.numbers };
+  },
+});
+
+export const removeSuppressions = call({
+  ...CHANGE,
+  name: 'removeSuppressions',
+  summary: 'Remove numbers from a suppression list',
+  description: 'A number that is also on the list for all lanes stays suppressed.',
+  httpNote: OWN_LANES,
+  scope: 'operate',
+  audit: 'suppression.remove',
+  http: 'POST /suppressions/remove',
+  cli: {
+    ...CHANGE_COMMAND,
+    usage: 'suppress remove <numbers...>',
+    examples: ['suppress remove +447700900123'],
+  },
+  output: z.object({
+    operation,
+    lane: changedLane,
+    removed: count.describe('Numbers that were on the list before'),
+  }),
+  returns: 'The numbers are no longer on the list',
+  async run(volley, { numbers, ...options }, { key }) {
+    const done = await volley.suppression.remove(numbers, { ...options, max: key?.maxSuppressions });
+    return { operation: done.operation ?? '', lane: options.lane ?? null, removed: done.numbers };
+  },
+});
+
+export const listSuppressions = rows({
+  name: 'listSuppressions',
+  summary: 'List the suppressed numbers',
+  description:
+    'Numbers that never receive a message, in no particular order: those of one lane, or those for all lanes.',
+  httpNote: 'The response is a stream.',
+  tag: 'Numbers',
+  scope: 'read',
+  access: byLane,
+  audit: 'suppression.export',
+  http: 'GET /suppressions',
+  cli: {
+    usage: 'suppress list',
+    note: 'Each is on a line of its own.',
+    flags: LIST,
+    examples: ['suppress list > suppressed.txt'],
+  },
+  input: z.strictObject({ lane }),
+  item: z.string(),
+  member: 'numbers',
+  returns: 'The numbers of the list, in E.164',
+  formats: {},
+  run: (volley, { lane }) => volley.suppression.list({ lane }),
+  async *text(numbers) {
+    for await (const number of numbers) yield `${number}\n`;
+  },
+});
+
+export const listSuppressionOperations = page({
+  name: 'listSuppressionOperations',
+  summary: 'List the changes of the suppression lists',
+  description: 'Newest first: who, when, why, and how many numbers.',
+  httpNote: 'A key that is limited to lanes sees those of its lanes.',
+  tag: 'Numbers',
+  scope: 'read',
+  cost: { itemsPerToken: 50 },
+  access: byLanesOfKey,
+  http: 'GET /suppressions/operations',
+  cli: {
+    usage: 'suppress operations',
+    flags: { lane: { short: '-l', value: 'name', about: 'only changes of the list of this lane' } },
+    examples: ['suppress operations'],
+  },
+  input: z.strictObject({ lane: laneName.optional().describe('Only changes of the list of this lane') }),
+  member: 'operations',
+  item: suppressionOperation,
+  returns: 'A page of operations, newest first',
+  position: 'suppressions',
+  limit: { max: 200, usual: 50 },
+  shown: { max: 100_000, usual: 50 },
+  async run(volley, { limit, after }, { lanes }) {
+    const { operations, next } = await volley.suppression.operations({ lanes, limit, after });
+    return { items: operations, next };
+  },
+});
+
+export const undoSuppressionOperation = call({
+  name: 'undoSuppressionOperation',
+  summary: 'Undo a change of a suppression list',
+  description:
+    'An addition takes its numbers off the list, except those that another operation also added. A removal, for 30 days, puts them back.',
+  tag: 'Numbers',
+  scope: 'operate',
+  bucket: 'control',
+  access: bySuppressionOperation,
+  audit: 'suppression.undo',
+  http: 'POST /suppressions/operations/{id}/undo',
+  cli: {
+    usage: 'suppress undo <id>',
+    arguments: {
+      id: 'its id, as `suppress operations` shows it, or last for the newest one that is not undone',
+    },
+    examples: ['suppress undo last'],
+  },
+  input: z.strictObject({ id: z.string().regex(/^\d{1,15}$/, 'Use the `id` of an operation') }),
+  output: z.object({ operation, changed: count.describe('Numbers that the list got or lost') }),
+  returns: 'The change is undone',
+  outcomes: ['notFound'],
+  async run(volley, { id }) {
+    const { numbers } = await volley.suppression.undo(id);
+    return { operation: id, changed: numbers };
+  },
+});

@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import type { Context } from '../context.js';
+import { action, examples } from './action.js';
+import { withCountry } from './campaign-flags.js';
+import { addOperations } from './operation.js';
+import { filled } from './option-values.js';
+
+const verbs = () => import('../suppression.js');
+const NUMBERS = ['<numbers...>', 'in any format; - reads them from standard input, one per line'] as const;
+
+/** Adds the commands for numbers, in the order in which help lists them. */
+export function addNumberCommands(program: Command, context: Context): void {
+  const suppress = program
+    .command('suppress')
+    .summary('change the lists of suppressed numbers')
+    .description(
+      'Changes the lists of suppressed numbers, which never get a message: one list for all lanes, and one for each lane. They are checked at import and again before each send. Each change can be undone.',
+    )
+    .addHelpText(
+      'after',
+      examples('suppress add +447700900123', 'suppress operations', 'suppress undo last'),
+    );
+  addOperations(program, context, 'Numbers', {
+    findNumber: {
+      before: (command) => withCountry(command.helpGroup('Campaigns:')),
+      action: action(context, () => import('../campaign.js'), 'find'),
+    },
+    addSuppressions: {
+      before: (command) => withCountry(command.argument(...NUMBERS)),
+      action: action(context, verbs, 'add'),
+    },
+    removeSuppressions: {
+      before: (command) => withCountry(command.argument(...NUMBERS)),
+      action: action(context, verbs, 'remove'),
+    },
+  });
+
+  withCountry(
+    suppress
+      .command('import')
+      .summary('add the numbers of a CSV file')
+      .description(
+        'Add the numbers of a CSV file. Rows without a valid number are skipped and listed; exit code 2 if there are any.',
+      )
+      .argument(
+        '<file>',
+        'CSV file with a header line, or only numbers, one per line; - for standard input',
+        filled,
+      )
+      .option(
+        '--to-column <column>',
+        'the column with the numbers (default: found by name and content)',
+        filled,
+      ),
+  )
+    .option('-l, --lane <name>', 'the list of this lane (default: the list for all lanes)', filled)
+    .option('--reason <text>', 'why, for the record of the change', filled)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('suppress import examples/opt-outs.csv --country GB'))
+    .action(action(context, verbs, 'importFile'));
+  withCountry(
+    suppress
+      .command('why')
+      .summary('show why a number is suppressed')
+      .description('Show on which lists a number is, and who added it when and why.')
+      .argument('<number>', 'in any format; - to read it from standard input', filled),
+  )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('suppress why +447700900123'))
+    .action(action(context, verbs, 'why'));
+}

@@ -366,8 +366,8 @@ describe('with a worker', () => {
     });
   });
 
-  test('A lane can be paused and resumed', async () => {
-    expect((await cli.volley('lane', 'pause', 'default')).stdout).toContain('volley lane resume default');
+  test('A lane can be held and resumed', async () => {
+    expect((await cli.volley('lane', 'hold', 'default')).stdout).toContain('volley lane resume default');
     const held = await cli.json('lanes');
     expect(held.output).toMatchObject({ lanes: [{ name: 'default', state: 'held' }] });
     const { exit, stderr } = await cli.volley(...send('--again', '--wait'));

@@ -27,7 +27,13 @@ export type Access<Input> =
       /** The lane of the object; null if it belongs to all. `lanes`: where the caller may look; undefined: everywhere. Rejects with a NotFoundError. */
       laneOf(volley: Volley, input: Input, lanes: readonly string[] | undefined): Promise<string | null>;
     }
-  | { readonly rule: 'lane' | 'filter'; lane(input: Input): string | undefined }
+  | {
+      readonly rule: 'lane';
+      lane(input: Input): string | undefined;
+      /** What the input names besides that covers all lanes, in the plural; undefined if it names no such thing. */
+      covering?(input: Input): string | undefined;
+    }
+  | { readonly rule: 'filter'; lane(input: Input): string | undefined }
   | { readonly rule: 'named'; lane(input: Input): string }
   | { readonly rule: 'all'; readonly subject: string };
 
@@ -76,6 +82,15 @@ export const bySuppressionOperation: Access<{ readonly id: string }> = {
   laneOf: async (volley, { id }) => (await volley.suppression.operation(id)).lane,
 };
 
+/** A schedule, by its id. */
+export const bySchedule: Access<OnLane & { readonly id: string }> = {
+  rule: 'object',
+  what: 'schedule',
+  member: 'id',
+  lane,
+  laneOf: async (volley, { id }, lanes) => (await volley.schedules.get(id, { lanes })).lane,
+};
+
 /** The lane that the input names, or else the only one of the key. A key for all lanes may name none: the first lane is the default. */
 export const byLane: Access<OnLane> = { rule: 'lane', lane };
 
@@ -116,6 +131,8 @@ export async function admit<Input extends object>(
       return { input, lanes: found === null ? undefined : [found] };
     }
     case 'lane': {
+      const subject = access.covering?.(input);
+      if (key !== null && subject !== undefined) requireAllLanes(key, subject);
       const meant = caller === null ? access.lane(input) : laneMeant(caller, access.lane(input));
       return { input: { ...input, lane: meant }, lanes: within(meant) };
     }

@@ -13,6 +13,7 @@ interface Reads {
   readonly from?: number;
   readonly to?: number;
   readonly usual?: number;
+  readonly isRequired?: true;
 }
 
 /** The command of an operation. */
@@ -69,8 +70,11 @@ function argumentsOf({ usage, arguments: texts = {} }: Command): Record<string, 
 
 function flagsOf({ input }: Operation, { flags = {} }: Command): OperationCommand['flags'] {
   return Object.entries<Flag>(flags).map(([member, flag]) => {
-    const { short, value, about, as } = flag;
-    const reads: Reads = as === undefined ? readsOf(input.shape[member]) : { as };
+    const { short, value, about, as, isRequired } = flag;
+    const reads: Reads = {
+      ...(as === undefined ? readsOf(input.shape[member]) : { as }),
+      ...(isRequired && { isRequired }),
+    };
     const long = `--${member.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     const shown = value ?? reads.names?.join('|') ?? member;
     return { flags: `${short === undefined ? '' : `${short}, `}${long} <${shown}>`, about, reads };
@@ -107,7 +111,11 @@ function flagsOfKind(operation: Operation, { asks, byHand }: Command): Operation
 
 /** How people write a value with this schema. */
 function readsOf(schema: unknown): Reads {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return readsOf(schema.def.innerType);
+  if (schema instanceof z.ZodOptional) return readsOf(schema.def.innerType);
+  if (schema instanceof z.ZodDefault) {
+    const usual = schema.def.defaultValue;
+    return { ...readsOf(schema.def.innerType), ...(typeof usual === 'number' && { usual }) };
+  }
   if (schema instanceof z.ZodEnum) return { as: 'name', names: schema.options.map(String) };
   if (schema instanceof z.ZodNumber) {
     return { as: 'number', from: schema.minValue ?? 0, to: schema.maxValue ?? Number.MAX_SAFE_INTEGER };

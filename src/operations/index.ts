@@ -5,6 +5,7 @@ import * as lanes from './lanes.js';
 import type { Operation } from './operation.js';
 import * as outboxes from './outboxes.js';
 import * as results from './results.js';
+import * as schedules from './schedules.js';
 import * as suppressions from './suppressions.js';
 
 /** Every operation, in the order of the documentation. */
@@ -12,6 +13,7 @@ export const OPERATIONS: readonly Operation[] = [
   creation,
   campaigns,
   results,
+  schedules,
   outboxes,
   lanes,
   suppressions,

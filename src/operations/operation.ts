@@ -37,7 +37,9 @@ export interface Flag {
   readonly value?: string;
   readonly about: string;
   /** How people write the value, if the schema does not say. */
-  readonly as?: 'reportedStatus' | 'dayOrMoment';
+  readonly as?: 'reportedStatus' | 'dayOrMoment' | 'duration';
+  /** Whether the command needs it, and refuses to run without it. */
+  readonly isRequired?: true;
 }
 
 /** The command of an operation. */
@@ -134,6 +136,10 @@ export interface Call<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly isLong?: true;
   /** What `after` of the input and `next` of the output are positions of. Clients of the HTTP API see tokens instead. */
   readonly position?: PositionKind;
+  /** Whether it keeps the objects of its list. */
+  readonly keepsList?: true;
+  /** Whether it is done after the response, whose status is 202. */
+  readonly isLater?: true;
   /** The version of the output, for clients that have it already. */
   version?(output: z.output<Output>): string;
   run(

@@ -8,6 +8,7 @@ import { byLane, byLanesOfKey, byOutbox } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
 import { call, Existing, type Hooks, page, rows } from './operation.js';
 import { Refused } from './outcomes.js';
+import { messageMembers } from './recipient-rows.js';
 import { ANY_VALUES, count, laneName, wholeNumber } from './schemas.js';
 
 const name = z.string().min(1).max(64);
@@ -20,25 +21,8 @@ const ofMessage = ofOutbox.extend({
   id: z.string().min(1).max(128).describe('Your id of the message, 1 to 128 bytes'),
 });
 
-/** Documents a message. The outbox itself checks it, so that one error names everything that is wrong. */
-const { properties, required } = z.toJSONSchema(
-  z.object({
-    to: z.string().min(1).max(100).describe('The number, in any common spelling'),
-    sendAt: z
-      .string()
-      .max(40)
-      .nullable()
-      .optional()
-      .describe('ISO 8601 with an offset, or a local time of the zone of the outbox'),
-    version: z
-      .int()
-      .min(0)
-      .nullable()
-      .optional()
-      .describe('A message with a lower version than the stored one has no effect'),
-    reference: z.string().max(128).nullable().optional().describe('Returned with the status'),
-  }),
-);
+/** The outbox itself checks a message, so that one error names everything that is wrong. */
+const { properties, required } = z.toJSONSchema(messageMembers);
 const message = z.looseObject({}).meta({ id: 'Message', properties, required, ...ANY_VALUES });
 
 const state = z.object({ name: z.string(), state: z.string() });
@@ -101,11 +85,24 @@ export const createOutbox = call({
   cli: {
     usage: 'outbox create <name>',
     arguments: ARGUMENTS,
+    flags: {
+      sendAt: {
+        value: 'rule',
+        about:
+          "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
+      },
+      zone: { about: 'the time zone of local times and of --window, such as Europe/London' },
+      late: {
+        value: 'duration',
+        about: 'how long after its time a message may still be sent (default: 1h)',
+        as: 'duration',
+      },
+    },
     examples: [
       "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-at 'appointment - 24h' --zone Europe/London --late 2h",
       "outbox create codes --sender ACME --message 'Your code is {{code}}'",
     ],
-    byHand: 'its flags are those of campaign fields',
+    byHand: 'most of its flags are campaign fields',
   },
   input: z
     .strictObject({
@@ -151,7 +148,7 @@ export const listOutboxes = page({
   name: 'listOutboxes',
   summary: 'List the outboxes',
   description: 'They are listed by name.',
-  httpNote: 'Only those of the lanes that the key may use.',
+  httpNote: 'The key sees only those on its lanes.',
   tag: 'Outboxes',
   scope: 'read',
   cost: { itemsPerToken: 5 },

@@ -25,7 +25,7 @@ export const listResults = call({
     flags: {
       after: { value: 'cursor', about: 'continue after this cursor (default: the oldest result)' },
       lane: { short: '-l', value: 'name', about: 'only results of this lane' },
-      limit: { value: 'count', about: 'how many (default: 1000)' },
+      limit: { value: 'count', about: 'how many' },
     },
     examples: ['results', 'results --limit 10000 --json'],
   },

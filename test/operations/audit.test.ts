@@ -52,6 +52,15 @@ const outbox = async (): Promise<{ name: string; id: string }> => {
   return { name, id: 'a' };
 };
 
+const newSchedule = () => ({ id: `schedule-${Math.random()}` });
+/** The id of a new schedule. */
+const schedule = async (): Promise<{ id: string }> => {
+  const { id } = newSchedule();
+  const recipients = [{ to: '+447700900123' }];
+  await volley.schedules.add({ id, cron: '0 9 * * 1', zone: 'UTC', message: 'Hi', recipients });
+  return { id };
+};
+
 /** The input with which an operation has something to do. */
 const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   createCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi', ...LATER }),
@@ -75,6 +84,24 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     return { id, as: 'accepted' };
   },
   listResults: async () => ({ limit: 10 }),
+  addSchedule: async () => ({
+    ...newSchedule(),
+    cron: '0 9 * * 1',
+    zone: 'UTC',
+    message: 'Hi',
+    recipients: [{ to: '+447700900123' }],
+  }),
+  listSchedules: async () => ({ limit: 10 }),
+  getSchedule: () => schedule(),
+  getNextOccurrences: async () => ({ ...(await schedule()), count: 2 }),
+  runSchedule: () => schedule(),
+  pauseSchedule: () => schedule(),
+  resumeSchedule: async () => {
+    const { id } = await schedule();
+    await volley.schedules.pause(id);
+    return { id };
+  },
+  removeSchedule: () => schedule(),
   listOutboxes: async () => ({ limit: 10 }),
   createOutbox: async () => ({ name: `made-${Math.random()}`.replace('.', ''), message: 'Hi' }),
   getOutbox: () => outbox(),

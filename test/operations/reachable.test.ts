@@ -68,8 +68,6 @@ const ROUTES_BY_HAND: Readonly<Record<string, string>> = {
 
 /** Routes whose rows are still to be written. */
 const ROUTES_WITHOUT_ROW = [
-  ...['listSchedules', 'addSchedule', 'getSchedule', 'removeSchedule', 'getNextOccurrences'],
-  ...['runSchedule', 'pauseSchedule', 'resumeSchedule'],
   ...['listRecords', 'requestRecords', 'fetchRecords', 'getRecords', 'getRecordsStatus'],
   ...['downloadRecords', 'fetchRequestedRecords', 'resolveRecords'],
 ];
@@ -89,7 +87,7 @@ const COMMANDS_BY_HAND: Readonly<Record<string, string>> = {
 };
 
 /** Commands whose rows are still to be written, by their first words. */
-const COMMANDS_WITHOUT_ROW = ['schedule', 'token', 'subscription', 'records', 'keys'];
+const COMMANDS_WITHOUT_ROW = ['token', 'subscription', 'records', 'keys'];
 
 const unlisted = (names: readonly string[], ...lists: readonly (readonly string[])[]): string[] =>
   names.filter((name) => !lists.flat().includes(name));

@@ -40,6 +40,21 @@ async function newestId(volley: Pick<Volley, 'list'>): Promise<string> {
   throw new NotFoundError(`There are no campaigns yet. ${HOW_TO_CREATE}`);
 }
 
+/** The id of a schedule, and the lane that it must be on: that of the newest one for {@link LAST}, or else the one that was typed. */
+export async function scheduleId(
+  { schedules }: Pick<Volley, 'schedules'>,
+  typed: string,
+  lane: string | undefined,
+): Promise<{ readonly id: string; readonly lane: string | undefined }> {
+  const all = await schedules.list({ lanes: lane === undefined ? undefined : [lane] });
+  const newestFirst = all.toReversed().toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+  const ids = [...new Set(newestFirst.map(({ id }) => id))];
+  const id = idAmong(ids, typed, 'schedule', '`volley schedule list` shows all');
+  const [newest] = newestFirst;
+  const isLast = newest?.id === id && typed.trim().toLowerCase() === LAST;
+  return { id, lane: isLast ? newest.lane : lane };
+}
+
 /** One of these ids, newest first, which people may write as {@link LAST}, as its beginning, and in any letter case. */
 export function idAmong(ids: readonly string[], typed: string, what: string, advice: string): string {
   const wanted = typed.trim().toLowerCase();

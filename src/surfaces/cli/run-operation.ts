@@ -14,7 +14,7 @@ import {
 } from '../../operations/operation.js';
 import { OUTCOMES, Refused } from '../../operations/outcomes.js';
 import type { CallAnswer as CallAnswerOf, Scene } from './answers/answer.js';
-import { campaignId } from './campaign-id.js';
+import { campaignId, scheduleId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { withLocalVolley } from './open.js';
@@ -31,6 +31,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Campaigns: () => import('./answers/campaigns.js'),
   Lanes: () => import('./answers/lanes.js'),
   Outboxes: () => import('./answers/outboxes.js'),
+  Schedules: () => import('./answers/schedules.js'),
   Numbers: () => import('./answers/suppressions.js'),
   Operation: () => import('./answers/audit.js'),
 };
@@ -116,7 +117,7 @@ function perform<Result>(
   use: (scene: Scene<never>, hooks: Hooks) => Promise<Result>,
 ): Promise<Result | Answer> {
   return withLocalVolley(context, async (volley, setting) => {
-    const given = await inputOf(operation, typed, volley);
+    const given = await inputOf(operation, volley, typed);
     const { input, lanes } = await admit<never>(operation.access, null, volley, given as never);
     try {
       return await use({ context, volley, setting, input, lanes, asks }, { lanes });
@@ -174,22 +175,31 @@ interface RowsAnswer {
   readonly after?: (scene: Scene<never>) => Promise<{ json: object; lines: readonly string[] }>;
 }
 
-/** The whole ids of objects, which people may shorten, by what they name. */
-const WHOLE_IDS: Readonly<Record<string, (volley: Volley, typed: string) => Promise<string>>> = {
-  campaign: campaignId,
-  'suppression operation': suppressionId,
+/** The members of the input that name an object whose id people may shorten. */
+const WHOLE_IDS: Readonly<
+  Record<string, (volley: Volley, typed: string, lane: string | undefined) => Promise<object>>
+> = {
+  campaign: async (volley, typed) => ({ id: await campaignId(volley, typed) }),
+  schedule: scheduleId,
+  'suppression operation': async (volley, typed) => ({ id: await suppressionId(volley, typed) }),
 };
 
-/** The input of an operation, as its schema reads it. */
+/** The input of an operation, as its schema reads it. An argument may have the name of the object instead of its member. */
 async function inputOf(
   { access, input, kind }: Operation,
-  typed: Readonly<Record<string, unknown>>,
   volley: Volley,
+  typed: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
-  const wholeId = access.rule === 'object' ? WHOLE_IDS[access.what] : undefined;
-  const id = wholeId === undefined ? {} : { id: await wholeId(volley, String(typed['id'])) };
   const { limit, ...members } = typed;
-  const { data, error } = input.safeParse({ ...(kind === 'page' ? members : typed), ...id });
+  const given: Record<string, unknown> = kind === 'page' ? members : { ...typed };
+  if (access.rule === 'object') {
+    const { what, member } = access;
+    const { [what]: named = given[member], lane } = given;
+    delete given[what];
+    const whole = await WHOLE_IDS[what]?.(volley, String(named), lane as string | undefined);
+    Object.assign(given, { [member]: named }, whole);
+  }
+  const { data, error } = input.safeParse(given);
   if (error === undefined) return data;
   const [issue] = error.issues;
   throw badInput(`${issue?.path.join('.') ?? 'The input'}: ${issue?.message ?? 'it is invalid'}`);

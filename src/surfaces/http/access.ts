@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { Volley } from '../../app/volley.js';
 import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/api-key.js';
 import { NotFoundError } from '../../campaign/errors.js';
-import { allowsLane, type Caller, requireLane } from '../../operations/access.js';
+import { allowsLane, type Caller } from '../../operations/access.js';
 import { invalidKeyLimit } from './address-limits.js';
 import { requestEnder } from './end-revoked.js';
 import { Problem } from './problem.js';
@@ -147,30 +146,6 @@ function revoked(): Problem {
     'unauthorised',
     'The API key was revoked, expired, or got a new secret while the request was in progress.',
   );
-}
-
-/** The query of a route that names something which is unique only within its lane. */
-export const onLane = z.strictObject({
-  lane: z
-    .string()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe('The lane it belongs to. Required if several lanes of the key have one of this name'),
-});
-
-/** A request with {@link onLane}. */
-export interface NamesLane {
-  readonly query: z.output<typeof onLane>;
-}
-
-/** The lanes on which the request's key may mean something by its name; undefined: all. Throws for a lane that the key may not use. */
-export function lanesFor(request: FastifyRequest & NamesLane): readonly string[] | undefined {
-  const key = apiKeyOf(request);
-  const { lane } = request.query;
-  if (lane === undefined) return key.lanes ?? undefined;
-  requireLane(key, lane);
-  return [lane];
 }
 
 /** Whether a campaign exists on a lane that the key may use. */

@@ -29,7 +29,6 @@ import {
   reserveForJson,
 } from './request-body.js';
 import { type HttpOptions, type Routes, STALL_TIMEOUT_MS, withZod } from './routes.js';
-import { schedules } from './schedules.js';
 import { requestIdOf, standardHeaders } from './standard-headers.js';
 import { acceptUploads } from './upload.js';
 import { validateByZod } from './validation.js';
@@ -38,7 +37,7 @@ import { validateByZod } from './validation.js';
 export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
-const KEYED_ROUTES: readonly Routes[] = [operations, schedules, liveEvents, records];
+const KEYED_ROUTES: readonly Routes[] = [operations, liveEvents, records];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */

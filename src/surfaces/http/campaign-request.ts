@@ -1,18 +1,16 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { systemClock } from '../../base/clock.js';
 import { InputError } from '../../campaign/errors.js';
 import { FIELDS } from '../../campaign/fields.js';
 import { type CampaignInput, checkCampaign } from '../../intake/import/campaign-input.js';
-import { MAX_FIELD_LENGTH } from '../../intake/import/rows.js';
 import { laneMeant } from '../../operations/access.js';
 import { fieldsIn, membersOf, shapeOf } from '../../operations/campaign-members.js';
-import { ANY_VALUES, longList } from '../../operations/schemas.js';
+import { columnsOf, recipient, rowsOf } from '../../operations/recipient-rows.js';
+import { longList } from '../../operations/schemas.js';
 import { callerOf } from './access.js';
 import { abortOnClose } from './connections.js';
 import { inputItems, schemaItems } from './error-to-problem.js';
-import { MAX_MEMBERS } from './json-limits.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidParts, Problem, type ProblemItem } from './problem.js';
 import { reservation } from './request-body.js';
@@ -27,30 +25,6 @@ import { plainMessage } from './validation.js';
 
 /** The members that describe a campaign, besides its list. */
 export const details = membersOf('preview');
-
-const value = z.union(
-  [z.string().max(MAX_FIELD_LENGTH), z.number(), z.null()],
-  `Use a number, null, or a string of up to ${MAX_FIELD_LENGTH} characters`,
-);
-/** The schema rejects only what is not a row. A row without a number or a value is an invalid row, as in a CSV. */
-export const recipient = z
-  .object({
-    to: value.optional().describe('The number, in any common spelling. A row without one is an invalid row.'),
-    reference: value
-      .optional()
-      .describe(
-        'Your own name for the message, such as the number of an order, of at most 128 bytes. The report and the results return it.',
-      ),
-  })
-  .catchall(value)
-  .meta({
-    ...ANY_VALUES,
-    description:
-      'A number and the values for the placeholders: `{ "to": "+447700900123", "name": "Ada", "reference": "order-17" }`',
-    maxProperties: MAX_MEMBERS,
-    // Not in the schema itself: a recipient without a number is an invalid row, which can be left out like any other.
-    required: ['to'],
-  });
 
 /** A campaign with its recipients: `application/json`. */
 export const campaignRequest = z.strictObject({ recipients: longList(recipient), ...details }).meta({
@@ -194,60 +168,4 @@ function inputOf(
   { config }: Checks,
 ): Omit<CampaignInput, 'recipients'> {
   return { ...fieldsIn('preview', campaign), lane: laneMeant(callerOf(request, config), campaign.lane) };
-}
-
-type JsonRow = Readonly<Record<string, string | number | null | undefined>>;
-
-/** Members of rows that are read before other work of the process gets a turn. */
-const MEMBERS_PER_TICK = 5_000;
-
-/** The members of all rows, without values. */
-export async function columnsOf(recipients: Iterable<JsonRow>): Promise<JsonRow> {
-  const names = new Set<string>();
-  let members = 0;
-  for (const row of recipients) {
-    const own = Object.keys(row);
-    for (const name of own) names.add(name);
-    members += 1 + own.length;
-    if (members >= MEMBERS_PER_TICK) {
-      members = 0;
-      await nextTick();
-    }
-    // A million rows with members of their own would otherwise result in a million columns.
-    if (names.size > MAX_MEMBERS) break;
-  }
-  return Object.fromEntries([...names].slice(0, MAX_MEMBERS).map((name) => [name, '']));
-}
-
-/**
- * The recipients of a JSON body as the library takes them. The library takes the members of the first row as the columns,
- * but here any row may lack members without a value, so the first row is given the members of all.
- */
-export function* rowsOf(
-  recipients: Iterable<JsonRow>,
-  columns: JsonRow,
-): Generator<JsonRow & { readonly to: string }> {
-  let first = columns;
-  for (const row of recipients) {
-    yield { ...first, ...row, to: String(row['to'] ?? '') };
-    first = {};
-  }
-}
-
-/** The same as a list, for what keeps it: at most this many and one more. Other work of the process runs in between. */
-export async function listOfRows(
-  recipients: Iterable<JsonRow>,
-  most: number,
-): Promise<(JsonRow & { readonly to: string })[]> {
-  const rows: (JsonRow & { readonly to: string })[] = [];
-  let members = 0;
-  for (const row of rowsOf(recipients, await columnsOf(recipients))) {
-    rows.push(row);
-    if (rows.length > most) break;
-    members += 1 + Object.keys(row).length;
-    if (members < MEMBERS_PER_TICK) continue;
-    members = 0;
-    await nextTick();
-  }
-  return rows;
 }

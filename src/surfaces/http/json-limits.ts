@@ -1,8 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { MAX_MEMBERS } from '../../operations/recipient-rows.js';
 import { invalidMember, invalidParts, Problem } from './problem.js';
 
-/** Members that an object, and items that a list other than that of the route may have. Each member of a row becomes a column. */
-export const MAX_MEMBERS = 200;
 /** JSON without its list, and so each body of a route that takes none. */
 export const MAX_JSON_BYTES = 100_000;
 /** As a row of a CSV. */

@@ -15,7 +15,7 @@ type Place = readonly [from: number, to: number];
 
 /**
  * A long list of a JSON body. It keeps only the text, and parses a slice of it at a time, each time that it is read: the objects of a list
- * take ten times the memory of their text.
+ * take ten times the memory of their text. The schema of such a list is a `longList`.
  */
 export class JsonList implements Iterable<unknown> {
   readonly #bytes: Buffer;

@@ -42,6 +42,7 @@ export function configOf(operation: Operation): RouteOptions['config'] {
     ...(cost && { cost: costOf(operation, cost) }),
     ...(list !== undefined && { list }),
     ...(kind === 'upload' && { acceptsUpload: true, list: 'recipients' }),
+    ...(list !== undefined && { list, keepsList: true }),
     ...(kind === 'rows' && operation.body !== undefined && { acceptsLines: true }),
     ...(isLong && { transfersList: true }),
     ...((kind === 'call' || kind === 'rows') && operation.version && { hasEtag: true }),
@@ -101,6 +102,7 @@ function responsesOf(operation: Operation): object {
     case 'call':
     case 'upload': {
       const { creates, output } = operation;
+      if (operation.kind === 'call' && operation.isLater) return { 202: jsonResponse(returns, output) };
       return creates === undefined
         ? { 200: jsonResponse(returns, output) }
         : { 200: jsonResponse(creates.existing, output), 201: jsonResponse(returns, output) };

@@ -81,17 +81,17 @@ export const operations: Routes = (app, options, memory) => {
         const result = await operation.run(acting, input, hooks);
         if (result instanceof Refused) throw new Problem(result.code, result.message);
         if (operation.creates !== undefined) return created(reply, operation.creates, result);
-        const output = operation.scope === 'status' ? redactedFor(key, result) : result;
+        const output = isShownWithoutRead(operation) ? redactedFor(key, result) : result;
         const version = operation.version?.(output);
         if (version !== undefined && isUnchanged(request, reply, version)) return sendUnchanged(reply);
-        return output;
+        return operation.isLater ? reply.code(202).send(output) : output;
       }
       case 'page': {
         const { cursor: token, ...given } = membersOf(operation, request);
         const { acting, key, hooks, input } = await prepared(operation, request, reply, given);
         const after = await positionOf(volley, operation.position, token);
         const { items, next } = await operation.run(acting, { ...Object(input), after }, hooks);
-        const shown = operation.scope === 'status' ? redactedFor(key, items) : items;
+        const shown = isShownWithoutRead(operation) ? redactedFor(key, items) : items;
         return {
           [operation.member]: shown,
           nextCursor: await cursorOf(volley, operation.position, next),
@@ -155,6 +155,11 @@ export const operations: Routes = (app, options, memory) => {
 /** Whether an operation may change something, so that it runs as the key: the key is checked again, and pays for what is stored. */
 function changes({ audit, scope }: Operation): boolean {
   return audit !== undefined || scope === 'send' || scope === 'operate';
+}
+
+/** Whether keys that may not read texts see what an operation returns. With the scope `send`, it is what they have sent. */
+function isShownWithoutRead({ scope }: Operation): boolean {
+  return scope === 'status' || scope === 'operate';
 }
 
 /** Answers with what was created, or existed already. */

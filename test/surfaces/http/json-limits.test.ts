@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it, test } from 'vitest';
-import { MAX_JSON_BYTES, MAX_MEMBERS, measureJson } from '../../../src/surfaces/http/json-limits.js';
+import { MAX_MEMBERS } from '../../../src/operations/recipient-rows.js';
+import { MAX_JSON_BYTES, measureJson } from '../../../src/surfaces/http/json-limits.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { campaignForm, serveApi } from './api.js';
 

@@ -201,12 +201,188 @@ export const OPERATION_COMMANDS = [
       { flags: '-l, --lane <name>', about: 'only results of this lane', reads: { as: 'text' } },
       {
         flags: '--limit <count>',
-        about: 'how many (default: 1000)',
-        reads: { as: 'number', from: 1, to: 10000 },
+        about: 'how many',
+        reads: { as: 'number', from: 1, to: 10000, usual: 1000 },
       },
     ],
     json: 'print one JSON object',
     examples: ['results', 'results --limit 10000 --json'],
+    byHand: false,
+  },
+  {
+    name: 'addSchedule',
+    tag: 'Schedules',
+    usage: 'schedule add [file]',
+    summary: 'add a schedule',
+    description:
+      'Add a schedule. It creates a campaign each time it is due, at most one per occurrence. The list is checked now, and workers read it again each time the schedule is due. Adding the same schedule again changes nothing.',
+    arguments: { '[file]': 'CSV file with a header line, in UTF-8, which the workers can read at this path' },
+    flags: [
+      {
+        flags: '--cron <expression>',
+        about:
+          'when it is due: minute, hour, day of the month, month, day of the week; "0 9 * * 1" is Monday at nine',
+        reads: { as: 'text', isRequired: true },
+      },
+      {
+        flags: '--zone <zone>',
+        about: 'the time zone of the expression and of --window, such as Europe/London',
+        reads: { as: 'text', isRequired: true },
+      },
+      {
+        flags: '--id <id>',
+        about: 'names the schedule (default: the name of the file)',
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--provided <name>',
+        about: 'instead of a file: the list that the code of the workers provides under this name',
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--overlap <skip|wait|allow>',
+        about:
+          'if the last campaign still has messages to send: skip this time, wait, or send all the same (default: skip)',
+        reads: { as: 'name', names: ['skip', 'wait', 'allow'] },
+      },
+      {
+        flags: '--catch-up <duration>',
+        about:
+          'after downtime, run the newest missed occurrence if it is at most this late, from 1m to 7d (default: 1h)',
+        reads: { as: 'duration' },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: [
+      'schedule add examples/spring-sale.csv --id weekly --cron "0 9 * * 1" --zone Europe/London --country GB --sender ACME --message "Hi {{name}}"',
+      'schedule add --provided customers --cron "30 8 1 * *" --zone Europe/Paris --sender ACME --message "Hi {{name}}" --overlap wait',
+    ],
+    byHand: true,
+  },
+  {
+    name: 'listSchedules',
+    tag: 'Schedules',
+    usage: 'schedule list',
+    summary: 'list the schedules',
+    description: 'List the schedules. They are listed by id.',
+    arguments: {},
+    flags: [{ flags: '-l, --lane <name>', about: 'only schedules of this lane', reads: { as: 'text' } }],
+    json: 'print one JSON object',
+    examples: ['schedule list'],
+    byHand: false,
+  },
+  {
+    name: 'getSchedule',
+    tag: 'Schedules',
+    usage: 'schedule show <schedule>',
+    summary: 'show a schedule and its latest occurrences',
+    description: 'Show a schedule and its latest occurrences. Exit code 3: its failures have paused it.',
+    arguments: { '<schedule>': 'the schedule: its id, the beginning of it, or last for the newest one' },
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the lane of the schedule; required if several lanes have one of this id',
+        reads: { as: 'text' },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['schedule show last'],
+    byHand: false,
+  },
+  {
+    name: 'getNextOccurrences',
+    tag: 'Schedules',
+    usage: 'schedule next <schedule>',
+    summary: 'show when a schedule is due next',
+    description: 'Show when a schedule is due next.',
+    arguments: { '<schedule>': 'the schedule: its id, the beginning of it, or last for the newest one' },
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the lane of the schedule; required if several lanes have one of this id',
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--count <count>',
+        about: 'how many times to show',
+        reads: { as: 'number', from: 1, to: 1000, usual: 5 },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['schedule next last --count 10'],
+    byHand: false,
+  },
+  {
+    name: 'runSchedule',
+    tag: 'Schedules',
+    usage: 'schedule run <schedule>',
+    summary: 'run a schedule now',
+    description:
+      'Run a schedule now. A worker creates the campaign within seconds, even while the schedule is paused. Exit code 1: it failed.',
+    arguments: { '<schedule>': 'the schedule: its id, the beginning of it, or last for the newest one' },
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the lane of the schedule; required if several lanes have one of this id',
+        reads: { as: 'text' },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['schedule run last'],
+    byHand: false,
+  },
+  {
+    name: 'pauseSchedule',
+    tag: 'Schedules',
+    usage: 'schedule pause <schedule>',
+    summary: 'pause a schedule',
+    description: 'Pause a schedule. What is due meanwhile does not run. Its campaigns continue.',
+    arguments: { '<schedule>': 'the schedule: its id, the beginning of it, or last for the newest one' },
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the lane of the schedule; required if several lanes have one of this id',
+        reads: { as: 'text' },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['schedule pause last'],
+    byHand: false,
+  },
+  {
+    name: 'resumeSchedule',
+    tag: 'Schedules',
+    usage: 'schedule resume <schedule>',
+    summary: 'resume a schedule',
+    description: 'Resume a schedule. It continues with its next occurrence.',
+    arguments: { '<schedule>': 'the schedule: its id, the beginning of it, or last for the newest one' },
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the lane of the schedule; required if several lanes have one of this id',
+        reads: { as: 'text' },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['schedule resume last'],
+    byHand: false,
+  },
+  {
+    name: 'removeSchedule',
+    tag: 'Schedules',
+    usage: 'schedule remove <schedule>',
+    summary: 'remove a schedule',
+    description: 'Remove a schedule. Its stored list and its history are deleted. Its campaigns remain.',
+    arguments: { '<schedule>': 'the schedule: its id, the beginning of it, or last for the newest one' },
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the lane of the schedule; required if several lanes have one of this id',
+        reads: { as: 'text' },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['schedule remove last'],
     byHand: false,
   },
   {
@@ -217,7 +393,24 @@ export const OPERATION_COMMANDS = [
     description:
       'Create an outbox. An outbox sends single messages over time, each under an id of yours. Its settings never change; to change them, create another one and close this one.',
     arguments: { '<name>': 'the outbox' },
-    flags: [],
+    flags: [
+      {
+        flags: '--send-at <rule>',
+        about:
+          "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--zone <zone>',
+        about: 'the time zone of local times and of --window, such as Europe/London',
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--late <duration>',
+        about: 'how long after its time a message may still be sent (default: 1h)',
+        reads: { as: 'duration' },
+      },
+    ],
     json: 'print one JSON object',
     examples: [
       "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-at 'appointment - 24h' --zone Europe/London --late 2h",

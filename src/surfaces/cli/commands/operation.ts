@@ -4,7 +4,16 @@ import type { OperationCommand } from '../../../operations/command-table.js';
 import type { Context } from '../context.js';
 import { examples } from './action.js';
 import { OPERATION_COMMANDS } from './operation-commands.js';
-import { dayOrMoment, filled, oneOf, today, tomorrow, wholeNumber } from './option-values.js';
+import {
+  dayOrMoment,
+  duration,
+  filled,
+  oneOf,
+  today,
+  tomorrow,
+  wholeNumber,
+  withRequired,
+} from './option-values.js';
 
 /*
  * The commands of operations, from the table that their rows generate: it needs no schemas, so help loads none.
@@ -46,6 +55,7 @@ function addOperation(
   for (const [argument, about] of Object.entries(row.arguments)) command.argument(argument, about, filled);
   for (const { flags, about, reads } of row.flags) {
     if (reads === undefined) command.option(flags, about);
+    else if (reads.isRequired) withRequired(command, flags, about, readerOf(reads, context));
     else command.option(flags, about, readerOf(reads, context), reads.usual);
   }
   after?.(command);
@@ -75,6 +85,8 @@ function readerOf(
       return wholeNumber(reads.from ?? 0, reads.to ?? Number.MAX_SAFE_INTEGER);
     case 'reportedStatus':
       return (text: string) => parseReportedStatus(text) ?? oneOf(REPORTED_STATUSES)(text);
+    case 'duration':
+      return duration;
     case 'dayOrMoment':
       return (text: string) => dayOrMoment(text, clock);
     default:

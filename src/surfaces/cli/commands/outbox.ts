@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withFields } from './campaign-flags.js';
 import { addOperations } from './operation.js';
-import { duration, filled, wholeNumber } from './option-values.js';
+import { filled, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../outbox.js');
 
@@ -32,22 +32,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
             '{{column}} placeholders',
             '{{name}} placeholders for values of the messages',
           ),
-        })
-          .option(
-            '--send-at <rule>',
-            "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
-            filled,
-          )
-          .option(
-            '--zone <zone>',
-            'the time zone of local times and of --window, such as Europe/London',
-            filled,
-          )
-          .option(
-            '--late <duration>',
-            'how long after its time a message may still be sent (default: 1h)',
-            duration,
-          ),
+        }),
       action: action(context, verbs, 'create'),
     },
     getOutbox: { action: action(context, verbs, 'show') },

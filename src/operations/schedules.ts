@@ -1,0 +1,317 @@
+import { z } from 'zod';
+import { DURATION_FORM, parseDuration } from '../base/duration.js';
+import { InputError } from '../campaign/errors.js';
+import { MAX_INLINE_RECIPIENTS, OVERLAPS, schedule, scheduleDetails } from '../intake/schedules/schedule.js';
+import { type Access, byLanesOfKey, bySchedule } from './access.js';
+import { fieldsIn, membersOf } from './campaign-members.js';
+import { call, Existing } from './operation.js';
+import { listOfRows, recipient } from './recipient-rows.js';
+import { laneName, longList, wholeNumber } from './schemas.js';
+
+const id = z.string().min(1).max(64);
+const lane = laneName
+  .optional()
+  .describe('The lane it belongs to. Required if several lanes of the key have one of this name');
+const ofSchedule = z.strictObject({ id, lane });
+const time = z.string().describe('ISO 8601, UTC');
+
+/** The command of an operation on a schedule. */
+const commandOf = (verb: string, example = `schedule ${verb} last`) => ({
+  usage: `schedule ${verb} <schedule>`,
+  arguments: { schedule: 'the schedule: its id, the beginning of it, or last for the newest one' },
+  flags: {
+    lane: {
+      short: '-l',
+      value: 'name',
+      about: 'the lane of the schedule; required if several lanes have one of this id',
+    },
+  },
+  examples: [example],
+});
+
+const SCHEDULE = {
+  tag: 'Schedules',
+  access: bySchedule,
+  input: ofSchedule,
+  outcomes: ['ambiguous', 'notFound'],
+} as const;
+
+/** An operation that changes when a schedule runs. */
+const COMMAND = { ...SCHEDULE, scope: 'operate', bucket: 'control' } as const;
+
+/** A list that code provides is one of the installation, and not of the party that a limited key belongs to. */
+const byLaneAndList: Access<{ readonly lane?: string | undefined; readonly provided?: string | undefined }> =
+  {
+    rule: 'lane',
+    lane: ({ lane }) => lane,
+    covering: ({ provided }) => (provided === undefined ? undefined : 'Lists that code provides'),
+  };
+
+export const addSchedule = call({
+  name: 'addSchedule',
+  summary: 'Add a schedule',
+  description: 'It creates a campaign each time it is due, at most one per occurrence.',
+  httpNote:
+    'The status is 201 for a new schedule, and 200 if the same one exists. A schedule that reads a file can be added only on the command line or in code.',
+  tag: 'Schedules',
+  scope: 'send',
+  access: byLaneAndList,
+  audit: 'schedule.add',
+  http: 'POST /schedules',
+  cli: {
+    usage: 'schedule add [file]',
+    arguments: { file: 'CSV file with a header line, in UTF-8, which the workers can read at this path' },
+    flags: {
+      cron: {
+        value: 'expression',
+        about:
+          'when it is due: minute, hour, day of the month, month, day of the week; "0 9 * * 1" is Monday at nine',
+        isRequired: true,
+      },
+      zone: {
+        about: 'the time zone of the expression and of --window, such as Europe/London',
+        isRequired: true,
+      },
+      id: { about: 'names the schedule (default: the name of the file)' },
+      provided: {
+        value: 'name',
+        about: 'instead of a file: the list that the code of the workers provides under this name',
+      },
+      overlap: {
+        about:
+          'if the last campaign still has messages to send: skip this time, wait, or send all the same (default: skip)',
+      },
+      catchUp: {
+        value: 'duration',
+        about:
+          'after downtime, run the newest missed occurrence if it is at most this late, from 1m to 7d (default: 1h)',
+        as: 'duration',
+      },
+    },
+    note: 'The list is checked now, and workers read it again each time the schedule is due. Adding the same schedule again changes nothing.',
+    examples: [
+      'schedule add examples/spring-sale.csv --id weekly --cron "0 9 * * 1" --zone Europe/London --country GB --sender ACME --message "Hi {{name}}"',
+      'schedule add --provided customers --cron "30 8 1 * *" --zone Europe/Paris --sender ACME --message "Hi {{name}}" --overlap wait',
+    ],
+    byHand: 'workers read its file',
+  },
+  input: z
+    .strictObject({
+      id: id.describe(
+        'Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Repeating a request with the same id and content changes nothing.',
+      ),
+      cron: z
+        .string()
+        .max(200)
+        .describe('Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine.'),
+      zone: z
+        .string()
+        .max(100)
+        .describe('The IANA time zone of `cron` and `window`, such as `Europe/London`'),
+      recipients: longList(recipient)
+        .optional()
+        .describe(`The list, which is stored with the schedule: up to ${MAX_INLINE_RECIPIENTS} recipients`),
+      provided: z
+        .string()
+        .min(1)
+        .max(100)
+        .optional()
+        .describe(
+          'Instead of `recipients`: the list that the code of the workers provides under this name. The key must not be limited to lanes.',
+        ),
+      overlap: z
+        .enum(OVERLAPS)
+        .optional()
+        .describe(
+          'If the last campaign still has messages to send: skip this time, wait, or send all the same. Default: `skip`.',
+        ),
+      catchUp: z
+        .string()
+        .refine((text) => parseDuration(text) !== undefined, `Use ${DURATION_FORM}`)
+        .optional()
+        .describe(
+          'After downtime, the newest missed occurrence runs if it is at most this late. Default: `1h`.',
+        ),
+      ...membersOf('schedule'),
+    })
+    .meta({
+      examples: [
+        {
+          id: 'weekly',
+          cron: '0 9 * * 1',
+          zone: 'Europe/London',
+          sender: 'ACME',
+          message: 'Hi {{name}}, the market opens at ten.',
+          recipients: [{ to: '+447700900123', name: 'Ada' }],
+        },
+      ],
+    }),
+  list: 'recipients',
+  keepsList: true,
+  output: schedule,
+  returns: 'The new schedule. `Location` is its address.',
+  creates: {
+    at: ({ id, lane }) => `/schedules/${id}?lane=${lane}`,
+    existing: 'The same schedule exists',
+  },
+  outcomes: ['keyFull'],
+  async run(volley, { id, cron, zone, overlap, recipients, provided, catchUp, ...fields }) {
+    if ((recipients === undefined) === (provided === undefined))
+      throw new InputError('Send either `recipients` or `provided`', { field: 'recipients' });
+    const added = await volley.schedules.add({
+      ...fieldsIn('schedule', fields),
+      ...{ id, cron, zone, overlap },
+      recipients:
+        recipients === undefined
+          ? { provided: provided ?? '' }
+          : await listOfRows(recipients, MAX_INLINE_RECIPIENTS),
+      catchUpMs: catchUp === undefined ? undefined : parseDuration(catchUp),
+    });
+    return added.kind === 'added' ? added.schedule : new Existing(added.schedule);
+  },
+});
+
+export const listSchedules = call({
+  name: 'listSchedules',
+  summary: 'List the schedules',
+  description: 'They are listed by id.',
+  httpNote: 'The key sees only those on its lanes. Continue with `after` until `next` is null.',
+  tag: 'Schedules',
+  scope: 'read',
+  cost: { itemsPerToken: 25 },
+  access: byLanesOfKey,
+  http: 'GET /schedules',
+  cli: {
+    usage: 'schedule list',
+    flags: { lane: { short: '-l', value: 'name', about: 'only schedules of this lane' } },
+    examples: ['schedule list'],
+  },
+  input: z.strictObject({
+    lane: laneName.optional().describe('Only schedules of this lane'),
+    limit: wholeNumber(1, 200).default(50).describe('The page size'),
+    after: z
+      .string()
+      .regex(/^[^/]{1,64}\/[^/]{1,64}$/, 'Use the `next` of the page before')
+      .optional()
+      .describe('The `next` of the page before'),
+  }),
+  output: z.object({
+    schedules: z.array(schedule),
+    next: z.string().nullable().describe('The `after` of the next page; null on the last one'),
+  }),
+  returns: 'A page of schedules',
+  async run(volley, { limit, after }, { lanes }) {
+    const [id = '', lane = ''] = after?.split('/') ?? [];
+    const from = after === undefined ? undefined : { id, lane };
+    const found = await volley.schedules.list({ lanes, after: from, limit: limit + 1 });
+    const schedules = found.slice(0, limit);
+    const last = schedules.at(-1);
+    return {
+      schedules,
+      next: found.length > limit && last !== undefined ? `${last.id}/${last.lane}` : null,
+    };
+  },
+});
+
+export const getSchedule = call({
+  ...SCHEDULE,
+  name: 'getSchedule',
+  summary: 'Get a schedule and its latest occurrences',
+  scope: 'read',
+  http: 'GET /schedules/{id}',
+  cli: {
+    ...commandOf('show'),
+    summary: 'Show a schedule and its latest occurrences',
+    note: 'Exit code 3: its failures have paused it.',
+  },
+  output: scheduleDetails,
+  returns: 'The schedule',
+  run: (volley, { id }, choice) => volley.schedules.get(id, choice),
+});
+
+export const getNextOccurrences = call({
+  ...SCHEDULE,
+  name: 'getNextOccurrences',
+  summary: 'List when a schedule is due next',
+  scope: 'read',
+  http: 'GET /schedules/{id}/next',
+  cli: {
+    ...commandOf('next', 'schedule next last --count 10'),
+    summary: 'Show when a schedule is due next',
+    flags: { ...commandOf('next').flags, count: { about: 'how many times to show' } },
+  },
+  input: ofSchedule.extend({ count: wholeNumber(1, 1_000).default(5) }),
+  output: z.object({ id: z.string(), zone: z.string(), next: z.array(time) }),
+  returns: 'The next times; of a paused schedule, when it would be due',
+  async run(volley, { id, count }, choice) {
+    const { zone } = await volley.schedules.get(id, choice);
+    return { id, zone, next: await volley.schedules.next(id, count, choice) };
+  },
+});
+
+export const runSchedule = call({
+  ...SCHEDULE,
+  name: 'runSchedule',
+  summary: 'Run a schedule now',
+  description: 'A worker creates the campaign within seconds, even while the schedule is paused.',
+  httpNote:
+    'The schedule then lists an occurrence with this `at`. Repeating the request before that changes nothing.',
+  scope: 'send',
+  audit: 'schedule.run',
+  http: 'POST /schedules/{id}/run',
+  cli: { ...commandOf('run'), note: 'Exit code 1: it failed.' },
+  output: z.object({ id: z.string(), at: time }),
+  returns: 'The run is requested',
+  isLater: true,
+  run: async (volley, { id }, choice) => ({ id, ...(await volley.schedules.run(id, choice)) }),
+});
+
+export const pauseSchedule = call({
+  ...COMMAND,
+  name: 'pauseSchedule',
+  summary: 'Pause a schedule',
+  description: 'What is due meanwhile does not run. Its campaigns continue.',
+  httpNote: 'The text is empty for a key without the scope `read`.',
+  audit: 'schedule.pause',
+  http: 'POST /schedules/{id}/pause',
+  cli: commandOf('pause'),
+  output: scheduleDetails,
+  returns: 'The schedule is paused',
+  async run(volley, { id }, choice) {
+    await volley.schedules.pause(id, choice);
+    return volley.schedules.get(id, choice);
+  },
+});
+
+export const resumeSchedule = call({
+  ...COMMAND,
+  name: 'resumeSchedule',
+  summary: 'Resume a schedule',
+  description: 'It continues with its next occurrence.',
+  httpNote: 'The text is empty for a key without the scope `read`.',
+  audit: 'schedule.resume',
+  http: 'POST /schedules/{id}/resume',
+  cli: commandOf('resume'),
+  output: scheduleDetails,
+  returns: 'The schedule is active',
+  async run(volley, { id }, choice) {
+    await volley.schedules.resume(id, choice);
+    return volley.schedules.get(id, choice);
+  },
+});
+
+export const removeSchedule = call({
+  ...COMMAND,
+  name: 'removeSchedule',
+  summary: 'Remove a schedule',
+  description: 'Its stored list and its history are deleted. Its campaigns remain.',
+  audit: 'schedule.remove',
+  http: 'DELETE /schedules/{id}',
+  cli: commandOf('remove'),
+  output: z.object({ id: z.string(), state: z.literal('removed') }),
+  returns: 'The schedule is removed',
+  async run(volley, { id }, choice) {
+    await volley.schedules.remove(id, choice);
+    return { id, state: 'removed' as const };
+  },
+});

@@ -1,0 +1,212 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { EXIT } from '../../../base/exit-codes.js';
+import type { Occurrence, Schedule, ScheduleDetails } from '../../../intake/schedules/schedules.js';
+import * as operations from '../../../operations/schedules.js';
+import { listenForStop } from '../../lifecycle.js';
+import type { Context } from '../context.js';
+import { destinationOf, via } from '../destination.js';
+import { columnsOf } from '../terminal.js';
+import { counted, cut, grouped, oneLine, padded, table } from '../text.js';
+import { noteIfNoWorkers } from '../watch.js';
+import type { Answers, Scene } from './answer.js';
+
+/** How long `run` waits for a worker. */
+const RUN_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 250;
+/** Characters of a message and a name that people see. */
+const TEXT_SHOWN = 500;
+const LABEL_WIDTH = 10;
+
+type OnSchedule = Scene<{ readonly id: string }>;
+
+const answers: Answers<'Schedules', typeof operations> = {
+  // People see all pages.
+  async listSchedules(_run, { context, volley, lanes }) {
+    const schedules = await volley.schedules.list({ lanes });
+    const rows = schedules.map((each) => [
+      each.id,
+      each.state,
+      each.cron,
+      each.zone,
+      each.next === null ? '' : timeIn(each, each.next),
+      each.lane,
+      oneLine(listOf(each)),
+    ]);
+    const heading = ['ID', 'STATE', 'CRON', 'ZONE', 'NEXT', 'LANE', 'LIST'];
+    const short = {
+      heading: ['ID', 'STATE', 'CRON', 'NEXT', 'LIST'],
+      rows: rows.map((row) => [0, 1, 2, 4, 6].map((at) => row[at] ?? '')),
+      flexible: 'LIST',
+      optional: ['LIST', 'CRON'],
+    };
+    return {
+      json: { schedules },
+      lines:
+        schedules.length === 0
+          ? ['There are no schedules. To add one: volley schedule add --help']
+          : table(heading, rows, columnsOf(context.stdout), short),
+    };
+  },
+
+  async getSchedule(run, { context }) {
+    const details = await run();
+    return {
+      json: details,
+      lines: renderSchedule(details, context),
+      exit: details.state === 'paused' && details.failuresInARow > 0 ? EXIT.waits : EXIT.done,
+    };
+  },
+
+  async getNextOccurrences(run, scene) {
+    const [{ id, zone, next }, schedule] = [await run(), await scheduleOf(scene)];
+    const { state } = schedule;
+    return {
+      json: { id, zone, state, next },
+      lines: [...timesIn(schedule, next), ...(state === 'paused' ? [pausedLine(schedule)] : [])],
+    };
+  },
+
+  async runSchedule(run, scene) {
+    const { context, volley, setting } = scene;
+    const { id, at } = await run();
+    const { lane, recipients } = await scheduleOf(scene);
+    const destination = destinationOf(setting, lane);
+    await noteIfNoWorkers(context, volley);
+    // Nothing happens before a worker starts.
+    const hasWorkers = (await volley.workers()).length > 0;
+    const found = hasWorkers ? await occurrenceAt(scene, at) : undefined;
+    if (found === undefined) {
+      const list = recipients.kind === 'provided' ? ` and provides the list ${recipients.name}` : '';
+      return {
+        json: { id, destination, at, outcome: null, campaign: null, reason: null },
+        lines: [
+          `No worker has run it yet. A worker that serves lane ${lane}${list} will, and sends${via(destination)}.`,
+          `To see the outcome: volley schedule show ${id}`,
+        ],
+      };
+    }
+    const { outcome, campaign, reason } = found;
+    return {
+      json: { id, destination, at, outcome, campaign, reason },
+      lines:
+        campaign === null
+          ? [`It failed, and nothing was sent: ${oneLine(reason ?? '')}`]
+          : [
+              `It created campaign ${campaign}${via(destination)}.`,
+              `To see its progress: volley status ${campaign} --watch`,
+            ],
+      exit: campaign === null ? EXIT.failed : EXIT.done,
+    };
+  },
+
+  async pauseSchedule(run) {
+    const { id, state } = await run();
+    return {
+      json: { id, state },
+      lines: [`Schedule ${id} is paused. To resume it: volley schedule resume ${id}`],
+    };
+  },
+
+  async resumeSchedule(run) {
+    const schedule = await run();
+    const { id, state, next } = schedule;
+    const due = next === null ? '' : ` It is due next on ${timeIn(schedule, next)}.`;
+    return { json: { id, state, next }, lines: [`Schedule ${id} is resumed.${due}`] };
+  },
+
+  async removeSchedule(run) {
+    const removed = await run();
+    return { json: removed, lines: [`Schedule ${removed.id} is removed. Its campaigns remain.`] };
+  },
+};
+
+const scheduleOf = ({ volley, lanes, input: { id } }: OnSchedule): Promise<ScheduleDetails> =>
+  volley.schedules.get(id, { lanes });
+
+/** The occurrence of a run, when a worker has performed it; undefined if none does so in time, or on Ctrl-C. */
+async function occurrenceAt(scene: OnSchedule, at: string): Promise<Occurrence | undefined> {
+  const { clock } = scene.context;
+  const interrupt = listenForStop();
+  try {
+    const until = clock() + RUN_WITHIN_MS;
+    for (;;) {
+      const { latest } = await scheduleOf(scene);
+      const found = latest.find((each) => each.manual && each.at === at);
+      if (found !== undefined || clock() >= until || interrupt.signal.aborted) return found;
+      await delay(LOOK_EVERY_MS);
+    }
+  } finally {
+    interrupt.dispose();
+  }
+}
+
+function renderSchedule(details: ScheduleDetails, { paint, stdout }: Context): string[] {
+  const { id, name, state, lane, cron, zone, overlap, catchUp, campaign, occurrences, latest } = details;
+  const label = (text: string): string => `  ${paint('dim', padded(text, LABEL_WIDTH))}`;
+  const counts = Object.entries(occurrences)
+    .map(([outcome, count]) => `${grouped(count)} ${outcome}`)
+    .join(', ');
+  const rows = latest.map((each) => [
+    timeIn(details, each.at),
+    each.manual ? `${each.outcome}, by hand` : each.outcome,
+    each.campaign ?? '',
+    oneLine(each.reason ?? ''),
+  ]);
+  return [
+    `${paint('bold', id)}${name === id ? '' : `  ${cut(oneLine(name), TEXT_SHOWN)}`}  ${paint(state === 'active' ? 'green' : 'yellow', state)}`,
+    ...(state === 'paused' ? [`${label('reason')}${oneLine(details.reason ?? '')}`] : []),
+    `${label('due')}${cron} in ${zone}${details.next === null ? '' : `; next on ${timeIn(details, details.next)}`}`,
+    ...(details.waiting
+      ? [`${label('waits')}for campaign ${details.lastCampaign} to send its messages`]
+      : []),
+    `${label('lane')}${lane}`,
+    `${label('list')}${oneLine(listOf(details))}`,
+    `${label('message')}${cut(oneLine(campaign.message), TEXT_SHOWN)}`,
+    ...(campaign.maxCost === undefined ? [] : [`${label('max cost')}${oneLine(campaign.maxCost)}`]),
+    `${label('overlap')}${overlap}; catches up within ${catchUp}`,
+    `${label('so far')}${counts}`,
+    ...(rows.length === 0
+      ? []
+      : ['', ...table(['DUE', 'OUTCOME', 'CAMPAIGN', 'REASON'], rows, columnsOf(stdout))]),
+  ];
+}
+
+function listOf({ recipients }: Schedule): string {
+  switch (recipients.kind) {
+    case 'file':
+      return recipients.path;
+    case 'inline':
+      return `${counted(recipients.count, 'recipient')}, stored with the schedule`;
+    case 'provided':
+      return `${recipients.name}, provided by the code of the workers`;
+    default:
+      return recipients satisfies never;
+  }
+}
+
+/** Says that a schedule is paused, and how to resume it. */
+export function pausedLine({ id, reason }: Schedule): string {
+  return `It is paused: ${oneLine(reason ?? '').replace(/\.$/, '')}. To resume it: volley schedule resume ${id}`;
+}
+
+/** `Mon 4 Nov 2030, 09:00 GMT`, in the zone of the schedule. */
+function timeIn({ zone }: Schedule, iso: string): string {
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
+  });
+  return format.format(new Date(iso)).replace(/, /, ' ').replace(/ at /, ', ');
+}
+
+/** Such times, a line each. */
+export function timesIn(schedule: Schedule, times: readonly string[]): string[] {
+  return times.map((at) => `  ${timeIn(schedule, at)}`);
+}
+
+export { answers, operations };

@@ -108,11 +108,18 @@ test('A key that is limited to a lane follows only the events of that lane', asy
   onTestFinished(async () => reader?.cancel());
   const readUntil = async (part: string): Promise<string> => {
     let text = '';
-    while (!text.includes(part)) text += (await reader?.read())?.value ?? '';
+    while (!text.includes(part)) {
+      const chunk = await reader?.read();
+      if (chunk?.value === undefined) throw new Error(`The stream of status ${reply.status} ended: ${text}`);
+      text += chunk.value;
+    }
     return text;
   };
   await readUntil('retry: ');
-  for (const lane of ['other', 'main']) await call('POST', '/v1/campaigns', { body: campaign(lane) });
+  for (const lane of ['other', 'main']) {
+    const body = { ...campaign(lane), message: `Follow ${lane}` };
+    expect((await call('POST', '/v1/campaigns', { body })).status).toBe(201);
+  }
   const [, data = ''] = /^data: (.*)$/m.exec(await readUntil('"lane":"main"')) ?? [];
   expect(JSON.parse(data)).toMatchObject({ type: 'campaign.imported', lane: 'main' });
 });

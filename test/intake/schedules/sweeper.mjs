@@ -48,7 +48,8 @@ const sweep = startScheduleSweep(
     enqueue: (input, actor) =>
       importCampaign(
         {
-          ...{ redis, keys, config, lanes, events, importLeaseMs: IMPORT_LEASE_MS },
+          ...{ redis, keys, config, events, importLeaseMs: IMPORT_LEASE_MS },
+          laneNamed: async (name) => lanes.get(name),
           suppression: suppression(redis, keys),
           clock: Date.now,
           random: Math.random,

@@ -2,13 +2,26 @@ import { stripVTControlCharacters } from 'node:util';
 
 const WIDE =
   /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
-const graphemes = new Intl.Segmenter('en');
+/** Texts whose characters all take one column. Most do, and to load the segmenter takes longer than to print the help of a command. */
+const SINGLE = /^[\x20-\x7e]*$/;
+let segmenter: Intl.Segmenter | undefined;
+
+/** The characters of a text as people see them: an emoji of several code points is one. */
+export function* graphemesOf(text: string): Iterable<string> {
+  if (SINGLE.test(text)) {
+    yield* text;
+    return;
+  }
+  segmenter ??= new Intl.Segmenter('en');
+  for (const { segment } of segmenter.segment(text)) yield segment;
+}
 
 /** Columns that a text takes on a terminal, without its colours. */
 export function widthOf(text: string): number {
+  const visible = stripVTControlCharacters(text);
+  if (SINGLE.test(visible)) return visible.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(stripVTControlCharacters(text)))
-    width += WIDE.test(segment) ? 2 : 1;
+  for (const grapheme of graphemesOf(visible)) width += WIDE.test(grapheme) ? 2 : 1;
   return width;
 }
 
@@ -83,9 +96,9 @@ export function brokenCommand(command: string, room: number): string[] {
 /** The first graphemes of a word, at least one, that take at most `room` columns. */
 function leading(word: string, room: number): string {
   let kept = '';
-  for (const { segment } of graphemes.segment(word)) {
-    if (kept !== '' && widthOf(kept + segment) > room) break;
-    kept += segment;
+  for (const grapheme of graphemesOf(word)) {
+    if (kept !== '' && widthOf(kept + grapheme) > room) break;
+    kept += grapheme;
   }
   return kept;
 }

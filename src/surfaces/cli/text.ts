@@ -1,12 +1,10 @@
 import { formatDuration } from '../../base/duration.js';
-import { brokenCommand, widthOf, wrapped } from '../../base/wrapped-text.js';
+import { brokenCommand, graphemesOf, widthOf, wrapped } from '../../base/wrapped-text.js';
 import type { TimeRange } from '../../campaign/measures.js';
 import type { ReportRow } from '../../campaign/recipient-views.js';
 import { oneLine } from '../../campaign/visible-text.js';
 
 export { oneLine, widthOf, wrapped };
-
-const graphemes = new Intl.Segmenter('en');
 
 /** Why a recipient has its status, and the service's own word for it, in one line. */
 export function explanation({
@@ -23,9 +21,9 @@ export function explanation({
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
-  for (const { segment } of graphemes.segment(text)) {
-    if (widthOf(kept + segment) > width - 1) break;
-    kept += segment;
+  for (const grapheme of graphemesOf(text)) {
+    if (widthOf(kept + grapheme) > width - 1) break;
+    kept += grapheme;
   }
   return `${kept}…`;
 }
@@ -68,10 +66,12 @@ export function money(amount: string, currency: string): string {
   return `${amount.replace(/^\d+/, (whole) => grouped(Number(whole)))} ${currency}`;
 }
 
-const compactly = new Intl.NumberFormat('en', { notation: 'compact' });
+let compactly: Intl.NumberFormat | undefined;
 
 /** A number in few columns: `980`, `12K`, `1.2M`. */
 export function compact(count: number): string {
+  // Made at its first use: it takes longer than to print the help of a command.
+  compactly ??= new Intl.NumberFormat('en', { notation: 'compact' });
   return compactly.format(count);
 }
 

@@ -48,8 +48,8 @@ const MAX_ID_BYTES = 128;
 const MAX_REFERENCE_BYTES = 128;
 const MAX_TEXT_LENGTH = 20_000;
 const MAX_AHEAD_YEARS = 5;
-/** Members that are not usable; a message with more of them has no further problems. More than any error lists. */
-const MAX_UNUSABLE = 50;
+/** How many members that are not usable are looked for: as many as an error lists. A message may have thousands. */
+const MAX_UNUSABLE = 20;
 
 /** Why an id cannot be used; null if it can. Continues `id`. */
 export function idProblem(id: string): string | null {

@@ -171,11 +171,11 @@ export function invalidParts(errors: readonly ProblemItem[]): Problem {
   return new Problem('badInput', `${asSentence(about)}${moreErrors(others.length)}`, { errors });
 }
 
-/** Says how many more errors there are than the one that a detail is about. */
+/** Says how many more errors there are than the one that a detail is about. Checks may stop at the last error that is listed, so a full list may not be all. */
 export function moreErrors(count: number): string {
   if (count === 0) return '';
   if (count === 1) return ' There is 1 more error.';
-  return count < MAX_ERRORS ? ` There are ${count} more errors.` : ' There are many more errors.';
+  return count < MAX_ERRORS - 1 ? ` There are ${count} more errors.` : ' There are many more errors.';
 }
 
 const PARTS = {

@@ -138,6 +138,21 @@ test('A key suppresses at most as many numbers as it may', async () => {
   expect((await post('/v1/suppressions', own, { numbers: numbers.slice(0, 1) })).status).toBe(403);
 });
 
+test('The numbers that a key removes count towards as many as it may suppress', async () => {
+  const scopes = ['send', 'operate'] as const;
+  const { key: own } = await volley.keys.create({ name: 'shop', scopes, maxSuppressions: 2 });
+  const numbers = [number(), number(), number()];
+  await volley.suppression.add(numbers);
+  const refused = await post('/v1/suppressions/remove', own, { numbers });
+  expect(refused).toMatchObject({
+    status: 403,
+    json: { code: 'forbidden', detail: expect.stringContaining('at most 2 numbers') },
+  });
+  expect(await list()).toEqual(expect.arrayContaining(numbers));
+  const { json } = await post('/v1/suppressions/remove', own, { numbers: numbers.slice(1) });
+  expect(json).toMatchObject({ removed: 2 });
+});
+
 test('The library says on which lists a number is, and why', async () => {
   const mine = number();
   await volley.suppression.add([mine], { lane: 'main', reason: 'complaint' });

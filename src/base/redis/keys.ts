@@ -8,13 +8,44 @@ export type LaneId = string & { readonly lane?: 'id' };
 export type LaneName = string & { readonly lane?: 'name' };
 
 /**
- * The names of all keys; `recipients/campaign-keys.ts` derives those of a campaign. Keys that a script uses together share a hash
- * tag, so that a cluster keeps them on one node: a lane's under `{prefix:id}`, an account's under `{prefix:token:id}`, and the
- * requests for call records of a credential under `{prefix:records:id}`.
+ * The names of all keys. Keys that a script uses together share a hash tag, so that a cluster keeps them on one node: a lane's under
+ * `{prefix:id}`, an account's under `{prefix:token:id}`, and the requests for call records of a credential under
+ * `{prefix:records:id}`. Everything that Redis stores about a lane refers to its id. The keys of a lane:
+ *
+ * - `lane`, hash: gate, ledger totals, learned limit, turn, workers (engine/lane/record.lua)
+ * - `window`, string: the ring of the ledger, 428 buckets of 8 bytes
+ * - `claims`, `polls`, hash: claim number → send, or poll, in flight
+ * - `unknown`, hash: claim number → batch with an unknown outcome
+ * - `states`, hash: campaign → its state, cursor, released ranges, and counts, JSON without usual values (campaign/stored-state.ts);
+ *   of a campaign of one recipient also its status letter (`x`) and the record of its request (`r`)
+ * - `running`, sorted set: campaign → virtual start; the lowest is served next
+ * - `scheduled`, `lapsing`, `ended`, `importing`, sorted sets: campaign → when it starts or its window opens, lapses, has ended, or
+ *   its import's lease expires
+ * - `failures`, hash, only while turns of the lane fail: stage → since when, and the last error (engine/lane/turn-failures.ts)
+ * - `windows`, hash: rule of a window → when it was used and computed, and its next openings
+ * - `unpolled`, `polled`, sorted sets: `campaign:ordinal` of an accepted request → when its first, or next, poll is due
+ * - `requests:K`, hash, with notifications: digest of a request id → its batch
+ * - `unnamed`, sorted set, with notifications: batches whose request id is not known
+ * - `results`, hash: the log of the lane's results, in chunks of 4,080 entries of 12 bytes, with the ids of campaigns and of lists of
+ *   ended messages by their numbers (engine/lane/results.lua); `latestResults`, string: its latest entries
+ * - `early`, hash, and `waiting`, sorted set: reports for request ids that are not known yet, and until when they wait
+ * - `callback`, hash: status of the subscription; `reconciler`, string: lease of the process that checks it
+ * - `keyBytes`, hash: what each API key has stored on the lane, in bytes, what each campaign takes, and from which key, and the
+ *   numbers by which messages name keys (engine/recipients/key-bytes.lua)
+ * - `campaign:ID`, `campaign:ID:…`: see engine/recipients/campaign-keys.ts
+ * - `outboxes`, sorted set: outbox → when it next has something to do
+ * - `outbox:NAME`, hash: settings, state, and counts of an outbox; `writer:KIND:ID`: who has stored messages in it; `log:S`: the number
+ *   of the list `ended:S` in the log of results
+ * - `outbox:NAME:messages`, hash: id → message, a waiting one whole, a planned one as its place in its wave
+ *   (intake/outbox/stored-message.ts)
+ * - `outbox:NAME:due`, sorted set: id → when the message is sent, s; or, as a negative number, when a cancelled or lapsed one is
+ *   forgotten
+ * - `outbox:NAME:ended:S`, list: ids of messages that ended while they waited, and are forgotten in the second S, for the log of results
+ * - `outbox:NAME:waves`, sorted set: campaigns that got its messages → when they began
  */
 export function keyNames(prefix: string) {
   return {
-    /** One key of a lane: `lane('acme', 'claims')`. `id`: the lane's id, which is not always its name. */
+    /** One key of a lane, as listed above: `lane('acme', 'claims')`. `id`: the lane's id, which is not always its name. */
     lane: (id: LaneId, key: string): string => `{${prefix}:${id}}:${key}`,
     /** Which lane has a name or credentials. No lane's id contains a colon. */
     registry: {
@@ -29,9 +60,16 @@ export function keyNames(prefix: string) {
       /** String: the secret of that HMAC. */
       secret: `{${prefix}:lanes:registry}:secret`,
     },
-    /** The token of one account, or a login budget. `id` is a digest, never the credentials themselves. */
+    /**
+     * Hash: the tokens of one account, or a login budget. `id` is a digest, never the credentials themselves; with the digest of
+     * another account service that a conformance test uses, the key is kept for a day.
+     */
     token: (id: string): string => `{${prefix}:token:${id}}`,
-    /** The requests for call records of one credential: `records('acme', 'all')`. */
+    /**
+     * The requests for call records of one credential: `request:R`, hash: a request, with the claim under which it was sent; `key:K`,
+     * string: the open request with a key; `all`, sorted set: its requests by time; `slots`, sorted set: its requests on the wire, and
+     * until when each holds its slot.
+     */
     records: (credential: string, key: string): string => `{${prefix}:records:${credential}}:${key}`,
     /** Set: the credentials that have requested call records. */
     recordsCredentials: `${prefix}:records`,
@@ -90,7 +128,10 @@ export function keyNames(prefix: string) {
       /** Sorted set: its latest occurrences, JSON, by the time at which they were due, ms. */
       occurrences: (ref: string): string => `{${prefix}:schedules:all}:occurrences:${ref}`,
     },
-    /** String with a lifetime: the campaign that an idempotency key created. */
+    /**
+     * String with a lifetime: the campaign that holds an idempotency key, or, for 24 hours, a content. `{…}:former`, list: the campaigns
+     * that held the content before, for as long as they would have.
+     */
     idempotency: (digest: string): string => `${prefix}:idempotency:${digest}`,
     /** Sorted set: how many campaigns were removed since the append-only file was last rewritten. */
     removals: `${prefix}:removals`,

@@ -10,13 +10,16 @@ export const RECORDS_PER_HASH = 128;
 
 /**
  * `slices`: recipients to send to; `suppressed`: recipients that were suppressed when the list was imported; `duplicates`: rows
- * that were left out because their number is that of an earlier row.
+ * that were left out because their number is that of an earlier row, at most 100,000. The last two have no ordinal.
  */
 export const SERIES = ['slices', 'suppressed', 'duplicates'] as const;
 /** See {@link SERIES}. */
 export type Series = (typeof SERIES)[number];
 
-/** String: the part of the campaign that never changes after its import, JSON. */
+/**
+ * String: the part of the campaign that never changes after its import: text, sender, columns, JSON without usual values; with an
+ * idempotency key also the answer to a repeated request, and a list of at most 256 bytes, which then has no `slices`.
+ */
 export function metaKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}`);
 }
@@ -31,7 +34,7 @@ export function recipientListKey(keys: Keys, lane: LaneId, campaign: string): st
   return keys.lane(lane, `campaign:${campaign}:recipients`);
 }
 
-/** String: the state letter of each recipient, one byte per ordinal. */
+/** String: a state letter per ordinal, or 0 where cursor and ranges decide. A campaign of one recipient has none. */
 export function statusesKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:statuses`);
 }
@@ -41,12 +44,15 @@ export function costsKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:costs`);
 }
 
-/** Hash: first ordinal of a batch → the record of its request. This is the hash of the batch that begins at `first`. */
+/**
+ * Hash: first ordinal of a batch → the record of its request: count, times, reason, request id; `w` and an ordinal → the service's own
+ * code and word, where they say more than the status. This is the hash of the batch that begins at `first`.
+ */
 export function recordsKey(keys: Keys, lane: LaneId, campaign: string, first: number): string {
   return keys.lane(lane, `campaign:${campaign}:records:${Math.floor(first / RECORDS_PER_HASH)}`);
 }
 
-/** String: a Bloom filter of the ids of the campaign's accepted requests. */
+/** String: a Bloom filter of the ids of the campaign's accepted requests, with notifications. */
 export function acceptedKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:accepted`);
 }

@@ -283,7 +283,7 @@ function unbounded(lane: LaneOutlook, own: EstimatedCampaign): string | null {
   return end <= last.score ? null : `${lane.unlisted} more campaigns wait in the lane`;
 }
 
-/** On a lane with notifications, the part of the requests that is polled all the same. */
+/** On a lane with notifications, the part of the requests that is polled anyway. */
 const POLLED_DESPITE_NOTIFICATIONS = 0.05;
 /** The part of the polls that is followed by another: a lane moves its first polls to where four in five requests are final. */
 const REPEATED = 0.2;

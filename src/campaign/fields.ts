@@ -364,7 +364,7 @@ export const FIELDS = {
     description:
       'A unique key for this campaign. A retry with the same key and content returns the existing campaign; other content is rejected.',
     flag: '--idempotency-key <key>',
-    help: 'a campaign created with the same key is returned, not repeated',
+    help: 'if a campaign with the same key exists, it is returned, not repeated',
     takenBy: ['campaign'],
     stored: 'ifGiven',
     compared: null,

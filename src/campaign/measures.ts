@@ -24,10 +24,10 @@ export type TimeRange = z.output<typeof timeRange>;
 
 /** What an `eta` is. */
 export const ETA =
-  'Between when the last message will be sent; computed from the permits that return, polls, other campaigns, and pauses';
+  'The earliest and the latest time at which the last message will be sent, computed from the permits that return, polls, other campaigns, and pauses';
 /** What a `completion` is. */
 export const COMPLETION =
-  'Between when the last recipient will have a final status; at the latest after the follow-up deadline';
+  'The earliest and the latest time at which the last recipient will have a final status, bounded by the follow-up deadline';
 
 /** An amount of money. */
 export const money = z.string().describe('An exact amount of the currency, such as `47.04`');

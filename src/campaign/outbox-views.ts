@@ -17,7 +17,7 @@ export const outboxStatus = z
     state: z
       .enum(['open', 'paused', 'closed'])
       .describe(
-        '`paused`: nothing is sent until you resume it; `closed`: it takes no more messages, and sends those that it has',
+        '`paused`: it sends nothing until you resume it; `closed`: it accepts no new messages, and sends those that it has',
       ),
     reason: z
       .string()

@@ -148,7 +148,7 @@ export const preview = z
     suppressed: count.describe('Recipients who get no message because their number is suppressed'),
     isSuppressionChecked: z
       .boolean()
-      .describe('False if there was no Redis, whose list of suppressed numbers was not checked then'),
+      .describe('False if there was no Redis, so that the suppression lists were not checked'),
     notMobile: count.describe(
       'Recipients whose number is known to be a landline, premium rate, shared cost, or voicemail number. With `NUMBER_KINDS=mobile`, such rows are invalid instead',
     ),

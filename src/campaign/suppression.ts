@@ -6,10 +6,7 @@ export const suppressionOperation = z
   .object({
     id: z.string(),
     change: z.enum(['add', 'remove']),
-    lane: z
-      .string()
-      .nullable()
-      .describe('The lane whose list was changed; null: the list of the whole installation'),
+    lane: z.string().nullable().describe('The lane whose list was changed; null: the list for all lanes'),
     at: z.string().describe('ISO 8601, UTC'),
     actor,
     source: z.string().describe('Where the numbers came from, such as `HTTP API` or the name of a file'),

@@ -111,7 +111,7 @@ export const pauseCampaign = call({
   name: 'pauseCampaign',
   summary: 'Pause a campaign',
   description:
-    'No more of its requests start, and those in flight are finished. Polling for delivery reports continues.',
+    'Volley starts no more requests of it, and finishes those in flight. Polling for delivery reports continues.',
   audit: 'campaign.pause',
   http: 'POST /campaigns/{id}/pause',
   cli: { usage: 'pause <id>', arguments: CAMPAIGN, examples: ['pause last'] },
@@ -195,7 +195,7 @@ export const getReport = rows({
     status: reportedStatus
       .optional()
       .describe(
-        'Only recipients with this status. `delivered` is short for `deliveredToTerminal`, and the spelling of the messaging interface (`DeliveredToTerminal`) is accepted, too.',
+        'Only recipients with this status. `delivered` is short for `deliveredToTerminal`. The spelling of the messaging interface (`DeliveredToTerminal`) also works.',
       ),
   }),
   item: reportRow,

@@ -25,7 +25,7 @@ const createdCampaign = z
     warnings: z
       .array(z.string())
       .readonly()
-      .describe('What may not be as intended, for people; also in the preview'),
+      .describe('What you may not have intended, for people; also in the preview'),
   })
   .meta({
     id: 'CampaignCreated',

@@ -147,7 +147,7 @@ export const createOutbox = call({
 export const listOutboxes = page({
   name: 'listOutboxes',
   summary: 'List the outboxes',
-  description: 'They are listed by name.',
+  description: 'They are sorted by name.',
   httpNote: 'The key sees only those on its lanes.',
   tag: 'Outboxes',
   scope: 'read',
@@ -196,7 +196,7 @@ export const putMessage = call({
   name: 'putMessage',
   summary: 'Store or change a message',
   description:
-    'It is stored under your id, and can be changed while it is waiting. Repeating it changes nothing.',
+    'Volley stores it under your id, and you can change it while it waits. Repeating it changes nothing.',
   httpNote: 'All other members are values of the text.',
   scope: 'send',
   http: 'PUT /outboxes/{name}/messages/{id}',
@@ -244,7 +244,7 @@ export const putMessages = rows({
   name: 'putMessages',
   summary: 'Store or change many messages',
   description:
-    'Each message is stored on its own, and an invalid one is a result. Repeating it changes nothing.',
+    'Volley stores each message on its own, and returns a result for each, valid or not. Repeating it changes nothing.',
   httpNote:
     'As NDJSON (`application/x-ndjson`), a message with its `id` per line, or as CSV (`text/csv`) with a header line.',
   scope: 'send',
@@ -254,7 +254,7 @@ export const putMessages = rows({
     usage: 'outbox import <name> <file>',
     summary: 'Store or change the messages of a list',
     description:
-      'Messages that are waiting are changed. Importing the same file again changes nothing. Exit code 2: some lines are invalid; the others are stored.',
+      'It changes messages that are waiting. Importing the same file again changes nothing. Exit code 2: some lines are invalid; the others are stored.',
     arguments: {
       ...ARGUMENTS,
       file: 'CSV file with a header line, or NDJSON, one object per line; - for standard input',
@@ -293,7 +293,7 @@ export const cancelMessage = call({
   name: 'cancelMessage',
   summary: 'Cancel a message',
   description:
-    'Once it is cancelled, the message is never sent. With a version, an id that is not known is cancelled as well, so that a message that arrives late has no effect. Repeating it changes nothing.',
+    'A cancelled message is never sent. With a version, an unknown id is cancelled as well, so that a message that arrives late has no effect. Repeating it changes nothing.',
   scope: 'send',
   bucket: 'control',
   http: 'DELETE /outboxes/{name}/messages/{id}',
@@ -301,7 +301,7 @@ export const cancelMessage = call({
     usage: 'outbox cancel <name> [id]',
     summary: 'Cancel a message, or all',
     description:
-      'With --all, it cancels everything that waits in the outbox. Once it says so, the message is never sent.',
+      'With --all, it cancels everything that waits in the outbox. When it confirms the cancel, the message is never sent.',
     arguments: { ...ARGUMENTS, id: 'the message' },
     flags: {
       ...FLAGS,
@@ -340,7 +340,7 @@ export const cancelMessages = call({
   name: 'cancelMessages',
   summary: 'Cancel everything that waits in an outbox',
   description:
-    'Also messages that are planned and not claimed. Once the status is 200, they are never sent. The outbox takes new messages; close it first if it should not.',
+    'This includes planned messages that no worker has claimed. After a 200, Volley never sends them. The outbox still accepts new messages; close it first if it should not.',
   audit: 'outbox.cancel',
   http: 'POST /outboxes/{name}/cancel',
   cli: { because: '`volley outbox cancel --all` runs it' },
@@ -374,7 +374,7 @@ export const listMessages = rows({
   name: 'listMessages',
   summary: 'List the messages of an outbox',
   description:
-    'First those that were planned, then all others, in no order. A message that is planned meanwhile may be missing, or be there twice.',
+    'Planned messages come first, then all others, in no order. A message that is planned meanwhile may be missing, or appear twice.',
   httpNote: 'As NDJSON, a message per line.',
   scope: 'read',
   audit: 'outbox.export',
@@ -396,7 +396,7 @@ export const pauseOutbox = call({
   ...COMMAND,
   name: 'pauseOutbox',
   summary: 'Pause an outbox',
-  description: 'Nothing of it is sent until you resume it. Messages still lapse when their time is over.',
+  description: 'It sends nothing until you resume it. Messages still lapse when their time is over.',
   audit: 'outbox.pause',
   http: 'POST /outboxes/{name}/pause',
   cli: commandOf('pause'),
@@ -412,7 +412,7 @@ export const resumeOutbox = call({
   ...COMMAND,
   name: 'resumeOutbox',
   summary: 'Resume an outbox',
-  description: 'It sends again what is due.',
+  description: 'Messages that are due are sent at once.',
   audit: 'outbox.resume',
   http: 'POST /outboxes/{name}/resume',
   cli: commandOf('resume'),
@@ -427,7 +427,7 @@ export const closeOutbox = call({
   ...COMMAND,
   name: 'closeOutbox',
   summary: 'Close an outbox',
-  description: 'It takes no more messages, for good. Those that it has are still sent.',
+  description: 'It accepts no new messages, for good. Those that it has are still sent.',
   audit: 'outbox.close',
   http: 'POST /outboxes/{name}/close',
   cli: commandOf('close'),

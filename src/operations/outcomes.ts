@@ -74,7 +74,7 @@ export const OUTCOMES = {
     409,
     EXIT.badInput,
     'The outbox is closed',
-    'It takes no more messages. Those that it has are still sent.',
+    'It accepts no new messages. Those that it has are still sent.',
   ],
   repeated: [
     409,

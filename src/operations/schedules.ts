@@ -79,7 +79,7 @@ export const addSchedule = call({
       },
       overlap: {
         about:
-          'if the last campaign still has messages to send: skip this time, wait, or send all the same (default: skip)',
+          'if the last campaign still has messages to send: skip this time, wait, or send anyway (default: skip)',
       },
       catchUp: {
         value: 'duration',
@@ -123,7 +123,7 @@ export const addSchedule = call({
         .enum(OVERLAPS)
         .optional()
         .describe(
-          'If the last campaign still has messages to send: skip this time, wait, or send all the same. Default: `skip`.',
+          'If the last campaign still has messages to send: skip this time, wait, or send anyway. Default: `skip`.',
         ),
       catchUp: z
         .string()
@@ -174,7 +174,7 @@ export const addSchedule = call({
 export const listSchedules = call({
   name: 'listSchedules',
   summary: 'List the schedules',
-  description: 'They are listed by id.',
+  description: 'They are sorted by id.',
   httpNote: 'The key sees only those on its lanes. Continue with `after` until `next` is null.',
   tag: 'Schedules',
   scope: 'read',
@@ -270,7 +270,7 @@ export const pauseSchedule = call({
   ...COMMAND,
   name: 'pauseSchedule',
   summary: 'Pause a schedule',
-  description: 'What is due meanwhile does not run. Its campaigns continue.',
+  description: 'It does not run what is due meanwhile. Its campaigns continue.',
   httpNote: 'The text is empty for a key without the scope `read`.',
   audit: 'schedule.pause',
   http: 'POST /schedules/{id}/pause',

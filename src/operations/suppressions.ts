@@ -9,7 +9,7 @@ import { count, laneName, longList } from './schemas.js';
 const lane = laneName
   .optional()
   .describe(
-    'The lane whose list is meant. Without it, the list of the whole installation, or for a key that is limited to one lane, that of its lane.',
+    'The lane of the list. Without it, the list for all lanes, or for a key that is limited to one lane, that of its lane.',
   );
 const numberList = z.strictObject({
   numbers: longList(z.string().max(100)).describe(
@@ -125,7 +125,7 @@ export const listSuppressions = rows({
   name: 'listSuppressions',
   summary: 'List the suppressed numbers',
   description:
-    'Numbers that never receive a message, in no particular order: those of one lane, or those for all lanes.',
+    'Shows the numbers that never receive a message, of one lane or of all lanes, in no particular order.',
   httpNote: 'The response is a stream.',
   tag: 'Numbers',
   scope: 'read',

@@ -183,8 +183,7 @@ function budgetOf(
   maxCost: CampaignInput['maxCost'],
 ): bigint | string | undefined {
   if (maxCost === undefined) return undefined;
-  if (prices === undefined)
-    return 'there is no price to compare the limit of the cost with: set PRICE_PER_SEGMENT or PRICE_FILE';
+  if (prices === undefined) return 'a cost limit needs prices: set PRICE_PER_SEGMENT or PRICE_FILE';
   const limit = parseLimit(String(maxCost), prices.currency);
   return typeof limit === 'string' ? `the limit of the cost ${limit}` : limit;
 }

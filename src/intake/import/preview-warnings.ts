@@ -36,7 +36,7 @@ interface Warned {
   readonly unbounded: string | null;
 }
 
-/** What may not be as intended, in sentences for people. */
+/** What the sender may not have intended, in sentences for people. */
 export function previewWarnings(seen: Warned): string[] {
   return [
     ...placeholderWarnings(seen),

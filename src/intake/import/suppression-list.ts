@@ -20,7 +20,7 @@ import { SeenRecipients } from './seen-recipients.js';
 
 /** Which list, and how numbers are read. */
 export interface NumberOptions {
-  /** The lane whose list is meant; default: the list of the whole installation, which holds for every lane. */
+  /** The lane of the list; default: the list for all lanes. */
   readonly lane?: string | undefined;
   /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
   readonly country?: string | undefined;

@@ -111,7 +111,7 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
         if (!(error instanceof OutboxGoneError)) throw error;
         cache.delete(cacheKey(lane.id, name));
         if (error.state === 'missing') throw noSuchOutbox(name);
-        throw new OutboxClosedError(`outbox ${name} is closed: it takes no more messages`);
+        throw new OutboxClosedError(`outbox ${name} is closed: it accepts no new messages`);
       }
     };
     const storeOne = storedTogether(storeAll);

@@ -89,7 +89,7 @@ export interface Outbox {
   /** Sends nothing more until {@link Outbox.resume}. `inFlight`: requests that are still running. */
   pause(): Promise<{ inFlight: number }>;
   resume(): Promise<void>;
-  /** Takes no more messages, for good. Those that it has are still sent. */
+  /** Accepts no new messages, for good. Those that it has are still sent. */
   close(): Promise<void>;
 }
 

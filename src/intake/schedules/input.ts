@@ -34,7 +34,7 @@ export interface ScheduleInput extends Pick<CampaignFields, FieldOf<'schedule'>>
    * that worker processes {@link Schedules.provide}.
    */
   readonly recipients: string | readonly RecipientInput[] | { readonly provided: string };
-  /** If the last campaign still has messages to send: skip the occurrence, let it wait, or run it all the same. Default: skip. */
+  /** If the last campaign still has messages to send: skip the occurrence, let it wait, or run it anyway. Default: skip. */
   readonly overlap?: Overlap | undefined;
   /** After downtime, the newest missed occurrence runs if it is at most this late; 1 minute to 7 days, default 1 hour. */
   readonly catchUpMs?: number | undefined;

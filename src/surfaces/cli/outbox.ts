@@ -84,7 +84,7 @@ export function create(context: Context, name: string, options: CreateOptions): 
     const first =
       outcome === 'created'
         ? `Outbox ${name} is ready and sends${via(destination)}. To send a message, see: volley outbox put --help`
-        : `Outbox ${name} exists with the same settings and sends${via(destination)}; nothing was changed.${outbox.state === 'closed' ? ' It is closed and takes no more messages.' : ''}`;
+        : `Outbox ${name} exists with the same settings and sends${via(destination)}; nothing was changed.${outbox.state === 'closed' ? ' It is closed and accepts no new messages.' : ''}`;
     return { json: { outcome, ...outbox, destination }, lines: [first] };
   });
 }

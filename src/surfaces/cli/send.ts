@@ -117,7 +117,7 @@ function ask(
   const { recipients } = preview;
   const question =
     recipients === 0
-      ? `No recipient gets a message. Create the campaign${via(destination)} all the same?`
+      ? `No recipient gets a message. Create the campaign${via(destination)} anyway?`
       : `Send to ${counted(recipients, 'recipient')}${forCost(preview)}${via(destination)}?`;
   return context.confirm(question, NOTHING_SENT, signal);
 }

@@ -93,9 +93,7 @@ export async function* accountChecks(run: Run, recorder: AccountRecorder): Async
     const exchange = taken.find((each) => each.operation === requested)?.exchange;
     if (exchange === undefined) {
       const unused =
-        operation === 'login'
-          ? 'there is a token; --login logs in all the same'
-          : 'there was no refresh token';
+        operation === 'login' ? 'there is a token; --login logs in anyway' : 'there was no refresh token';
       yield checker.skip(expectation, why === '' ? unused : why);
     } else if (exchange.kind === 'failure') {
       const check = checker.skip(expectation, `no response: ${failureReason(exchange)}`);

@@ -132,7 +132,7 @@ test('Without prices, nothing has a cost, and a limit is refused', async () => {
   expect((await previewCampaign(deps, input)).cost).toBeNull();
   const limited = importCampaign(deps, { ...input, maxCost: 50 });
   await expect(limited).rejects.toThrow(InputError);
-  await expect(limited).rejects.toThrow('there is no price to compare the limit of the cost with');
+  await expect(limited).rejects.toThrow('a cost limit needs prices');
 });
 
 describe('A limit of the cost', () => {

@@ -55,10 +55,7 @@ const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = 
   [send('--at', 'soon'), /The value 'soon' of --at is not valid\. Use an ISO 8601 time/],
   [send('--valid-for', '24'), /--valid-for.*72h/],
   [send('--max-cost', '5,00'), /--max-cost.*such as 50 or "49\.90 EUR"/],
-  [
-    send('--max-cost', '50'),
-    /There is no price to compare the limit of the cost with: set PRICE_PER_SEGMENT or PRICE_FILE/,
-  ],
+  [send('--max-cost', '50'), /A cost limit needs prices: set PRICE_PER_SEGMENT or PRICE_FILE/],
   [send('--priority', 'urgent'), /--priority.*high, normal/],
   [send('--country', 'UK'), /'UK' of --country is not valid.*use GB/],
   [['find', '07700 900123', '--country', 'Britain'], /--country.*not a country code/],

@@ -102,7 +102,7 @@ export const OPERATION_COMMANDS = [
     usage: 'pause <id>',
     summary: 'pause a campaign',
     description:
-      'Pause a campaign. No more of its requests start, and those in flight are finished. Polling for delivery reports continues.',
+      'Pause a campaign. Volley starts no more requests of it, and finishes those in flight. Polling for delivery reports continues.',
     arguments: { '<id>': 'the campaign: its id, the beginning of it, or last for the newest one' },
     flags: [],
     json: 'print one JSON object',
@@ -242,7 +242,7 @@ export const OPERATION_COMMANDS = [
       {
         flags: '--overlap <skip|wait|allow>',
         about:
-          'if the last campaign still has messages to send: skip this time, wait, or send all the same (default: skip)',
+          'if the last campaign still has messages to send: skip this time, wait, or send anyway (default: skip)',
         reads: { as: 'name', names: ['skip', 'wait', 'allow'] },
       },
       {
@@ -264,7 +264,7 @@ export const OPERATION_COMMANDS = [
     tag: 'Schedules',
     usage: 'schedule list',
     summary: 'list the schedules',
-    description: 'List the schedules. They are listed by id.',
+    description: 'List the schedules. They are sorted by id.',
     arguments: {},
     flags: [{ flags: '-l, --lane <name>', about: 'only schedules of this lane', reads: { as: 'text' } }],
     json: 'print one JSON object',
@@ -336,7 +336,7 @@ export const OPERATION_COMMANDS = [
     tag: 'Schedules',
     usage: 'schedule pause <schedule>',
     summary: 'pause a schedule',
-    description: 'Pause a schedule. What is due meanwhile does not run. Its campaigns continue.',
+    description: 'Pause a schedule. It does not run what is due meanwhile. Its campaigns continue.',
     arguments: { '<schedule>': 'the schedule: its id, the beginning of it, or last for the newest one' },
     flags: [
       {
@@ -423,7 +423,7 @@ export const OPERATION_COMMANDS = [
     tag: 'Outboxes',
     usage: 'outbox list',
     summary: 'list the outboxes',
-    description: 'List the outboxes. They are listed by name.',
+    description: 'List the outboxes. They are sorted by name.',
     arguments: {},
     flags: [{ flags: '-l, --lane <name>', about: 'only outboxes of this lane', reads: { as: 'text' } }],
     json: 'print one JSON object',
@@ -454,7 +454,7 @@ export const OPERATION_COMMANDS = [
     usage: 'outbox put <name> <id> <number>',
     summary: 'store or change a message',
     description:
-      'Store or change a message. It is stored under your id, and can be changed while it is waiting. Repeating it changes nothing.',
+      'Store or change a message. Volley stores it under your id, and you can change it while it waits. Repeating it changes nothing.',
     arguments: {
       '<name>': 'the outbox',
       '<id>': 'your id of the message',
@@ -477,7 +477,7 @@ export const OPERATION_COMMANDS = [
     usage: 'outbox import <name> <file>',
     summary: 'store or change the messages of a list',
     description:
-      'Store or change the messages of a list. Messages that are waiting are changed. Importing the same file again changes nothing. Exit code 2: some lines are invalid; the others are stored.',
+      'Store or change the messages of a list. It changes messages that are waiting. Importing the same file again changes nothing. Exit code 2: some lines are invalid; the others are stored.',
     arguments: {
       '<name>': 'the outbox',
       '<file>': 'CSV file with a header line, or NDJSON, one object per line; - for standard input',
@@ -504,7 +504,7 @@ export const OPERATION_COMMANDS = [
     usage: 'outbox cancel <name> [id]',
     summary: 'cancel a message, or all',
     description:
-      'Cancel a message, or all. With --all, it cancels everything that waits in the outbox. Once it says so, the message is never sent.',
+      'Cancel a message, or all. With --all, it cancels everything that waits in the outbox. When it confirms the cancel, the message is never sent.',
     arguments: { '<name>': 'the outbox', '[id]': 'the message' },
     flags: [
       {
@@ -546,7 +546,7 @@ export const OPERATION_COMMANDS = [
     usage: 'outbox pause <name>',
     summary: 'pause an outbox',
     description:
-      'Pause an outbox. Nothing of it is sent until you resume it. Messages still lapse when their time is over.',
+      'Pause an outbox. It sends nothing until you resume it. Messages still lapse when their time is over.',
     arguments: { '<name>': 'the outbox' },
     flags: [
       {
@@ -564,7 +564,7 @@ export const OPERATION_COMMANDS = [
     tag: 'Outboxes',
     usage: 'outbox resume <name>',
     summary: 'resume an outbox',
-    description: 'Resume an outbox. It sends again what is due.',
+    description: 'Resume an outbox. Messages that are due are sent at once.',
     arguments: { '<name>': 'the outbox' },
     flags: [
       {
@@ -582,7 +582,7 @@ export const OPERATION_COMMANDS = [
     tag: 'Outboxes',
     usage: 'outbox close <name>',
     summary: 'close an outbox',
-    description: 'Close an outbox. It takes no more messages, for good. Those that it has are still sent.',
+    description: 'Close an outbox. It accepts no new messages, for good. Those that it has are still sent.',
     arguments: { '<name>': 'the outbox' },
     flags: [
       {
@@ -704,7 +704,7 @@ export const OPERATION_COMMANDS = [
     usage: 'suppress list',
     summary: 'list the suppressed numbers',
     description:
-      'List the suppressed numbers. Numbers that never receive a message, in no particular order: those of one lane, or those for all lanes. Each is on a line of its own.',
+      'List the suppressed numbers. Shows the numbers that never receive a message, of one lane or of all lanes, in no particular order. Each is on a line of its own.',
     arguments: {},
     flags: [
       {

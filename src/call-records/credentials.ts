@@ -1,20 +1,9 @@
 import { InputError } from '../campaign/errors.js';
 import type { TokenOutcome } from '../service/auth/outcome.js';
 import type { Contract } from './contract.js';
+import { NoTokenError } from './errors.js';
 import type { RecordsAccess, RecordsAccount, RecordsLane } from './requests.js';
 import { placeholdersIn, type Values } from './template.js';
-
-/** The lane has no access token, so nothing was sent. */
-export class NoTokenError extends Error {
-  override readonly name = 'NoTokenError';
-  /** Whether there may be one later; otherwise an operator must act. */
-  readonly mayRepeat: boolean;
-
-  constructor(reason: string, mayRepeat: boolean) {
-    super(reason);
-    this.mayRepeat = mayRepeat;
-  }
-}
 
 /** What a lane's requests carry. */
 export interface Credentials {

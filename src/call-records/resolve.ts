@@ -1,5 +1,6 @@
 import { InputError } from '../campaign/errors.js';
-import type { RecordsLane } from './requests.js';
+import { StateError } from '../campaign/state-error.js';
+import type { RecordsLane } from './lanes.js';
 import type { RequestSender } from './send-request.js';
 import type { RecordsOptions } from './slots.js';
 import type { RecordsStore, StoredRequest } from './store.js';
@@ -12,7 +13,7 @@ export type RecordsResolution =
   | { readonly as: 'resend' }
   | { readonly as: 'abandon' };
 
-/** Settles a request with an unknown outcome, or abandons one that is planned. Rejects with an InputError for any other. */
+/** Settles a request with an unknown outcome, or abandons one that is planned. Rejects with a StateError for any other. */
 export async function resolveRequest(
   { store, send }: { readonly store: RecordsStore; readonly send: RequestSender },
   stored: StoredRequest,
@@ -23,11 +24,11 @@ export async function resolveRequest(
   const { id, key, state } = stored;
   const isPlanned = state === 'planned' && resolution.as === 'abandon';
   if (state !== 'unknown' && !isPlanned) {
-    throw new InputError(`the request ${id} is ${state}; only one with an unknown outcome can be resolved`);
+    throw new StateError(`the request ${id} is ${state}; only one with an unknown outcome can be resolved`);
   }
   const settle = async (changes: Parameters<RecordsStore['settle']>[2]): Promise<void> => {
     if (await store.settle(stored, ['unknown', 'planned'], changes)) return;
-    throw new InputError(`the request ${id} has changed meanwhile; look at it again`);
+    throw new StateError(`the request ${id} has changed meanwhile; look at it again`);
   };
   switch (resolution.as) {
     case 'accepted': {

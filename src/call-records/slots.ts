@@ -1,4 +1,5 @@
 import { type Machine, pause, startStopwatch } from '../base/clock.js';
+import { RecordsBusyError } from './errors.js';
 import type { RecordsStore } from './store.js';
 
 /** How long a call may take. */
@@ -7,17 +8,6 @@ export interface RecordsOptions {
   readonly signal?: AbortSignal | undefined;
   /** How long to wait for other requests of the credential, in ms. Default: without a limit. */
   readonly waitMs?: number | undefined;
-}
-
-/** Another request of the credential is in flight. */
-export class RecordsBusyError extends Error {
-  override readonly name = 'RecordsBusyError';
-  readonly retryInMs: number;
-
-  constructor(retryInMs: number) {
-    super('another request for call records of this credential is in flight; retry later');
-    this.retryInMs = retryInMs;
-  }
 }
 
 /** A slot of a credential. */

@@ -91,6 +91,14 @@ export const bySchedule: Access<OnLane & { readonly id: string }> = {
   laneOf: async (volley, { id }, lanes) => (await volley.schedules.get(id, { lanes })).lane,
 };
 
+/** A request for call records, by its id. */
+export const byRecordsRequest: Access<{ readonly id: string }> = {
+  rule: 'object',
+  what: 'request for call records',
+  member: 'id',
+  laneOf: async (volley, { id }) => (await volley.records.show(id)).lane,
+};
+
 /** The lane that the input names, or else the only one of the key. A key for all lanes may name none: the first lane is the default. */
 export const byLane: Access<OnLane> = { rule: 'lane', lane };
 

@@ -60,6 +60,7 @@ const JSON_ABOUT: Readonly<Record<Operation['kind'], string>> = {
   page: 'print one JSON object',
   rows: 'print one JSON object: the rows, or with --out what was written',
   upload: 'print one JSON object',
+  file: 'print one JSON object',
 };
 
 /** Arguments without a text are added by hand. */
@@ -87,6 +88,7 @@ function flagsOfKind(operation: Operation, { asks, byHand }: Command): Operation
   switch (operation.kind) {
     case 'call':
     case 'upload':
+    case 'file':
       return yes;
     case 'page': {
       if (operation.shown === undefined) return [];

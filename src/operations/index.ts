@@ -4,6 +4,7 @@ import * as creation from './create-campaign.js';
 import * as lanes from './lanes.js';
 import type { Operation } from './operation.js';
 import * as outboxes from './outboxes.js';
+import * as records from './records.js';
 import * as results from './results.js';
 import * as schedules from './schedules.js';
 import * as suppressions from './suppressions.js';
@@ -18,4 +19,5 @@ export const OPERATIONS: readonly Operation[] = [
   lanes,
   suppressions,
   audit,
+  records,
 ].flatMap((group): readonly Operation[] => Object.values(group));

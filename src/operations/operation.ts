@@ -14,6 +14,7 @@ import type { OutcomeCode, Refused } from './outcomes.js';
  *   page     a part of a list, and where the next part begins
  *   rows     a list of any length, as a text that is written while it is read; what it returns for a list, if its body is one
  *   upload   one object, for a campaign whose list of recipients may be of any length
+ *   file     a file of the service, unchanged
  *
  * What people read on the command line besides help is in surfaces/cli/answers, by the names of the operations.
  */
@@ -74,6 +75,8 @@ export interface Hooks {
   readonly onMemory?: ((bytes: number) => Promise<void>) | undefined;
   /** Aborted when the caller is gone. */
   readonly signal?: AbortSignal | undefined;
+  /** How long it may wait until others let it begin, in ms; undefined: without a limit. */
+  readonly waitMs?: number | undefined;
 }
 
 /** What every row has. */
@@ -205,7 +208,26 @@ export interface Upload<Output extends z.ZodType = z.ZodType> extends Row<z.ZodO
   ): Promise<z.input<Output> | Existing<z.input<Output>> | Refused<CampaignRefusal>>;
 }
 
-export type Operation = Call | Page | Rows | Upload;
+/** A file that is being read. */
+export interface OpenFile {
+  readonly name: string;
+  readonly contentType: string;
+  /** In bytes; null if it is not known. */
+  readonly length: number | null;
+  /** The bytes. It throws if the file does not arrive complete. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** What a response says about it in headers of its own. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An operation that returns a file. One that refuses says what it knows as members of the problem. */
+export interface File<Input extends z.ZodObject = z.ZodObject> extends Row<Input> {
+  readonly kind: 'file';
+  readonly returns: string;
+  run(volley: Volley, input: z.output<Input>, hooks: Hooks): Promise<OpenFile | Refused<object>>;
+}
+
+export type Operation = Call | Page | Rows | Upload | File;
 
 type Written<Kind extends Operation> = Omit<Kind, 'kind'>;
 
@@ -249,6 +271,11 @@ export async function* oneObject(
 export const upload = <const Name extends string, Output extends z.ZodType>(
   row: Written<Upload<Output>> & { readonly name: Name },
 ) => ({ ...row, kind: 'upload' as const });
+
+/** Defines an operation that returns a file. */
+export const file = <const Name extends string, Input extends z.ZodObject>(
+  row: Written<File<Input>> & { readonly name: Name },
+) => ({ ...row, kind: 'file' as const });
 
 /** Whether an operation is on a surface. */
 export function isThere<Place extends string | Command>(place: Place | Missing): place is Place {

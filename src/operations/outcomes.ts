@@ -1,4 +1,5 @@
 import { EXIT } from '../base/exit-codes.js';
+import { NoTokenError } from '../call-records/errors.js';
 import {
   AmbiguousNameError,
   GoneError,
@@ -165,6 +166,7 @@ const ERRORS = [
   [StateError, 'invalidState'],
   [InputError, 'badInput'],
   [KeyFullError, 'keyFull'],
+  [NoTokenError, 'unavailable'],
 ] as const;
 
 /** The outcome that an error of the library means; undefined for an error that no caller can do anything about. */

@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
@@ -9,6 +12,8 @@ import { createEvents } from '../../src/base/events/events.js';
 import { OPERATIONS } from '../../src/operations/index.js';
 import type { Operation } from '../../src/operations/operation.js';
 import { testRedis } from '../base/redis/test-redis.js';
+import { at, CONTRACT } from '../call-records/contract.js';
+import { january } from '../call-records/service.js';
 
 const { url, prefix } = testRedis('operations-audit');
 
@@ -19,6 +24,9 @@ const service = createServer(
 service.listen(0, '127.0.0.1');
 await once(service, 'listening');
 const { port } = service.address() as AddressInfo;
+const dir = await mkdtemp(join(tmpdir(), 'volley-audit-'));
+const RECORDS_CONTRACT = join(dir, 'contract.json');
+await writeFile(RECORDS_CONTRACT, JSON.stringify(at(CONTRACT, `http://127.0.0.1:${port}`)));
 const config = loadConfig({
   REDIS_URL: url,
   REDIS_PREFIX: prefix,
@@ -27,6 +35,7 @@ const config = loadConfig({
   MESSAGING_BASE_URL: `http://127.0.0.1:${port}`,
   ALLOW_INSECURE: 'service',
   MAX_SCHEDULE_AHEAD: '365000d',
+  RECORDS_CONTRACT,
 });
 const events = createEvents({ level: 'silent' });
 const volley = createVolley({ config, events });
@@ -34,6 +43,7 @@ const actor = { kind: 'library', id: null, name: 'a test' } as const;
 afterAll(async () => {
   await volley.close();
   service.close();
+  await rm(dir, { recursive: true });
 });
 
 const created = async (more: object = {}): Promise<string> => {
@@ -60,6 +70,9 @@ const schedule = async (): Promise<{ id: string }> => {
   await volley.schedules.add({ id, cron: '0 9 * * 1', zone: 'UTC', message: 'Hi', recipients });
   return { id };
 };
+
+/** The id of a request for call records with an unknown outcome. */
+const requested = async () => ({ id: (await volley.records.request(january(1), { again: true })).id });
 
 /** The input with which an operation has something to do. */
 const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
@@ -133,6 +146,14 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     const { operation } = await volley.suppression.add(['+447700900197']);
     return { id: operation };
   },
+  requestRecords: async () => january(2),
+  fetchRecords: async () => january(3),
+  getRecords: () => requested(),
+  getRecordsStatus: () => requested(),
+  downloadRecords: () => requested(),
+  fetchRequestedRecords: () => requested(),
+  listRecords: async () => ({ limit: 10 }),
+  resolveRecords: async () => ({ ...(await requested()), resolution: { as: 'abandon' } }),
   listAuditEntries: async () => ({ limit: 10 }),
   listLanes: async () => ({}),
   getLane: async () => LANE,

@@ -55,6 +55,15 @@ export async function scheduleId(
   return { id, lane: isLast ? newest.lane : lane };
 }
 
+/** Requests for call records among which the beginning of an id is looked for. */
+const NEWEST = 10_000;
+
+/** The whole id of a request for call records. */
+export async function recordsId({ records }: Pick<Volley, 'records'>, typed: string): Promise<string> {
+  const ids = (await records.list({ limit: NEWEST })).map(({ id }) => id);
+  return idAmong(ids, typed, 'request for call records', '`volley records list` shows all');
+}
+
 /** One of these ids, newest first, which people may write as {@link LAST}, as its beginning, and in any letter case. */
 export function idAmong(ids: readonly string[], typed: string, what: string, advice: string): string {
   const wanted = typed.trim().toLowerCase();

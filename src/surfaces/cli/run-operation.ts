@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import type { Volley } from '../../app/volley.js';
+import type { LocalConfig } from '../../base/config/index.js';
 import { jsonText } from '../../campaign/visible-text.js';
 import { admit } from '../../operations/access.js';
 import type { OperationCommand } from '../../operations/command-table.js';
@@ -14,10 +15,10 @@ import {
 } from '../../operations/operation.js';
 import { OUTCOMES, Refused } from '../../operations/outcomes.js';
 import type { CallAnswer as CallAnswerOf, Scene } from './answers/answer.js';
-import { campaignId, scheduleId } from './campaign-id.js';
+import { campaignId, recordsId, scheduleId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
-import { withLocalVolley } from './open.js';
+import { type Setting, withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { suppressionId } from './suppression-id.js';
 import { counted, oneLine } from './text.js';
@@ -34,12 +35,21 @@ const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Schedules: () => import('./answers/schedules.js'),
   Numbers: () => import('./answers/suppressions.js'),
   Operation: () => import('./answers/audit.js'),
+  'Call records': () => import('./answers/records.js'),
 };
 
 interface Group {
   readonly operations: object;
   readonly answers: object;
+  /** Default: {@link withLocalVolley}. */
+  readonly open?: Opener;
 }
+
+/** Opens Volley for a command, and closes it. `signal`: aborted when the user interrupts the command. */
+export type Opener = <Result>(
+  context: Context,
+  use: (volley: Volley, setting: Setting<LocalConfig>, signal?: AbortSignal) => Promise<Result>,
+) => Promise<Result>;
 
 /** The options that no operation knows. */
 interface OwnOptions {
@@ -54,7 +64,7 @@ export async function runOperation(
   { name, tag, usage, flags }: OperationCommand,
   args: readonly unknown[],
 ): Promise<Answer | undefined> {
-  const { operations, answers } = (await GROUPS[tag]?.()) ?? {};
+  const { operations, answers, open } = (await GROUPS[tag]?.()) ?? {};
   const operation: Operation = Object(operations)[name];
   const answer: unknown = Object(answers)[name];
   const names = [...usage.matchAll(/[<[](\w+)[>\]]/g)].flatMap(([, argument]) => argument ?? []);
@@ -69,7 +79,7 @@ export async function runOperation(
   const asks = flags.some((flag) => flag.flags.endsWith('--yes')) && yes !== true;
   if (asks) requireTerminal(context, usage.split(' ', 1).join());
   const write = operation.kind === 'rows' ? await writerOf(context, typed, { out, force }) : undefined;
-  return perform(context, operation, { typed, asks }, async (scene, hooks) => {
+  return perform(context, operation, { typed, asks, open }, async (scene, hooks) => {
     const { volley, input } = scene;
     switch (operation.kind) {
       case 'rows':
@@ -103,24 +113,31 @@ export function runCall<Row extends Call>(
   row: Row,
   typed: Readonly<Record<string, unknown>>,
   answer: CallAnswerOf<Row>,
+  open?: Opener,
 ): Promise<Answer> {
-  return perform(context, row, { typed, asks: false }, (scene, hooks) =>
+  return perform(context, row, { typed, asks: false, open }, (scene, hooks) =>
     answer(() => resultOf(row, scene, hooks) as never, scene as never),
   );
+}
+
+interface Opening {
+  readonly typed: Readonly<Record<string, unknown>>;
+  readonly asks: boolean;
+  readonly open?: Opener | undefined;
 }
 
 /** Opens Volley for an operation, and reads its input. An operation that refuses ends with the exit code of its outcome. */
 function perform<Result>(
   context: Context,
   operation: Operation,
-  { typed, asks }: { readonly typed: Readonly<Record<string, unknown>>; readonly asks: boolean },
+  { typed, asks, open = withLocalVolley }: Opening,
   use: (scene: Scene<never>, hooks: Hooks) => Promise<Result>,
 ): Promise<Result | Answer> {
-  return withLocalVolley(context, async (volley, setting) => {
+  return open(context, async (volley, setting, signal) => {
     const given = await inputOf(operation, volley, typed);
     const { input, lanes } = await admit<never>(operation.access, null, volley, given as never);
     try {
-      return await use({ context, volley, setting, input, lanes, asks }, { lanes });
+      return await use({ context, volley, setting, input, lanes, asks }, { lanes, signal });
     } catch (error) {
       if (!(error instanceof NotDone)) throw error;
       const { code, message, detail } = error.refused;
@@ -181,6 +198,7 @@ const WHOLE_IDS: Readonly<
 > = {
   campaign: async (volley, typed) => ({ id: await campaignId(volley, typed) }),
   schedule: scheduleId,
+  'request for call records': async (volley, typed) => ({ id: await recordsId(volley, typed) }),
   'suppression operation': async (volley, typed) => ({ id: await suppressionId(volley, typed) }),
 };
 

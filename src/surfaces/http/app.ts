@@ -19,7 +19,6 @@ import { collectOpenApi } from './openapi.js';
 import { health, measureRequests } from './operation.js';
 import { operations } from './operations.js';
 import { noRoute, noSuchMethod, Problem } from './problem.js';
-import { records } from './records.js';
 import {
   acceptedBody,
   allowLists,
@@ -37,7 +36,7 @@ import { validateByZod } from './validation.js';
 export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
-const KEYED_ROUTES: readonly Routes[] = [operations, liveEvents, records];
+const KEYED_ROUTES: readonly Routes[] = [operations, liveEvents];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */

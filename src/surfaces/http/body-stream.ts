@@ -18,31 +18,38 @@ export function sendStream(reply: FastifyReply, text: AsyncIterable<string>, vol
   reply.header('vary', 'accept-encoding');
   if (isCompressed) reply.header('content-encoding', 'gzip');
   if (reply.request.method === 'HEAD') return sendHead(reply);
-  const body = async function* (): AsyncGenerator<string> {
-    try {
-      let checkedAt = performance.now();
-      for await (const chunk of inChunks(text)) {
-        if (performance.now() - checkedAt > CHECK_KEY_EVERY_MS) {
-          await requireActiveKey(volley, reply.request);
-          checkedAt = performance.now();
-        }
-        yield chunk;
-      }
-    } catch (error) {
-      const { method, routeOptions, id: xRequestId } = reply.request;
-      // Before the first chunk the error handler still sends a problem document.
-      if (reply.raw.headersSent) {
-        const route = routeOptions.url ?? 'none';
-        volley.events.emit({ type: 'http.brokeOff', method, route, xRequestId, error });
-      }
-      throw error;
-    }
-  };
-  const source = Readable.from(body(), { objectMode: false, highWaterMark: CHUNK_LENGTH });
+  const body = whileActive(reply, inChunks(text), volley);
+  const source = Readable.from(body, { objectMode: false, highWaterMark: CHUNK_LENGTH });
   // An error of the source destroys the compressed stream, and so ends the response without its last chunk.
   return reply.send(
     isCompressed ? pipeline(source, createGzip({ level: constants.Z_BEST_SPEED }), () => {}) : source,
   );
+}
+
+/** The chunks of a body, as long as the API key is not revoked. Midway, only the event `http.brokeOff` can give the reason of an error. */
+export async function* whileActive<Chunk>(
+  { request, raw }: FastifyReply,
+  chunks: AsyncIterable<Chunk>,
+  volley: Volley,
+): AsyncGenerator<Chunk> {
+  try {
+    let checkedAt = performance.now();
+    for await (const chunk of chunks) {
+      if (performance.now() - checkedAt > CHECK_KEY_EVERY_MS) {
+        await requireActiveKey(volley, request);
+        checkedAt = performance.now();
+      }
+      yield chunk;
+    }
+  } catch (error) {
+    // Before the first chunk the error handler still sends a problem document.
+    if (raw.headersSent) {
+      const { method, routeOptions, id: xRequestId } = request;
+      const route = routeOptions.url ?? 'none';
+      volley.events.emit({ type: 'http.brokeOff', method, route, xRequestId, error });
+    }
+    throw error;
+  }
 }
 
 /**

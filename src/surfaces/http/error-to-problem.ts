@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isFull, isUnavailable, RedisFullError } from '../../base/redis/unavailable.js';
+import { RecordsBusyError } from '../../call-records/errors.js';
 import type { ApiKey } from '../../campaign/api-key.js';
 import {
   AmbiguousNameError,
@@ -37,6 +38,11 @@ export function errorToProblem(
   if (error instanceof AmbiguousNameError) return ambiguous(error);
   if (error instanceof RecoveringError) {
     return new Problem('unavailable', error.message, { headers: { 'retry-after': '5' } });
+  }
+  if (error instanceof RecordsBusyError) {
+    return new Problem('tooManyRequests', 'Another request of this credential is in flight.', {
+      headers: { 'retry-after': String(Math.ceil(error.retryInMs / 1_000)) },
+    });
   }
   const outcome = outcomeOf(error);
   if (outcome !== undefined) {

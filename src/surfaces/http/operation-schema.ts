@@ -35,7 +35,7 @@ function descriptionOf({ kind, description, httpNote }: Operation): { descriptio
 export function configOf(operation: Operation): RouteOptions['config'] {
   const { kind, scope, bucket, cost, list } = operation;
   const isLong =
-    list !== undefined || kind === 'upload' || kind === 'rows' || (kind === 'call' && operation.isLong);
+    list !== undefined || ['upload', 'rows', 'file'].includes(kind) || (kind === 'call' && operation.isLong);
   return {
     scope,
     ...(bucket && { limit: bucket }),
@@ -118,6 +118,10 @@ function responsesOf(operation: Operation): object {
         format === 'csv' ? ['text/csv', { schema: z.string() }] : ['application/x-ndjson', { schema: item }],
       );
       return { 200: { description: returns, content: Object.fromEntries(content) } };
+    }
+    case 'file': {
+      const schema = z.string().meta({ format: 'binary' });
+      return { 200: { description: returns, content: { 'application/octet-stream': { schema } } } };
     }
     default:
       return operation satisfies never;

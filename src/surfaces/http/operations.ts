@@ -18,6 +18,7 @@ import { isUnchanged, sendUnchanged } from './conditional.js';
 import { abortOnClose } from './connections.js';
 import { campaignReader } from './create-campaign.js';
 import { cursorOf, positionOf } from './cursor.js';
+import { fileSender } from './files.js';
 import { acceptLines, linesOf, ofWholeBody } from './lines.js';
 import { configOf, schemaOf } from './operation-schema.js';
 import { Problem } from './problem.js';
@@ -30,10 +31,14 @@ import type { Routes } from './routes.js';
  * lanes, and the response.
  */
 
+/** How long an operation waits for others that it must not overlap. A client that waits longer would rather retry. */
+const WAIT_MS = 20_000;
+
 /** Registers every operation that HTTP has. */
 export const operations: Routes = (app, options, memory) => {
   const { volley, config } = options;
   const reader = campaignReader(app, options, memory);
+  const sendFile = fileSender(options);
   acceptLines(app);
 
   /** Checks the lanes of the input. Returns what the operation runs with: the schema of the route has validated the input. */
@@ -48,6 +53,7 @@ export const operations: Routes = (app, options, memory) => {
     const hooks: Hooks = {
       key: caller.key,
       lanes,
+      waitMs: WAIT_MS,
       get signal() {
         return abortOnClose(request, reply);
       },
@@ -125,6 +131,11 @@ export const operations: Routes = (app, options, memory) => {
         if (result instanceof Refused) throw await reader.refusal(request, result);
         return operation.creates === undefined ? result : created(reply, operation.creates, result);
       }
+      case 'file': {
+        const given = membersOf(operation, request);
+        const { acting, hooks, input } = await prepared(operation, request, reply, given);
+        return sendFile(request, reply, () => operation.run(acting, input, hooks));
+      }
       default:
         return operation satisfies never;
     }
@@ -147,6 +158,8 @@ export const operations: Routes = (app, options, memory) => {
       config: configOf(operation),
       schema: { ...schemaOf(operation, method, path), ...body },
       ...(operation.kind === 'upload' && { attachValidation: true }),
+      // A HEAD would open the file to discard it.
+      ...(operation.kind === 'file' && { exposeHeadRoute: false }),
       handler: (request: FastifyRequest, reply: FastifyReply) => handle(operation, request, reply),
     } as RouteOptions);
   }

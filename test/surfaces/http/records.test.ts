@@ -125,7 +125,7 @@ test('Invalid input is refused before anything is sent', async () => {
     400,
   );
   expect((await call('POST', '/records', { ...january(1), extra: 1 })).status).toBe(400);
-  expect((await call('POST', '/records', { ...january(1), lane: 'nowhere' })).status).toBe(404);
+  expect((await call('POST', '/records', { ...january(1), lane: 'nowhere' })).status).toBe(400);
   expect([...simulator.records()]).toHaveLength(before);
 });
 

@@ -1,0 +1,32 @@
+import type { Volley } from '../../app/volley.js';
+import type { Config } from '../../base/config/index.js';
+import { EXIT } from '../../base/exit-codes.js';
+import { NoTokenError } from '../../call-records/errors.js';
+import { listenForStop } from '../lifecycle.js';
+import type { Context } from './context.js';
+import { CliError } from './errors.js';
+import { findService, type Setting, withVolley } from './open.js';
+
+/** Opens Volley for a command that asks the service for call records, until Ctrl-C or SIGTERM. */
+export async function withRecords<Result>(
+  context: Context,
+  use: (volley: Volley, setting: Setting<Config>, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const setting = await findService(context);
+  const { signal, dispose } = listenForStop();
+  try {
+    return await withVolley(context, setting, (volley) => use(volley, setting, signal));
+  } catch (error) {
+    if (signal.aborted) {
+      throw new CliError(
+        EXIT.interrupted,
+        'interrupted',
+        'Interrupted. `volley records list` shows what was sent.',
+      );
+    }
+    if (!(error instanceof NoTokenError)) throw error;
+    throw new CliError(error.mayRepeat ? EXIT.failed : EXIT.waits, 'noToken', error.message);
+  } finally {
+    dispose();
+  }
+}

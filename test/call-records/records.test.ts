@@ -450,11 +450,11 @@ describe('Credentials', () => {
 
   test('A contract with a client of its own gets its token there, whatever the credentials of the lane', async () => {
     const scope = 'cdr read';
-    const withClient = (secret: string, name: string) =>
+    const withClient = (secret: string, name: string, contract = token) =>
       recordsSetting(
         { ...redis, prefix: `${redis.prefix}-${name}` },
         {
-          contract: { ...token, client: { tokenUrl: 'http://127.0.0.1:9/oauth2/token', scope } },
+          contract: { ...contract, client: { tokenUrl: 'http://127.0.0.1:9/oauth2/token', scope } },
           simulator: { clients: [{ id: 'cdr', secret: 'right', scope }] },
           settings: { RECORDS_CLIENT_ID: 'cdr', RECORDS_CLIENT_SECRET: secret },
         },
@@ -463,6 +463,13 @@ describe('Credentials', () => {
     expect(await right.volley.records.request(january(1))).toMatchObject({ state: 'pending' });
     expect([...right.simulator.records()]).toMatchObject([{ key: 'account:cdr' }]);
     expect(right.simulator.summary()).toMatchObject({ clientTokens: 1, clientTokensGranted: 1, logins: 0 });
+    const headers = { 'X-Key': '{apiKey}', ...token.request.headers };
+    const both = await withClient('right', 'client-and-key', {
+      ...token,
+      request: { ...token.request, headers },
+    });
+    expect(await both.volley.records.request(january(1))).toMatchObject({ state: 'pending' });
+    expect([...both.simulator.records()]).toMatchObject([{ key: 'account:cdr' }]);
     const wrong = await withClient('wrong', 'wrong-client');
     await expect(wrong.volley.records.request(january(1))).rejects.toThrow(/client "cdr"/);
     expect([...wrong.simulator.records()]).toEqual([]);

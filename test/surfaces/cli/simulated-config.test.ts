@@ -1,9 +1,21 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
 import { accountOf } from '../../../src/base/config/index.js';
-import { simulatedConfig, simulatorLanes } from '../../../src/surfaces/cli/simulated-config.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import {
+  simulatedConfig,
+  simulatorLanes,
+  simulatorRecords,
+} from '../../../src/surfaces/cli/simulated-config.js';
+import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { CONTRACT } from '../../call-records/contract.js';
+import { january } from '../../call-records/service.js';
+
+const redis = testRedis('cli-simulated-config');
 
 const address = {
   messagingBaseUrl: 'http://127.0.0.1:1/smsmessaging/v1',
@@ -105,4 +117,35 @@ describe('The configuration for a simulator', () => {
       /on this machine/,
     );
   });
+});
+
+test('The OAuth 2 client of a contract gets its tokens from the simulator, with an invented secret', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'volley-contract-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const RECORDS_CONTRACT = join(dir, 'contract.json');
+  const withToken = JSON.stringify(CONTRACT).replaceAll('{apiKey}', '{accessToken}');
+  // Nothing listens there.
+  const client = { tokenUrl: 'http://127.0.0.1:9/token', scope: 'cdr read' };
+  writeFileSync(RECORDS_CONTRACT, JSON.stringify({ ...JSON.parse(withToken), client }));
+  const env = {
+    REDIS_PREFIX: redis.prefix,
+    ACCOUNT_USERNAME: 'real-user',
+    ACCOUNT_PASSWORD: 'real-password',
+    RECORDS_CONTRACT,
+    RECORDS_CLIENT_ID: 'real-client',
+    RECORDS_CLIENT_SECRET: 'real-secret',
+  };
+  const planned = simulatedConfig(env, address, redis.url);
+  const simulator = await startSimulator({
+    ...simulatorLanes(planned),
+    ...(await simulatorRecords(planned)),
+  });
+  onTestFinished(() => simulator.close());
+  const events = createEvents({ level: 'silent' });
+  const volley = createVolley({ config: simulatedConfig(env, simulator, redis.url), events });
+  onTestFinished(() => volley.close());
+
+  expect(await volley.records.request(january(1))).toMatchObject({ state: 'pending' });
+  expect([...simulator.records()]).toMatchObject([{ key: 'account:simulator-records' }]);
+  expect(simulator.summary()).toMatchObject({ clientTokens: 1, clientTokensGranted: 1, logins: 0 });
 });

@@ -2,7 +2,7 @@ import { findNodeAtLocation, type Node, type ParseError, parseTree } from 'jsonc
 import type { Exchange, Failure, Reply } from '../service/client/exchange.js';
 import { retryAfterMs } from '../service/client/read-response.js';
 import { failureReason, PRIVATE_ADDRESS, quoteOf, reasonOf } from '../service/client/reason.js';
-import type { Contract } from './contract.js';
+import { type Contract, MEANINGS } from './contract.js';
 
 /** How asking for records ended. */
 export type RequestOutcome =
@@ -16,15 +16,14 @@ export type RequestOutcome =
   /** It may or may not have been accepted. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** What the service's word means. `unlisted`: the contract does not say. */
-export type WordMeaning = 'pending' | 'ready' | 'failed' | 'expired' | 'empty' | 'unlisted';
-
 /** How asking for the status ended. */
 export type StatusOutcome =
   | {
       readonly kind: 'word';
       readonly word: string;
-      readonly meaning: WordMeaning;
+      /** `unlisted`: the contract does not say. */
+      readonly meaning: (typeof MEANINGS)[number] | 'unlisted';
+      /** Of the file; null if the response has none. */
       readonly address: string | null;
     }
   | NoAnswer;
@@ -37,11 +36,20 @@ export type NoAnswer =
   /** Asking again does not help. */
   | { readonly kind: 'stopped'; readonly reason: string };
 
+/** An answer that another attempt may improve. */
+export const later = (reason: string, retryAfter: number | null = null): NoAnswer => ({
+  kind: 'later',
+  reason,
+  retryAfterMs: retryAfter,
+});
+
 /** Texts that no reason may repeat, and the time. */
 interface Reading {
   readonly secrets: readonly string[];
   readonly now: number;
 }
+
+const MAX_ID = 512;
 
 /** The outcome of a request for records, for every status and every failure. */
 export function requestOutcome(exchange: Exchange, contract: Contract, reading: Reading): RequestOutcome {
@@ -51,44 +59,27 @@ export function requestOutcome(exchange: Exchange, contract: Contract, reading: 
     if (!exchange.left) return { kind: 'notAccepted', reason, retryAfterMs: null };
     return { kind: 'unknown', reason: `${reason}; the service may have accepted the request` };
   }
-  const { status, body } = exchange;
-  if (status >= 200 && status < 300) {
-    const serviceId = body === null ? null : textAt(body, contract.request.id);
+  const { status, headers } = exchange;
+  if (isSuccess(exchange)) {
+    const serviceId = textAt(exchange.body, contract.request.id);
     if (serviceId !== null && serviceId.trim() !== '' && serviceId.length <= MAX_ID)
       return { kind: 'accepted', serviceId };
-    const where = contract.request.id === '' ? 'the body' : contract.request.id;
-    return { kind: 'unknown', reason: `the service answered ${status} without a readable id at ${where}` };
+    return { kind: 'unknown', reason: unreadable(status, 'id', contract.request.id) };
   }
   const reason = explain(exchange, reading);
   if (status === 401) return { kind: 'unauthorised', reason };
-  if (status === 429 || status === 425) {
-    return {
-      kind: 'notAccepted',
-      reason,
-      retryAfterMs: retryAfterMs(exchange.headers['retry-after'], reading.now),
-    };
-  }
-  if (status === 408 || status < 200 || status >= 500) return { kind: 'unknown', reason };
-  return { kind: 'refused', reason };
+  if (status === 429 || status === 425)
+    return { kind: 'notAccepted', reason, retryAfterMs: retryAfterMs(headers['retry-after'], reading.now) };
+  return { kind: status === 408 || status < 200 || status >= 500 ? 'unknown' : 'refused', reason };
 }
-
-const MAX_ID = 512;
 
 /** The outcome of a status request. */
 export function statusOutcome(exchange: Exchange, contract: Contract, reading: Reading): StatusOutcome {
-  if (exchange.kind === 'failure') return problemOf(exchange, reading);
+  if (exchange.kind === 'failure' || !isSuccess(exchange)) return problemOf(exchange, reading);
   const { status, body } = exchange;
-  if (status < 200 || status >= 300) return problemOf(exchange, reading);
-  const word = body === null ? null : textAt(body, contract.status.word);
-  if (word === null || body === null) {
-    return {
-      kind: 'later',
-      reason: `the service answered ${status} without a readable status at ${contract.status.word || 'the body'}`,
-      retryAfterMs: null,
-    };
-  }
-  const kinds = ['pending', 'ready', 'failed', 'expired', 'empty'] as const;
-  const meaning = kinds.find((kind) => contract.status[kind].includes(word)) ?? 'unlisted';
+  const word = textAt(body, contract.status.word);
+  if (word === null) return later(unreadable(status, 'status', contract.status.word));
+  const meaning = MEANINGS.find((each) => contract.status[each].includes(word)) ?? 'unlisted';
   const { address } = contract.download;
   return {
     kind: 'word',
@@ -102,16 +93,15 @@ export function statusOutcome(exchange: Exchange, contract: Contract, reading: R
 export function problemOf(exchange: Exchange, reading: Reading): NoAnswer {
   if (exchange.kind === 'failure') {
     const reason = failureReason(exchange);
-    return isHopeless(exchange) ? { kind: 'stopped', reason } : { kind: 'later', reason, retryAfterMs: null };
+    return isHopeless(exchange) ? { kind: 'stopped', reason } : later(reason);
   }
   const { status, headers } = exchange;
   const reason = explain(exchange, reading);
   if (status === 401) return { kind: 'unauthorised', reason };
   // Many services answer 404 or 410 for a file that is not there yet or no longer; the next status says which.
-  if ([404, 408, 410, 425, 429].includes(status) || status >= 500) {
-    return { kind: 'later', reason, retryAfterMs: retryAfterMs(headers['retry-after'], reading.now) };
-  }
-  return { kind: 'stopped', reason };
+  return [404, 408, 410, 425, 429].includes(status) || status >= 500
+    ? later(reason, retryAfterMs(headers['retry-after'], reading.now))
+    : { kind: 'stopped', reason };
 }
 
 /** The same request would fail again. */
@@ -119,37 +109,43 @@ function isHopeless({ cause, code }: Failure): boolean {
   return cause === 'unsendable' || code === PRIVATE_ADDRESS;
 }
 
-function explain({ status, body }: Reply, { secrets }: Reading): string {
-  const isRedirect = status >= 300 && status < 400;
-  const sentence = isRedirect
-    ? `The service answered ${status}, a redirect, which is not followed: check the contract.`
-    : `The service answered ${status}.`;
-  return reasonOf(sentence, body ?? '', secrets).replace(/\.$/, '');
+function isSuccess({ status }: Reply): boolean {
+  return status >= 200 && status < 300;
 }
 
-/** The text at a JSON pointer: a string, or a number exactly as it is written. Null if there is none. */
-export function textAt(json: string, pointer: string): string | null {
+function unreadable(status: number, what: string, pointer: string): string {
+  return `the service answered ${status} without a readable ${what} at ${pointer || 'the body'}`;
+}
+
+function explain({ status, body }: Reply, { secrets }: Reading): string {
+  const isRedirect = status >= 300 && status < 400;
+  const redirect = isRedirect ? ', a redirect, which is not followed: check the contract' : '';
+  return reasonOf(`The service answered ${status}${redirect}.`, body ?? '', secrets).replace(/\.$/, '');
+}
+
+/** The text at a JSON pointer: a string, or a number exactly as it is written, as it may have more digits than a double keeps. Null if there is none. */
+export function textAt(json: string | null, pointer: string): string | null {
   const errors: ParseError[] = [];
-  let root: Node | undefined;
+  let at: Node | undefined;
   try {
-    root = parseTree(json, errors, { disallowComments: true, allowTrailingComma: false });
+    at = parseTree(json ?? '', errors, { disallowComments: true, allowTrailingComma: false });
   } catch {
     // Nested too deeply.
     return null;
   }
-  if (root === undefined || errors.length > 0) return null;
-  const steps = pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  let at: Node | undefined = root;
-  for (const step of steps) {
-    if (at === undefined) return null;
-    if (at.type === 'array' && !/^(0|[1-9]\d*)$/.test(step)) return null;
-    at = findNodeAtLocation(at, [at.type === 'array' ? Number(step) : step]);
+  if (json === null || errors.length > 0) return null;
+  for (const escaped of pointer.split('/').slice(1)) {
+    const step = escaped.replaceAll('~1', '/').replaceAll('~0', '~');
+    const isIndex = at?.type === 'array' && /^(0|[1-9]\d*)$/.test(step);
+    at = at && findNodeAtLocation(at, [isIndex ? Number(step) : step]);
   }
-  if (at?.type === 'string') return String(at.value);
-  // A number may have more digits than a double keeps.
-  if (at?.type === 'number' || at?.type === 'boolean') return json.slice(at.offset, at.offset + at.length);
-  return null;
+  switch (at?.type) {
+    case 'string':
+      return String(at.value);
+    case 'number':
+    case 'boolean':
+      return json.slice(at.offset, at.offset + at.length);
+    default:
+      return null;
+  }
 }

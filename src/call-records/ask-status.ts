@@ -1,6 +1,6 @@
 import type { NoAnswer } from './answers.js';
 import { parameterValues } from './input.js';
-import type { RecordsLane } from './requests.js';
+import type { RecordsLane } from './lanes.js';
 import type { RecordsContext } from './send-request.js';
 import type { HeldSlot, RecordsOptions, SlotTaker } from './slots.js';
 import type { RecordsState } from './states.js';

@@ -1,10 +1,9 @@
-import type { Machine } from '../base/clock.js';
-import { startStopwatch } from '../base/clock.js';
+import { type Machine, startStopwatch } from '../base/clock.js';
 import { openDownload } from '../service/client/download.js';
-import type { Transport } from '../service/client/got-transport.js';
 import { onlyPublicAddresses, type Route } from '../service/client/public-addresses.js';
 import { createTransport } from '../service/client/transport.js';
 import {
+  later,
   type NoAnswer,
   problemOf,
   type RequestOutcome,
@@ -12,7 +11,7 @@ import {
   type StatusOutcome,
   statusOutcome,
 } from './answers.js';
-import type { Contract, ContractPart } from './contract.js';
+import type { Contract } from './contract.js';
 import { fillForm, fillHeaders, fillJson, fillPath, type Values } from './template.js';
 
 /** A file that is being downloaded. */
@@ -44,6 +43,12 @@ export interface RecordsClient {
   close(): void;
 }
 
+interface ClientOptions {
+  readonly origin?: string | undefined;
+  readonly machine: Machine;
+  readonly route: Route;
+}
+
 /** A media type as a header of a response may repeat it. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( ?; ?[\w-]+=[\w.-]+)*$/;
 
@@ -53,46 +58,39 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( ?; ?[\w-]+=[\w.-]+)*$/;
  */
 export function createRecordsClient(
   contract: Contract,
-  {
-    origin,
-    machine,
-    route,
-  }: { readonly origin?: string | undefined; readonly machine: Machine; readonly route: Route },
+  { origin, machine, route }: ClientOptions,
 ): RecordsClient {
-  const own = new URL(contract.baseUrl);
-  const baseUrl = origin === undefined ? contract.baseUrl : origin + own.pathname.replace(/\/+$/, '');
+  const { timeouts, maxBytes } = contract;
+  const baseUrl =
+    origin === undefined ? contract.baseUrl : origin + new URL(contract.baseUrl).pathname.replace(/\/+$/, '');
   const simulator = origin === undefined ? [] : [new URL(origin).hostname.replace(/^\[|\]$/g, '')];
   const downloadOrigins = origin === undefined ? contract.downloadOrigins : [];
   const agents = onlyPublicAddresses([...contract.privateAddresses, ...simulator], route);
-  const transports = new Map<string, Transport>();
-  const transportFor = (name: 'request' | 'status'): Transport => {
-    const known = transports.get(name);
-    if (known !== undefined) return known;
-    const made = createTransport({
+  const transportOf = (name: 'request' | 'status') =>
+    createTransport({
       baseUrl,
-      timeoutMs: contract.timeouts[name],
+      timeoutMs: timeouts[name],
       clocks: machine,
       headers: { 'user-agent': 'volley', 'accept-encoding': 'identity' },
-      maxBodyBytes: contract.maxBytes.response,
+      maxBodyBytes: maxBytes.response,
       agents,
     });
-    transports.set(name, made);
-    return made;
-  };
+  const transports = { request: transportOf('request'), status: transportOf('status') };
   const prepared = (name: 'request' | 'status', values: Values, credentials: Values) => {
     const part = contract[name];
     const body = bodyOf(part, values);
-    const path = fillPath(part.path, values);
-    const headers = fillHeaders(part.headers, { ...values, ...credentials });
+    const exchange = {
+      method: part.method,
+      path: fillPath(part.path, values),
+      headers: fillHeaders(part.headers, { ...values, ...credentials }),
+      ...(body !== undefined && { body }),
+    };
     return ({ signal, isLate }: SendOptions) => {
       const age = startStopwatch(machine);
-      return transportFor(name).exchange({
-        method: part.method,
-        path,
-        headers,
-        ...(body !== undefined && { body }),
+      return transports[name].exchange({
+        ...exchange,
         signal,
-        isLate: () => isLate() || age() > contract.timeouts[name],
+        isLate: () => isLate() || age() > timeouts[name],
       });
     };
   };
@@ -111,29 +109,27 @@ export function createRecordsClient(
       return async (options) => statusOutcome(await send(options), contract, reading(credentials));
     },
     download(values, address, credentials) {
-      const { download, timeouts, maxBytes } = contract;
-      const target =
+      const { download } = contract;
+      const url =
         download.path === null
           ? addressOf(address, baseUrl, downloadOrigins)
           : baseUrl + fillPath(download.path, values);
-      if (typeof target !== 'string') return async () => target;
-      const isOwn = new URL(target).origin === new URL(baseUrl).origin;
+      if (typeof url !== 'string') return async () => url;
+      const isOwn = new URL(url).origin === new URL(baseUrl).origin;
       // The contract's headers belong to its own service; any of them may be a credential.
       const headers = isOwn ? fillHeaders(download.headers, { ...values, ...credentials }) : {};
       const body = bodyOf(download, values);
       return async (options) => {
         const exchange = await openDownload(
-          { method: download.method, url: target, headers, body, ...options },
+          { method: download.method, url, headers, body, ...options },
           { timeoutMs: timeouts.download, silenceMs: timeouts.silence, maxBytes: maxBytes.download, agents },
         );
         if (exchange.kind !== 'file') return problemOf(exchange, reading(credentials));
         const { length } = exchange;
         if (length !== null && length > maxBytes.download) {
           exchange.discard();
-          return {
-            kind: 'stopped',
-            reason: `the file has ${length} bytes; the contract allows ${maxBytes.download}`,
-          };
+          const reason = `the file has ${length} bytes; the contract allows ${maxBytes.download}`;
+          return { kind: 'stopped', reason };
         }
         const type = exchange.headers['content-type'] ?? '';
         const contentType = MEDIA_TYPE.test(type) ? type : 'application/octet-stream';
@@ -141,33 +137,27 @@ export function createRecordsClient(
       };
     },
     close() {
-      for (const transport of transports.values()) transport.close();
+      transports.request.close();
+      transports.status.close();
     },
   };
 }
 
 /** The absolute address of a download, or why it cannot be used. */
 function addressOf(address: string | null, baseUrl: string, origins: readonly string[]): string | NoAnswer {
-  if (address === null) {
-    return {
-      kind: 'later',
-      reason: 'the response to the status request has no download address',
-      retryAfterMs: null,
-    };
-  }
+  if (address === null) return later('the response to the status request has no download address');
   const url = URL.canParse(address, `${baseUrl}/`) ? new URL(address, `${baseUrl}/`) : undefined;
   const allowed = [new URL(baseUrl).origin, ...origins];
-  if (url === undefined || url.username !== '' || url.password !== '' || !allowed.includes(url.origin)) {
-    const host = url === undefined ? 'an invalid address' : url.origin;
-    return {
-      kind: 'stopped',
-      reason: `the download address leads to ${host}, which downloadOrigins does not list`,
-    };
-  }
-  return url.href;
+  if (url !== undefined && url.username === '' && url.password === '' && allowed.includes(url.origin))
+    return url.href;
+  const where = url?.origin ?? 'an invalid address';
+  return {
+    kind: 'stopped',
+    reason: `the download address leads to ${where}, which downloadOrigins does not list`,
+  };
 }
 
-function bodyOf({ body }: ContractPart, values: Values): string | undefined {
+function bodyOf({ body }: Pick<Contract['request'], 'body'>, values: Values): string | undefined {
   if (body === null) return undefined;
   return 'json' in body ? fillJson(body.json, values) : fillForm(body.form, values);
 }

@@ -1,9 +1,9 @@
 import { InputError } from '../campaign/errors.js';
 import type { TokenOutcome } from '../service/auth/outcome.js';
-import type { Contract } from './contract.js';
+import { type Contract, PARTS, templatesOf } from './contract.js';
 import { NoTokenError } from './errors.js';
-import type { RecordsAccess, RecordsAccount, RecordsLane } from './requests.js';
-import { placeholdersIn, type Values } from './template.js';
+import type { RecordsAccess, RecordsAccount, RecordsLane } from './lanes.js';
+import type { Values } from './template.js';
 
 /** What a lane's requests carry. */
 export interface Credentials {
@@ -17,42 +17,35 @@ export interface Credentials {
  * token all lanes send instead of those of their accounts.
  */
 export function contractCredentials(contract: Contract, client: RecordsAccount | undefined) {
-  const names = [contract.request, contract.status, contract.download].flatMap(({ headers }) =>
-    Object.values(headers).flatMap(placeholdersIn),
-  );
+  const names = PARTS.flatMap((part) => templatesOf(contract, part)).flatMap((template) => template.names);
   const needs = { apiKey: names.includes('apiKey'), accessToken: names.includes('accessToken') };
   const accessOf = (lane: RecordsLane): RecordsAccess => {
+    if (client === undefined) return lane.access();
     // A lane with another kind of credentials can request records, too.
-    if (client !== undefined && !needs.apiKey) return { apiKey: undefined, account: client };
-    const access = lane.access();
-    return client === undefined ? access : { ...access, account: client };
+    return { apiKey: needs.apiKey ? lane.access().apiKey : undefined, account: client };
   };
 
   /** Rejects with an InputError if the lane lacks one, and with a NoTokenError if there is no token now. */
   async function of(lane: RecordsLane): Promise<Credentials> {
     const { apiKey, account } = accessOf(lane);
-    if (needs.apiKey && apiKey === undefined) {
-      throw new InputError(`the contract sends {apiKey}, and the lane ${lane.name} has no API key`, {
+    const lacking = (name: string, what: string): InputError =>
+      new InputError(`the contract sends {${name}}, and the lane ${lane.name} has no ${what}`, {
         field: 'lane',
       });
-    }
+    if (needs.apiKey && apiKey === undefined) throw lacking('apiKey', 'API key');
     if (!needs.accessToken) return { values: { apiKey }, generation: null };
-    if (account === undefined) {
-      throw new InputError(`the contract sends {accessToken}, and the lane ${lane.name} has no account`, {
-        field: 'lane',
-      });
-    }
-    return withToken(await account.get(), apiKey);
+    if (account === undefined) throw lacking('accessToken', 'account');
+    return withToken(await account.tokens.get(), apiKey);
   }
 
   /**
    * Credentials with a newer token, after a 401; null if no newer token can be the answer. The service may refuse the call rather
    * than the token, so nothing counts against the account.
    */
-  async function renewed(lane: RecordsLane, used: Credentials): Promise<Credentials | null> {
+  async function renewed(lane: RecordsLane, { generation }: Credentials): Promise<Credentials | null> {
     const { apiKey, account } = accessOf(lane);
-    if (used.generation === null || account === undefined) return null;
-    return withToken(await account.newerThan(used.generation), apiKey);
+    if (generation === null || account === undefined) return null;
+    return withToken(await account.tokens.newerThan(generation), apiKey);
   }
 
   return {
@@ -83,8 +76,6 @@ export function contractCredentials(contract: Contract, client: RecordsAccount |
 export type ContractCredentials = ReturnType<typeof contractCredentials>;
 
 function withToken(outcome: TokenOutcome, apiKey: string | undefined): Credentials {
-  if (outcome.kind === 'token') {
-    return { values: { apiKey, accessToken: outcome.token }, generation: outcome.generation };
-  }
-  throw new NoTokenError(outcome.reason, outcome.kind === 'later');
+  if (outcome.kind !== 'token') throw new NoTokenError(outcome.reason, outcome.kind === 'later');
+  return { values: { apiKey, accessToken: outcome.token }, generation: outcome.generation };
 }

@@ -1,7 +1,7 @@
 import { pause, startStopwatch } from '../base/clock.js';
 import type { StatusAsker } from './ask-status.js';
+import type { RecordsLane } from './lanes.js';
 import type { FileOpener, RecordsDownload } from './open-file.js';
-import type { RecordsLane } from './requests.js';
 import type { RecordsContext, RequestSender } from './send-request.js';
 import { LOOK_EVERY_MS, type RecordsOptions } from './slots.js';
 import { type StoredRequest, viewOf } from './store.js';

@@ -2,16 +2,42 @@ import { accountOf, type Config, type LocalConfig } from '../base/config/index.j
 import { InputError } from '../campaign/errors.js';
 import { listed } from '../campaign/listed.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
+import type { Account } from '../service/auth/outcome.js';
 import type { TokenCache } from '../service/auth/token-cache.js';
 import { accountId } from '../service/auth/token-record.js';
-import type { RecordsAccess, RecordsAccount, RecordsLane, RecordsLanes } from './requests.js';
+
+/** The tokens of an account or of a client. */
+export interface RecordsAccount {
+  /** A digest that names the account. */
+  readonly id: string;
+  readonly tokens: Pick<TokenCache, 'get' | 'newerThan'>;
+}
+
+/** The credentials of a lane. */
+export interface RecordsAccess {
+  readonly apiKey: string | undefined;
+  readonly account: RecordsAccount | undefined;
+}
+
+/** A lane as call records use it. */
+export interface RecordsLane {
+  readonly id: string;
+  readonly name: string;
+  /** Its credentials. Throws an InputError if they are not known here. */
+  access(): RecordsAccess;
+}
+
+/** An account with its tokens. */
+export function recordsAccount(account: Account, tokens: RecordsAccount['tokens']): RecordsAccount {
+  return { id: accountId(account), tokens };
+}
 
 /** The lanes of a process as call records use them. `cacheOf`: the token cache of a lane with an account. */
 export function recordsLanes(
   config: Config | LocalConfig,
   finder: Pick<LaneFinder, 'named' | 'nameOf' | 'idOf'>,
   cacheOf: (lane: string) => TokenCache | null,
-): RecordsLanes {
+) {
   const accessTo = (name: string): RecordsAccess => {
     if (!('messagingBaseUrl' in config)) {
       throw new InputError(
@@ -22,16 +48,18 @@ export function recordsLanes(
     if (lane === undefined)
       throw new InputError(`the lane ${name} is not configured here`, { field: 'lane' });
     const { credentials } = lane;
-    const apiKey = credentials.kind === 'apiKey' ? credentials.apiKey : undefined;
     const account = accountOf(credentials);
     const cache = cacheOf(name);
-    if (account === undefined || cache === null) return { apiKey, account: undefined };
-    return { apiKey, account: recordsAccount(accountId(account), cache) };
+    return {
+      apiKey: credentials.kind === 'apiKey' ? credentials.apiKey : undefined,
+      account: account && cache ? recordsAccount(account, cache) : undefined,
+    };
   };
   const lane = (id: string, name: string): RecordsLane => ({ id, name, access: () => accessTo(name) });
 
   return {
-    async named(name) {
+    /** By name; default: the only lane. Rejects with a NotFoundError. */
+    async named(name: string | undefined): Promise<RecordsLane> {
       const names = config.lanes.map((each) => each.name);
       const [only, ...others] = names;
       if (name === undefined && (only === undefined || others.length > 0)) {
@@ -40,28 +68,11 @@ export function recordsLanes(
       const found = await finder.named(name ?? only ?? '');
       return lane(found.id, found.name);
     },
-    withId: async (id) => lane(id, await finder.nameOf(id)),
-    idOf: (name) => finder.idOf(name),
+    withId: async (id: string): Promise<RecordsLane> => lane(id, await finder.nameOf(id)),
+    /** The id of a lane, configured or not. */
+    idOf: (name: string): Promise<string> => finder.idOf(name),
   };
 }
 
-/** The tokens of the client of a contract. */
-export function clientAccount(
-  {
-    id: username,
-    secret: password,
-    scope,
-  }: { readonly id: string; readonly secret: string; readonly scope: string },
-  cache: Pick<TokenCache, 'get' | 'newerThan'>,
-): RecordsAccount {
-  return recordsAccount(accountId({ username, password, scope }), cache);
-}
-
-function recordsAccount(id: string, cache: Pick<TokenCache, 'get' | 'newerThan'>): RecordsAccount {
-  return {
-    id,
-    get: () => cache.get(),
-    // The call may be refused rather than the token, which is good for sending: nothing counts against the account.
-    newerThan: (generation) => cache.newerThan(generation),
-  };
-}
+/** Finds lanes. Their credentials are read when they are needed. See {@link recordsLanes}. */
+export type RecordsLanes = ReturnType<typeof recordsLanes>;

@@ -4,7 +4,7 @@ import type { NoAnswer } from './answers.js';
 import type { StatusAsker } from './ask-status.js';
 import type { OpenFile } from './client.js';
 import { parameterValues } from './input.js';
-import type { RecordsLane } from './requests.js';
+import type { RecordsLane } from './lanes.js';
 import type { RecordsContext } from './send-request.js';
 import type { HeldSlot, RecordsOptions, SlotTaker } from './slots.js';
 import { type StoredRequest, viewOf } from './store.js';

@@ -11,8 +11,9 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Keys } from '../base/redis/keys.js';
 import { InputError } from '../campaign/errors.js';
 import type { Contract, ContractClient } from './contract.js';
+import type { RecordsAccount, RecordsLanes } from './lanes.js';
 import type { RecordsService } from './records.js';
-import type { RecordsAccount, RecordsLanes, RequestReader } from './requests.js';
+import type { RequestReader } from './requests.js';
 
 /** Requests call records and downloads them. */
 export interface Records extends Omit<RecordsService, 'close'>, RequestReader {
@@ -41,44 +42,18 @@ export const SIMULATED_CLIENT = { id: 'simulator-records', secret: 'simulator' }
 const SIMULATED_TOKEN_PATH = '/oauth2/token';
 
 /** Reads the contract and loads the code on first use, because most processes never use call records. */
-export function openRecords({
-  redis,
-  keys,
-  events,
-  config,
-  lanes,
-  accountOf,
-}: RecordsOptions): Records & { close(): Promise<void> } {
+export function openRecords(options: RecordsOptions): Records & { close(): Promise<void> } {
+  const { redis, keys, events, config, lanes, accountOf } = options;
   const { contractFile, inFlight, simulatorOrigin } = config.records;
-  let opening: Promise<RecordsService> | undefined;
   const direct = { proxy: undefined, ca: undefined, timeoutMs: config.requestTimeoutMs };
   const route = (url: string) => ('messagingBaseUrl' in config ? serviceConnection(config, url) : direct);
+  const openStore = async () => (await import('./store.js')).recordsStore(redis, keys, config.retentionMs);
+  const reader = async (): Promise<RequestReader> =>
+    (await import('./requests.js')).requestReader(await openStore(), lanes);
 
   async function contract(): Promise<Contract | null> {
     if (contractFile === undefined) return null;
-    const { readContract } = await import('./contract.js');
-    return readContract(contractFile);
-  }
-
-  /** Throws a ConfigError if the client has no secret, or would send it over the network in clear. */
-  function clientCredentials({ tokenUrl, scope }: ContractClient): RecordsClientCredentials {
-    const { id, secret } = config.records.client;
-    // A simulator knows no real secrets, and no real service gets its requests.
-    if (simulatorOrigin !== undefined)
-      return { ...SIMULATED_CLIENT, scope, tokenUrl: `${simulatorOrigin}${SIMULATED_TOKEN_PATH}` };
-    if (id === undefined || secret === undefined) {
-      const problem = 'RECORDS_CLIENT_ID and RECORDS_CLIENT_SECRET must be set: the contract has a client';
-      throw new ConfigError([problem]);
-    }
-    const problems = cleartextProblems({
-      allowed: config.allowInsecure,
-      redisUrl: undefined,
-      secretsKey: undefined,
-      services: { [`${contractFile}: client.tokenUrl`]: tokenUrl },
-      hasAccounts: false,
-    });
-    if (problems.length > 0) throw new ConfigError(problems);
-    return { id, secret, tokenUrl, scope };
+    return (await import('./contract.js')).readContract(contractFile);
   }
 
   async function open(): Promise<RecordsService> {
@@ -88,24 +63,21 @@ export function openRecords({
         'call records need a contract: set RECORDS_CONTRACT (docs/call-records.md describes it)',
       );
     }
-    const [{ createRecords }, { createRecordsClient }, { recordsStore }] = await Promise.all([
+    const [{ createRecords }, { createRecordsClient }] = await Promise.all([
       import('./records.js'),
       import('./client.js'),
-      import('./store.js'),
     ]);
-    const { client } = found;
+    const machine = systemMachine;
     return createRecords({
-      account: client ? accountOf(clientCredentials(client)) : undefined,
-      store: recordsStore(redis, keys, config.retentionMs),
+      account: found.client ? accountOf(clientCredentials(config, found.client)) : undefined,
+      store: await openStore(),
       contract: found,
-      client: createRecordsClient(found, { origin: simulatorOrigin, machine: systemMachine, route }),
-      lanes,
-      events,
-      machine: systemMachine,
-      inFlight,
+      client: createRecordsClient(found, { origin: simulatorOrigin, machine, route }),
+      ...{ lanes, events, machine, inFlight },
     });
   }
 
+  let opening: Promise<RecordsService> | undefined;
   const service = (): Promise<RecordsService> => {
     // An operator may correct the contract and try again.
     opening ??= open().catch((error: unknown) => {
@@ -115,25 +87,40 @@ export function openRecords({
     return opening;
   };
 
-  const reader = async (): Promise<RequestReader> => {
-    const [{ requestReader }, { recordsStore }] = await Promise.all([
-      import('./requests.js'),
-      import('./store.js'),
-    ]);
-    return requestReader(recordsStore(redis, keys, config.retentionMs), lanes);
-  };
-
   return {
     contract,
-    request: async (input, options) => (await service()).request(input, options),
-    status: async (id, options) => (await service()).status(id, options),
-    download: async (id, options) => (await service()).download(id, options),
-    fetch: async (wanted, options) => (await service()).fetch(wanted, options),
-    resolve: async (id, resolution, options) => (await service()).resolve(id, resolution, options),
+    request: async (...args) => (await service()).request(...args),
+    status: async (...args) => (await service()).status(...args),
+    download: async (...args) => (await service()).download(...args),
+    fetch: async (...args) => (await service()).fetch(...args),
+    resolve: async (...args) => (await service()).resolve(...args),
     show: async (id) => (await reader()).show(id),
     list: async (filter) => (await reader()).list(filter),
     async close() {
       (await opening?.catch(() => undefined))?.close();
     },
   };
+}
+
+/** Throws a ConfigError if the client has no secret, or would send it over the network in clear. */
+function clientCredentials(
+  { records, allowInsecure: allowed }: Config | LocalConfig,
+  { tokenUrl, scope }: ContractClient,
+): RecordsClientCredentials {
+  const { contractFile, simulatorOrigin, client } = records;
+  const { id, secret } = client;
+  // A simulator knows no real secrets, and no real service gets its requests.
+  if (simulatorOrigin !== undefined)
+    return { ...SIMULATED_CLIENT, scope, tokenUrl: `${simulatorOrigin}${SIMULATED_TOKEN_PATH}` };
+  if (id === undefined || secret === undefined) {
+    const problem = 'RECORDS_CLIENT_ID and RECORDS_CLIENT_SECRET must be set: the contract has a client';
+    throw new ConfigError([problem]);
+  }
+  const services = { [`${contractFile}: client.tokenUrl`]: tokenUrl };
+  const problems = cleartextProblems({
+    ...{ allowed, services, hasAccounts: false },
+    ...{ redisUrl: undefined, secretsKey: undefined },
+  });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { id, secret, tokenUrl, scope };
 }

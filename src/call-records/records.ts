@@ -1,17 +1,16 @@
 import type { Machine } from '../base/clock.js';
 import { InputError } from '../campaign/errors.js';
 import { statusAsker } from './ask-status.js';
-import type { Contract } from './contract.js';
+import { type Contract, templatesOf } from './contract.js';
 import { contractCredentials } from './credentials.js';
 import { type FetchOptions, fetcher, type NoRecords, reasonFor } from './fetch.js';
 import { checkInput, checkParameters, type RecordsInput } from './input.js';
+import type { RecordsAccount, RecordsLane, RecordsLanes } from './lanes.js';
 import { fileOpener, type RecordsDownload } from './open-file.js';
-import type { RecordsAccount, RecordsLane, RecordsLanes } from './requests.js';
 import { type RecordsResolution, resolveRequest } from './resolve.js';
 import { type RecordsContext, requestSender } from './send-request.js';
 import { type RecordsOptions, slotTaker } from './slots.js';
 import { type StoredRequest, viewOf } from './store.js';
-import { placeholdersIn } from './template.js';
 import type { RecordsRequest } from './view.js';
 
 /** What {@link createRecords} works with. */
@@ -110,22 +109,14 @@ export type RecordsService = ReturnType<typeof createRecords>;
 
 /** Checks parameters that only the download uses, such as its format. */
 function parametersOfDownload(contract: Contract) {
-  const { request, status } = contract;
-  const elsewhere = new Set(
-    [request, status].flatMap(({ path, headers, body }) =>
-      placeholdersIn([path, JSON.stringify(headers), JSON.stringify(body)].join('\n')),
-    ),
-  );
+  const templates = [...templatesOf(contract, 'request'), ...templatesOf(contract, 'status')];
+  const elsewhere = templates.flatMap(({ names }) => names);
   return (given: Readonly<Record<string, string>>): Record<string, string> => {
-    const own = checkParameters(given, contract, true);
-    const wrong = Object.keys(own).find((name) => elsewhere.has(name));
-    if (wrong === undefined) return own;
-    throw new InputError(
-      `the parameter ${wrong} belongs to the request and cannot be changed for its download`,
-      {
-        field: `parameters/${wrong}`,
-      },
-    );
+    const parameters = checkParameters(given, contract, true);
+    const wrong = Object.keys(parameters).find((name) => elsewhere.includes(name));
+    if (wrong === undefined) return parameters;
+    const reason = `the parameter ${wrong} belongs to the request and cannot be changed for its download`;
+    throw new InputError(reason, { field: `parameters/${wrong}` });
   };
 }
 

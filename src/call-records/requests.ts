@@ -1,38 +1,7 @@
-import type { TokenOutcome } from '../service/auth/outcome.js';
+import type { RecordsLanes } from './lanes.js';
 import type { RecordsState } from './states.js';
 import { type RecordsStore, type StoredRequest, viewOf } from './store.js';
 import type { RecordsRequest } from './view.js';
-
-/** A lane as call records use it. */
-export interface RecordsLane {
-  readonly id: string;
-  readonly name: string;
-  /** Its credentials. Throws an InputError if they are not known here. */
-  access(): RecordsAccess;
-}
-
-/** The tokens of an account or of a client. */
-export interface RecordsAccount {
-  /** A digest that names the account. */
-  readonly id: string;
-  get(): Promise<TokenOutcome>;
-  newerThan(generation: number): Promise<TokenOutcome>;
-}
-
-/** The credentials of a lane. */
-export interface RecordsAccess {
-  readonly apiKey: string | undefined;
-  readonly account: RecordsAccount | undefined;
-}
-
-/** Finds lanes. Their credentials are read when they are needed. */
-export interface RecordsLanes {
-  /** By name; default: the only lane. Rejects with a NotFoundError. */
-  named(name: string | undefined): Promise<RecordsLane>;
-  withId(id: string): Promise<RecordsLane>;
-  /** The id of a lane, configured or not. */
-  idOf(name: string): Promise<string>;
-}
 
 /** Which requests to list. */
 export interface RecordsFilter {

@@ -4,7 +4,7 @@ import type { RecordsClient } from './client.js';
 import type { Contract } from './contract.js';
 import type { ContractCredentials } from './credentials.js';
 import { type CheckedInput, parameterValues } from './input.js';
-import type { RecordsLane } from './requests.js';
+import type { RecordsLane } from './lanes.js';
 import { type RecordsOptions, slotWait } from './slots.js';
 import { mayLackCalls, type RecordsStore, type StoredRequest } from './store.js';
 

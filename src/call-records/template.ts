@@ -16,14 +16,11 @@ export function hasStrayBrace(text: string): boolean {
   return /[{}]/.test(text.replace(PLACEHOLDER, ''));
 }
 
-/** The texts of a JSON template, with the path to each. Names of members are not templates. */
-export function textsIn(
-  template: unknown,
-  path: readonly PropertyKey[] = [],
-): { path: PropertyKey[]; text: string }[] {
-  if (typeof template === 'string') return [{ path: [...path], text: template }];
+/** The texts of a JSON template, and where in it they are. Names of members are not templates. */
+export function textsIn(template: unknown, at: readonly string[] = []): { at: string[]; text: string }[] {
+  if (typeof template === 'string') return [{ at: [...at], text: template }];
   if (typeof template !== 'object' || template === null) return [];
-  return Object.entries(template).flatMap(([name, value]) => textsIn(value, [...path, name]));
+  return Object.entries(template).flatMap(([name, value]) => textsIn(value, [...at, name]));
 }
 
 /** A path and query with every value URL-escaped. A pair of the query is left out if its parameter is not set. */
@@ -39,11 +36,9 @@ export function fillPath(template: string, values: Values): string {
       return filled;
     })
     .join('/');
-  if (query === undefined) return filledPath;
-  const pairs = query.split('&').filter((pair) => isSet(pair, values));
-  return pairs.length === 0
-    ? filledPath
-    : `${filledPath}?${pairs.map((pair) => fill(pair, values, escapeUrl)).join('&')}`;
+  const pairs = query?.split('&').filter((pair) => isSet(pair, values)) ?? [];
+  const filledPairs = pairs.map((pair) => fill(pair, values, escapeUrl)).join('&');
+  return filledPairs === '' ? filledPath : `${filledPath}?${filledPairs}`;
 }
 
 /** Headers with their values. Throws an InputError for a value with CR, LF, or another character that no header may contain. */
@@ -68,25 +63,14 @@ export const HEADER_TEXT = /^[\t\x20-\x7e]*$/;
 
 /** A JSON text. A member is left out if its parameter is not set; a text that is one placeholder keeps the type of its value. */
 export function fillJson(template: unknown, values: Values): string {
-  return JSON.stringify(filledJson(template, values));
-}
-
-function filledJson(template: unknown, values: Values): unknown {
-  if (typeof template === 'string') {
-    const [, name] = WHOLE_PLACEHOLDER.exec(template) ?? [];
-    return name === undefined ? fill(template, values, (value) => value) : values[name];
-  }
-  if (Array.isArray(template)) {
-    return template
-      .filter((item) => typeof item !== 'string' || isSet(item, values))
-      .map((item) => filledJson(item, values));
-  }
-  if (typeof template !== 'object' || template === null) return template;
-  return Object.fromEntries(
-    Object.entries(template)
-      .filter(([, value]) => typeof value !== 'string' || isSet(value, values))
-      .map(([name, value]) => [name, filledJson(value, values)]),
-  );
+  return JSON.stringify(template, (_name, value: unknown) => {
+    // Leaves out what is not set from arrays, too: there, JSON would write null.
+    if (Array.isArray(value)) return value.filter((item) => isSet(item, values));
+    if (typeof value !== 'string') return value;
+    if (!isSet(value, values)) return undefined;
+    const [, name] = WHOLE_PLACEHOLDER.exec(value) ?? [];
+    return name === undefined ? fill(value, values, (text) => text) : values[name];
+  });
 }
 
 /** A body in the format of HTML forms. A field is left out if its parameter is not set. */
@@ -97,8 +81,9 @@ export function fillForm(template: Readonly<Record<string, string>>, values: Val
   ).toString();
 }
 
-function isSet(text: string, values: Values): boolean {
-  return placeholdersIn(text).every((name) => values[name] !== undefined);
+/** Whether every placeholder of a template has a value. */
+function isSet(template: unknown, values: Values): boolean {
+  return typeof template !== 'string' || placeholdersIn(template).every((name) => values[name] !== undefined);
 }
 
 function fill(text: string, values: Values, write: (value: string, name: string) => string): string {

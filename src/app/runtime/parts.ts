@@ -10,7 +10,7 @@ import { PROFILES } from '../../base/profiles/index.js';
 import { connect, type Redis } from '../../base/redis/connection.js';
 import { type Keys, keyNames, type LaneId } from '../../base/redis/keys.js';
 import { asOne, watchConnection } from '../../base/redis/watch.js';
-import { clientAccount, recordsLanes } from '../../call-records/lanes.js';
+import { recordsAccount, recordsLanes } from '../../call-records/lanes.js';
 import { openRecords } from '../../call-records/open-records.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
 import { openTokenSources } from '../../engine/lane/credentials.js';
@@ -152,7 +152,13 @@ export function openParts({ config, redisUrl, events, random }: PartsOptions): P
     events,
     config,
     lanes: recordsLanes(config, finder, tokenSources.cacheOf),
-    accountOf: (client) => clientAccount(client, tokenSources.cacheOfClient('call records', client)),
+    accountOf: (client) => {
+      const { id: username, secret: password, scope } = client;
+      return recordsAccount(
+        { username, password, scope },
+        tokenSources.cacheOfClient('call records', client),
+      );
+    },
   });
   closers.push(() => records.close());
 

@@ -1,15 +1,10 @@
-import {
-  findNodeAtLocation,
-  getNodeValue,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from 'jsonc-parser';
+import { findNodeAtLocation, getNodeValue } from 'jsonc-parser';
 import type { z } from 'zod';
 import { nearest } from '../../campaign/nearest.js';
 import { PROFILES, type ProfileName } from '../profiles/index.js';
 import { ACCOUNT, CLIENT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
 import type { Environment } from './environment.js';
+import { parseJsonFile } from './json-file.js';
 import { correlatorOf, type LaneRules, type laneSchema, laneWindow } from './lane.js';
 import { readSecret } from './secret-files.js';
 
@@ -41,18 +36,12 @@ export function readLanesFile(
   readFile?: (path: string) => string,
 ): LanesFile {
   const result: LanesFile = { lanes: [], problems: [], variables: new Set() };
-  const json = contents.replace(/^\uFEFF/, '');
-  const errors: ParseError[] = [];
-  const root = parseTree(json, errors, { disallowComments: true, allowTrailingComma: false });
-  const lineOf = (offset: number): number => json.slice(0, offset).split('\n').length;
-
-  const [error] = errors;
-  if (root === undefined || error !== undefined) {
-    const code = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
-    const reason = code.replace(/(?!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
-    result.problems.push(`${file}, line ${lineOf(error?.offset ?? 0)}: not valid JSON (${reason})`);
+  const parsed = parseJsonFile(file, contents);
+  if (parsed.root === undefined) {
+    result.problems.push(parsed.problem);
     return result;
   }
+  const { root, lineOf } = parsed;
   const list = root.type === 'object' ? findNodeAtLocation(root, ['lanes']) : root;
   if (list?.type !== 'array' || list.children === undefined || list.children.length === 0) {
     result.problems.push(`${file}: must be a list of at least one lane: [{ "name": …, "apiKeyEnv": … }]`);

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { CONFORMANCE_ROWS } from '../tools/conformance/rows.js';
 
 const rows = readFileSync('docs/interface.md', 'utf8')
   .split('\n')
@@ -31,5 +32,19 @@ describe('Each row of docs/interface.md', () => {
         return !existsSync(path) || !readFileSync(path, 'utf8').replaceAll("\\'", "'").includes(title);
       });
     expect(missing).toEqual([]);
+  });
+});
+
+describe('Each check of a conformance test', () => {
+  test('has a name of its own', () => {
+    const names = CONFORMANCE_ROWS.map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
+  });
+
+  test('follows a row of docs/interface.md, or a rule that only version 3 documents', () => {
+    const facts = rows.map(([fact]) => fact);
+    const documented = CONFORMANCE_ROWS.flatMap((row) => row.documented ?? []);
+    expect(documented.length).toBeGreaterThan(15);
+    expect(documented.filter((fact) => !facts.includes(fact))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { createVolley, type Volley } from '../../src/app/runtime.js';
 import { loadConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
@@ -8,6 +8,7 @@ import type {
   ConformanceWay,
 } from '../../src/tools/conformance/report.js';
 import { testRedis } from '../base/redis/test-redis.js';
+import { CONFORMANCE_ROWS } from '../tools/conformance/rows.js';
 
 /** What a test of a service found. */
 export interface Found {
@@ -45,6 +46,9 @@ export function conformanceTests(name: string) {
     for await (const result of volley.conformance(options))
       if (result.kind === 'check') checks.push(result);
       else ways.push(result);
+    // What is not in the tables cannot be compared with docs/interface.md.
+    const tabled = CONFORMANCE_ROWS.map((row) => row.name);
+    expect(tabled).toEqual(expect.arrayContaining(checks.map((check) => check.name)));
     const failed = checks.filter(({ result }) => result === 'failed');
     return {
       checks,

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ConformanceOptions } from '../../src/tools/conformance/report.js';
 import { type SimulatorOptions, startSimulator } from '../../src/tools/simulator/index.js';
+import { CONFORMANCE_ROWS } from '../tools/conformance/rows.js';
 import { conformanceTests, type Found } from './conformance-run.js';
 import { closedPort, rawServer, reply } from './raw-server.js';
 
@@ -387,8 +388,17 @@ async function answering(
 
 describe('A conformance test of a service that violates one rule names it', () => {
   test('and passes if there is no violation', async () => {
-    const { failed, skipped, ways } = await answering({});
+    const { failed, skipped, ways, checks } = await answering({});
     expect(failed).toEqual({});
+    const made = new Set(checks.map(({ name }) => name));
+    const others = CONFORMANCE_ROWS.filter(({ name }) => !made.has(name)).map(({ name }) => name);
+    expect(others.sort()).toEqual([
+      'GET the delivery infos of a request, after its notifications',
+      'Notifications of the message',
+      'POST /outbound/subscriptions with an http address',
+      'POST the same message with the same clientCorrelator',
+      'POST to the token address',
+    ]);
     expect(skipped).toEqual([]);
     expect(ways['the bodies of errors']).toBe('400: no body; 401: no body; 404: no body');
   });

@@ -1,114 +1,91 @@
 import { accountOf } from '../../base/config/index.js';
 import { formatDuration } from '../../base/duration.js';
 import { lifetimeOf } from '../../service/auth/token-record.js';
-import type { AccountObserver } from '../../service/client/accounts.js';
-import type { Exchange } from '../../service/client/exchange.js';
 import { readClientToken, readTokenPair } from '../../service/client/read-response.js';
 import { failureReason } from '../../service/client/reason.js';
+import type { Documented } from './check.js';
+import { resultOf, type Title } from './judge.js';
 import type { ConformanceCheck } from './report.js';
-import type { Run } from './run.js';
+import type { AccountExchange, Run } from './run.js';
 
-type AccountOperation = Parameters<AccountObserver>[0];
-
-/** The responses of the account service during a test. */
-export interface AccountRecorder {
-  readonly observe: AccountObserver;
-  /** The responses since the last call. */
-  take(): { readonly operation: AccountOperation; readonly exchange: Exchange }[];
+/** A check of a response that the token cache has got. */
+interface AccountCheck extends Title, Documented {
+  /** Of the token cache; each token of a client is a login. */
+  readonly observed: AccountExchange['operation'];
+  /** Why there was no such request, if nothing went wrong. */
+  readonly unused: string;
 }
 
-/** Opens it. */
-export function openAccountRecorder(): AccountRecorder {
-  const observed: { operation: AccountOperation; exchange: Exchange }[] = [];
-  return {
-    observe: (operation, exchange) => void observed.push({ operation, exchange }),
-    take: () => observed.splice(0),
-  };
-}
+const LOGIN: AccountCheck = {
+  name: 'POST /api/login',
+  operation: 'login',
+  documented: '`POST /api/login`, `Content-Type: application/json`, `X-Requested-With: XMLHttpRequest`',
+  expected: '200 with AccessToken and RefreshToken, JSON Web Tokens',
+  observed: 'login',
+  unused: 'there is a token; --login logs in anyway',
+};
+const REFRESH: AccountCheck = {
+  name: 'GET /api/RefreshToken',
+  operation: 'refresh',
+  documented: '`GET /api/RefreshToken` with the refresh token in `X-Authorization: Bearer …`; a new pair',
+  expected: '200 with a new AccessToken and RefreshToken',
+  observed: 'refresh',
+  unused: 'there was no refresh token',
+};
+const CLIENT_TOKEN: AccountCheck = {
+  name: 'POST to the token address',
+  operation: 'token',
+  documented: null,
+  expected: '200 with access_token, and token_type bearer',
+  observed: 'login',
+  unused: 'there was no refresh token',
+};
 
-const EXPECTATION = {
-  login: {
-    name: 'POST /api/login',
-    operation: 'login',
-    expected: '200 with AccessToken and RefreshToken, JSON Web Tokens',
-    statuses: [200],
-  },
-  refresh: {
-    name: 'GET /api/RefreshToken',
-    operation: 'refresh',
-    expected: '200 with a new AccessToken and RefreshToken',
-    statuses: [200],
-  },
-  token: {
-    name: 'POST to the token address',
-    operation: 'token',
-    expected: '200 with access_token, and token_type bearer',
-    statuses: [200],
-  },
-} as const;
+/** All checks of the account service. */
+export const ACCOUNT_CHECKS: readonly AccountCheck[] = [LOGIN, REFRESH, CLIENT_TOKEN];
 
 /**
  * Checks login and refresh through the token cache of the fleet: it logs in only if there is no token, keeps to the budget of
  * logins, and every process uses the tokens that it gets.
  */
-export async function* accountChecks(run: Run, recorder: AccountRecorder): AsyncGenerator<ConformanceCheck> {
-  const { session, checker, options } = run;
+export async function* accountChecks(run: Run): AsyncGenerator<ConformanceCheck> {
+  const { session, judge, options, accountExchanges } = run;
   const { tokens } = session;
   const account = accountOf(session.settings.credentials);
   const isClient =
     account === undefined ? run.profile.credentials.kind === 'client' : account.scope !== undefined;
-  const operations = isClient ? (['token'] as const) : (['login', 'refresh'] as const);
+  const checks = isClient ? [CLIENT_TOKEN] : [LOGIN, REFRESH];
   if (tokens === null || account === undefined) {
-    for (const each of operations.map((operation) => EXPECTATION[operation]))
-      yield checker.skip(each, `the lane ${session.lane.name} has no ${isClient ? 'client' : 'account'}`);
+    const why = `the lane ${session.lane.name} has no ${isClient ? 'client' : 'account'}`;
+    for (const check of checks) yield resultOf(check, 'skipped', why);
     return;
   }
+  const exchangeOf = (observed: AccountExchange['operation']) =>
+    accountExchanges.find(({ operation }) => operation === observed)?.exchange;
   const first = await tokens.get();
-  let taken = recorder.take();
-  let isStopped = first.kind !== 'token';
-  let why = first.kind === 'token' ? '' : first.reason;
-  if (!isStopped && options.login === true && !taken.some(({ operation }) => operation === 'login')) {
-    const outcome = await tokens.login({ again: false });
-    taken = [...taken, ...recorder.take()];
-    if (outcome.kind !== 'token') [isStopped, why] = [true, outcome.reason];
-  }
+  let latest: { readonly kind: string; readonly reason?: string } = first;
+  if (latest.kind === 'token' && options.login === true && exchangeOf('login') === undefined)
+    latest = await tokens.login({ again: false });
   // A client that has just got a token needs no second one.
-  const isDone = isClient && taken.length > 0;
-  if (!isStopped && !isDone && options.signal?.aborted !== true) {
-    const outcome = await tokens.refreshNow();
-    taken = [...taken, ...recorder.take()];
-    if (outcome.kind !== 'token') why = outcome.reason;
-  }
-  const loggedIn = pairIn(taken.find(({ operation }) => operation === 'login')?.exchange);
-  const replaced = [
-    loggedIn?.accessToken,
-    loggedIn?.refreshToken,
-    first.kind === 'token' ? first.token : undefined,
-  ];
-  const secrets = [account.username, account.password];
-  for (const operation of operations) {
-    const expectation = EXPECTATION[operation];
-    // A client has no refresh token: each of its tokens is a login.
-    const requested = operation === 'token' ? 'login' : operation;
-    const exchange = taken.find((each) => each.operation === requested)?.exchange;
+  const isDone = isClient && accountExchanges.length > 0;
+  if (latest.kind === 'token' && !isDone && options.signal?.aborted !== true)
+    latest = await tokens.refreshNow();
+
+  const login = exchangeOf('login');
+  const pair = login?.kind === 'reply' ? readTokenPair(login.body ?? '') : null;
+  const replaced = [pair?.accessToken, pair?.refreshToken, first.kind === 'token' ? first.token : undefined];
+  for (const check of checks) {
+    const exchange = exchangeOf(check.observed);
     if (exchange === undefined) {
-      const unused =
-        operation === 'login' ? 'there is a token; --login logs in anyway' : 'there was no refresh token';
-      yield checker.skip(expectation, why === '' ? unused : why);
+      yield resultOf(check, 'skipped', latest.reason ?? check.unused);
     } else if (exchange.kind === 'failure') {
-      const check = checker.skip(expectation, `no response: ${failureReason(exchange)}`);
-      yield { ...check, result: 'failed' };
+      yield resultOf(check, 'failed', `no response: ${failureReason(exchange)}`);
     } else {
-      const also = ({ body }: { readonly body: string | null }) =>
-        operation === 'refresh' ? renewalProblem(body ?? '', replaced) : null;
-      yield checker.judge(exchange, { ...expectation, also }, secrets);
+      const also = () => (check === REFRESH ? renewalProblem(exchange.body ?? '', replaced) : null);
+      yield judge(check, exchange, [account.username, account.password], also);
     }
   }
-  noteLifetimes(run, taken);
-}
-
-function pairIn(exchange: Exchange | undefined): ReturnType<typeof readTokenPair> {
-  return exchange?.kind === 'reply' ? readTokenPair(exchange.body ?? '') : null;
+  noteLifetimes(run);
 }
 
 /** Whether a refresh has returned a token that it was to replace. */
@@ -121,9 +98,11 @@ function renewalProblem(body: string, replaced: readonly (string | undefined)[])
   return same.length === 0 ? null : `${same.join(' and ')} of the refresh: the same as before`;
 }
 
-/** How long the tokens of these responses last. */
-function noteLifetimes({ ways }: Run, taken: ReturnType<AccountRecorder['take']>): void {
-  const bodies = taken.flatMap(({ exchange }) => (exchange.kind === 'reply' ? (exchange.body ?? []) : []));
+/** How long the tokens of the responses last. */
+function noteLifetimes({ ways, accountExchanges }: Run): void {
+  const bodies = accountExchanges.flatMap(({ exchange }) =>
+    exchange.kind === 'reply' ? (exchange.body ?? []) : [],
+  );
   const client = bodies.map(readClientToken).find((each) => each !== null);
   if (client !== undefined && client !== null) {
     const { expires_in: seconds } = client;

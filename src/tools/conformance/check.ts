@@ -1,122 +1,92 @@
 import type { Reply } from '../../service/client/exchange.js';
-import type { CheckedReply, InterfaceDescription, Operation } from './description.js';
-import { redactedReply } from './redacted.js';
+import { resultOf, type Title } from './judge.js';
 import type { ConformanceCheck } from './report.js';
-import type { Session, TestRequest } from './session.js';
+import type { Run } from './run.js';
+import type { TestRequest } from './session.js';
 
-/** The section of the interface page that shows an operation. */
-const SECTION: Readonly<Record<Operation, string>> = {
-  send: 'Area A, send message',
-  getDeliveryInfos: 'Area A, get delivery infos',
-  createSubscription: 'Area A, subscription',
-  getSubscription: 'Area A, subscription',
-  deleteSubscription: 'Area A, subscription',
-  login: 'Area B, login and tokens',
-  refresh: 'Area B, login and tokens',
-  token: 'Token generation',
-};
+/*
+ * Each check of a service is a row: what it sends, what it expects, and which row of docs/interface.md says so. One function makes them,
+ * in the order of their tables. A row that only looks is not part of the report: it shows which way the service takes (ways.ts).
+ */
 
-/** A check of one response. */
-export interface Expectation {
-  readonly name: string;
-  readonly operation: Operation;
-  /** Default: the section that shows the operation. */
-  readonly section?: string;
-  /** For people. */
-  readonly expected: string;
-  readonly statuses: readonly number[];
+/** Which row of docs/interface.md a check follows: its first cell. Null: only version 3 documents it (docs/services.md). */
+export interface Documented {
+  readonly documented: string | null;
+}
+
+/** Why a check was not made, or failed, without a request. */
+interface Unsent {
+  readonly result: 'skipped' | 'failed';
+  readonly found: string;
+}
+
+/** A request, and what is done with its response. `Subject`: what the rows of a table are about, such as a message. */
+interface Request<Subject> {
+  /** Undefined: the row does not apply. */
+  readonly sends: (subject: Subject, run: Run) => TestRequest | Unsent | undefined;
+  /** Keeps what later rows need, and notes ways. Called with each response, whatever the result. */
+  readonly learn?: (reply: Reply, subject: Subject, run: Run) => void;
+}
+
+/** A row that checks one response. */
+export interface Check<Subject> extends Request<Subject>, Omit<Title, 'expected'>, Documented {
+  readonly expected: string | ((run: Run) => string);
   /** What else must hold, beside the documented form: what is wrong, or null. */
-  readonly also?: (reply: Reply) => string | null;
+  readonly also?: (reply: Reply, subject: Subject, run: Run) => string | null;
+  /** Called if the request was sent, and there was no response. */
+  readonly unanswered?: (subject: Subject) => void;
 }
 
-/** What a result says of its check. */
-type Title = Pick<Expectation, 'name' | 'operation' | 'section' | 'expected'>;
+/** A row that only looks. */
+type Look<Subject> = Request<Subject> & { readonly name?: never };
 
-/** Checks responses, and keeps them for {@link waysOf}. */
-export interface Checker {
-  /** The check, and the response if there was one. */
-  run(
-    session: Session,
-    request: TestRequest,
-    expectation: Expectation,
-  ): Promise<{ check: ConformanceCheck; reply?: Reply }>;
-  /** Checks a response that another part has received. */
-  judge(
-    reply: CheckedReply,
-    expectation: Omit<Expectation, 'also'> & { readonly also?: (reply: CheckedReply) => string | null },
-    secrets: readonly string[],
-  ): ConformanceCheck;
-  /** A check that passed, or failed, without a response. */
-  pass(expectation: Title, found: string): ConformanceCheck;
-  fail(expectation: Title, found: string): ConformanceCheck;
-  /** A check that was not made. */
-  skip(expectation: Title, why: string): ConformanceCheck;
-  /** Every response of the messaging service so far, with the name of its check. */
-  readonly seen: readonly { readonly name: string; readonly reply: Reply }[];
+/** A table of checks. */
+export type Rows<Subject> = readonly (Check<Subject> | Look<Subject>)[];
+
+/** Makes the checks of a table. */
+export async function* runChecks<Subject>(
+  rows: Rows<Subject>,
+  subject: Subject,
+  run: Run,
+): AsyncGenerator<ConformanceCheck> {
+  for (const row of rows) {
+    const request = row.sends(subject, run);
+    if (request === undefined) continue;
+    if ('result' in request) {
+      if (row.name !== undefined) yield resultOf(titleOf(row, run), request.result, request.found);
+      continue;
+    }
+    const arrived = await run.session.request(request);
+    const check = row.name === undefined ? undefined : checkOf(row, arrived, subject, run);
+    // Before the result is out: a test that ends there removes what this request has made.
+    if (arrived.kind === 'reply') row.learn?.(arrived.reply, subject, run);
+    else if (arrived.kind === 'failed' && row.name !== undefined) row.unanswered?.(subject);
+    if (check !== undefined) yield check;
+  }
 }
 
-/** Opens it. `hidden`: texts that no result may contain. */
-export function openChecker(description: InterfaceDescription, hidden: readonly string[]): Checker {
-  const seen: { name: string; reply: Reply }[] = [];
-  const result = (
-    { name, operation, section = SECTION[operation], expected }: Title,
-    outcome: ConformanceCheck['result'],
-    found: string,
-  ): ConformanceCheck => ({ kind: 'check', name, section, result: outcome, expected, found });
-
-  /** The check that found each fault, so that one fault is reported once. */
-  const faults = new Map<string, string>();
-  const failure = (expectation: Title, problem: string, shown: string): ConformanceCheck => {
-    const { name, operation } = expectation;
-    // The same status may be wrong for another reason.
-    const isForm = !problem.startsWith('the status ') || problem.startsWith('the status of');
-    const fault = `${operation} ${problem}`;
-    const first = faults.get(fault);
-    if (isForm && first !== undefined)
-      return result(expectation, 'skipped', `the same fault as in "${first}": ${problem}`);
-    faults.set(fault, name);
-    return result(expectation, 'failed', `${problem}; the service answered ${shown}`);
-  };
-
-  const problemOf = (
-    reply: CheckedReply,
-    { operation, statuses }: Omit<Expectation, 'also'>,
-  ): string | null => {
-    const problem = description.problemOf(operation, reply);
-    if (problem !== null || statuses.includes(reply.status)) return problem;
-    return `the status ${reply.status} does not belong here`;
-  };
-
-  return {
-    seen,
-    async run(session, request, expectation) {
-      const arrived = await session.request(request);
-      if (arrived.kind === 'notSent') return { check: result(expectation, 'skipped', arrived.reason) };
-      if (arrived.kind === 'failed') return { check: result(expectation, 'failed', arrived.reason) };
-      const { reply } = arrived;
-      const secrets = [...arrived.secrets, ...hidden];
-      seen.push({ name: expectation.name, reply });
-      const shown = redactedReply(reply, secrets);
-      if (reply.status === 429)
-        return { check: result(expectation, 'skipped', `the quota is used up: ${shown}`), reply };
-      const problem = problemOf(reply, expectation) ?? expectation.also?.(reply) ?? null;
-      if (problem === null) return { check: result(expectation, 'passed', passedReply(reply, shown)), reply };
-      return { check: failure(expectation, problem, shown), reply };
-    },
-    judge(reply, expectation, secrets) {
-      const shown = redactedReply(reply, [...secrets, ...hidden]);
-      const problem = problemOf(reply, expectation) ?? expectation.also?.(reply) ?? null;
-      return problem === null
-        ? result(expectation, 'passed', passedReply(reply, shown))
-        : failure(expectation, problem, shown);
-    },
-    pass: (expectation, found) => result(expectation, 'passed', found),
-    fail: (expectation, found) => result(expectation, 'failed', found),
-    skip: (expectation, why) => result(expectation, 'skipped', why),
-  };
+function checkOf<Subject>(
+  row: Check<Subject>,
+  arrived: Awaited<ReturnType<Run['session']['request']>>,
+  subject: Subject,
+  run: Run,
+): ConformanceCheck {
+  const title = titleOf(row, run);
+  switch (arrived.kind) {
+    case 'notSent':
+      return resultOf(title, 'skipped', arrived.reason);
+    case 'failed':
+      return resultOf(title, 'failed', arrived.reason);
+    case 'reply': {
+      const { reply, secrets } = arrived;
+      run.seen.push(reply);
+      return run.judge(title, reply, secrets, () => row.also?.(reply, subject, run) ?? null);
+    }
+    default:
+      return arrived satisfies never;
+  }
 }
 
-/** The body of a success that passed says nothing new. */
-function passedReply({ status }: CheckedReply, shown: string): string {
-  return status < 400 ? String(status) : shown;
+function titleOf<Subject>({ expected, ...row }: Check<Subject>, run: Run): Title {
+  return { ...row, expected: typeof expected === 'string' ? expected : expected(run) };
 }

@@ -16,6 +16,14 @@ import { createTransport } from '../../service/client/transport.js';
  */
 export type Identity = 'lane' | 'keyless' | 'unknownKey' | Bearer;
 
+/** The path of the subscription. */
+export const SUBSCRIPTIONS = '/outbound/subscriptions';
+
+/** The path of a request's delivery infos. `segment`: the sender, encoded. */
+export function infosPath(segment: string, requestId: string): string {
+  return `/outbound/${segment}/requests/${encodeURIComponent(requestId)}/deliveryInfos`;
+}
+
 /** How long a request waits for a permit in all, such as after a restart of Redis. */
 const MAX_WAIT_MS = 10_000;
 

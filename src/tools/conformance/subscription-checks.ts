@@ -1,11 +1,166 @@
 import { readCallback, readErrorCode } from '../../service/client/read-response.js';
-import { type FoundSubscription, noteSubscriptionPer, SUBSCRIPTIONS } from './read-checks.js';
+import { type Check, type Rows, runChecks } from './check.js';
+import { resultOf } from './judge.js';
 import { formOf } from './redacted.js';
 import type { ConformanceCheck } from './report.js';
 import type { Run } from './run.js';
+import { SUBSCRIPTIONS, type TestRequest } from './session.js';
+import { type FoundSubscription, noteSubscriptionPer } from './subscription-per.js';
+
+/** The subscription that a test creates and deletes. */
+interface TestSubscription {
+  readonly url: string;
+  readonly securityToken: string;
+  /** Whether it may exist, so that it must be deleted. */
+  mayExist: boolean;
+  isCreated: boolean;
+}
 
 /** Why a profile may refuse a subscription. */
 const NOT_HTTPS = 'NOT_HTTPS';
+
+const GET = { method: 'GET', path: SUBSCRIPTIONS, as: 'lane' } as const;
+const DELETE = { method: 'DELETE', path: SUBSCRIPTIONS, as: 'lane' } as const;
+
+function post(callback: { readonly url: string; readonly securityToken: string }): TestRequest {
+  const { url, securityToken } = callback;
+  const body = JSON.stringify({ callback: { url, securityToken } });
+  return { method: 'POST', path: SUBSCRIPTIONS, body, as: 'lane' };
+}
+
+/** A service that accepts a subscription that it should refuse has one. */
+const learnWhetherItExists: Check<TestSubscription>['learn'] = ({ status }, subscription) => {
+  subscription.mayExist ||= status < 300;
+};
+
+const CREATE = {
+  name: `POST ${SUBSCRIPTIONS}`,
+  operation: 'createSubscription',
+  documented: '`POST /outbound/subscriptions` creates it: 201 with the callback',
+  expected: '201 with the callback',
+  sends: post,
+  also({ body }, { url, securityToken }) {
+    const callback = readCallback(body ?? '');
+    if (callback?.url !== url) return 'callback.url is not that of the request';
+    return callback.securityToken === securityToken
+      ? null
+      : 'callback.securityToken is not that of the request';
+  },
+  learn({ status }, subscription) {
+    subscription.isCreated = status < 300;
+    subscription.mayExist ||= subscription.isCreated;
+  },
+  unanswered(subscription) {
+    subscription.mayExist = true;
+  },
+} as const satisfies Check<TestSubscription>;
+
+/** Checks that create the subscription. */
+export const CREATE_CHECKS: Rows<TestSubscription> = [
+  {
+    name: `POST ${SUBSCRIPTIONS} without a callback`,
+    operation: 'createSubscription',
+    documented: '400: the request is not well formed',
+    expected: '400: not well formed',
+    sends: (subscription) => ({ ...post(subscription), body: '{}' }),
+    learn: learnWhetherItExists,
+  },
+  {
+    sends: (subscription) => ({ ...post(subscription), as: 'keyless' }),
+    learn(reply, subscription, { ways }) {
+      const { status } = reply;
+      subscription.mayExist ||= status < 300;
+      ways.note(
+        'subscriptionWithoutKey',
+        status < 300 ? `${status}: it creates one` : `${status}, ${formOf(reply)}`,
+      );
+    },
+  },
+  {
+    name: `POST ${SUBSCRIPTIONS} with an http address`,
+    operation: 'createSubscription',
+    documented: null,
+    expected: `406 with the code ${NOT_HTTPS}`,
+    sends(subscription, { profile }) {
+      const { url } = subscription;
+      // A listener on this machine has no https address.
+      if (!(NOT_HTTPS in profile.notAcceptable) || !url.startsWith('https:')) return undefined;
+      return post({ ...subscription, url: url.replace(/^https:/, 'http:') });
+    },
+    also: ({ body }) => (readErrorCode(body ?? '') === NOT_HTTPS ? null : `the code is not ${NOT_HTTPS}`),
+    learn: learnWhetherItExists,
+  },
+  CREATE,
+];
+
+/** Checks of the subscription that exists. */
+export const CREATED_CHECKS: Rows<TestSubscription> = [
+  {
+    name: `GET ${SUBSCRIPTIONS}, created`,
+    operation: 'getSubscription',
+    documented: '`callback.url`: where notifications go',
+    expected: '200 with the callback that was created',
+    sends: () => GET,
+    also: ({ body }, { url }) =>
+      readCallback(body ?? '')?.url === url ? null : 'callback.url is not the created one',
+    learn({ status, body }, { securityToken }, { ways }) {
+      if (status !== 200) return;
+      const shown = readCallback(body ?? '')?.securityToken ?? '';
+      ways.note(
+        'securityToken',
+        shown === securityToken ? 'it is shown' : shown === '' ? 'it is left out' : 'it is masked',
+      );
+    },
+  },
+  {
+    sends: post,
+    learn(reply, _subscription, { ways }) {
+      const { status } = reply;
+      ways.note(
+        'secondSubscription',
+        status < 300 ? `${status}: it replaces the first` : `${status}, ${formOf(reply)}`,
+      );
+    },
+  },
+];
+
+/** Checks that delete the subscription. */
+export const DELETE_CHECKS: Rows<TestSubscription> = [
+  {
+    name: `DELETE ${SUBSCRIPTIONS}`,
+    operation: 'deleteSubscription',
+    documented: '`DELETE /outbound/subscriptions`: 204 without content',
+    expected: '204 without content',
+    sends: () => ({ ...DELETE, cleansUp: true }),
+    learn({ status }, subscription) {
+      subscription.mayExist = status !== 204;
+    },
+  },
+  {
+    name: `GET ${SUBSCRIPTIONS}, deleted`,
+    operation: 'getSubscription',
+    documented: '404 to GET and DELETE: there is no subscription',
+    expected: '404: there is no subscription',
+    sends: () => GET,
+  },
+  {
+    name: `DELETE ${SUBSCRIPTIONS}, without a subscription`,
+    operation: 'deleteSubscription',
+    documented: '404 to GET and DELETE: there is no subscription',
+    expected: '404',
+    sends: (_subscription, { config }) =>
+      config.callback === undefined
+        ? DELETE
+        : { result: 'skipped', found: 'a worker may have subscribed the lane meanwhile' },
+  },
+  {
+    name: `DELETE ${SUBSCRIPTIONS}, without a key`,
+    operation: 'deleteSubscription',
+    documented: '401 to GET and DELETE',
+    expected: '401',
+    sends: () => ({ ...DELETE, as: 'keyless' }),
+  },
+];
 
 /**
  * Creates a subscription, reads it, and deletes it. Does nothing if there is one: its notifications would be lost. Whatever happens,
@@ -17,155 +172,29 @@ export async function* subscriptionChecks(
   before: FoundSubscription,
   during?: (securityToken: string) => AsyncGenerator<ConformanceCheck>,
 ): AsyncGenerator<ConformanceCheck, boolean> {
-  const { session, checker, ways, nonce, config } = run;
-  const create = {
-    name: `POST ${SUBSCRIPTIONS}`,
-    operation: 'createSubscription',
-    expected: '201 with the callback',
-    statuses: [201],
-  } as const;
   if (before?.kind !== 'none') {
-    yield checker.skip(
-      create,
+    const why =
       before === null
         ? 'it is not known whether there is a subscription'
-        : 'there is a subscription already, which the test does not touch',
-    );
+        : 'there is a subscription already, which the test does not touch';
+    yield resultOf(CREATE, 'skipped', why);
     return false;
   }
-  const securityToken = nonce();
-  const body = JSON.stringify({ callback: { url, securityToken } });
-  const post = { method: 'POST', path: SUBSCRIPTIONS, body } as const;
-  const get = { method: 'GET', path: SUBSCRIPTIONS, as: 'lane' } as const;
-  const remove = { method: 'DELETE', path: SUBSCRIPTIONS, as: 'lane' } as const;
-  let mayExist = false;
+  const subscription: TestSubscription = {
+    url,
+    securityToken: run.nonce(),
+    mayExist: false,
+    isCreated: false,
+  };
   try {
-    const malformed = await checker.run(
-      session,
-      { ...post, body: '{}', as: 'lane' },
-      {
-        name: `POST ${SUBSCRIPTIONS} without a callback`,
-        operation: 'createSubscription',
-        expected: '400: not well formed',
-        statuses: [400],
-      },
-    );
-    mayExist = (malformed.reply?.status ?? 400) < 300;
-    yield malformed.check;
-    const keyless = await session.request({ ...post, as: 'keyless' });
-    if (keyless.kind === 'reply') {
-      const { status } = keyless.reply;
-      mayExist ||= status < 300;
-      ways.note(
-        'subscriptionWithoutKey',
-        status < 300 ? `${status}: it creates one` : `${status}, ${formOf(keyless.reply)}`,
-        'Nothing to set: Volley always sends a key.',
-      );
-    }
-    const codes = Object.keys(run.profile.notAcceptable);
-    // A listener on this machine has no https address.
-    if (codes.includes(NOT_HTTPS) && url.startsWith('https:')) {
-      const insecure = JSON.stringify({ callback: { url: url.replace(/^https:/, 'http:'), securityToken } });
-      const refused = await checker.run(
-        session,
-        { ...post, body: insecure, as: 'lane' },
-        {
-          name: `POST ${SUBSCRIPTIONS} with an http address`,
-          operation: 'createSubscription',
-          expected: `406 with the code ${NOT_HTTPS}`,
-          statuses: [406],
-          also: (reply) =>
-            readErrorCode(reply.body ?? '') === NOT_HTTPS ? null : `the code is not ${NOT_HTTPS}`,
-        },
-      );
-      mayExist ||= (refused.reply?.status ?? 406) < 300;
-      yield refused.check;
-    }
-    const created = await checker.run(
-      session,
-      { ...post, as: 'lane' },
-      {
-        ...create,
-        also: (reply) => {
-          const got = readCallback(reply.body ?? '');
-          if (got?.url !== url) return 'callback.url is not that of the request';
-          return got.securityToken === securityToken
-            ? null
-            : 'callback.securityToken is not that of the request';
-        },
-      },
-    );
-    // Without a response it may exist.
-    mayExist ||= created.reply === undefined ? created.check.result === 'failed' : created.reply.status < 300;
-    yield created.check;
-    if (created.reply === undefined || created.reply.status >= 300) return false;
-    const read = await checker.run(session, get, {
-      name: `GET ${SUBSCRIPTIONS}, created`,
-      operation: 'getSubscription',
-      expected: '200 with the callback that was created',
-      statuses: [200],
-      also: (reply) =>
-        readCallback(reply.body ?? '')?.url === url ? null : 'callback.url is not the created one',
-    });
-    yield read.check;
-    const shown = readCallback(read.reply?.body ?? '')?.securityToken;
-    if (read.reply?.status === 200)
-      ways.note(
-        'securityToken',
-        shown === securityToken
-          ? 'it is shown'
-          : shown === undefined || shown === ''
-            ? 'it is left out'
-            : 'it is masked',
-        'Nothing to set: Volley recognises its subscription in each case.',
-      );
+    yield* runChecks(CREATE_CHECKS, subscription, run);
+    if (!subscription.isCreated) return false;
+    yield* runChecks(CREATED_CHECKS, subscription, run);
     await noteSubscriptionPer(run, { kind: 'exists', url });
-    const second = await session.request({ ...post, as: 'lane' });
-    if (second.kind === 'reply') {
-      const { reply } = second;
-      ways.note(
-        'secondSubscription',
-        reply.status < 300 ? `${reply.status}: it replaces the first` : `${reply.status}, ${formOf(reply)}`,
-        'Nothing to set: Volley deletes its own subscription before it creates another.',
-      );
-    }
-    if (during !== undefined) yield* during(securityToken);
-    const removed = await checker.run(
-      session,
-      { ...remove, cleansUp: true },
-      {
-        name: `DELETE ${SUBSCRIPTIONS}`,
-        operation: 'deleteSubscription',
-        expected: '204 without content',
-        statuses: [204],
-      },
-    );
-    yield removed.check;
-    mayExist = removed.reply?.status !== 204;
-    yield (
-      await checker.run(session, get, {
-        name: `GET ${SUBSCRIPTIONS}, deleted`,
-        operation: 'getSubscription',
-        expected: '404: there is no subscription',
-        statuses: [404],
-      })
-    ).check;
-    for (const [as, name, status] of [
-      ['lane', 'without a subscription', 404],
-      ['keyless', 'without a key', 401],
-    ] as const) {
-      const expectation = {
-        name: `DELETE ${SUBSCRIPTIONS}, ${name}`,
-        operation: 'deleteSubscription',
-        expected: String(status),
-        statuses: [status],
-      } as const;
-      if (as === 'lane' && config.callback !== undefined)
-        yield checker.skip(expectation, 'a worker may have subscribed the lane meanwhile');
-      else yield (await checker.run(session, { ...remove, as }, expectation)).check;
-    }
+    if (during !== undefined) yield* during(subscription.securityToken);
+    yield* runChecks(DELETE_CHECKS, subscription, run);
     return during !== undefined;
   } finally {
-    if (mayExist) await session.request({ ...remove, cleansUp: true });
+    if (subscription.mayExist) await run.session.request({ ...DELETE, cleansUp: true });
   }
 }

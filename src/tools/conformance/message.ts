@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { numberOf, requestIdOf, senderSegment, telAddress } from '../../service/client/address.js';
+import type { Reply } from '../../service/client/exchange.js';
+import { sendBody } from '../../service/client/messaging.js';
+import { jsonOf, readOutboundRequest } from '../../service/client/read-response.js';
+import { type ConformanceSend, recipientsOf } from './report.js';
+import type { Run } from './run.js';
+
+/** The text of the message, unless another one is given. */
+export const DEFAULT_TEXT = 'This is a test of the messaging service.';
+const DEFAULT_NAME = 'Volley';
+
+/** The message of a test. */
+export interface TestMessage {
+  readonly recipients: readonly string[];
+  readonly sender: string;
+  /** The sender as a path segment. */
+  readonly segment: string;
+  readonly text: string;
+  readonly senderName: string;
+  readonly correlator: string | undefined;
+  readonly callbackData: string | undefined;
+  /** Of its request. */
+  readonly body: string;
+  /** Whether the request is repeated. */
+  readonly isTwice: boolean;
+  /** Whether the service has accepted it. */
+  isAccepted: boolean;
+  /** The `resourceURL` of the response. */
+  resourceUrl: string | undefined;
+  /** Of the request, and of its repetition if that has another one. */
+  readonly ids: string[];
+}
+
+/** The message that these options ask for. */
+export function openMessage({ session, config, nonce, profile }: Run, send: ConformanceSend): TestMessage {
+  const { sender, text = DEFAULT_TEXT, twice = false } = send;
+  const recipients = recipientsOf(send);
+  const senderName = config.senderName ?? DEFAULT_NAME;
+  const hasCorrelator = send.correlator ?? (twice || session.settings.clientCorrelator !== 'off');
+  const correlator = hasCorrelator || profile.correlatorLifetimeMs !== null ? nonce() : undefined;
+  const callbackData = profile.request.callbackData ? nonce() : undefined;
+  const body = sendBody({
+    sender,
+    senderName,
+    recipients,
+    text,
+    ...(correlator !== undefined && { clientCorrelator: correlator }),
+    ...(callbackData !== undefined && { callbackData }),
+  });
+  return {
+    recipients,
+    sender,
+    segment: senderSegment(sender),
+    text,
+    senderName,
+    correlator,
+    callbackData,
+    body,
+    isTwice: twice,
+    isAccepted: false,
+    resourceUrl: undefined,
+    ids: [],
+  };
+}
+
+/** What a 201 repeats of the request. */
+const echoed = z.object({
+  outboundSMSMessageRequest: z.object({
+    address: z.array(z.string()),
+    senderAddress: z.string(),
+    outboundSMSTextMessage: z.object({ message: z.string() }),
+    senderName: z.string().optional(),
+    deliveryInfoList: z
+      .object({ deliveryInfo: z.array(z.object({ address: z.string(), deliveryStatus: z.string() })) })
+      .optional(),
+  }),
+});
+
+/** What the 201 does not repeat of the message, or contradicts; null: nothing. */
+export function differenceIn(
+  { body, headers }: Reply,
+  { recipients, sender, text, senderName }: TestMessage,
+): string | null {
+  const { data } = echoed.safeParse(jsonOf(body ?? ''));
+  if (data === undefined) return 'the request is not repeated';
+  const request = data.outboundSMSMessageRequest;
+  const infos = request.deliveryInfoList?.deliveryInfo;
+  const entriesOf = (number: string) => infos?.filter((each) => numberOf(each.address) === number).length;
+  const isAddressed =
+    request.address.length === recipients.length &&
+    recipients.every((number) => request.address.includes(telAddress(number)));
+  if (!isAddressed) return 'address is not that of the request';
+  if (request.senderAddress !== sender) return 'senderAddress is not that of the request';
+  if (request.outboundSMSTextMessage.message !== text) return 'message is not that of the request';
+  if (request.senderName !== undefined && request.senderName !== senderName)
+    return 'senderName is not that of the request';
+  if (
+    infos !== undefined &&
+    (infos.length !== recipients.length || recipients.some((number) => entriesOf(number) !== 1))
+  )
+    return 'deliveryInfo does not have one entry for each recipient';
+  const { resourceURL } = readOutboundRequest(body ?? '') ?? {};
+  const [inBody, inLocation] = [requestIdOf(resourceURL), requestIdOf(headers.location)];
+  if (resourceURL !== undefined && inBody === null) return 'resourceURL contains no request id';
+  if (inBody === null && inLocation === null) return 'the response contains no request id';
+  return inBody !== null && inLocation !== null && inBody !== inLocation
+    ? 'Location names another request than resourceURL'
+    : null;
+}

@@ -1,0 +1,29 @@
+import { readCallback } from '../../service/client/read-response.js';
+import type { Run } from './run.js';
+import { SUBSCRIPTIONS } from './session.js';
+
+/** What the subscription of the lane was found to be; null if it could not be read. */
+export type FoundSubscription =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'exists'; readonly url: string }
+  | null;
+
+/** Compares the lane's subscription with those of other lanes. */
+export async function noteSubscriptionPer(
+  { others, ways, session }: Run,
+  found: FoundSubscription,
+): Promise<void> {
+  if (found === null) return;
+  for (const other of others) {
+    const arrived = await other.request({ method: 'GET', path: SUBSCRIPTIONS, as: 'lane' });
+    if (arrived.kind !== 'reply') continue;
+    const { status, body } = arrived.reply;
+    const url = status === 200 ? readCallback(body ?? '')?.url : undefined;
+    if (status !== 404 && url === undefined) continue;
+    if (status === 404 && found.kind === 'none') continue;
+    const lanes = `the lanes ${session.lane.name} and ${other.lane.name}`;
+    const isShared = found.kind === 'exists' && url === found.url;
+    ways.note('subscriptionPer', isShared ? `${lanes} have the same one` : `${lanes} have one each`);
+    return;
+  }
+}

@@ -189,3 +189,20 @@ test('Campaigns of a lane that is not configured are listed, shown, reported, an
     .filter((line) => line.includes('lane names'));
   expect(fail).toContain('lane marketing has the credentials of lane default');
 });
+
+test('Doctor names an outbox whose lane is not configured, as long as messages wait in it', async () => {
+  const run = 'outbox';
+  const before = processWith('default', run);
+  await before.outboxes.create({ name: 'dentist', message: 'See you', zone: 'UTC' });
+  await before.outboxes.create({ name: 'empty', message: 'See you', zone: 'UTC' });
+  const sendAt = new Date(Date.now() + 86_400_000).toISOString();
+  for (const id of ['a', 'b']) await before.outbox('dentist').put({ id, to: '+447700900123', sendAt });
+  const doctor = async (lane: string) => (await commandLineWith(lane, run).volley('doctor')).stdout;
+  expect(await doctor('default')).not.toContain('outbox');
+  const warnings = (await doctor('marketing')).match(/^.* outbox .*\n.*$/gm);
+  expect(warnings).toEqual([
+    'warn  outbox dentist: its lane default is not configured here, and 2 messages wait\n      → If the lane has a new name, run `volley lane rename` with both names. Otherwise configure it again, or run `volley outbox cancel dentist --all --lane default`',
+  ]);
+  await before.outbox('dentist').cancelAll();
+  expect(await doctor('marketing')).not.toContain('outbox dentist');
+});

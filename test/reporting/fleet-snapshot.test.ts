@@ -39,6 +39,37 @@ test('Every stored campaign is counted once, however many there are', async () =
   expect(counts.requests).toEqual({ send: 1_300, poll: 2_600 });
 });
 
+test('The messages of all outboxes are counted for their lane, however many outboxes there are', async () => {
+  const config = loadConfig(
+    {
+      LANES_FILE: 'lanes.json',
+      MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+      REDIS_URL: url,
+      REDIS_PREFIX: `${prefix}-outboxes`,
+      SENDER_ADDRESS: 'ACME',
+    },
+    { readFile: () => '[{ "name": "one", "apiKey": "1" }, { "name": "two", "apiKey": "2" }]' },
+  );
+  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  onTestFinished(() => volley.close());
+  const sendAt = new Date(Date.now() + 86_400_000).toISOString();
+  // More than are read at a time, with the same names on both lanes.
+  const names = Array.from({ length: 130 }, (_, at) => `box-${String(at).padStart(3, '0')}`);
+  await Promise.all(
+    names.flatMap((name, at) =>
+      (at % 2 === 0 ? ['one', 'two'] : ['one']).map(async (lane) => {
+        await volley.outboxes.create({ name, lane, message: 'See you', zone: 'UTC' });
+        await volley.outbox(name, { lanes: [lane] }).put({ id: 'a', to: '+447700900123', sendAt });
+      }),
+    ),
+  );
+  const { lanes } = await volley.fleetSnapshot();
+  expect(lanes.map(({ status: { name }, outboxes }) => [name, outboxes])).toEqual([
+    ['one', { waiting: 130, lapsed: 0, lateMs: 0 }],
+    ['two', { waiting: 65, lapsed: 0, lateMs: 0 }],
+  ]);
+});
+
 test('The snapshot of an empty fleet is all zeros', async () => {
   const { volley } = opened('empty');
   const snapshot = await volley.fleetSnapshot();

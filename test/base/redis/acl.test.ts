@@ -12,7 +12,7 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { type PrivateRedis, startPrivateRedis } from '../../../src/base/redis/private-server.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains, fileRewriter } from '../../../src/engine/recovery/rewrite-file.js';
-import { redisFacts } from '../../../src/surfaces/cli/doctor/redis.js';
+import { redisFacts } from '../../../src/surfaces/cli/doctor/redis-facts.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
 import { startCluster } from './cluster.js';
 

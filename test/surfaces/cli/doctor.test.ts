@@ -1,9 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../../src/campaign/views.js';
 import { DATA_FORMAT } from '../../../src/engine/recovery/heartbeats.js';
-import { checkRestoredKeys } from '../../../src/surfaces/cli/doctor/api-keys.js';
+import { checkKeys, checkRestoredKeys } from '../../../src/surfaces/cli/doctor/api-keys.js';
+import { checkLane } from '../../../src/surfaces/cli/doctor/lanes.js';
+import { checkProtection } from '../../../src/surfaces/cli/doctor/protection.js';
 import { checkRedis } from '../../../src/surfaces/cli/doctor/redis.js';
-import { checkExposure, checkLane, checkWorkers } from '../../../src/surfaces/cli/doctor.js';
+import { checkWorkers } from '../../../src/surfaces/cli/doctor/workers.js';
 import { renderLane } from '../../../src/surfaces/cli/lane.js';
 import { NOON } from './campaign-status.js';
 
@@ -214,8 +217,8 @@ test.each([
 
 test('The doctor fails where no certificate is checked', () => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-  expect(checkExposure(SAFE, [], NOON, env)).toMatchObject([{ level: 'fail', name: 'certificates' }]);
-  expect(checkExposure(SAFE, [], NOON, { NODE_TLS_REJECT_UNAUTHORIZED: '1' })).toEqual([]);
+  expect(checkProtection(SAFE, env)).toMatchObject([{ level: 'fail', name: 'certificates' }]);
+  expect(checkProtection(SAFE, { NODE_TLS_REJECT_UNAUTHORIZED: '1' })).toEqual([]);
 });
 
 const KEY = {
@@ -252,7 +255,7 @@ test.each([
   ],
   ['a key that expires later', SAFE, [{ ...KEY, expiresAt: new Date(NOON + 9e9).toISOString() }], []],
 ] as const)('The doctor warns about what is unprotected: %s', (_, config, keys, found) => {
-  const checks = checkExposure(config, keys, NOON);
+  const checks = [...checkProtection(config), ...checkKeys(keys, config, NOON)];
   expect(checks.map(({ level }) => level)).toEqual(found.map(() => 'warn'));
   expect(checks.map((check) => check.found)).toEqual(found.map((text) => expect.stringMatching(text)));
 });
@@ -280,4 +283,18 @@ test('After a restore, the doctor lists the API keys that work, with what to do 
     },
   ]);
   expect(checkRestoredKeys([], NOON)).toMatchObject([{ level: 'ok' }]);
+});
+
+test('The doctor makes every check that its files define', () => {
+  const folder = 'src/surfaces/cli/doctor';
+  const source = readdirSync(folder)
+    .map((file) => readFileSync(`${folder}/${file}`, 'utf8'))
+    .join('\n')
+    .replaceAll(/^import .*?;$/gms, '');
+  const defined = [...source.matchAll(/^export (?:async )?function (check\w+)/gm)].map(
+    ([, name = '']) => name,
+  );
+  expect(defined.length).toBeGreaterThan(10);
+  const unused = defined.filter((name) => (source.match(new RegExp(`\\b${name}\\b`, 'g')) ?? []).length < 2);
+  expect(unused).toEqual([]);
 });

@@ -1,16 +1,53 @@
+import type { LocalConfig } from '../../../base/config/index.js';
 import type { ApiKey } from '../../../campaign/api-key.js';
 import { moment, oneLine } from '../text.js';
 import { type Check, ok, warn } from './check.js';
 
-/** Whether SECRETS_KEY_PREVIOUS is still needed. `named`: the API keys that need it, for people; `count`: how many. */
-export function checkPreviousKey(named: string, count: number): Check {
-  const title = 'SECRETS_KEY_PREVIOUS';
-  if (count === 0) return warn(title, 'no API key needs it', 'Remove it once every account has a new token.');
-  return warn(
-    title,
-    `API keys that were not used since SECRETS_KEY was changed need it: ${named}`,
-    'Keep it until they are used, or revoke them.',
+/** A key that expires within this time is named. */
+const EXPIRES_SOON_MS = 14 * 86_400_000;
+
+/** Keys that do not work or soon will not, and whether SECRETS_KEY_PREVIOUS is still needed. */
+export function checkKeys(
+  keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'expiresAt' | 'needsPreviousKey'>[],
+  { previousSecretsKey }: Pick<LocalConfig, 'previousSecretsKey'>,
+  now: number,
+): Check[] {
+  const named = (some: typeof keys): string =>
+    some.map(({ id, name }) => `${id} (${oneLine(name)})`).join(', ');
+  const invalid = keys.filter(({ state }) => state === 'invalid');
+  const needing = keys.filter((key) => key.needsPreviousKey);
+  const ending = keys.filter(
+    ({ state, expiresAt }) =>
+      state === 'active' && expiresAt !== null && Date.parse(expiresAt) - now < EXPIRES_SOON_MS,
   );
+  const checks: Check[] = [];
+  if (invalid.length > 0)
+    checks.push(
+      warn(
+        'API keys',
+        `these do not work, because they were made without SECRETS_KEY, with another one, or by an earlier version, or were restored after they had been revoked: ${named(invalid)}`,
+        `Create new ones, as \`volley keys create --help\` says, and revoke these: ${invalid.map(({ id }) => `volley keys revoke ${id}`).join('; ')}`,
+      ),
+    );
+  if (previousSecretsKey !== undefined)
+    checks.push(
+      needing.length === 0
+        ? warn('SECRETS_KEY_PREVIOUS', 'no API key needs it', 'Remove it once every account has a new token.')
+        : warn(
+            'SECRETS_KEY_PREVIOUS',
+            `API keys that were not used since SECRETS_KEY was changed need it: ${named(needing)}`,
+            'Keep it until they are used, or revoke them.',
+          ),
+    );
+  if (ending.length > 0)
+    checks.push(
+      warn(
+        'API keys, expiry',
+        `these expire within 14 days: ${named(ending)}`,
+        `Give each a new secret: ${ending.map(({ id }) => `volley keys rotate ${id}`).join('; ')}`,
+      ),
+    );
+  return checks;
 }
 
 /** Each API key that works: after a backup was restored, so does one that was revoked, or had another secret, since the backup. */

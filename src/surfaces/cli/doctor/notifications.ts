@@ -5,6 +5,7 @@ import type { LaneStatus } from '../../../campaign/views.js';
 import type { SubscriptionStatus } from '../../../engine/notifications/subscription-status.js';
 import { type Check, fail, ok, warn } from './check.js';
 
+const TITLE = 'notifications';
 /** Requests in flight, or phones that are off, may explain a shorter silence. */
 const SILENT_MS = 30 * 60_000;
 /** A new subscription gets no notifications of earlier requests, and those of later ones take a while. */
@@ -18,19 +19,17 @@ export async function checkSubscriptions(
   volley: Volley,
   lanes: readonly LaneStatus[],
 ): Promise<Check[]> {
-  const title = 'notifications';
   const states = await Promise.all(
     lanes.map(async (lane) => ({ lane, state: await volley.notifications.subscriptionStatus(lane.name) })),
   );
-  if (callback === undefined) {
+  if (callback === undefined)
     return [checkOff(states.filter(({ state }) => isKept(state)).map(({ lane }) => lane.name))];
-  }
   const checks = states.map(({ lane, state }) => checkSubscription(lane.name, state, lane));
   if (callback.proof === 'token') return checks;
   return [
     ...checks,
     warn(
-      title,
+      TITLE,
       'the secret address is their only proof: anyone who reads it in a proxy’s log can forge notifications',
       'Remove CALLBACK_PROOF if the service sends the security token with its notifications.',
     ),
@@ -46,12 +45,11 @@ const CHECK_URL =
 
 /** Notifications are off in this process. `subscribed`: lanes that workers keep subscribed nevertheless. */
 export function checkOff(subscribed: readonly string[]): Check {
-  const title = 'notifications';
   if (subscribed.length === 0) {
-    return ok(title, 'off: workers poll the delivery status; CALLBACK_URL turns notifications on');
+    return ok(TITLE, 'off: workers poll the delivery status; CALLBACK_URL turns notifications on');
   }
   return warn(
-    title,
+    TITLE,
     `CALLBACK_URL is not set here, but workers have subscribed ${subscribed.length === 1 ? 'lane' : 'lanes'} ${subscribed.join(', ')}`,
     'Use the same settings for every process: a worker without CALLBACK_URL discards what the others store for notifications.',
   );

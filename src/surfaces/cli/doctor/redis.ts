@@ -1,134 +1,46 @@
-import { type Clock, within } from '../../../base/clock.js';
 import { formatDuration } from '../../../base/duration.js';
-import type { Redis } from '../../../base/redis/connection.js';
-import {
-  assessLoss,
-  assessStated,
-  BOUND_THE_LOSS,
-  type DurabilityFacts,
-  durabilityFacts,
-  type Node,
-} from '../../../base/redis/durability.js';
+import { assessLoss, assessStated, BOUND_THE_LOSS } from '../../../base/redis/durability.js';
 import type { FileRemains } from '../../../engine/recovery/rewrite-file.js';
 import { counted } from '../text.js';
 import { type Check, fail, ok, warn } from './check.js';
+import type { RedisFacts } from './redis-facts.js';
+import { skewCheck } from './skew.js';
 
 /** BullMQ needs Redis 6.2. */
 const MIN_VERSION = [6, 2] as const;
 /** Clocks synchronised by NTP differ by less. */
 const MAX_SKEW_MS = 1_000;
 const MEMORY_NEARLY_FULL = 0.8;
-const ANSWERS_WITHIN_MS = 2_000;
 
-/** The facts about a Redis server that Volley depends on. */
-interface RedisFacts {
-  /** Which node of a cluster it is. */
-  readonly node?: string;
-  readonly version: string;
-  /** Undefined if the server does not report it. */
-  readonly appendonly: string | undefined;
-  readonly appendfsync: string | undefined;
-  readonly eviction: string | undefined;
-  readonly usedMemory: number;
-  /** 0 means no limit. */
-  readonly maxMemory: number;
-  /** The slots that a reshard is moving to or from this node. */
-  readonly movingSlots: readonly string[];
-  /** How far its clock is ahead of this machine's. */
-  readonly skewMs: number;
-  /** Whether it answers without a user and a password, and whether Volley uses a password. */
-  readonly isOpen: boolean;
-  readonly hasPassword: boolean;
-  /** What its data loss in a failover depends on. */
-  readonly durability: DurabilityFacts;
-}
+/** Each row checks one fact. `mayLoseMs`: the setting REDIS_MAY_LOSE. */
+const CHECKS: readonly ((facts: RedisFacts, mayLoseMs: number | 'auto') => Check)[] = [
+  version,
+  appendOnly,
+  fsync,
+  failover,
+  defaultUser,
+  eviction,
+  memory,
+  clockSkew,
+  reshard,
+];
 
-/** Reads the facts from the server, or from each master of a cluster. */
-export async function redisFacts(connection: Redis, clock: Clock): Promise<RedisFacts[]> {
-  if (!('nodes' in connection)) return [await factsOf(connection, clock)];
-  // A cluster client learns its nodes with the first command.
-  await connection.ping();
-  return Promise.all(
-    connection.nodes('master').map(async (node) => ({
-      ...(await factsOf(node, clock)),
-      movingSlots: await movingSlotsOf(node),
-      node: `${node.options.host}:${node.options.port}`,
-    })),
-  );
-}
-
-/** CLUSTER NODES lists them at the end of the node's own line: `[4421->-id]` on its way from it, `[4421-<-id]` to it. */
-async function movingSlotsOf(node: Node): Promise<string[]> {
-  const list = String(await node.cluster('NODES').catch(() => ''));
-  const own = /^.*\bmyself\b.*$/m.exec(list)?.[0] ?? '';
-  return [...own.matchAll(/\[(\d+)-[<>]-/g)].map(([, slot = '']) => slot);
-}
-
-async function factsOf(redis: Node, clock: Clock): Promise<RedisFacts> {
-  const before = clock();
-  const [seconds, micros] = await redis.time();
-  const after = clock();
-  const info = String(await redis.info());
-  const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  const setting = async (name: string): Promise<string | undefined> => {
-    // Redis providers often forbid CONFIG.
-    const reply: unknown = await redis.config('GET', name).catch(() => []);
-    return Array.isArray(reply) && reply.length > 1 ? String(reply[1]) : undefined;
-  };
-  const aof = field('aof_enabled');
-  return {
-    version: field('redis_version') ?? '',
-    appendonly: aof === undefined ? await setting('appendonly') : aof === '1' ? 'yes' : 'no',
-    appendfsync: await setting('appendfsync'),
-    eviction: field('maxmemory_policy') ?? (await setting('maxmemory-policy')),
-    usedMemory: Number(field('used_memory') ?? 0),
-    maxMemory: Number(field('maxmemory') ?? 0),
-    durability: await durabilityFacts(redis),
-    hasPassword: (redis.options.password ?? '') !== '',
-    isOpen: await answersWithoutPassword(redis),
-    movingSlots: [],
-    skewMs: Math.round(Number(seconds) * 1_000 + Number(micros) / 1_000 - (before + after) / 2),
-  };
-}
-
-async function answersWithoutPassword(node: Node): Promise<boolean> {
-  const guest = node.duplicate({
-    username: '',
-    password: '',
-    lazyConnect: true,
-    enableReadyCheck: false,
-    retryStrategy: () => null,
-  });
-  guest.on('error', () => {});
-  try {
-    return (await within(ANSWERS_WITHIN_MS, guest.ping())) === 'PONG';
-  } catch {
-    return false;
-  } finally {
-    guest.disconnect();
-  }
-}
-
-/** Checks the facts. For a cluster, each check shows its worst node. `mayLoseMs`: the setting REDIS_MAY_LOSE. */
+/** Checks the facts. For a cluster, each check shows its worst node. */
 export function checkRedis(nodes: readonly RedisFacts[], mayLoseMs: number | 'auto'): Check[] {
-  const failover = (facts: RedisFacts): Check => checkFailover(facts, mayLoseMs);
-  const sync = (facts: RedisFacts): Check => fsync(facts, mayLoseMs);
-  return [version, appendOnly, sync, failover, defaultUser, eviction, memory, clockSkew, reshard].map(
-    (check) => {
-      const results = nodes.map((facts) => {
-        const result = check(facts);
-        return result.level === 'ok' || facts.node === undefined
-          ? result
-          : { ...result, found: `${facts.node}: ${result.found}` };
-      });
-      return (
-        results.find(({ level }) => level === 'fail') ??
-        results.find(({ level }) => level === 'warn') ??
-        results[0] ??
-        fail('Redis', 'no node answers', 'Check that the cluster is running.')
-      );
-    },
-  );
+  return CHECKS.map((check) => {
+    const results = nodes.map((facts) => {
+      const result = check(facts, mayLoseMs);
+      return result.level === 'ok' || facts.node === undefined
+        ? result
+        : { ...result, found: `${facts.node}: ${result.found}` };
+    });
+    return (
+      results.find(({ level }) => level === 'fail') ??
+      results.find(({ level }) => level === 'warn') ??
+      results[0] ??
+      fail('Redis', 'no node answers', 'Check that the cluster is running.')
+    );
+  });
 }
 
 function version({ version: found }: RedisFacts): Check {
@@ -174,7 +86,7 @@ function fsync({ appendonly, appendfsync: found }: RedisFacts, setting: number |
 }
 
 /** Whether something bounds what a failover to a replica may lose. */
-function checkFailover({ durability: facts }: RedisFacts, setting: number | 'auto'): Check {
+function failover({ durability: facts }: RedisFacts, setting: number | 'auto'): Check {
   const name = 'Redis failover';
   const waits = 'a process, a campaign, and a resume wait for this long before their first message';
   if (setting !== 'auto') {
@@ -281,16 +193,5 @@ function reshard({ movingSlots }: RedisFacts): Check {
     name,
     `slot ${slot}${movingSlots.length > 1 ? ` and ${movingSlots.length - 1} more` : ''} is on its way to another node`,
     'If no reshard is running, finish it: redis-cli --cluster fix. Until then, the lanes in this slot send nothing.',
-  );
-}
-
-/** Checks how far another clock is ahead of this machine's. */
-export function skewCheck(name: string, skewMs: number, maxMs: number): Check {
-  const size = formatDuration(Math.abs(skewMs));
-  if (Math.abs(skewMs) <= maxMs) return ok(name, `within ${size} of this machine's`);
-  return warn(
-    name,
-    `${size} ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's`,
-    'Synchronise both clocks with NTP: start times and quota windows depend on them.',
   );
 }

@@ -1,0 +1,87 @@
+import type { OutboxStatus } from '../../../campaign/outbox-views.js';
+import type { LaneStatus } from '../../../campaign/views.js';
+import type { UnconfiguredLane } from '../../../reporting/fleet-snapshot.js';
+import { failureText } from '../sentence.js';
+import { counted, grouped, oneLine, until } from '../text.js';
+import { type Check, fail, ok, warn } from './check.js';
+
+/** Whether a lane sends, and if not, what to do. */
+export function checkLane(lane: LaneStatus, now: number): Check[] {
+  const { name, turnFailures, unknownOutcomes } = lane;
+  const title = `lane ${name}`;
+  return [
+    checkState(title, lane, now),
+    ...turnFailures.map((failure) =>
+      fail(
+        title,
+        failureText(failure, now),
+        'The log of the workers shows the whole error (`turn failed`). Fix the cause; Volley tries again every second.',
+      ),
+    ),
+    ...(unknownOutcomes === 0
+      ? []
+      : [
+          warn(
+            `${title}, requests`,
+            `${grouped(unknownOutcomes)} ${unknownOutcomes === 1 ? 'has' : 'have'} an unknown outcome`,
+            '`volley list` shows their campaigns under ATTENTION. The status of each says how to settle them.',
+          ),
+        ]),
+  ];
+}
+
+function checkState(title: string, { name, state, pause, window }: LaneStatus, now: number): Check {
+  const resume = `volley lane resume ${name}`;
+  const why = pause === null ? '' : `: ${oneLine(pause.reason)}`;
+  const when = (what: string, at: string | null | undefined): string =>
+    at == null ? '' : `${what} ${until(at, now)}`;
+  switch (state) {
+    case 'open':
+      return ok(title, 'open');
+    case 'waiting':
+      return ok(title, `waits${when(' until', window?.opensAt)} (window)`);
+    case 'paused':
+    case 'probing':
+      return ok(title, `paused, resumes by itself${why}${when(', until', pause?.until)}`);
+    case 'recovering':
+      return ok(title, `recovering${why}${when(', until', pause?.until)}`);
+    case 'noToken':
+      return warn(
+        title,
+        `waits for an access token${why}${when(', next attempt', pause?.until)}`,
+        'Check the account base URL, and that the account service is reachable from here: volley token show',
+      );
+    case 'held':
+      return warn(title, 'held by an operator', `To resume it: ${resume}`);
+    case 'stopped':
+      return fail(title, `stopped${why}`, `Fix the reason, then: ${resume}`);
+    default:
+      return state satisfies never;
+  }
+}
+
+/** What became of the campaigns of a lane that is not configured. */
+export function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Check {
+  const { completed, cancelled, ...open } = campaigns;
+  const count = Object.values(open).reduce((sum, some) => sum + some, 0);
+  if (count === 0)
+    return ok(`lane ${name}`, `not configured; ${counted(completed + cancelled, 'campaign')} ended`);
+  return warn(
+    `lane ${name}`,
+    `not configured here, and ${counted(count, 'campaign')} ${count === 1 ? 'has' : 'have'} not ended`,
+    `If it has a new name, run \`volley lane rename\` with both names. Otherwise configure it again, or cancel them: \`volley list\` shows their ids`,
+  );
+}
+
+/** Warns about the outboxes whose messages nothing sends, because their lane is not configured. */
+export function checkOutboxes(outboxes: readonly OutboxStatus[], lanes: readonly LaneStatus[]): Check[] {
+  return outboxes
+    .filter(({ lane, messages }) => messages.waiting > 0 && !lanes.some(({ name }) => name === lane))
+    .map(({ name, lane, messages: { waiting } }) =>
+      warn(
+        `outbox ${name}`,
+        `its lane ${lane} is not configured here, and ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}`,
+        `If the lane has a new name, run \`volley lane rename\` with both names. Otherwise configure it again, or run \`volley outbox cancel ${name} --all --lane ${lane}\``,
+      ),
+    );
+}

@@ -1,0 +1,39 @@
+import type { Schedule } from '../../../intake/schedules/schedules.js';
+import { counted, moment, oneLine } from '../text.js';
+import { type Check, fail, ok, warn } from './check.js';
+
+/** Schedules named for each problem. */
+const NAMED = 3;
+/** Workers look for due schedules every two seconds. */
+const LATE_MS = 5 * 60_000;
+
+/** Whether schedules have failed, or are due and no worker runs them. */
+export function checkSchedules(schedules: readonly Schedule[], now: number): Check[] {
+  const name = 'schedules';
+  const failing = schedules.filter(({ state, failuresInARow }) => state === 'paused' && failuresInARow > 0);
+  const late = schedules.filter(
+    ({ next, waiting }) => next !== null && !waiting && Date.parse(next) < now - LATE_MS,
+  );
+  const others = schedules.length - failing.length - late.length;
+  return [
+    ...failing
+      .slice(0, NAMED)
+      .map(({ id, reason }) =>
+        fail(
+          name,
+          `${id} is paused: ${oneLine(reason ?? '')}`,
+          `Fix the cause, then: volley schedule resume ${id}`,
+        ),
+      ),
+    ...late
+      .slice(0, NAMED)
+      .map(({ id, next }) =>
+        warn(
+          name,
+          `${id} is due since ${moment(Date.parse(next ?? ''), now)}, and no worker has run it`,
+          'Start a worker that serves its lane and, if code provides its list, provides it.',
+        ),
+      ),
+    ...(others > 0 ? [ok(name, `${counted(others, 'schedule')} without a problem`)] : []),
+  ];
+}

@@ -4,7 +4,8 @@ import type { Logger, pino } from 'pino';
 import type { Clock } from '../clock.js';
 import type { LogLevel } from '../config/settings.js';
 import { wrapped } from '../wrapped-text.js';
-import { CATALOGUE, type EventType, type FieldTable, type VolleyEvent } from './catalogue.js';
+import { CATALOGUE, type EventType, type VolleyEvent } from './catalogue.js';
+import type { FieldTable } from './entry.js';
 import type { Mask } from './mask.js';
 
 /** Receives finished log lines, each with its newline: a stream, or an array in a test. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { CATALOGUE, type FieldTable } from '../../base/events/catalogue.js';
+import { CATALOGUE } from '../../base/events/catalogue.js';
+import type { FieldTable } from '../../base/events/entry.js';
 import type { Field } from '../../base/events/field.js';
 import { campaignStatus } from '../../campaign/views.js';
 import { BROADCAST_EVENTS } from '../../reporting/event-feed.js';

@@ -1,4 +1,5 @@
-import { CATALOGUE, type FieldTable } from '../../base/events/catalogue.js';
+import { CATALOGUE } from '../../base/events/catalogue.js';
+import type { FieldTable } from '../../base/events/entry.js';
 import type { BroadcastEvent, FeedItem } from '../../reporting/event-feed.js';
 
 /*

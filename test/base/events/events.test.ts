@@ -1,10 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import {
-  CATALOGUE,
-  type EventType,
-  type FieldTable,
-  type VolleyEvent,
-} from '../../../src/base/events/catalogue.js';
+import { CATALOGUE, type EventType, type VolleyEvent } from '../../../src/base/events/catalogue.js';
+import type { FieldTable } from '../../../src/base/events/entry.js';
 import {
   createEvents,
   type Events,

@@ -1,0 +1,80 @@
+import { entry, requests } from '../entry.js';
+import { count, id, oneOf, optional, prose, span } from '../field.js';
+
+/** The child organisation that a reseller's account acts for. */
+const targetAccount = optional(id, '');
+const acting = (target: string): string => (target === '' ? '' : ` for target account ${target}`);
+
+/** What operators and keys may do, and the tokens of accounts. */
+export const ACCESS_EVENTS = {
+  'suppression.added': entry(
+    'info',
+    { lane: optional(id, 'all lanes'), operation: id, numbers: count('number'), reason: prose, actor: id },
+    (e) =>
+      `${e.actor} suppressed ${e.numbers} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
+  ),
+  'suppression.removed': entry(
+    'warn',
+    { lane: optional(id, 'all lanes'), operation: id, numbers: count('number'), reason: prose, actor: id },
+    (e) =>
+      `${e.actor} removed ${e.numbers} from the suppression list of ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
+  ),
+  'suppression.undone': entry(
+    'warn',
+    { lane: optional(id, 'all lanes'), operation: id, numbers: count('number'), actor: id },
+    (e) =>
+      `${e.actor} undid suppression operation ${e.operation} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`}: ${e.numbers} changed`,
+  ),
+  'key.created': entry(
+    'info',
+    { key: id, name: id, scopes: id, lanes: id, actor: id },
+    (e) => `${e.actor} created API key ${e.key} (${e.name}) with ${e.scopes} on ${e.lanes}`,
+  ),
+  'key.rotated': entry(
+    'info',
+    { key: id, name: id, overlapMs: span, actor: id },
+    (e) => `${e.actor} rotated API key ${e.key} (${e.name}); the old secret works for ${e.overlapMs} more`,
+  ),
+  'key.revoked': entry(
+    'warn',
+    { key: id, name: id, cancelled: count('campaign'), actor: id },
+    (e) => `${e.actor} revoked API key ${e.key} (${e.name}) and cancelled ${e.cancelled}`,
+  ),
+  'key.refused': entry(
+    'warn',
+    { from: id, requests },
+    (e) => `refused ${e.requests} from ${e.from} in the last minute: the API key was invalid`,
+  ),
+  'operation.requested': entry(
+    'info',
+    {
+      lane: id,
+      action: oneOf('token.login', 'token.refresh', 'subscription.create', 'subscription.delete'),
+      actor: id,
+    },
+    (e) => `lane ${e.lane}: ${e.actor} requested ${e.action}`,
+  ),
+
+  'token.refreshed': entry(
+    'info',
+    { account: id, targetAccount, lifetimeMs: optional(span, 'an unknown time') },
+    (e) => `account ${e.account}${acting(e.targetAccount)}: refreshed the token, valid for ${e.lifetimeMs}`,
+  ),
+  'token.loggedIn': entry(
+    'info',
+    { account: id, targetAccount, lifetimeMs: optional(span, 'an unknown time') },
+    (e) => `account ${e.account}${acting(e.targetAccount)}: logged in, token valid for ${e.lifetimeMs}`,
+  ),
+  'token.refused': entry(
+    'warn',
+    { account: id, targetAccount, reason: prose },
+    (e) =>
+      `account ${e.account}${acting(e.targetAccount)}: the service refused to issue a token: ${e.reason}`,
+  ),
+  'token.unanswered': entry(
+    'warn',
+    { account: id, targetAccount, reason: prose },
+    (e) =>
+      `account ${e.account}${acting(e.targetAccount)}: login or refresh received no response: ${e.reason}`,
+  ),
+} as const;

@@ -1,0 +1,116 @@
+import { entry, recipients } from '../entry.js';
+import { count, id, number, oneOf, optional, prose, span, time } from '../field.js';
+
+const inFlight = count('request');
+
+/** Campaigns, and the schedules that create them. */
+export const CAMPAIGN_EVENTS = {
+  'campaign.imported': entry(
+    'info',
+    {
+      lane: id,
+      campaign: id,
+      recipients,
+      duplicates: count('duplicate'),
+      invalid: number,
+      suppressed: number,
+      actor: id,
+    },
+    (e) =>
+      `campaign ${e.campaign} imported by ${e.actor}: ${e.recipients}, ${e.duplicates}, ${e.invalid} invalid, ${e.suppressed} suppressed`,
+  ),
+  'import.discarded': entry(
+    'warn',
+    { lane: id, campaign: id, reason: prose },
+    (e) => `import of campaign ${e.campaign} discarded, nothing is stored: ${e.reason}`,
+  ),
+  'campaign.launched': entry(
+    'info',
+    { lane: id, campaign: id, at: time },
+    (e) => `campaign ${e.campaign} launched on lane ${e.lane}; sending starts at ${e.at}`,
+  ),
+  'campaign.paused': entry(
+    'warn',
+    {
+      lane: id,
+      campaign: id,
+      by: oneOf('operator', 'refusals'),
+      actor: optional(id, 'the service'),
+      inFlight,
+    },
+    (e) =>
+      ({
+        operator: `campaign ${e.campaign} paused by ${e.actor}; ${e.inFlight} in flight`,
+        refusals: `campaign ${e.campaign} paused because the service refuses its requests; ${e.inFlight} in flight`,
+      })[e.by] ?? '',
+  ),
+  'campaign.resumed': entry(
+    'info',
+    { lane: id, campaign: id, actor: id },
+    (e) => `campaign ${e.campaign} resumed by ${e.actor}`,
+  ),
+  'campaign.cancelled': entry(
+    'warn',
+    { lane: id, campaign: id, inFlight, actor: id },
+    (e) => `campaign ${e.campaign} cancelled by ${e.actor}; ${e.inFlight} in flight`,
+  ),
+  'campaign.completed': entry(
+    'info',
+    { lane: id, campaign: id, recipients, tookMs: span },
+    (e) => `campaign ${e.campaign} completed: ${e.recipients} in ${e.tookMs}`,
+  ),
+  'retention.removed': entry(
+    'info',
+    { lane: id, campaign: id, recipients },
+    (e) => `campaign ${e.campaign} with ${e.recipients} removed: its retention period has ended`,
+  ),
+  'campaign.tooOld': entry(
+    'warn',
+    { lane: id, campaign: id, recipients },
+    (e) =>
+      `campaign ${e.campaign} reached the maximum age (MAX_CAMPAIGN_AGE): ${e.recipients} lapsed, were abandoned, or are unconfirmed`,
+  ),
+
+  'schedule.added': entry(
+    'info',
+    { lane: id, schedule: id, next: time, actor: id },
+    (e) => `${e.actor} added schedule ${e.schedule}; it is due first at ${e.next}`,
+  ),
+  'schedule.ran': entry(
+    'info',
+    { lane: id, schedule: id, at: time, campaign: id },
+    (e) => `schedule ${e.schedule}: the occurrence of ${e.at} created campaign ${e.campaign}`,
+  ),
+  'schedule.skipped': entry(
+    'warn',
+    { lane: id, schedule: id, at: time, campaign: id, reason: prose },
+    (e) =>
+      `schedule ${e.schedule}: the occurrence of ${e.at} is skipped because of campaign ${e.campaign}: ${e.reason}`,
+  ),
+  'schedule.missed': entry(
+    'warn',
+    { lane: id, schedule: id, at: time, occurrences: count('occurrence') },
+    (e) => `schedule ${e.schedule}: missed ${e.occurrences} since ${e.at}; no worker ran in time`,
+  ),
+  'schedule.failed': entry(
+    'error',
+    { lane: id, schedule: id, at: time, reason: prose },
+    (e) =>
+      `schedule ${e.schedule}: the occurrence of ${e.at} failed, and nothing was sent: ${e.reason}; fix the cause, then run: volley schedule run ${e.schedule}`,
+  ),
+  'schedule.paused': entry(
+    'warn',
+    { lane: id, schedule: id, reason: prose, actor: optional(id, 'no operator') },
+    (e) => `schedule ${e.schedule} is paused: ${e.reason}`,
+  ),
+  'schedule.resumed': entry(
+    'info',
+    { lane: id, schedule: id, next: time, actor: id },
+    (e) => `${e.actor} resumed schedule ${e.schedule}; it is due next at ${e.next}`,
+  ),
+  'schedule.removed': entry(
+    'info',
+    { lane: id, schedule: id, actor: id },
+    (e) => `${e.actor} removed schedule ${e.schedule}; its campaigns remain`,
+  ),
+} as const;

@@ -1,0 +1,94 @@
+import { describePause } from '../../../campaign/pause-reason.js';
+import { entry, requests } from '../entry.js';
+import { count, failure, id, number, oneOf, optional, prose, time } from '../field.js';
+
+/** Lanes, their quota, and their notifications. */
+export const LANE_EVENTS = {
+  'lane.paused': entry(
+    'warn',
+    {
+      lane: id,
+      reason: prose,
+      cause: prose,
+      until: optional(time, 'an operator resumes it'),
+      epoch: number,
+      actor: optional(id, 'no operator'),
+    },
+    (e) => `lane ${e.lane} is paused until ${e.until}: ${describePause(e.reason, e.cause)}`,
+  ),
+  'lane.held': entry(
+    'warn',
+    { lane: id, reason: prose, epoch: number, actor: id },
+    (e) => `lane ${e.lane} is ${e.reason}; to resume it, run: volley lane resume ${e.lane}`,
+  ),
+  'lane.reopened': entry(
+    'info',
+    { lane: id, epoch: number, actor: optional(id, '') },
+    (e) => `lane ${e.lane} is open again${e.actor === '' ? '' : `: resumed by ${e.actor}`}`,
+  ),
+  'lane.stopped': entry(
+    'error',
+    { lane: id, reason: prose },
+    (e) => `lane ${e.lane} is stopped: ${e.reason}; fix the cause, then run: volley lane resume ${e.lane}`,
+  ),
+  'lane.renamed': entry(
+    'info',
+    { lane: id, from: id, id, actor: id },
+    (e) => `${e.actor} renamed lane ${e.from} to ${e.lane}; its quota and campaigns stay with it`,
+  ),
+  'quota.learned': entry(
+    'info',
+    { lane: id, quota: number, from: optional(number, 'unknown') },
+    (e) => `lane ${e.lane}: learned a quota of ${e.quota} requests per window (before: ${e.from})`,
+  ),
+  'quota.deducted': entry(
+    'warn',
+    { lane: id, requests },
+    (e) =>
+      `lane ${e.lane}: the service returned 429 although the quota is not used up; another program may be using the API key, so the quota is reduced by ${e.requests} for now`,
+  ),
+
+  'notifications.settled': entry(
+    'debug',
+    { lane: id, reports: count('report'), requests, waiting: number },
+    (e) =>
+      `lane ${e.lane}: applied ${e.reports} from notifications to ${e.requests}; ${e.waiting} wait for a request with a matching id`,
+  ),
+  'notifications.refused': entry(
+    'warn',
+    { lane: id, reason: oneOf('token', 'unreadable', 'overload'), notifications: count('notification') },
+    (e) =>
+      ({
+        token: `lane ${e.lane}: rejected ${e.notifications} without a valid security token; if the service does not send the token, set CALLBACK_PROOF=path`,
+        unreadable: `lane ${e.lane}: ignored ${e.notifications} in an unreadable format`,
+        overload: `lane ${e.lane}: discarded ${e.notifications} because too many are waiting; polls will find the delivery status instead`,
+      })[e.reason] ?? '',
+  ),
+  'notifications.failed': entry(
+    'error',
+    { lane: id, reports: count('report'), error: failure },
+    (e) =>
+      `lane ${e.lane}: could not apply ${e.reports} from notifications: ${e.error}; polls will find the delivery status instead`,
+  ),
+  'subscription.created': entry(
+    'info',
+    { lane: id, reason: oneOf('none', 'outdated', 'forced') },
+    (e) =>
+      ({
+        none: `lane ${e.lane}: subscribed to notifications`,
+        outdated: `lane ${e.lane}: renewed the subscription to notifications because our address or token has changed`,
+        forced: `lane ${e.lane}: replaced a foreign subscription to notifications with our own`,
+      })[e.reason] ?? '',
+  ),
+  'subscription.foreign': entry(
+    'error',
+    { lane: id, url: prose },
+    (e) =>
+      `lane ${e.lane} receives no notifications: another subscription sends them to ${e.url}; to replace it, run: volley subscription create --lane ${e.lane} --force`,
+  ),
+  'subscription.failed': entry(
+    'warn',
+    { lane: id, reason: prose },
+    (e) => `lane ${e.lane}: could not subscribe to notifications: ${e.reason}`,
+  ),
+} as const;

@@ -1,0 +1,72 @@
+import { entry } from '../entry.js';
+import { count, failure, id, oneOf, prose, span } from '../field.js';
+
+/** Redis, and what its failures cost. */
+export const REDIS_EVENTS = {
+  'redis.fileRewritten': entry(
+    'info',
+    { campaigns: count('campaign') },
+    (e) => `rewrote the append-only file of Redis: nothing is left in it of ${e.campaigns} removed`,
+  ),
+  'redis.rewriteRefused': entry(
+    'warn',
+    { reason: prose, campaigns: count('campaign') },
+    (e) =>
+      `Redis refuses to rewrite its append-only file (${e.reason}): it still contains ${e.campaigns} whose retention period has ended`,
+  ),
+  'redis.rewriteFailed': entry(
+    'warn',
+    { campaigns: count('campaign') },
+    (e) =>
+      `Redis failed to rewrite its append-only file: it still contains ${e.campaigns} whose retention period has ended`,
+  ),
+  'redis.lost': entry(
+    'error',
+    { error: failure },
+    (e) => `lost the connection to Redis: ${e.error}; sending continues when Redis is back`,
+  ),
+  'redis.restored': entry('info', { downMs: span }, (e) => `connected to Redis again after ${e.downMs}`),
+  'redis.restarted': entry(
+    'warn',
+    { lane: id, graceMs: span },
+    (e) =>
+      `Redis was restarted without losing data; lane ${e.lane} recovers for ${e.graceMs} while workers replay their recent claims`,
+  ),
+  'redis.dataLoss': entry(
+    'error',
+    { lane: id, sign: oneOf('runId', 'sequence'), graceMs: span },
+    (e) =>
+      `Redis may have lost data (${{ runId: 'another server answers, or it was restarted', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} recovers for ${e.graceMs} while workers replay their recent claims`,
+  ),
+  'redis.unbounded': entry(
+    'error',
+    { lane: id },
+    (e) =>
+      `lane ${e.lane} sends nothing: Redis has a replica, and nothing bounds how much is lost when it takes over; set min-replicas-to-write in Redis, or REDIS_MAY_LOSE; \`volley doctor\` explains it`,
+  ),
+  'redis.clockChanged': entry(
+    'warn',
+    { lane: id, direction: oneOf('forward', 'back'), byMs: span },
+    (e) =>
+      `the clock of Redis was set ${e.direction} by ${e.byMs}; lane ${e.lane} delays its permits so that none returns early`,
+  ),
+  'workers.lost': entry(
+    'error',
+    { lane: id, processes: id },
+    (e) =>
+      `lane ${e.lane}: workers ${e.processes} stopped while Redis lost data; requests that they may have sent get an unknown outcome`,
+  ),
+  'workers.windowsDiffer': entry(
+    'warn',
+    { processes: prose, usedMs: span },
+    (e) =>
+      `worker processes run with different QUOTA_WINDOW_MS: ${e.processes}; all lanes use the longest, ${e.usedMs}`,
+  ),
+  'redis.reshardUnfinished': entry(
+    'error',
+    { lane: id, forMs: span },
+    (e) =>
+      `lane ${e.lane}: its slot of the Redis cluster has been on its way to another node for ${e.forMs}, so nothing can be sent; if no reshard is running, finish it: redis-cli --cluster fix`,
+  ),
+  'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed: ${e.error}; retrying`),
+} as const;

@@ -1,0 +1,152 @@
+import { entry, recipients, requests } from '../entry.js';
+import { failure, id, number, oneOf, optional, prose, span, time } from '../field.js';
+
+/** What the service wrote, if anything, at the end of a message. */
+const after = (message: string): string => (message === '' ? '' : `: ${message}`);
+
+const kind = oneOf('send', 'poll');
+const outcome = oneOf(
+  'accepted',
+  'infos',
+  'missing',
+  'throttled',
+  'unauthorised',
+  'stopped',
+  'refused',
+  'notSent',
+  'unknown',
+  'unanswered',
+);
+
+/** The recipients of a request, and where they belong. */
+const batch = { lane: id, campaign: id, recipients } as const;
+
+/** Turns, requests, and what happens to their batches and recipients. */
+export const SENDING_EVENTS = {
+  'turn.ended': entry(
+    'debug',
+    { lane: id, kind, requests, tookMs: span, next: optional(time, 'when the lane is woken'), reason: prose },
+    (e) =>
+      `lane ${e.lane}: ${e.kind} turn ended after ${e.requests} in ${e.tookMs} (${e.reason}); next turn: ${e.next}`,
+  ),
+  'turn.failed': entry(
+    'error',
+    { lane: id, kind, error: failure },
+    (e) => `lane ${e.lane}: ${e.kind} turn failed: ${e.error}; retrying`,
+  ),
+
+  'request.ended': entry(
+    'trace',
+    { lane: id, kind, outcome, tookMs: span },
+    (e) => `lane ${e.lane}: ${e.kind} request ended after ${e.tookMs}: ${e.outcome}`,
+  ),
+  'request.throttled': entry(
+    'info',
+    { lane: id, kind, retryAfterMs: optional(span, 'none'), reason: prose },
+    (e) =>
+      `lane ${e.lane}: the service returned 429 for a ${e.kind} request (Retry-After: ${e.retryAfterMs})${after(e.reason)}`,
+  ),
+  'request.unauthorised': entry(
+    'debug',
+    { lane: id, kind, reason: prose },
+    (e) => `lane ${e.lane}: the service returned 401 for a ${e.kind} request: ${e.reason}`,
+  ),
+  'request.stopped': entry(
+    'info',
+    { lane: id, kind, reason: prose },
+    (e) => `lane ${e.lane}: a ${e.kind} request failed and retrying cannot fix it: ${e.reason}`,
+  ),
+  'request.refused': entry(
+    'warn',
+    { ...batch, reason: prose },
+    (e) => `campaign ${e.campaign}: the service refused a request with ${e.recipients}: ${e.reason}`,
+  ),
+  'request.notSent': entry(
+    'warn',
+    { lane: id, kind, reason: prose },
+    (e) => `lane ${e.lane}: a ${e.kind} request could not be sent: ${e.reason}`,
+  ),
+  'request.unknown': entry(
+    'warn',
+    { ...batch, request: id, reason: prose },
+    (e) =>
+      `campaign ${e.campaign}: request ${e.request} with ${e.recipients} has an unknown outcome: ${e.reason}`,
+  ),
+  'request.unanswered': entry(
+    'debug',
+    { lane: id, requestId: id, reason: prose },
+    (e) => `lane ${e.lane}: the poll of request ${e.requestId} failed and is retried later: ${e.reason}`,
+  ),
+  'request.missing': entry(
+    'debug',
+    { lane: id, requestId: id, reason: prose },
+    (e) => `lane ${e.lane}: the service does not know request ${e.requestId}${after(e.reason)}`,
+  ),
+  'request.unfollowable': entry(
+    'warn',
+    { ...batch, request: id },
+    (e) =>
+      `campaign ${e.campaign}: the service accepted request ${e.request} with ${e.recipients} but returned no request id, so its delivery status cannot be polled`,
+  ),
+  'request.otherCorrelator': entry(
+    'warn',
+    { lane: id, sent: id, received: prose },
+    (e) =>
+      `lane ${e.lane}: the service accepted a request with clientCorrelator ${e.sent}, but answered with ${e.received}; it may not use our correlators, so check the lane's clientCorrelator setting`,
+  ),
+  'request.matched': entry(
+    'info',
+    { lane: id, campaign: id, request: id, requestId: id },
+    (e) =>
+      `campaign ${e.campaign}: a notification for request id ${e.requestId} matches request ${e.request}, which has an unknown outcome; polling the service to confirm`,
+  ),
+  'request.confirmed': entry(
+    'info',
+    { ...batch, request: id },
+    (e) =>
+      `campaign ${e.campaign}: the service confirmed that it accepted request ${e.request} with ${e.recipients}; its outcome was unknown`,
+  ),
+  'request.resolved': entry(
+    'warn',
+    { lane: id, campaign: id, as: oneOf('resend', 'abandon', 'accepted'), requests, recipients, actor: id },
+    (e) =>
+      `campaign ${e.campaign}: ${e.actor} settled ${e.requests} with an unknown outcome and ${e.recipients}: ${{ resend: 'they are sent again', abandon: 'they are given up', accepted: 'they count as accepted' }[e.as] ?? e.as}`,
+  ),
+  'request.unlistedStatus': entry(
+    'warn',
+    { lane: id, requestId: id, statuses: prose },
+    (e) =>
+      `lane ${e.lane}: request ${e.requestId} has a delivery status that the interface does not define (${e.statuses}); treating it as not final`,
+  ),
+
+  'batch.split': entry(
+    'info',
+    { ...batch, batch: id, into: number },
+    (e) =>
+      `campaign ${e.campaign}: splitting batch ${e.batch} with ${e.recipients} into ${e.into} to find the recipient that the service refuses`,
+  ),
+  'batch.maximumLearned': entry(
+    'warn',
+    { lane: id, maximum: number },
+    (e) =>
+      `lane ${e.lane}: the service accepts at most ${e.maximum} recipients per request; sending smaller requests from now on`,
+  ),
+  'recipient.rejected': entry(
+    'info',
+    { lane: id, campaign: id, position: number, reason: prose },
+    (e) => `campaign ${e.campaign}: the service rejected recipient ${e.position}: ${e.reason}`,
+  ),
+  'recipient.contradicted': entry(
+    'warn',
+    // `position`: of the recipient in the list, starting at 1.
+    { lane: id, campaign: id, position: number, kept: id, ignored: id },
+    (e) =>
+      `campaign ${e.campaign}: recipient ${e.position} of the list stays ${e.kept}; ignoring a later report that says ${e.ignored}`,
+  ),
+  'claim.overdue': entry(
+    'warn',
+    { ...batch, request: id, ageMs: span },
+    (e) =>
+      `campaign ${e.campaign}: request ${e.request} with ${e.recipients} was claimed ${e.ageMs} ago and never settled; its outcome is now unknown`,
+  ),
+} as const;

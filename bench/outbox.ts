@@ -264,16 +264,16 @@ async function claimable(): Promise<void> {
     const ROUNDS = 20;
     let next = 0;
     for (const at of [1, 10, 100]) {
-      let [puts, harvests] = [0, 0];
-      let [put, harvest]: (Cost | undefined)[] = [];
+      let [puts, plans] = [0, 0];
+      let [put, plan]: (Cost | undefined)[] = [];
       for (let round = 0; round < ROUNDS; round += 1) {
         const some = Array.from({ length: at }, (_, each) => messageAt(next + each));
         next += at;
         put = await spent(() => Promise.all(some.map((message) => outbox.put(message))));
         puts += put.commands;
         while ((await waitingNow()) > 0) {
-          harvest = await spent(tend);
-          harvests += harvest.commands;
+          plan = await spent(tend);
+          plans += plan.commands;
           await send();
         }
         await send();
@@ -281,24 +281,24 @@ async function claimable(): Promise<void> {
       const all = ROUNDS * at;
       say(
         'claimable',
-        `${at} at a time: ${((puts + harvests) / all).toFixed(1)} commands each, ${(puts / all).toFixed(1)} of them for the put`,
+        `${at} at a time: ${((puts + plans) / all).toFixed(1)} commands each, ${(puts / all).toFixed(1)} of them for the put`,
       );
       if (at === 1 && put !== undefined) say('', `the put: ${often(put)}`);
-      if (at === 1 && harvest !== undefined) say('', `the harvest: ${often(harvest)}`);
+      if (at === 1 && plan !== undefined) say('', `the plan: ${often(plan)}`);
     }
     const put = await spent(() =>
       outbox.put({ ...messageAt(next), sendAt: new Date(Date.now() + 1_000).toISOString() }),
     );
     // A time is rounded up to whole seconds.
     await delay(2_100);
-    const harvest = await spent(tend);
+    const plan = await spent(tend);
     if ((await waitingNow()) > 0) throw new Error('the message that is due is not planned');
     say(
       'claimable',
-      `1, due later: ${put.commands + harvest.commands} commands, ${put.commands} of them for the put`,
+      `1, due later: ${put.commands + plan.commands} commands, ${put.commands} of them for the put`,
     );
     say('', `the put: ${often(put)}`);
-    say('', `the harvest: ${often(harvest)}`);
+    say('', `the plan: ${often(plan)}`);
   });
 }
 

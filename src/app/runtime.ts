@@ -4,10 +4,10 @@ import { createEvents, type Events } from '../base/events/events.js';
 import type { Actor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
 import { localActor } from './access/local-actor.js';
-import { operating } from './runtime/operating.js';
-import { openParts } from './runtime/parts.js';
-import { readOperations } from './runtime/reading.js';
-import { workStarter } from './runtime/working.js';
+import { actingVolleys } from './runtime/acting-volley.js';
+import { openInstance } from './runtime/instance.js';
+import { readOperations } from './runtime/read-operations.js';
+import { workStarter } from './runtime/start-workers.js';
 import type { Volley } from './volley.js';
 
 export { RedisUnavailableError } from '../base/redis/unavailable.js';
@@ -37,14 +37,14 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     );
   }
   const events = options.events ?? createEvents({ level: config.logLevel, secrets: secretsOf(config) });
-  const parts = openParts({ config, redisUrl, events, random });
-  const { work, drain } = workStarter(parts);
-  const volleyFor = operating(parts, {
-    ...readOperations(parts),
+  const instance = openInstance({ config, redisUrl, events, random });
+  const { work, drain } = workStarter(instance);
+  const volleyFor = actingVolleys(instance, {
+    ...readOperations(instance),
     work,
     async close() {
-      await Promise.all([parts.notifications.close(), parts.refused.close(), drain()]);
-      for (const close of parts.closers.reverse()) await close();
+      await Promise.all([instance.notifications.close(), instance.refused.close(), drain()]);
+      for (const close of instance.closers.reverse()) await close();
     },
   });
   return volleyFor(options.actor ?? localActor('library'));

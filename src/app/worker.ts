@@ -56,7 +56,7 @@ interface WorkOptions {
   /** The other lanes whose requests may be reported at the same address. */
   mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
   /** Plans the messages of a lane's outboxes that are due. */
-  harvest(lane: Lane): Promise<void>;
+  planDue(lane: Lane): Promise<void>;
   readonly roles?: readonly Role[] | undefined;
   readonly concurrency?: number | undefined;
 }
@@ -95,7 +95,7 @@ export function work(options: WorkOptions): Workers {
           matches: matchStore(lane, () => options.mayShareWith(lane.id)),
           sends: sendClaims(lane),
           polls: pollClaims(lane),
-          harvest: () => options.harvest(lane),
+          planDue: () => options.planDue(lane),
         },
       ];
     }),

@@ -16,7 +16,7 @@ import { inBatches } from './in-batches.js';
 import { campaignStatus } from './status.js';
 
 /** Which campaigns {@link CampaignReader.list} returns. */
-interface ListOptions {
+interface CampaignFilter {
   readonly state?: CampaignState | undefined;
   /** Only campaigns of these lanes; default all. */
   readonly lanes?: readonly string[] | undefined;
@@ -32,7 +32,7 @@ interface ListOptions {
 }
 
 /** Which campaigns {@link CampaignReader.page} returns. */
-interface PageOptions extends ListOptions {
+interface PageOptions extends CampaignFilter {
   /** `next` of the page before. */
   readonly after?: string | undefined;
 }
@@ -56,7 +56,7 @@ interface WaitOptions {
 export interface CampaignReader {
   status(id: string): Promise<CampaignStatus>;
   /** Newest first. */
-  list(options?: ListOptions): Promise<CampaignStatus[]>;
+  list(options?: CampaignFilter): Promise<CampaignStatus[]>;
   /**
    * Newest first, one page at a time. A page may be short, or even empty, before the end, because at most 5,000
    * campaigns are read for it.

@@ -22,7 +22,7 @@ import {
   parseRecords,
   type RequestRecord,
   type StoredRecords,
-} from '../engine/recipients/records.js';
+} from '../engine/recipients/request-records.js';
 import { SLICE, unpackNumbers, unpackSlice } from '../engine/recipients/slices.js';
 import { parseStatusWord } from '../engine/recipients/status-words.js';
 import {

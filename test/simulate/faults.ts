@@ -53,7 +53,7 @@ export class Faults {
     this.#world.jobs.loseLocks((holder) => holder === process, 0);
   }
 
-  /** The processes that would notice a step of the clock. Nobody can report one while Redis is full. */
+  /** The processes that would notice a step of the clock. None can report one while Redis is full. */
   witnesses(): readonly Process[] {
     const { processes, fullUntil, clock } = this.#world;
     return fullUntil > clock.now ? [] : processes.filter((one) => one.isConnected && one.knowsClock);

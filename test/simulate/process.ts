@@ -232,10 +232,10 @@ export class Process implements Owner, Transport {
     await this.#joined;
     const failed = (_lane: string, error: Error): void => this.#world.fail(error);
     const hasOutbox = name === this.#world.outbox?.plan.lane;
-    const harvest = async (): Promise<void> => lane.emit(await this.#tend(lane));
+    const planDue = async (): Promise<void> => lane.emit(await this.#tend(lane));
     const end = await send(
       lane,
-      { ...served, claims: served.sends, client, failed, ...(hasOutbox ? { harvest } : {}) },
+      { ...served, claims: served.sends, client, failed, ...(hasOutbox ? { planDue } : {}) },
       turn,
     );
     if (end.requests > 0) await wakeLane(lane, this.#world.jobs, ['poll']);

@@ -3,7 +3,11 @@ import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
 import { wakeLane } from '../../src/engine/lane/wake.js';
 import { computeWindows, type OpeningsOf } from '../../src/engine/lane/windows.js';
 import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
-import { parseRecords, type RequestRecord, readOnlyRecord } from '../../src/engine/recipients/records.js';
+import {
+  parseRecords,
+  type RequestRecord,
+  readOnlyRecord,
+} from '../../src/engine/recipients/request-records.js';
 import { suppression } from '../../src/engine/recipients/suppression.js';
 import { beginImport } from '../../src/intake/import/import-session.js';
 import { SUPPRESSING } from '../app/access/operator.js';

@@ -142,17 +142,18 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const { redis, keys, finder, clock, events, refused, secretsKey, previousSecretsKey } = deps;
   // One key for each purpose. Earlier versions had one for both.
   const secretDigests = createDigests(secretsKey, previousSecretsKey, 'secrets of API keys', 'api keys');
-  const records = createDigests(secretsKey, previousSecretsKey, 'records of API keys', 'api keys');
+  const recordDigests = createDigests(secretsKey, previousSecretsKey, 'records of API keys', 'api keys');
   const signedText = (id: string, key: UnsignedKey): string => {
     const { name, scopes, lanes, created, lifetime, maxSuppressions, secrets } = key;
     const all = secrets.map(({ digest: own, until }) => [own, until]);
     return JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all]);
   };
-  const revoked = revokedKeys(redis, keys, records);
+  const revoked = revokedKeys(redis, keys, recordDigests);
   /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
   const opened = (id: string, json: string, isRevoked: boolean): Stored => {
     const found = storedKey.safeParse(storedJson(json)).data;
-    const maker = found === undefined || isRevoked ? null : records.makerOf(signedText(id, found), found.mac);
+    const maker =
+      found === undefined || isRevoked ? null : recordDigests.makerOf(signedText(id, found), found.mac);
     return { id, json, key: maker === null || found === undefined ? null : found, maker };
   };
   const read = async (id: string): Promise<Stored | null> => {
@@ -161,7 +162,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
   };
   const isOver = (until: number | null): boolean => until !== null && until <= clock();
   const signed = (id: string, key: UnsignedKey): string =>
-    JSON.stringify({ ...key, mac: records.of(signedText(id, key)) });
+    JSON.stringify({ ...key, mac: recordDigests.of(signedText(id, key)) });
   const newSecret = (id: string, lifetime: number | null) => {
     const secret = randomBytes(32).toString('base64url');
     const until = lifetime === null ? null : clock() + lifetime;
@@ -196,7 +197,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const require = async (id: string): Promise<Stored> => {
     const found = await read(id);
     if (found !== null) return found;
-    throw new NotFoundError(`there is no key ${id}; \`volley keys list\` lists the keys`);
+    throw new NotFoundError(`there is no key ${id}; \`volley keys list\` shows all keys`);
   };
   /** What is stored of the key with this text, and what made the digest of its secret; null if it is not a valid key. */
   const validKey = async (text: string): Promise<Valid | null> => {

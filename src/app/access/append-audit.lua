@@ -23,7 +23,7 @@ local oldest = string.format('%.0f', math.max(0, clock(time) - retentionMs))
 local old = redis.call('XRANGE', auditKey, '-', '(' .. oldest, 'COUNT', DELETED_AT_ONCE)
 for _, entry in ipairs(old) do
   local fields = entry[2]
-  -- Nobody pays for the entries of operators, and of earlier versions.
+  -- The entries of operators count for no key.
   if fields[3] == 'p' then key_bytes.add(keyBytesKey, fields[4], -(ENTRY_BYTES + #fields[2]), 0) end
 end
 if #old > 0 then

@@ -5,7 +5,7 @@ import { readState } from '../lane/campaigns.js';
 import type { LaneStore } from '../lane/lane-script.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
 import { DamagedError } from '../recipients/damaged.js';
-import { readRecord } from '../recipients/records.js';
+import { readRecord } from '../recipients/request-records.js';
 import { placedWords, storedWord } from '../recipients/status-words.js';
 import { listUnknown } from '../sending/unknown.js';
 import type { PollClaim } from './poll-claim.js';

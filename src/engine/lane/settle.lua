@@ -5,7 +5,7 @@
 ]]
 -- @include ./statuses.lua
 -- @include ./gate.lua
--- @include ../recipients/records.lua
+-- @include ../recipients/request-records.lua
 
 -- How a claim ended, as its worker says. See settle-send and settle-poll.
 ---@class Settlement

@@ -4,7 +4,7 @@
   for a status, if it says more.
 ]]
 -- @include ./campaign.lua
--- @include ../recipients/records.lua
+-- @include ../recipients/request-records.lua
 
 local function statuses_read(c, statusesKey, first, count)
   local letters = c.letters

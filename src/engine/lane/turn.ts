@@ -136,7 +136,7 @@ export async function runTurn<Claim, Settlement>(
 /** Node turns a longer timer into one of 1 ms. Such a wait needs no timer: a response ends it long before. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Wakes a waiting turn. If it rings while no one waits, the next wait ends immediately. */
+/** Wakes a waiting turn. If it rings when nothing waits, the next wait ends immediately. */
 function createBell(alarm: Alarm) {
   let rung = false;
   let wake: (() => void) | undefined;

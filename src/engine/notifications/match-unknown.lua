@@ -18,7 +18,7 @@
   Returns  1 if the match was recorded or cleared, 0 if there was nothing to do
 ]]
 -- @include ../lane/record.lua
--- @include ../recipients/records.lua
+-- @include ../recipients/request-records.lua
 
 if action == 'clear' then
   redis.call('HDEL', earlyKey, requestId)

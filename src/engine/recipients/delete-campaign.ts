@@ -11,9 +11,9 @@ import {
   slicesKey,
   statusesKey,
 } from './campaign-keys.js';
-import { parseRecords, readOnlyRecord } from './records.js';
 import { noteRemoval } from './removals.js';
 import { digestOf, indexKey } from './request-index.js';
+import { parseRecords, readOnlyRecord } from './request-records.js';
 import { releaseReservation } from './reservation.js';
 
 /** Keys per command: a campaign of a million recipients has 8,000 hashes of records. */

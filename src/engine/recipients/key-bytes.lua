@@ -4,7 +4,7 @@
     used:KEY       what the key has stored, in bytes; it has no field if that is nothing
     campaign:ID    what a campaign takes, in bytes, and the key that pays for it
     number:KEY     the number by which messages of outboxes name the key, and key:NUMBER the reverse
-  Nobody pays for what operators store: their key is ''.
+  What operators store counts for no key: their key is ''.
 ]]
 local key_bytes = {}
 

@@ -14,8 +14,8 @@ export interface Payer {
   readonly limit: number;
 }
 
-/** Nobody pays for what operators store. */
-export const NOBODY: Payer = { key: '', limit: 0 };
+/** What operators store counts for no key. */
+export const NO_KEY: Payer = { key: '', limit: 0 };
 
 /** Who pays for what an actor stores. `limit`: `KEY_MEMORY_MB` in bytes. */
 export const payerOf = (actor: Pick<Actor, 'kind' | 'id'> | undefined, limit: number): Payer => ({

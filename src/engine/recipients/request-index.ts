@@ -4,7 +4,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { parseStoredState } from '../../campaign/stored-state.js';
 import { acceptedKey, RECORDS_PER_HASH, recordsKey } from './campaign-keys.js';
-import { parseRecord, parseRecords } from './records.js';
+import { parseRecord, parseRecords } from './request-records.js';
 
 /** A digest of the service's id of a request, as request-index.lua stores it. */
 interface RequestDigest {

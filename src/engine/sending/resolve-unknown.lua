@@ -22,7 +22,7 @@
   Returns  batches and recipients settled; batches that are too early to send again, and until when (ms); events
 ]]
 -- @include ../lane/statuses.lua
--- @include ../recipients/records.lua
+-- @include ../recipients/request-records.lua
 -- @include ../recipients/request-index.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)

@@ -41,13 +41,13 @@ export interface Sending {
   readonly recent: Pick<RecentClaims, 'self' | 'claimed' | 'settled' | 'replayed' | 'replayAfterLoss'>;
   readonly claims: SendClaims;
   /** Plans the messages of the lane's outboxes that are due; by default there are none. */
-  harvest?(): Promise<void>;
+  planDue?(): Promise<void>;
   /** Reports an error that keeps a campaign from being sent. */
   failed(lane: string, error: Error): void;
 }
 
 /** How often a turn looks for messages of outboxes that are due. */
-const HARVEST_EVERY_MS = 100;
+const PLAN_EVERY_MS = 100;
 
 /** Why a batch is not repeated. */
 const FIRST_MAY_DIFFER =
@@ -59,7 +59,7 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
   const { signal } = options;
   const turn = lane.nonce();
   const credentials = await turnCredentials(lane, tokens);
-  let harvestAt = 0;
+  let planAt = 0;
 
   const send = async (
     claim: SendClaim,
@@ -106,9 +106,9 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
         const closed = await credentials.closed();
         if (closed !== undefined) return closed;
         await recent.replayed;
-        if (sending.harvest !== undefined && lane.monotonic() >= harvestAt) {
-          await lane.retry(() => sending.harvest?.() ?? Promise.resolve(), signal);
-          harvestAt = lane.monotonic() + HARVEST_EVERY_MS;
+        if (sending.planDue !== undefined && lane.monotonic() >= planAt) {
+          await lane.retry(() => sending.planDue?.() ?? Promise.resolve(), signal);
+          planAt = lane.monotonic() + PLAN_EVERY_MS;
         }
         const age = lane.startStopwatch();
         const reply = await lane.retry(() => claims.take({ turn, call, want, age, ...recent.self }), signal);

@@ -12,7 +12,7 @@ import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.
 import { registerWindow } from '../../engine/lane/windows.js';
 import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../../engine/recipients/campaign-keys.js';
 import { deleteCampaign } from '../../engine/recipients/delete-campaign.js';
-import { keyFull, NOBODY, type Payer } from '../../engine/recipients/key-bytes.js';
+import { keyFull, NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import { shortList } from '../../engine/recipients/short-list.js';
 import { SliceWriter } from '../../engine/recipients/slices.js';
 
@@ -133,7 +133,7 @@ export function beginImport(
   redis: Redis,
   keys: Keys,
   meta: CampaignMeta,
-  { leaseMs = IMPORT_LEASE_MS, payer = NOBODY }: ImportOptions = {},
+  { leaseMs = IMPORT_LEASE_MS, payer = NO_KEY }: ImportOptions = {},
 ): ImportSession {
   const { id, lane } = meta;
   const { limit } = payer;

@@ -33,7 +33,7 @@ const LATEST = 20;
 const MAX_NEXT = 1_000;
 
 /** Which schedules {@link Schedules.list} returns. */
-interface ListOptions {
+interface ScheduleFilter {
   /** Only those of these lanes. */
   readonly lanes?: readonly string[] | undefined;
   /** Only those that follow this one: by id, and those of one id by the id of their lane. */
@@ -56,7 +56,7 @@ export interface Schedules {
    */
   add(input: ScheduleInput): Promise<{ readonly kind: 'added' | 'existing'; readonly schedule: Schedule }>;
   /** Lists the schedules by id. */
-  list(options?: ListOptions): Promise<Schedule[]>;
+  list(options?: ScheduleFilter): Promise<Schedule[]>;
   /**
    * Returns a schedule with its latest occurrences. Rejects with a NotFoundError if there is none, and with an AmbiguousNameError if
    * several lanes have one; so do the methods below.

@@ -8,7 +8,7 @@ import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { actor } from '../../campaign/actor.js';
-import { NOBODY, type Payer } from '../../engine/recipients/key-bytes.js';
+import { NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import type { ScheduleTotals } from '../../reporting/fleet-snapshot.js';
 import type { RecipientInput } from '../import/read-objects.js';
 import {
@@ -174,7 +174,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
               next: of.next,
               revision: randomInt(FIRST_REVISIONS),
               most: MAX_SCHEDULES,
-              ...payerOn(definition.lane, of.payer ?? NOBODY),
+              ...payerOn(definition.lane, of.payer ?? NO_KEY),
               bytes,
               time: time(),
             },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { POLL_EFFECTS, type PollResult } from '../../../src/engine/follow-up/effects.js';
 import type { PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
-import { readRecord } from '../../../src/engine/recipients/records.js';
+import { readRecord } from '../../../src/engine/recipients/request-records.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, RULES, START } from '../lane/lane-fixture.js';
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { BearerOutcome, TokenSource } from '../../../src/engine/lane/token-source.js';
 import { DamagedError } from '../../../src/engine/recipients/damaged.js';
-import { readRecord } from '../../../src/engine/recipients/records.js';
+import { readRecord } from '../../../src/engine/recipients/request-records.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { Message } from '../../../src/engine/sending/message.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';

@@ -29,7 +29,7 @@ const entry = (id: string, key: string, more: Partial<typeof NOW> = {}) => ({
   key,
 });
 
-test('A message is paid for once, by the key that stored it last, and by nobody when an operator did', async () => {
+test('A message counts once, for the key that stored it last, and for no key when an operator did', async () => {
   const own = await outboxFixture(redis, prefix);
   const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: 10_000 });
   const bytes = paidBytes('a', NOW);

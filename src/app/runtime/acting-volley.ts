@@ -15,17 +15,18 @@ import { openSchedules, pauseSchedulesOf } from '../../intake/schedules/schedule
 import type { CancelledOfKey } from '../access/api-keys.js';
 import { cancelCampaignsOf } from '../access/campaigns-of-key.js';
 import type { Volley } from '../volley.js';
-import { importDeps, importing } from './importing.js';
-import { fullConfig, lazily, type Parts } from './parts.js';
-import type { ReadOperations } from './reading.js';
+import { importDeps, importModules } from './import-deps.js';
+import { fullConfig, type Instance, lazily } from './instance.js';
+import type { ReadOperations } from './read-operations.js';
 
 /** The operations that are the same for every actor. */
 type Shared = ReadOperations & Pick<Volley, 'work' | 'close'>;
 
 /** Returns the Volley of an actor: the audit trail, events, and logs name the actor for every operation. */
-export function operating(parts: Parts, shared: Shared): Volley['as'] {
-  const { config, events, redis, keys, finder, wakers, format, suppression } = parts;
-  const { tokenSources, notifications, records, trail, positions, apiKeysFor, scheduled, provided } = parts;
+export function actingVolleys(instance: Instance, shared: Shared): Volley['as'] {
+  const { config, events, redis, keys, finder, wakers, format, suppression } = instance;
+  const { tokenSources, notifications, records, trail, positions, apiKeysFor, scheduled, provided } =
+    instance;
   const outboxesOpened = lazily(async () => {
     const [{ openOutboxes }, { outboxOpener }] = await Promise.all([
       import('../../intake/outbox/outboxes.js'),
@@ -74,10 +75,10 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
         return run();
       });
     };
-    const previewing = importDeps(parts, async (name) => laneNamed(await finder.configured(), name), by);
+    const previewing = importDeps(instance, async (name) => laneNamed(await finder.configured(), name), by);
     // The input is checked first: what is invalid is reported even while Redis is away, and no lane is registered for it.
     const enqueuing = importDeps(
-      parts,
+      instance,
       async (name) => {
         await format.check();
         return finder.named(name);
@@ -89,7 +90,7 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
       as: volleyFor,
       records: auditedRecords(withUnavailableErrors(records), by, (lane) => finder.idOf(lane)),
       async enqueue(input) {
-        const [{ importCampaign }] = await importing();
+        const [{ importCampaign }] = await importModules();
         return importCampaign(enqueuing, input);
       },
       async *conformance(options = {}) {
@@ -108,7 +109,7 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
         );
       },
       async preview(input) {
-        const [{ previewCampaign }] = await importing();
+        const [{ previewCampaign }] = await importModules();
         return previewCampaign(previewing, input);
       },
       async *report(id, options) {
@@ -126,11 +127,11 @@ export function operating(parts: Parts, shared: Shared): Volley['as'] {
           provided,
           keyBytes: config.keyBytes,
           async check(input) {
-            const [, { checkCampaign }] = await importing();
+            const [, { checkCampaign }] = await importModules();
             return checkCampaign(config, input, systemClock());
           },
           async preview(campaign) {
-            const [{ previewChecked }] = await importing();
+            const [{ previewChecked }] = await importModules();
             return previewChecked(previewing, campaign);
           },
           laneNamed: enqueuing.laneNamed,

@@ -35,8 +35,8 @@ import { auditTrail } from '../access/audit-trail.js';
 import { openPositions } from '../access/positions.js';
 import { refusedKeys } from '../access/refused-keys.js';
 
-/** What {@link openParts} needs. */
-interface PartsOptions {
+/** What {@link openInstance} needs. */
+interface InstanceOptions {
   readonly config: Config | LocalConfig;
   readonly redisUrl: string;
   readonly events: Events;
@@ -44,7 +44,7 @@ interface PartsOptions {
 }
 
 /** Everything that the operations of a Volley instance share: one connection to Redis, and what is built on it. */
-export interface Parts extends Pick<PartsOptions, 'config' | 'events' | 'random'> {
+export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'random'> {
   readonly redis: Redis;
   /** Opens a second connection, for commands that wait. */
   readonly blocking: () => Redis;
@@ -70,15 +70,15 @@ export interface Parts extends Pick<PartsOptions, 'config' | 'events' | 'random'
   readonly scheduled: ReturnType<typeof scheduleStore>;
   /** Lists that this process provides for schedules, by name. */
   readonly provided: Map<string, ProvidedList>;
-  /** End the parts, in reverse order. Parts that are opened later add theirs. */
+  /** End the parts, in reverse order. Instance that are opened later add theirs. */
   readonly closers: (() => unknown)[];
 }
 
 /**
- * Opens the shared parts. Connects to Redis on the first call; blocking connections, clients of the service, and modules that most
+ * Opens an instance. Connects to Redis on the first call; blocking connections, clients of the service, and modules that most
  * processes do not need are opened on first use.
  */
-export function openParts({ config, redisUrl, events, random }: PartsOptions): Parts {
+export function openInstance({ config, redisUrl, events, random }: InstanceOptions): Instance {
   const keys = keyNames(config.redisPrefix);
   const redis = connect(redisUrl);
   const watcher = asOne({

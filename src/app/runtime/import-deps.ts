@@ -1,10 +1,10 @@
 import { systemClock } from '../../base/clock.js';
 import type { Operator } from '../../campaign/audit.js';
 import type { ImportDeps } from '../../intake/import/import-campaign.js';
-import { lazily, type Parts } from './parts.js';
+import { type Instance, lazily } from './instance.js';
 
 /** Loads the modules that import campaigns, which take longer to load than most commands take to run. */
-export const importing = lazily(() =>
+export const importModules = lazily(() =>
   Promise.all([
     import('../../intake/import/import-campaign.js'),
     import('../../intake/import/campaign-input.js'),
@@ -13,7 +13,7 @@ export const importing = lazily(() =>
 
 /** What an import needs. `laneNamed`: opens the lane of a campaign that is checked. */
 export const importDeps = (
-  { redis, keys, config, finder, events, suppression, launched, random, format }: Parts,
+  { redis, keys, config, finder, events, suppression, launched, random, format }: Instance,
   laneNamed: ImportDeps['laneNamed'],
   by: Operator,
 ) => ({

@@ -3,7 +3,7 @@ import { unconfiguredLanes } from '../../reporting/fleet-snapshot.js';
 import { findRecipients, recipientPage, reportRows, reportVersion } from '../../reporting/report.js';
 import { laneStatus } from '../../reporting/status.js';
 import type { Volley } from '../volley.js';
-import type { Parts } from './parts.js';
+import type { Instance } from './instance.js';
 
 /** The operations that change nothing. */
 export type ReadOperations = Pick<
@@ -43,7 +43,7 @@ export function readOperations({
   resultsFeed,
   statuses,
   fleet,
-}: Parts): ReadOperations {
+}: Instance): ReadOperations {
   return {
     events,
     status: (id) => statuses.status(id),

@@ -8,17 +8,17 @@ import { removeCampaign } from '../../engine/recovery/retention.js';
 import { lapseDue, tendDue } from '../../intake/outbox/tend-lane.js';
 import { forgetWave } from '../../intake/outbox/wave.js';
 import type { Volley, Workers } from '../volley.js';
-import { importDeps, importing } from './importing.js';
-import { fullConfig, lazily, type Parts } from './parts.js';
+import { importDeps, importModules } from './import-deps.js';
+import { fullConfig, type Instance, lazily } from './instance.js';
 
 /** How often workers delete what is too old from the audit trail. */
 const TRIM_AUDIT_EVERY_MS = 3_600_000;
 
 /** Starts the worker stages of this process. `drain` stops all that were started. */
-export function workStarter(parts: Parts): { readonly work: Volley['work']; drain(): Promise<void> } {
-  const { config, events, random, redis, keys, finder, heartbeats, format, suppression } = parts;
-  const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = parts;
-  const working = new Set<Workers>();
+export function workStarter(instance: Instance): { readonly work: Volley['work']; drain(): Promise<void> } {
+  const { config, events, random, redis, keys, finder, heartbeats, format, suppression } = instance;
+  const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = instance;
+  const running = new Set<Workers>();
   const tending = { random, clock: systemClock, retentionMs: config.retentionMs };
   const sweep = {
     redis,
@@ -101,12 +101,12 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
             provided,
             laneName: (id) => [...lanes.values()].find((lane) => lane.id === id)?.name,
             async enqueue(input, actor, paidBy) {
-              const [{ importCampaign }] = await importing();
-              const deps = importDeps(parts, finder.named, trail.operator(actor));
+              const [{ importCampaign }] = await importModules();
+              const deps = importDeps(instance, finder.named, trail.operator(actor));
               return importCampaign({ ...deps, digestOf: occurrenceDigest, paidBy }, input);
             },
           },
-          harvest: async (lane) => lane.emit((await tendDue(lane, tending)).events),
+          planDue: async (lane) => lane.emit((await tendDue(lane, tending)).events),
           suppressionOf: (lane) => ({
             areSuppressed: (numbers) => suppression.areSuppressed(lane, numbers),
             lastRemoval: () => suppression.lastRemoval(lane),
@@ -125,7 +125,7 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
       const drained = {
         ready,
         async drain() {
-          working.delete(drained);
+          running.delete(drained);
           ready.catch(() => {});
           control.abort();
           // If it could not start, `ready` says why.
@@ -134,12 +134,12 @@ export function workStarter(parts: Parts): { readonly work: Volley['work']; drai
           await Promise.all([started?.reconciler.stop(), started?.workers.drain()]);
         },
       };
-      working.add(drained);
+      running.add(drained);
       return drained;
     },
 
     async drain() {
-      await Promise.all([...working].map((workers) => workers.drain()));
+      await Promise.all([...running].map((workers) => workers.drain()));
     },
   };
 }

@@ -1,5 +1,5 @@
 --[[
-  records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id. A campaign
+  request-records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id. A campaign
   that has its letters in its state has the record of its only request there, too.
   Beside it are the service's own words for the delivery status of its recipients, in fields w<ordinal>, or as `word` in the state:
   `code,word`, only where they say more than the letter (client/status-word.ts). `hasWords`: the campaign has had some.

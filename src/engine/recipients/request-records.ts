@@ -30,7 +30,7 @@ export function parseRecord(text: string): RequestRecord {
   };
 }
 
-/** What a hash of records holds (records.lua). */
+/** What a hash of records holds (request-records.lua). */
 export interface StoredRecords {
   /** By the first ordinal of their batch. */
   readonly requests: ReadonlyMap<number, RequestRecord>;

@@ -1,7 +1,9 @@
 import type { Volley } from '../app/volley.js';
+import type { RecordsRequest } from '../call-records/view.js';
 import type { ApiKey } from '../campaign/api-key.js';
 import { InputError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
 import { listed } from '../campaign/listed.js';
+import type { ScheduleDetails } from '../intake/schedules/schedule.js';
 
 /*
  * Which lanes an operation may touch. Every operation follows one of five rules:
@@ -14,8 +16,14 @@ import { listed } from '../campaign/listed.js';
  *   all      it covers all lanes, so a key that is limited to some cannot use it (403)
  */
 
-/** A rule of access, for operations with this input. */
-export type Access<Input> =
+/** What the input of an operation names, or as much of it as the rule reads. */
+export interface Located {
+  /** Null if it belongs to all lanes. */
+  readonly lane: string | null;
+}
+
+/** A rule of access, for operations with this input. `Found`: what it reads of the object that the input names, if it names one. */
+export type Access<Input, Found extends Located | undefined = Located | undefined> =
   | {
       readonly rule: 'object';
       /** What the input names, in error messages and on the command line. */
@@ -24,8 +32,8 @@ export type Access<Input> =
       readonly member: string;
       /** The lane that the input names, for what is unique only on its lane (403). */
       lane?(input: Input): string | undefined;
-      /** The lane of the object; null if it belongs to all. `lanes`: where the caller may look; undefined: everywhere. Rejects with a NotFoundError. */
-      laneOf(volley: Volley, input: Input, lanes: readonly string[] | undefined): Promise<string | null>;
+      /** Reads the object. `lanes`: where the caller may look; undefined: everywhere. Rejects with a NotFoundError. */
+      find(volley: Volley, input: Input, lanes: readonly string[] | undefined): Promise<Found & Located>;
     }
   | {
       readonly rule: 'lane';
@@ -33,7 +41,12 @@ export type Access<Input> =
       /** What the input names besides that covers all lanes, in the plural; undefined if it names no such thing. */
       covering?(input: Input): string | undefined;
     }
-  | { readonly rule: 'filter'; lane(input: Input): string | undefined }
+  | {
+      readonly rule: 'filter';
+      lane(input: Input): string | undefined;
+      /** Whether a lane that the input names must be configured here (404). */
+      readonly isConfigured?: true;
+    }
   | { readonly rule: 'named'; lane(input: Input): string }
   | { readonly rule: 'all'; readonly subject: string };
 
@@ -50,9 +63,12 @@ export interface Admitted<Input> {
   readonly input: Input;
   /** The lanes on which it may run; undefined: all. */
   readonly lanes: readonly string[] | undefined;
+  /** What the rule has read of the object that the input names; undefined if it names none. */
+  readonly found?: Located | undefined;
 }
 
-interface OnLane {
+/** What may name a lane. */
+export interface OnLane {
   readonly lane?: string | undefined;
 }
 const lane = ({ lane }: OnLane): string | undefined => lane;
@@ -62,7 +78,7 @@ export const byCampaign: Access<{ readonly id: string }> = {
   rule: 'object',
   what: 'campaign',
   member: 'id',
-  laneOf: (volley, { id }) => volley.laneOf(id),
+  find: async (volley, { id }) => ({ lane: await volley.laneOf(id) }),
 };
 
 /** An outbox, by its name. */
@@ -71,7 +87,7 @@ export const byOutbox: Access<OnLane & { readonly name: string }> = {
   what: 'outbox',
   member: 'name',
   lane,
-  laneOf: (volley, { name }, lanes) => volley.outboxes.laneOf(name, { lanes }),
+  find: async (volley, { name }, lanes) => ({ lane: await volley.outboxes.laneOf(name, { lanes }) }),
 };
 
 /** A change of a suppression list, by its id. */
@@ -79,24 +95,32 @@ export const bySuppressionOperation: Access<{ readonly id: string }> = {
   rule: 'object',
   what: 'suppression operation',
   member: 'id',
-  laneOf: async (volley, { id }) => (await volley.suppression.operation(id)).lane,
+  find: (volley, { id }) => volley.suppression.operation(id),
+};
+
+/** An API key, by its id. Its rights cover no lane in particular, so no client that is limited to lanes may manage it. */
+export const byApiKey: Access<{ readonly id: string }> = {
+  rule: 'object',
+  what: 'key',
+  member: 'id',
+  find: async () => ({ lane: null }),
 };
 
 /** A schedule, by its id. */
-export const bySchedule: Access<OnLane & { readonly id: string }> = {
+export const bySchedule: Access<OnLane & { readonly id: string }, ScheduleDetails> = {
   rule: 'object',
   what: 'schedule',
   member: 'id',
   lane,
-  laneOf: async (volley, { id }, lanes) => (await volley.schedules.get(id, { lanes })).lane,
+  find: (volley, { id }, lanes) => volley.schedules.get(id, { lanes }),
 };
 
 /** A request for call records, by its id. */
-export const byRecordsRequest: Access<{ readonly id: string }> = {
+export const byRecordsRequest: Access<{ readonly id: string }, RecordsRequest> = {
   rule: 'object',
   what: 'request for call records',
   member: 'id',
-  laneOf: async (volley, { id }) => (await volley.records.show(id)).lane,
+  find: (volley, { id }) => volley.records.show(id),
 };
 
 /** The lane that the input names, or else the only one of the key. A key for all lanes may name none: the first lane is the default. */
@@ -105,8 +129,17 @@ export const byLane: Access<OnLane> = { rule: 'lane', lane };
 /** A lane, by its name. */
 export const byNamedLane: Access<{ readonly name: string }> = { rule: 'named', lane: ({ name }) => name };
 
+/** A lane that an operation calls the service for. */
+export const byCallingLane: Access<{ readonly lane: string }> = {
+  rule: 'named',
+  lane: (input) => input.lane,
+};
+
 /** The lanes of the key; with `lane`, only that one. */
 export const byLanesOfKey: Access<OnLane> = { rule: 'filter', lane };
+
+/** The same, for what has nothing to say about a lane that is not configured. */
+export const byConfiguredLanes: Access<OnLane> = { rule: 'filter', lane, isConfigured: true };
 
 /** The lanes of the key, of which the input names none. */
 export const byKey: Access<unknown> = { rule: 'filter', lane: () => undefined };
@@ -130,13 +163,11 @@ export async function admit<Input extends object>(
   };
   switch (access.rule) {
     case 'object': {
-      const found = await access
-        .laneOf(volley, input, within(access.lane?.(input)))
-        .catch((error: unknown) => {
-          throw error instanceof NotFoundError && key !== null ? missing(access, input) : error;
-        });
-      if (key !== null && !allowsLane(key, found)) throw missing(access, input);
-      return { input, lanes: found === null ? undefined : [found] };
+      const found = await access.find(volley, input, within(access.lane?.(input))).catch((error: unknown) => {
+        throw error instanceof NotFoundError && key !== null ? missing(access, input) : error;
+      });
+      if (key !== null && !allowsLane(key, found.lane)) throw missing(access, input);
+      return { input, lanes: found.lane === null ? undefined : [found.lane], found };
     }
     case 'lane': {
       const subject = access.covering?.(input);
@@ -147,12 +178,15 @@ export async function admit<Input extends object>(
     case 'named': {
       const named = access.lane(input);
       const lanes = within(named);
-      if (caller !== null && !caller.configured.includes(named))
-        throw new NotFoundError(`There is no lane ${named}.`);
+      requireConfigured(caller, named);
       return { input, lanes };
     }
-    case 'filter':
-      return { input, lanes: within(access.lane(input)) };
+    case 'filter': {
+      const named = access.lane(input);
+      const lanes = within(named);
+      if (access.isConfigured && named !== undefined) requireConfigured(caller, named);
+      return { input, lanes };
+    }
     case 'all':
       if (key !== null) requireAllLanes(key, access.subject);
       return { input, lanes: undefined };
@@ -180,6 +214,12 @@ export function laneMeant({ key, configured }: Caller, named: string | undefined
         : `Name a lane: this key may use ${listed(own)}`,
     { field: 'lane' },
   );
+}
+
+/** Throws if the lane that a client names is not configured here. */
+function requireConfigured(caller: Caller | null, lane: string): void {
+  if (caller === null || caller.configured.includes(lane)) return;
+  throw new NotFoundError(`There is no lane ${lane}.`);
 }
 
 /** The same error whether the object does not exist or belongs to a lane that the key may not use. */

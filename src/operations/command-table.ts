@@ -6,9 +6,9 @@ import { type Command, type Flag, isThere, type Operation } from './operation.js
  * surfaces/cli/commands/operation-commands.ts.
  */
 
-/** How the value of a flag is read, and its value if the flag is not given. */
+/** How the value of a flag is read, and its value if the flag is not given. Several texts or names are separated by commas. */
 interface Reads {
-  readonly as: 'text' | 'name' | 'number' | NonNullable<Flag['as']>;
+  readonly as: 'text' | 'texts' | 'name' | 'names' | 'number' | NonNullable<Flag['as']>;
   readonly names?: readonly string[];
   readonly from?: number;
   readonly to?: number;
@@ -61,6 +61,7 @@ const JSON_ABOUT: Readonly<Record<Operation['kind'], string>> = {
   rows: 'print one JSON object: the rows, or with --out what was written',
   upload: 'print one JSON object',
   file: 'print one JSON object',
+  feed: 'print one JSON object for each event',
 };
 
 /** Arguments without a text are added by hand. */
@@ -70,15 +71,16 @@ function argumentsOf({ usage, arguments: texts = {} }: Command): Record<string, 
 }
 
 function flagsOf({ input }: Operation, { flags = {} }: Command): OperationCommand['flags'] {
-  return Object.entries<Flag>(flags).map(([member, flag]) => {
-    const { short, value, about, as, isRequired } = flag;
+  return Object.entries<Flag>(flags).map(([member, { short, value, about, as, isRequired }]) => {
+    const name = `--${member.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const spelled = short === undefined ? name : `${short}, ${name}`;
+    const schema = input.shape[member];
+    if (isSwitch(schema)) return { flags: spelled, about };
     const reads: Reads = {
-      ...(as === undefined ? readsOf(input.shape[member]) : { as }),
+      ...(as === undefined ? readsOf(schema) : { as }),
       ...(isRequired && { isRequired }),
     };
-    const long = `--${member.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    const shown = value ?? reads.names?.join('|') ?? member;
-    return { flags: `${short === undefined ? '' : `${short}, `}${long} <${shown}>`, about, reads };
+    return { flags: `${spelled} <${value ?? reads.names?.join('|') ?? member}>`, about, reads };
   });
 }
 
@@ -106,9 +108,17 @@ function flagsOfKind(operation: Operation, { asks, byHand }: Command): Operation
         },
         { flags: '--force', about: 'overwrite the file' },
       ];
+    case 'feed':
+      return [];
     default:
       return operation satisfies never;
   }
+}
+
+/** Whether a flag has no value: to give it is to set it. */
+function isSwitch(schema: unknown): boolean {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault;
+  return isWrapped ? isSwitch(schema.def.innerType) : schema instanceof z.ZodBoolean;
 }
 
 /** How people write a value with this schema. */
@@ -119,6 +129,10 @@ function readsOf(schema: unknown): Reads {
     return { ...readsOf(schema.def.innerType), ...(typeof usual === 'number' && { usual }) };
   }
   if (schema instanceof z.ZodEnum) return { as: 'name', names: schema.options.map(String) };
+  if (schema instanceof z.ZodArray) {
+    const { names } = readsOf(schema.element);
+    return names === undefined ? { as: 'texts' } : { as: 'names', names };
+  }
   if (schema instanceof z.ZodNumber) {
     return { as: 'number', from: schema.minValue ?? 0, to: schema.maxValue ?? Number.MAX_SAFE_INTEGER };
   }

@@ -1,13 +1,18 @@
 import * as audit from './audit.js';
 import * as campaigns from './campaigns.js';
 import * as creation from './create-campaign.js';
+import * as events from './events.js';
+import * as keys from './keys.js';
 import * as lanes from './lanes.js';
+import * as messages from './messages.js';
 import type { Operation } from './operation.js';
 import * as outboxes from './outboxes.js';
 import * as records from './records.js';
 import * as results from './results.js';
 import * as schedules from './schedules.js';
+import * as subscription from './subscription.js';
 import * as suppressions from './suppressions.js';
+import * as token from './token.js';
 
 /** Every operation, in the order of the documentation. */
 export const OPERATIONS: readonly Operation[] = [
@@ -16,8 +21,13 @@ export const OPERATIONS: readonly Operation[] = [
   results,
   schedules,
   outboxes,
+  messages,
   lanes,
+  token,
+  subscription,
   suppressions,
+  keys,
   audit,
   records,
+  events,
 ].flatMap((group): readonly Operation[] => Object.values(group));

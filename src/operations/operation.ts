@@ -3,7 +3,8 @@ import type { PositionKind, Volley } from '../app/volley.js';
 import type { ApiKey, ApiScope } from '../campaign/api-key.js';
 import type { AuditAction } from '../campaign/audit.js';
 import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
-import type { Access } from './access.js';
+import type { BroadcastEvent } from '../reporting/event-feed.js';
+import type { Access, Located } from './access.js';
 import type { OutcomeCode, Refused } from './outcomes.js';
 
 /*
@@ -15,6 +16,7 @@ import type { OutcomeCode, Refused } from './outcomes.js';
  *   rows     a list of any length, as a text that is written while it is read; what it returns for a list, if its body is one
  *   upload   one object, for a campaign whose list of recipients may be of any length
  *   file     a file of the service, unchanged
+ *   feed     which events a stream without an end has; the surface sends them
  *
  * What people read on the command line besides help is in surfaces/cli/answers, by the names of the operations.
  */
@@ -24,8 +26,19 @@ export interface Missing {
   readonly because: string;
 }
 
-/** The groups of operations in the documentation of the HTTP API. */
-export type Tag = 'Campaigns' | 'Schedules' | 'Outboxes' | 'Lanes' | 'Numbers' | 'Call records' | 'Operation';
+/** The groups of operations on the command line and in the documentation of the HTTP API, which lacks some. */
+export type Tag =
+  | 'Campaigns'
+  | 'Schedules'
+  | 'Outboxes'
+  | 'Events'
+  | 'Lanes'
+  | 'Numbers'
+  | 'Call records'
+  | 'Operation'
+  | 'API keys'
+  | 'Tokens'
+  | 'Subscriptions';
 
 /** What a request costs of the rate limit: tokens, or a token for so many items of a page. */
 export type Cost = { readonly tokens: number } | { readonly itemsPerToken: number };
@@ -38,7 +51,7 @@ export interface Flag {
   readonly value?: string;
   readonly about: string;
   /** How people write the value, if the schema does not say. */
-  readonly as?: 'reportedStatus' | 'dayOrMoment' | 'duration';
+  readonly as?: 'reportedStatus' | 'dayOrMoment' | 'duration' | 'durationOrZero' | 'durationOrNever';
   /** Whether the command needs it, and refuses to run without it. */
   readonly isRequired?: true;
 }
@@ -55,6 +68,8 @@ export interface Command<Input = unknown> {
   /** What help says after the description. */
   readonly note?: string;
   readonly flags?: { readonly [Member in keyof Input]?: Flag };
+  /** Which lane it means without `--lane`: the only one, or the only one with an account. */
+  readonly lane?: 'only' | 'onlyWithAccount';
   /** Whether it asks on a terminal, unless `--yes` is given. */
   readonly asks?: true;
   /** What help says about `--json`, if it prints more than one object. */
@@ -66,11 +81,13 @@ export interface Command<Input = unknown> {
 }
 
 /** What a surface gives an operation that runs. */
-export interface Hooks {
+export interface Hooks<Found = Located | undefined> {
   /** The API key of the caller; undefined on the command line. */
   readonly key?: ApiKey | undefined;
   /** The lanes on which it may run, by its rule of access; undefined: all. */
   readonly lanes: readonly string[] | undefined;
+  /** What its rule of access has read of the object that the input names; undefined if it names none. */
+  readonly found: Found;
   /** Called with the memory that reading a list takes, in bytes, before it takes more. The list is read on when the promise is resolved. */
   readonly onMemory?: ((bytes: number) => Promise<void>) | undefined;
   /** Aborted when the caller is gone. */
@@ -80,7 +97,11 @@ export interface Hooks {
 }
 
 /** What every row has. */
-interface Row<Input extends z.ZodObject, Given = z.output<Input>> {
+interface Row<
+  Input extends z.ZodObject,
+  Given = z.output<Input>,
+  Found extends Located | undefined = Located | undefined,
+> {
   /** Unique; the `operationId` of the HTTP API. */
   readonly name: string;
   /** In the imperative, as a title. */
@@ -88,12 +109,12 @@ interface Row<Input extends z.ZodObject, Given = z.output<Input>> {
   /** What it does, in sentences that are true for every caller. */
   readonly description?: string;
   readonly tag: Tag;
-  /** What an API key must be allowed to do. */
-  readonly scope: ApiScope;
+  /** What an API key must be allowed to do; undefined if HTTP lacks the operation. The server refuses to start with a route without one. */
+  readonly scope?: ApiScope;
   /** The bucket of the rate limit; default: `requests`. Floods of other requests never block `control`. */
   readonly bucket?: 'control';
   readonly cost?: Cost;
-  readonly access: Access<Given>;
+  readonly access: Access<Given, Found>;
   /** What the audit trail records; undefined if it records nothing. */
   readonly audit?: AuditAction;
   /** `GET /campaigns/{id}`, below `/v1`. */
@@ -128,8 +149,11 @@ export class Existing<Output> {
 }
 
 /** An operation that returns one object. */
-export interface Call<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType>
-  extends Row<Input> {
+export interface Call<
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodType = z.ZodType,
+  Found extends Located | undefined = Located | undefined,
+> extends Row<Input, z.output<Input>, Found> {
   readonly kind: 'call';
   readonly output: Output;
   /** What the output is, for the documentation. */
@@ -148,7 +172,7 @@ export interface Call<Input extends z.ZodObject = z.ZodObject, Output extends z.
   run(
     volley: Volley,
     input: z.output<Input>,
-    hooks: Hooks,
+    hooks: Hooks<Found>,
   ): Promise<z.input<Output> | Existing<z.input<Output>> | Refused>;
 }
 
@@ -227,13 +251,34 @@ export interface File<Input extends z.ZodObject = z.ZodObject> extends Row<Input
   run(volley: Volley, input: z.output<Input>, hooks: Hooks): Promise<OpenFile | Refused<object>>;
 }
 
-export type Operation = Call | Page | Rows | Upload | File;
+/** What a feed has. */
+export interface Followed {
+  /** Whether it has this event. */
+  includes(event: BroadcastEvent): boolean;
+  /** The campaign whose status it has as well. */
+  readonly statusOf?: string | undefined;
+}
+
+/** An operation that follows events as they happen. Its response has no end, and begins where a header of the request says. */
+export interface Feed<Input extends z.ZodObject = z.ZodObject> extends Row<Input> {
+  readonly kind: 'feed';
+  /** The schema of each item. */
+  readonly item: z.ZodType;
+  run(volley: Volley, input: z.output<Input>, hooks: Hooks): Followed;
+}
+
+export type Operation = Call | Page | Rows | Upload | File | Feed;
 
 type Written<Kind extends Operation> = Omit<Kind, 'kind'>;
 
 /** Defines an operation that returns one object. */
-export const call = <const Name extends string, Input extends z.ZodObject, Output extends z.ZodType>(
-  row: Written<Call<Input, Output>> & { readonly name: Name },
+export const call = <
+  const Name extends string,
+  Input extends z.ZodObject,
+  Output extends z.ZodType,
+  Found extends Located | undefined,
+>(
+  row: Written<Call<Input, Output, Found>> & { readonly name: Name },
 ) => ({ ...row, kind: 'call' as const });
 
 /** Defines an operation that returns a part of a list. */
@@ -276,6 +321,11 @@ export const upload = <const Name extends string, Output extends z.ZodType>(
 export const file = <const Name extends string, Input extends z.ZodObject>(
   row: Written<File<Input>> & { readonly name: Name },
 ) => ({ ...row, kind: 'file' as const });
+
+/** Defines an operation that follows events. */
+export const feed = <const Name extends string, Input extends z.ZodObject>(
+  row: Written<Feed<Input>> & { readonly name: Name },
+) => ({ ...row, kind: 'feed' as const });
 
 /** Whether an operation is on a surface. */
 export function isThere<Place extends string | Command>(place: Place | Missing): place is Place {

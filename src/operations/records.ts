@@ -207,7 +207,7 @@ export const getRecords = call({
   output: recordsRequest,
   returns: 'The request',
   outcomes: ['notFound'],
-  run: (volley, { id }) => volley.records.show(id),
+  run: async (_volley, _input, { found }) => found,
 });
 
 export const resolveRecords = call({

@@ -226,7 +226,7 @@ export const getSchedule = call({
   },
   output: scheduleDetails,
   returns: 'The schedule',
-  run: (volley, { id }, choice) => volley.schedules.get(id, choice),
+  run: async (_volley, _input, { found }) => found,
 });
 
 export const getNextOccurrences = call({
@@ -243,10 +243,11 @@ export const getNextOccurrences = call({
   input: ofSchedule.extend({ count: wholeNumber(1, 1_000).default(5) }),
   output: z.object({ id: z.string(), zone: z.string(), next: z.array(time) }),
   returns: 'The next times; of a paused schedule, when it would be due',
-  async run(volley, { id, count }, choice) {
-    const { zone } = await volley.schedules.get(id, choice);
-    return { id, zone, next: await volley.schedules.next(id, count, choice) };
-  },
+  run: async (volley, { id, count }, { found, lanes }) => ({
+    id,
+    zone: found.zone,
+    next: await volley.schedules.next(id, count, { lanes }),
+  }),
 });
 
 export const runSchedule = call({

@@ -17,6 +17,9 @@ export const laneName = z.string().min(1).max(100);
 export const longList = <Item extends z.ZodType>(item: Item): z.ZodType<Iterable<z.output<Item>>> =>
   z.array(item).min(1);
 
+/** What the library returns, for operations that HTTP lacks: their output has no schema, because no client reads it. */
+export const ofLibrary = <Value>() => z.custom<Value>();
+
 /** A whole number in an address. */
 export const wholeNumber = (from: number, to: number) => z.coerce.number().int().min(from).max(to);
 

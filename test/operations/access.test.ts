@@ -30,8 +30,8 @@ const byThing: Access<Thing> = {
   what: 'thing',
   member: 'name',
   lane: ({ lane }) => lane,
-  async laneOf(_volley, { name }, lanes) {
-    if (name === 'thing' && (lanes === undefined || lanes.includes('west'))) return 'west';
+  async find(_volley, { name }, lanes) {
+    if (name === 'thing' && (lanes === undefined || lanes.includes('west'))) return { lane: 'west' };
     throw new NotFoundError('there is no such thing; the things are: thing');
   },
 };

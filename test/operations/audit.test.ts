@@ -9,6 +9,7 @@ import { afterAll, expect, test } from 'vitest';
 import { createVolley, type Volley } from '../../src/app/runtime.js';
 import { loadConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
+import { admit } from '../../src/operations/access.js';
 import { OPERATIONS } from '../../src/operations/index.js';
 import type { Operation } from '../../src/operations/operation.js';
 import { testRedis } from '../base/redis/test-redis.js';
@@ -31,6 +32,13 @@ const config = loadConfig({
   REDIS_URL: url,
   REDIS_PREFIX: prefix,
   API_KEY: 'key',
+  // An account that can log in, and whose token no request needs.
+  ACCOUNT_USERNAME: 'anna',
+  ACCOUNT_PASSWORD: 'right',
+  AUTHORIZATION_HEADER: 'apiKey',
+  X_AUTHORIZATION_HEADER: 'none',
+  CALLBACK_URL: 'https://volley.example/in',
+  CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
   SENDER_ADDRESS: 'ACME',
   MESSAGING_BASE_URL: `http://127.0.0.1:${port}`,
   ALLOW_INSECURE: 'service',
@@ -52,6 +60,7 @@ const created = async (more: object = {}): Promise<string> => {
   return 'id' in outcome ? outcome.id : '';
 };
 const LANE = { name: 'default' };
+const ON_LANE = { lane: 'default' };
 const LATER = { at: Date.parse('2999-01-01') };
 
 /** The name of a new outbox, and the id of a message that waits in it. */
@@ -73,6 +82,12 @@ const schedule = async (): Promise<{ id: string }> => {
 
 /** The id of a request for call records with an unknown outcome. */
 const requested = async () => ({ id: (await volley.records.request(january(1), { again: true })).id });
+
+/** The id of a new API key. */
+const apiKey = async (): Promise<{ id: string }> => {
+  const { id } = await volley.keys.create({ name: 'shop', scopes: ['read'] });
+  return { id };
+};
 
 /** The input with which an operation has something to do. */
 const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
@@ -166,6 +181,18 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     await volley.renameLane(LANE.name, 'other');
     return { name: 'other', to: LANE };
   },
+  showToken: async () => ON_LANE,
+  logIn: async () => ({ ...ON_LANE, again: false }),
+  renewToken: async () => ON_LANE,
+  getSubscription: async () => ON_LANE,
+  createSubscription: async () => ON_LANE,
+  deleteSubscription: async () => ON_LANE,
+  createKey: async () => ({ name: 'shop', scope: ['read'] }),
+  listKeys: async () => ({}),
+  revokeKey: () => apiKey(),
+  rotateKey: () => apiKey(),
+  followEvents: async () => ({}),
+  followCampaign: async () => ({ id: await created(LATER) }),
 };
 
 /** Runs an operation for an actor of its own, and returns what the trail has of it. */
@@ -173,7 +200,8 @@ async function recordedBy(operation: Operation): Promise<string[]> {
   const input = await INPUTS[operation.name]?.();
   if (input === undefined) throw new TypeError(`${operation.name} has no input here: add one to INPUTS`);
   const acting: Volley = volley.as({ ...actor, name: operation.name });
-  const done = await operation.run(acting, input as never, { lanes: undefined });
+  const { lanes, found } = await admit<never>(operation.access, null, acting, input as never);
+  const done = await operation.run(acting, input as never, { lanes, found: found as never });
   if (operation.kind === 'rows') for await (const _ of done as AsyncIterable<unknown>);
   const { entries } = await volley.audit({ limit: 200 });
   return entries.filter((entry) => entry.actor?.name === operation.name).map(({ action }) => action);

@@ -59,13 +59,6 @@ test('An operation without a route, a command, or a reason is found', () => {
   expect(unreachable(missing)).toEqual(['planted: no reason why HTTP lacks it', 'planted: no command']);
 });
 
-/** Routes below /v1 that are written by hand, and why. Health and metrics are not below it: they belong to the server, not to a client. */
-const ROUTES_BY_HAND: Readonly<Record<string, string>> = {
-  followEvents:
-    'its response has no end: streams share a connection to Redis, and a header says where each resumes',
-  followCampaign: 'its response has no end, and the events are mixed with the status of the campaign',
-};
-
 /** Commands that are no operations, and why. */
 const COMMANDS_BY_HAND: Readonly<Record<string, string>> = {
   init: 'it writes the settings of this machine',
@@ -80,19 +73,14 @@ const COMMANDS_BY_HAND: Readonly<Record<string, string>> = {
   completion: 'it prints a script for the shell',
 };
 
-/** Commands whose rows are still to be written, by their first words. */
-const COMMANDS_WITHOUT_ROW = ['token', 'subscription', 'keys'];
-
 const unlisted = (names: readonly string[], ...lists: readonly (readonly string[])[]): string[] =>
   names.filter((name) => !lists.flat().includes(name));
 
-test('Every route below /v1 has a row, or a reason why it is written by hand', () => {
+// Health and metrics are not below /v1: they belong to the server, not to a client.
+test('Every route below /v1 has a row', () => {
   const names = [...routes].flatMap(([name = '', route]) => (route.includes(' /v1/') ? [name] : []));
   const rows = OPERATIONS.filter(({ http }) => isThere(http)).map(({ name }) => name);
-  const byHand = Object.keys(ROUTES_BY_HAND);
-  expect(unlisted(names, rows, byHand)).toEqual([]);
-  // Take them from the lists: they have a row now, or are no more.
-  expect(unlisted(byHand, unlisted(names, rows))).toEqual([]);
+  expect(unlisted(names, rows)).toEqual([]);
 });
 
 test('Every command has a row, or a reason why it is none', () => {
@@ -103,16 +91,9 @@ test('Every command has a row, or a reason why it is none', () => {
   const names = program.commands.flatMap(leaves);
   const rows = OPERATIONS.flatMap(({ cli }) => (isThere(cli) ? [cli.usage.replace(/ [<[].*/, '')] : []));
   const byHand = Object.keys(COMMANDS_BY_HAND);
-  const waiting = names.filter((name) => COMMANDS_WITHOUT_ROW.includes(name.replace(/ .*/, '')));
-  expect(unlisted(names, rows, byHand, waiting)).toEqual([]);
-  const left = unlisted(names, rows);
-  expect(unlisted(byHand, left)).toEqual([]);
-  expect(
-    unlisted(
-      COMMANDS_WITHOUT_ROW,
-      left.map((name) => name.replace(/ .*/, '')),
-    ),
-  ).toEqual([]);
+  expect(unlisted(names, rows, byHand)).toEqual([]);
+  // Take them from the list: they have a row now, or are no more.
+  expect(unlisted(byHand, unlisted(names, rows))).toEqual([]);
 });
 
 test('The names of operations are unique', () => {

@@ -64,6 +64,21 @@ export async function recordsId({ records }: Pick<Volley, 'records'>, typed: str
   return idAmong(ids, typed, 'request for call records', '`volley records list` shows all');
 }
 
+/** An id of an API key. */
+const KEY_ID = /^[0-9a-f]{12}$/;
+
+/** The id of an API key. */
+export async function keyId({ keys }: Pick<Volley, 'keys'>, typed: string): Promise<string> {
+  const wanted = typed.trim().toLowerCase();
+  // A whole id may be that of a revoked key, whose campaigns are not all cancelled yet.
+  if (KEY_ID.test(wanted)) return wanted;
+  const newestFirst = (await keys.list())
+    .toReversed()
+    .toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+  const ids = newestFirst.map(({ id }) => id);
+  return idAmong(ids, typed, 'key', '`volley keys list` shows all keys');
+}
+
 /** One of these ids, newest first, which people may write as {@link LAST}, as its beginning, and in any letter case. */
 export function idAmong(ids: readonly string[], typed: string, what: string, advice: string): string {
   const wanted = typed.trim().toLowerCase();

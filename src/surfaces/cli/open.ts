@@ -134,6 +134,15 @@ export async function withLocalVolley<Result>(
   return withVolley(io, setting, (volley) => use(volley, setting));
 }
 
+/** {@link withVolley} for a command that calls the service. */
+export async function withServiceVolley<Result>(
+  io: CliIo,
+  use: (volley: Volley, setting: Setting<Config>) => Promise<Result>,
+): Promise<Result> {
+  const setting = await findService(io);
+  return withVolley(io, setting, (volley) => use(volley, setting));
+}
+
 /** {@link withLocalVolley}, or, if there is no Redis or it does not answer, `without` with the reason. */
 export async function withLocalVolleyOr<Result>(
   io: CliIo,

@@ -17,13 +17,8 @@ import { rowProblem } from '../../campaign/row-problem.js';
 import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
 import { jsonText, printable } from '../../campaign/visible-text.js';
 import { formatInZone } from '../../campaign/zone.js';
-import {
-  cancelMessage,
-  cancelMessages,
-  getMessage,
-  getOutbox,
-  putMessage,
-} from '../../operations/outboxes.js';
+import { cancelMessage, cancelMessages, getMessage, putMessage } from '../../operations/messages.js';
+import { getOutbox } from '../../operations/outboxes.js';
 import { stillRunning } from './answers/outboxes.js';
 import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';

@@ -7,7 +7,9 @@ import type { OperationCommand } from '../../operations/command-table.js';
 import {
   type Call,
   Existing,
+  type Feed,
   type Hooks,
+  isThere,
   type Operation,
   oneObject,
   type Page,
@@ -15,9 +17,10 @@ import {
 } from '../../operations/operation.js';
 import { OUTCOMES, Refused } from '../../operations/outcomes.js';
 import type { CallAnswer as CallAnswerOf, Scene } from './answers/answer.js';
-import { campaignId, recordsId, scheduleId } from './campaign-id.js';
+import { campaignId, keyId, recordsId, scheduleId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
+import { onlyLane } from './only-lane.js';
 import { type Setting, withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { suppressionId } from './suppression-id.js';
@@ -31,9 +34,12 @@ import { counted, oneLine } from './text.js';
 const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Campaigns: () => import('./answers/campaigns.js'),
   Lanes: () => import('./answers/lanes.js'),
+  Tokens: () => import('./answers/token.js'),
+  Subscriptions: () => import('./answers/subscription.js'),
   Outboxes: () => import('./answers/outboxes.js'),
   Schedules: () => import('./answers/schedules.js'),
   Numbers: () => import('./answers/suppressions.js'),
+  'API keys': () => import('./answers/keys.js'),
   Operation: () => import('./answers/audit.js'),
   'Call records': () => import('./answers/records.js'),
 };
@@ -51,9 +57,8 @@ export type Opener = <Result>(
   use: (volley: Volley, setting: Setting<LocalConfig>, signal?: AbortSignal) => Promise<Result>,
 ) => Promise<Result>;
 
-/** The options that no operation knows. */
-interface OwnOptions {
-  readonly yes?: boolean;
+/** Where the rows of an operation go. */
+interface FileOptions {
   readonly out?: string | undefined;
   readonly force?: boolean | undefined;
 }
@@ -68,13 +73,9 @@ export async function runOperation(
   const operation: Operation = Object(operations)[name];
   const answer: unknown = Object(answers)[name];
   const names = [...usage.matchAll(/[<[](\w+)[>\]]/g)].flatMap(([, argument]) => argument ?? []);
-  const {
-    yes,
-    out,
-    force,
-    json: _json,
-    ...given
-  }: OwnOptions & Record<string, unknown> = Object(args[names.length]);
+  const { yes, json: _json, ...options }: Record<string, unknown> = Object(args[names.length]);
+  const { out, force, ...others }: FileOptions & Record<string, unknown> = options;
+  const given = operation.kind === 'rows' ? others : options;
   const typed = { ...given, ...Object.fromEntries(names.map((each, at) => [each, args[at]])) };
   const asks = flags.some((flag) => flag.flags.endsWith('--yes')) && yes !== true;
   if (asks) requireTerminal(context, usage.split(' ', 1).join());
@@ -93,6 +94,8 @@ export async function runOperation(
         );
         return { json: { [operation.member]: items }, lines: await (answer as PageAnswer)(items, scene) };
       }
+      case 'feed':
+        throw new TypeError('no command follows events');
       default:
         return (answer as CallAnswer)(() => resultOf(operation, scene, hooks), scene);
     }
@@ -134,10 +137,10 @@ function perform<Result>(
   use: (scene: Scene<never>, hooks: Hooks) => Promise<Result>,
 ): Promise<Result | Answer> {
   return open(context, async (volley, setting, signal) => {
-    const given = await inputOf(operation, volley, typed);
-    const { input, lanes } = await admit<never>(operation.access, null, volley, given as never);
+    const given = await inputOf(operation, volley, withLane(operation, volley, setting.config, typed));
+    const { input, lanes, found } = await admit<never>(operation.access, null, volley, given as never);
     try {
-      return await use({ context, volley, setting, input, lanes, asks }, { lanes, signal });
+      return await use({ context, volley, setting, input, lanes, asks }, { lanes, found, signal });
     } catch (error) {
       if (!(error instanceof NotDone)) throw error;
       const { code, message, detail } = error.refused;
@@ -158,7 +161,7 @@ class NotDone extends Error {
 }
 
 async function resultOf(
-  operation: Exclude<Operation, Page | Rows>,
+  operation: Exclude<Operation, Page | Rows | Feed>,
   { volley, input }: Scene<never>,
   hooks: Hooks,
 ): Promise<unknown> {
@@ -192,11 +195,24 @@ interface RowsAnswer {
   readonly after?: (scene: Scene<never>) => Promise<{ json: object; lines: readonly string[] }>;
 }
 
+/** What was typed, with the lane that the command means if none was. */
+function withLane(
+  { cli }: Operation,
+  volley: Volley,
+  { lanes }: LocalConfig,
+  typed: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const which = isThere(cli) ? cli.lane : undefined;
+  if (which === undefined || typed['lane'] !== undefined) return typed;
+  return { ...typed, lane: onlyLane(volley, lanes, which) };
+}
+
 /** The members of the input that name an object whose id people may shorten. */
 const WHOLE_IDS: Readonly<
   Record<string, (volley: Volley, typed: string, lane: string | undefined) => Promise<object>>
 > = {
   campaign: async (volley, typed) => ({ id: await campaignId(volley, typed) }),
+  key: async (volley, typed) => ({ id: await keyId(volley, typed) }),
   schedule: scheduleId,
   'request for call records': async (volley, typed) => ({ id: await recordsId(volley, typed) }),
   'suppression operation': async (volley, typed) => ({ id: await suppressionId(volley, typed) }),
@@ -230,7 +246,7 @@ const STDOUT = '-';
 async function writerOf(
   { json, stdout, cwd }: Context,
   { format }: Readonly<Record<string, unknown>>,
-  { out = STDOUT, force = false }: OwnOptions,
+  { out = STDOUT, force = false }: FileOptions,
 ) {
   if (json && out === STDOUT && format !== undefined) {
     throw badInput(

@@ -12,7 +12,6 @@ import { callbacks } from './callbacks.js';
 import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from './connections.js';
 import { docs } from './docs.js';
 import { errorToProblem } from './error-to-problem.js';
-import { liveEvents } from './events.js';
 import { MAX_JSON_BYTES } from './json-limits.js';
 import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
@@ -36,7 +35,7 @@ import { validateByZod } from './validation.js';
 export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
-const KEYED_ROUTES: readonly Routes[] = [operations, liveEvents];
+const KEYED_ROUTES: readonly Routes[] = [operations];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */

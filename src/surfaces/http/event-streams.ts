@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Volley } from '../../app/volley.js';
 import { NotFoundError } from '../../campaign/errors.js';
-import type { BroadcastEvent, FeedItem } from '../../reporting/event-feed.js';
+import type { Followed } from '../../operations/operation.js';
+import type { FeedItem } from '../../reporting/event-feed.js';
 import { apiKeyOf, keyTextOf } from './access.js';
 import { sendHead } from './body-stream.js';
 import { onClose } from './connections.js';
@@ -32,14 +33,12 @@ export function openEventStreams(options: HttpOptions) {
   const activeKeys = createSharedPoll((key) => volley.keys.isActive(key));
   return {
     /**
-     * Sends the events that pass the filter, and the status of `campaign` if there is one, until either side closes the
-     * stream. Throws a Problem, `unavailable`, if there are too many streams or Redis does not respond.
+     * Sends the events that a feed has until either side closes the stream. Throws a Problem, `unavailable`, if there are too many streams or Redis does not respond.
      */
     async send(
       request: FastifyRequest,
       reply: FastifyReply,
-      filter: (event: BroadcastEvent) => boolean,
-      campaign?: string,
+      { includes, statusOf }: Followed,
     ): Promise<FastifyReply | undefined> {
       if (request.method === 'HEAD') return sendHead(reply.headers(STREAM_HEADERS));
       const { id: key } = apiKeyOf(request);
@@ -82,11 +81,11 @@ export function openEventStreams(options: HttpOptions) {
       raw.write(RETRY_AFTER + start);
       const unsubscribe = [
         activeKeys.subscribe(keyTextOf(request), keepAlive(raw, controller, stallTimeoutMs)),
-        ...(campaign === undefined ? [] : [statuses.subscribe(campaign, writeStatus(raw, controller))]),
+        ...(statusOf === undefined ? [] : [statuses.subscribe(statusOf, writeStatus(raw, controller))]),
       ];
       try {
         for await (const item of { [Symbol.asyncIterator]: () => items }) {
-          if (item.kind === 'event' && !filter(item.event)) continue;
+          if (item.kind === 'event' && !includes(item.event)) continue;
           if (!raw.write(await textOf(item))) await once(raw, 'drain', { signal });
         }
       } catch {

@@ -37,8 +37,9 @@ export function configOf(operation: Operation): RouteOptions['config'] {
   const isLong =
     list !== undefined || ['upload', 'rows', 'file'].includes(kind) || (kind === 'call' && operation.isLong);
   return {
-    scope,
+    ...(scope && { scope }),
     ...(bucket && { limit: bucket }),
+    ...(kind === 'feed' && { limit: 'stream' }),
     ...(cost && { cost: costOf(operation, cost) }),
     ...(list !== undefined && { list }),
     ...(kind === 'upload' && { acceptsUpload: true, list: 'recipients' }),
@@ -75,6 +76,7 @@ function requestSchema(operation: Operation, method: string, path: string): Fast
     ...(kind === 'page' ? Object.entries(pageQuery(operation.limit)) : []),
   ];
   return {
+    ...(kind === 'feed' && { headers: resumeHeader }),
     ...schemaFor('params', inPath),
     ...schemaFor('querystring', query),
     ...schemaFor(
@@ -96,23 +98,36 @@ const pageQuery = ({ max, usual }: Page['limit']) => ({
   cursor,
 });
 
+/** Where an event stream begins. */
+const resumeHeader = z.looseObject({
+  'last-event-id': z
+    .string()
+    .regex(
+      /^(?:0-0|\d{1,15}-\d{1,10}|[\w-]{20,100})?$/,
+      'Use the id of an event, or 0-0 for all stored events',
+    )
+    .optional()
+    .describe(
+      'The `id` of the last event you received; the stream continues after it. `0-0` starts with all stored events.',
+    ),
+});
+
 function responsesOf(operation: Operation): object {
-  const { returns } = operation;
   switch (operation.kind) {
     case 'call':
     case 'upload': {
-      const { creates, output } = operation;
+      const { creates, output, returns } = operation;
       if (operation.kind === 'call' && operation.isLater) return { 202: jsonResponse(returns, output) };
       return creates === undefined
         ? { 200: jsonResponse(returns, output) }
         : { 200: jsonResponse(creates.existing, output), 201: jsonResponse(returns, output) };
     }
     case 'page': {
-      const { member, item } = operation;
+      const { member, item, returns } = operation;
       return { 200: jsonResponse(returns, z.object({ [member]: z.array(item), nextCursor })) };
     }
     case 'rows': {
-      const { member, item } = operation;
+      const { member, item, returns } = operation;
       if (member !== undefined) return { 200: jsonResponse(returns, z.object({ [member]: z.array(item) })) };
       const content = Object.keys(operation.formats).map((format) =>
         format === 'csv' ? ['text/csv', { schema: z.string() }] : ['application/x-ndjson', { schema: item }],
@@ -121,7 +136,14 @@ function responsesOf(operation: Operation): object {
     }
     case 'file': {
       const schema = z.string().meta({ format: 'binary' });
-      return { 200: { description: returns, content: { 'application/octet-stream': { schema } } } };
+      return {
+        200: { description: operation.returns, content: { 'application/octet-stream': { schema } } },
+      };
+    }
+    case 'feed': {
+      const description =
+        'An endless stream of server-sent events. The schema is that of the `data` of each event.';
+      return { 200: { description, content: { 'text/event-stream': { schema: operation.item } } } };
     }
     default:
       return operation satisfies never;

@@ -18,6 +18,7 @@ import { isUnchanged, sendUnchanged } from './conditional.js';
 import { abortOnClose } from './connections.js';
 import { campaignReader } from './create-campaign.js';
 import { cursorOf, positionOf } from './cursor.js';
+import { openEventStreams } from './event-streams.js';
 import { fileSender } from './files.js';
 import { acceptLines, linesOf, ofWholeBody } from './lines.js';
 import { configOf, schemaOf } from './operation-schema.js';
@@ -39,6 +40,8 @@ export const operations: Routes = (app, options, memory) => {
   const { volley, config } = options;
   const reader = campaignReader(app, options, memory);
   const sendFile = fileSender(options);
+  const streams = openEventStreams(options);
+  app.addHook('preClose', async () => streams.close());
   acceptLines(app);
 
   /** Checks the lanes of the input. Returns what the operation runs with: the schema of the route has validated the input. */
@@ -49,11 +52,12 @@ export const operations: Routes = (app, options, memory) => {
     given: unknown,
   ) => {
     const caller = callerOf(request, config);
-    const { input, lanes } = await admit<never>(operation.access, caller, volley, given as never);
+    const { input, lanes, found } = await admit<never>(operation.access, caller, volley, given as never);
     const hooks: Hooks = {
       key: caller.key,
       lanes,
       waitMs: WAIT_MS,
+      found,
       get signal() {
         return abortOnClose(request, reply);
       },
@@ -135,6 +139,11 @@ export const operations: Routes = (app, options, memory) => {
         const given = membersOf(operation, request);
         const { acting, hooks, input } = await prepared(operation, request, reply, given);
         return sendFile(request, reply, () => operation.run(acting, input, hooks));
+      }
+      case 'feed': {
+        const given = membersOf(operation, request);
+        const { acting, hooks, input } = await prepared(operation, request, reply, given);
+        return streams.send(request, reply, operation.run(acting, input, hooks));
       }
       default:
         return operation satisfies never;

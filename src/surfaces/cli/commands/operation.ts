@@ -7,8 +7,12 @@ import { OPERATION_COMMANDS } from './operation-commands.js';
 import {
   dayOrMoment,
   duration,
+  durationOrZero,
   filled,
   oneOf,
+  orNever,
+  someNames,
+  someOf,
   today,
   tomorrow,
   wholeNumber,
@@ -75,18 +79,26 @@ function addOperation(
 function readerOf(
   reads: NonNullable<OperationCommand['flags'][number]['reads']>,
   { clock }: Context,
-): (text: string) => string | number {
+): (text: string) => string | number | null | readonly string[] {
   switch (reads.as) {
     case 'text':
       return filled;
+    case 'texts':
+      return someNames;
     case 'name':
       return oneOf(reads.names ?? []);
+    case 'names':
+      return someOf(reads.names ?? []);
     case 'number':
       return wholeNumber(reads.from ?? 0, reads.to ?? Number.MAX_SAFE_INTEGER);
     case 'reportedStatus':
       return (text: string) => parseReportedStatus(text) ?? oneOf(REPORTED_STATUSES)(text);
     case 'duration':
       return duration;
+    case 'durationOrZero':
+      return durationOrZero;
+    case 'durationOrNever':
+      return orNever(duration);
     case 'dayOrMoment':
       return (text: string) => dayOrMoment(text, clock);
     default:

@@ -1,26 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { readProblem } from '../../../base/config/file-problem.js';
-import { API_SCOPES } from '../../../campaign/api-key.js';
 import { ROLES } from '../../../engine/recovery/roles.js';
 import type { SimulatorOptions } from '../../../tools/simulator/index.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { addOperations } from './operation.js';
-import {
-  duration,
-  durationOrZero,
-  filled,
-  oneOf,
-  orNever,
-  someNames,
-  someOf,
-  wholeNumber,
-  withRequired,
-} from './option-values.js';
+import { filled, oneOf, someOf, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../process.js');
-const keysVerbs = () => import('../keys.js');
 const CONCURRENCY = ['--concurrency <lanes>', 'lanes served at a time (default: 50)'] as const;
 
 /** Adds the commands that run Volley, in the order in which help lists them. */
@@ -74,7 +62,7 @@ export function addProcessCommands(program: Command, context: Context): void {
     .addHelpText('after', examples('serve'))
     .action(action(context, verbs, 'serve'));
 
-  const keys = program
+  program
     .command('keys')
     .summary('create and revoke keys for the HTTP API')
     .description('Creates, lists, and revokes keys for the HTTP API. Only a digest of each key is stored.')
@@ -82,58 +70,7 @@ export function addProcessCommands(program: Command, context: Context): void {
       'after',
       examples('keys create --name shop --scope read,send', 'keys list', 'keys revoke last'),
     );
-  const create = keys.command('create').description('Creates a key and prints it. It is shown only once.');
-  withRequired(create, '--name <name>', 'who uses it, for people', filled);
-  withRequired(
-    create,
-    '--scope <scopes>',
-    'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them)',
-    someOf(API_SCOPES),
-  )
-    .option('--lane <lanes>', 'the only lanes it may use, separated by commas (default: all)', someNames)
-    .option(
-      '--expires <duration>',
-      'how long it works, such as 90d, or never (default: 365d)',
-      orNever(duration),
-    )
-    .option(
-      '--max-suppressions <count>',
-      'numbers that may be suppressed because of it (default: 10000)',
-      wholeNumber(0, 100_000_000),
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('keys create --name shop --scope read,send --lane default'))
-    .action(action(context, keysVerbs, 'create'));
-  keys
-    .command('list')
-    .description('Lists the keys.')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('keys list'))
-    .action(action(context, keysVerbs, 'list'));
-  keys
-    .command('revoke')
-    .description('Revokes a key. Requests with it are refused from then on.')
-    .argument('<id>', 'as `keys list` shows it, the beginning of it, or last for the newest one', filled)
-    .option(
-      '--cancel-campaigns',
-      'also cancel its campaigns that have not ended, and empty the outboxes that only it wrote to',
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('keys revoke last'))
-    .action(action(context, keysVerbs, 'revoke'));
-  keys
-    .command('rotate')
-    .description('Gives a key a new secret and prints it. The old one works for a while longer.')
-    .argument('<id>', 'as `keys list` shows it, the beginning of it, or last for the newest one', filled)
-    .option(
-      '--overlap <duration>',
-      'how long the old secret still works (default: 24h; 0s: not at all)',
-      durationOrZero,
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('keys rotate last --overlap 2h'))
-    .action(action(context, keysVerbs, 'rotate'));
-
+  addOperations(program, context, 'API keys');
   addOperations(program, context, 'Operation');
 
   program

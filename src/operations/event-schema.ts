@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { CATALOGUE } from '../../base/events/catalogue.js';
-import type { FieldTable } from '../../base/events/entry.js';
-import type { Field } from '../../base/events/field.js';
-import { campaignStatus } from '../../campaign/views.js';
-import { BROADCAST_EVENTS } from '../../reporting/event-feed.js';
+import { CATALOGUE } from '../base/events/catalogue.js';
+import type { FieldTable } from '../base/events/entry.js';
+import type { Field } from '../base/events/field.js';
+import { campaignStatus } from '../campaign/views.js';
+import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
 
 /*
- * The `data` of server-sent events, for the OpenAPI document. The fields are those of the catalogue.
+ * The events of a feed, for the OpenAPI document. The fields are those of the catalogue.
  */
 
 const time = z.string().describe('ISO 8601, UTC');
@@ -18,7 +18,7 @@ function fieldSchema({ kind, isNullable = false }: Field<never>): z.ZodType {
 
 const events = BROADCAST_EVENTS.map((type) => {
   const fields: FieldTable = CATALOGUE[type].fields;
-  const own = Object.entries(fields).map(([name, field]) => [name, fieldSchema(field)] as const);
+  const members = Object.entries(fields).map(([name, field]) => [name, fieldSchema(field)] as const);
   const named =
     'campaign' in fields
       ? {
@@ -26,7 +26,7 @@ const events = BROADCAST_EVENTS.map((type) => {
           idempotencyKey: z.string().nullable(),
         }
       : {};
-  return z.looseObject({ type: z.literal(type), time, ...Object.fromEntries(own), ...named });
+  return z.looseObject({ type: z.literal(type), time, ...Object.fromEntries(members), ...named });
 });
 
 const [first, ...others] = events;
@@ -40,8 +40,8 @@ const gap = z
   .object({ after: z.string().describe('The id after which the stream continues') })
   .meta({ id: 'Gap', description: 'Some events are no longer stored (`event: gap`).' });
 
-/** The `data` of an item of the stream of all events. */
+/** An item of the feed of all events. */
 export const eventData = z.union([event, gap]);
 
-/** The `data` of an item of the stream of a campaign. */
+/** An item of the feed of a campaign. */
 export const campaignEventData = z.union([event, gap, campaignStatus]);

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
+import { byCampaign, byConfiguredLanes } from './access.js';
+import { campaignEventData, eventData } from './event-schema.js';
+import { feed } from './operation.js';
+import { laneName } from './schemas.js';
+
+/** Several types: repeated, or separated by commas. */
+const eventTypes = <const Types extends readonly [string, ...string[]]>(types: Types) =>
+  z
+    .preprocess(
+      (given) => (given === undefined ? undefined : [given].flat().flatMap((one) => String(one).split(','))),
+      z.array(z.enum(types)).min(1),
+    )
+    .optional()
+    .describe('Only events of these types. A `gap` is always sent.');
+
+const isOneOf = (type: string, types: readonly string[] | undefined): boolean =>
+  types === undefined || types.includes(type);
+
+export const followEvents = feed({
+  name: 'followEvents',
+  summary: 'Follow all events',
+  description: `Server-sent events of the campaigns and lanes that the key may use. Each has an \`id\`; send the last one as \`Last-Event-ID\` to resume after it. A \`gap\` event says that some events are no longer stored. The events are ${BROADCAST_EVENTS.map((type) => `\`${type}\``).join(', ')}.`,
+  tag: 'Events',
+  scope: 'read',
+  access: byConfiguredLanes,
+  http: 'GET /events',
+  cli: { because: 'the log of a worker has the events, and `volley status --watch` shows the progress' },
+  input: z.strictObject({
+    lane: laneName.optional().describe('Only events of this lane'),
+    type: eventTypes(BROADCAST_EVENTS),
+  }),
+  item: eventData,
+  outcomes: ['unavailable', 'notFound'],
+  run: (_volley, { type: types }, { lanes }) => ({
+    includes: ({ lane, type }) => (lanes?.includes(lane) ?? true) && isOneOf(type, types),
+  }),
+});
+
+export const followCampaign = feed({
+  name: 'followCampaign',
+  summary: 'Follow a campaign',
+  description:
+    'Server-sent events of one campaign. `campaign.status` has the status of the campaign: it comes first, and again after each change, at most once a second. The stream does not end with the campaign: close it when `endedAt` is set.',
+  tag: 'Events',
+  scope: 'read',
+  access: byCampaign,
+  http: 'GET /campaigns/{id}/events',
+  cli: { because: '`volley status --watch` follows a campaign' },
+  input: z.strictObject({
+    id: z.string().min(1).max(40),
+    type: eventTypes([...BROADCAST_EVENTS, 'campaign.status']),
+  }),
+  item: campaignEventData,
+  outcomes: ['unavailable', 'notFound'],
+  run: (_volley, { id, type: types }) => ({
+    includes: (event) => 'campaign' in event && event.campaign === id && isOneOf(event.type, types),
+    statusOf: isOneOf('campaign.status', types) ? id : undefined,
+  }),
+});

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import type { CancelledOfKey, ShownApiKey } from '../app/access/api-keys.js';
+import { API_SCOPES, type ApiKey } from '../campaign/api-key.js';
+import { allLanes, byApiKey } from './access.js';
+import { call } from './operation.js';
+import { laneName, ofLibrary } from './schemas.js';
+
+/** The keys of the HTTP API. */
+const KEYS = {
+  tag: 'API keys',
+  http: { because: 'a client that could create keys could give itself every right' },
+} as const;
+const ID = { id: 'as `keys list` shows it, the beginning of it, or last for the newest one' } as const;
+const MAX_SUPPRESSIONS = 100_000_000;
+
+interface Revoked {
+  readonly id: string;
+  readonly revoked: true;
+}
+
+export const createKey = call({
+  ...KEYS,
+  name: 'createKey',
+  summary: 'Create a key',
+  description: 'It is printed, and shown only once.',
+  access: allLanes('API keys'),
+  audit: 'key.create',
+  cli: {
+    usage: 'keys create',
+    flags: {
+      name: { about: 'who uses it, for people', isRequired: true },
+      scope: {
+        value: 'scopes',
+        about:
+          'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them)',
+        isRequired: true,
+      },
+      lane: { value: 'lanes', about: 'the only lanes it may use, separated by commas (default: all)' },
+      expires: {
+        value: 'duration',
+        about: 'how long it works, such as 90d, or never (default: 365d)',
+        as: 'durationOrNever',
+      },
+      maxSuppressions: {
+        value: 'count',
+        about: 'numbers that may be suppressed because of it (default: 10000)',
+      },
+    },
+    examples: ['keys create --name shop --scope read,send --lane default'],
+  },
+  input: z.strictObject({
+    name: z.string(),
+    scope: z.array(z.enum(API_SCOPES)),
+    lane: z.array(laneName).optional(),
+    /** How long it works, in ms; null: for ever. */
+    expires: z.number().nullable().optional(),
+    maxSuppressions: z.int().min(0).max(MAX_SUPPRESSIONS).optional(),
+  }),
+  output: ofLibrary<ShownApiKey>(),
+  returns: 'The key, and its text',
+  run: (volley, { name, scope: scopes, lane: lanes, expires: lifetimeMs, maxSuppressions }) =>
+    volley.keys.create({ name, scopes, lanes, lifetimeMs, maxSuppressions }),
+});
+
+export const listKeys = call({
+  ...KEYS,
+  name: 'listKeys',
+  summary: 'List the keys',
+  access: allLanes('API keys'),
+  cli: { usage: 'keys list', examples: ['keys list'] },
+  input: z.strictObject({}),
+  output: ofLibrary<{ readonly keys: readonly ApiKey[] }>(),
+  returns: 'The keys that are not revoked, oldest first',
+  run: async (volley) => ({ keys: await volley.keys.list() }),
+});
+
+export const revokeKey = call({
+  ...KEYS,
+  name: 'revokeKey',
+  summary: 'Revoke a key',
+  description: 'Requests with it are refused from then on.',
+  access: byApiKey,
+  audit: 'key.revoke',
+  cli: {
+    usage: 'keys revoke <id>',
+    arguments: ID,
+    flags: {
+      cancelCampaigns: {
+        about: 'also cancel its campaigns that have not ended, and empty the outboxes that only it wrote to',
+      },
+    },
+    examples: ['keys revoke last'],
+  },
+  input: z.strictObject({ id: z.string(), cancelCampaigns: z.boolean().default(false) }),
+  output: ofLibrary<Revoked | (Revoked & CancelledOfKey)>(),
+  returns: 'The key is revoked',
+  async run(volley, { id, cancelCampaigns }) {
+    const cancelled = await volley.keys.revoke(id, { cancelCampaigns });
+    const revoked = { id, revoked: true } as const;
+    return cancelCampaigns ? { ...revoked, ...cancelled } : revoked;
+  },
+});
+
+export const rotateKey = call({
+  ...KEYS,
+  name: 'rotateKey',
+  summary: 'Give a key a new secret',
+  description: 'The key is printed, and shown only once. The old secret works for a while longer.',
+  access: byApiKey,
+  audit: 'key.rotate',
+  cli: {
+    usage: 'keys rotate <id>',
+    arguments: ID,
+    flags: {
+      overlap: {
+        value: 'duration',
+        about: 'how long the old secret still works (default: 24h; 0s: not at all)',
+        as: 'durationOrZero',
+      },
+    },
+    examples: ['keys rotate last --overlap 2h'],
+  },
+  input: z.strictObject({
+    id: z.string(),
+    /** In ms. */
+    overlap: z.number().optional(),
+  }),
+  output: ofLibrary<ShownApiKey>(),
+  returns: 'The key, and its new text',
+  run: (volley, { id, overlap: overlapMs }) => volley.keys.rotate(id, { overlapMs }),
+});

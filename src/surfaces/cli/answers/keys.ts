@@ -1,0 +1,79 @@
+import type { CancelledOfKey } from '../../../app/access/api-keys.js';
+import type { ApiKey } from '../../../campaign/api-key.js';
+import * as operations from '../../../operations/keys.js';
+import { columnsOf } from '../terminal.js';
+import { counted, cut, moment, oneLine, table } from '../text.js';
+import type { Answers } from './answer.js';
+
+const answers: Answers<'API keys', typeof operations> = {
+  async createKey(run, { context }) {
+    const made = await run();
+    // Only the key goes to standard output, so that a script can store it in a file or a variable.
+    context.note(
+      `Key ${made.id} for ${made.name}: ${permissionsOf(made)}; it ${expiryOf(made)}. The secret is shown only once:`,
+    );
+    return { json: made, lines: [made.key] };
+  },
+
+  async listKeys(run, { context: { clock, stdout } }) {
+    const { keys } = await run();
+    const now = clock();
+    const rows = keys.map((key) => [
+      key.id,
+      cut(oneLine(key.name), 30),
+      key.scopes.join(','),
+      key.lanes === null ? 'all' : key.lanes.join(','),
+      moment(Date.parse(key.createdAt), now),
+      key.state === 'active' ? (key.expiresAt === null ? 'never' : key.expiresAt.slice(0, 10)) : key.state,
+      key.lastUsedAt === null ? 'never' : moment(Date.parse(key.lastUsedAt), now),
+    ]);
+    const heading = ['ID', 'NAME', 'SCOPES', 'LANES', 'CREATED', 'EXPIRES', 'LAST USED'];
+    const none = 'There are no keys yet. To create one: volley keys create --name shop --scope read,send';
+    return { json: { keys }, lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(stdout)) };
+  },
+
+  async revokeKey(run) {
+    const revoked = await run();
+    const cancelled = 'cancelled' in revoked ? cancelledLines(revoked) : [];
+    return { json: revoked, lines: [`Key ${revoked.id} is revoked.`, ...cancelled] };
+  },
+
+  async rotateKey(run, { context }) {
+    const made = await run();
+    const old =
+      made.oldSecretUntil === null
+        ? 'The old one does not work any more'
+        : `The old one works until ${moment(Date.parse(made.oldSecretUntil), context.clock())}`;
+    context.note(
+      `Key ${made.id} for ${made.name} has a new secret, which ${expiryOf(made)}. ${old}. The new one is shown only once:`,
+    );
+    return { json: made, lines: [made.key] };
+  },
+};
+
+function cancelledLines({ cancelled, emptied, shared }: CancelledOfKey): string[] {
+  return [
+    `${counted(cancelled.length, 'campaign')} cancelled${cancelled.map((one) => `\n  ${one}`).join('')}`,
+    ...emptied.map(
+      ({ name, lane, cancelled: count }) =>
+        `Outbox ${name} on lane ${lane}: ${counted(count, 'message')} cancelled.`,
+    ),
+    ...(shared.length === 0
+      ? []
+      : [
+          'Others may have written to these outboxes, too, so what waits in them is still sent. To cancel it:',
+        ]),
+    ...shared.map(({ name, lane }) => `  volley outbox cancel ${name} --all --lane ${lane}`),
+  ];
+}
+
+function permissionsOf({ scopes, lanes }: ApiKey): string {
+  const where = lanes === null ? 'all lanes' : `lane${lanes.length === 1 ? '' : 's'} ${lanes.join(', ')}`;
+  return `${scopes.join(', ')} on ${where}`;
+}
+
+function expiryOf({ expiresAt }: ApiKey): string {
+  return expiresAt === null ? 'never expires' : `expires on ${expiresAt.slice(0, 10)}`;
+}
+
+export { answers, operations };

@@ -1,4 +1,5 @@
 import { InputError } from './errors.js';
+import { emptyOf, storedForm } from './field-kinds.js';
 import { type CampaignFields, FIELDS, type Field, type FieldName, type Taker } from './fields.js';
 import { listed } from './listed.js';
 
@@ -93,16 +94,16 @@ export type StoredValue<Name extends FieldName> = Fields[Name]['kind'] extends '
   ? Extract<CampaignFields[Name], string | undefined>
   : CampaignFields[Name];
 
-/** Some fields as they are stored: an amount as a text, and no field that is not given. */
+/** Some fields in the form in which they are stored, and no field that is not given. */
 export function storedValues<Name extends FieldName>(
   names: readonly Name[],
   fields: Pick<CampaignFields, Name>,
 ): { readonly [Each in Name]: StoredValue<Each> } {
   return Object.fromEntries(
     names.flatMap((name) => {
-      const value = fields[name];
-      if (value === undefined) return [];
-      return [[name, fieldNamed(name).kind === 'amount' ? String(value) : value]];
+      const given = fields[name];
+      const value = given === undefined ? undefined : storedForm(fieldNamed(name), given);
+      return value === undefined ? [] : [[name, value]];
     }),
   ) as { readonly [Each in Name]: StoredValue<Each> };
 }
@@ -139,12 +140,6 @@ export const SCHEDULED_NAMES: readonly ScheduledName[] = FIELD_NAMES.filter(
   (name): name is ScheduledName =>
     name === 'zone' || (fieldNamed(name).takenBy.includes('schedule') && name !== 'name' && name !== 'lane'),
 );
-
-/** The value of a field that says nothing. */
-export function emptyOf({ kind }: Field): unknown {
-  if (kind === 'entries') return {};
-  return kind === 'dates' ? [] : '';
-}
 
 /** The producer's own data of a campaign, with empty values for what it has none of. */
 export function returnedOf(campaign: { readonly [Name in ReturnedName]?: CampaignFields[Name] }) {

@@ -1,3 +1,4 @@
+import type { Kind, KindOf } from './field-kinds.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './lone-surrogate.js';
 import { type Metadata, metadataProblem } from './metadata.js';
 import { checkSender } from './sender.js';
@@ -15,8 +16,8 @@ import { checkSender } from './sender.js';
  *   repeated requests  intake/import/idempotency.ts          which fields are compared
  *   redaction          surfaces/http/redact.ts
  *
- * To add a field, add it to CampaignFields, and then its row. A field of a new kind also needs an entry for that kind on each surface;
- * the compiler names them. Help on the command line reads the rows, so nothing here may load zod.
+ * To add a field, add it to CampaignFields, and then its row. A field of a new kind also needs an entry for that kind in field-kinds.ts and on
+ * each surface; the compiler names them. Help on the command line reads the rows, so nothing here may load zod.
  */
 
 /** What describes a campaign, besides its list. */
@@ -74,32 +75,6 @@ export type FieldName = keyof CampaignFields;
 
 /** What a field is part of. */
 export type Taker = 'campaign' | 'preview' | 'schedule' | 'outbox';
-
-/** How the value of a field is written. Each surface reads and writes the values of a kind in one way. */
-type Kind =
-  | { readonly kind: 'switch' }
-  /** In code: ms since the epoch. */
-  | { readonly kind: 'time' }
-  /** In code: ms. */
-  | { readonly kind: 'duration' }
-  | { readonly kind: 'message' | 'country' | 'amount' }
-  | { readonly kind: 'text'; readonly longest: number }
-  | { readonly kind: 'choice'; readonly choices: readonly string[] }
-  | { readonly kind: 'dates'; readonly most: number }
-  | { readonly kind: 'entries' };
-
-/** What the type of a field's values says about its row. */
-type KindOf<Value> = [Value] extends [boolean]
-  ? { readonly kind: 'switch' }
-  : [Value] extends [number]
-    ? { readonly kind: 'time' | 'duration' }
-    : [Value] extends [readonly string[]]
-      ? { readonly kind: 'dates' }
-      : [Value] extends [Metadata]
-        ? { readonly kind: 'entries' }
-        : string extends Value
-          ? { readonly kind: 'message' | 'country' | 'amount' | 'text' }
-          : { readonly kind: 'choice'; readonly choices: readonly Value[] };
 
 /** A row: all that is known about a field. */
 export type Field = Kind & {

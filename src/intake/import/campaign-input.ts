@@ -8,6 +8,7 @@ import type { LaneId } from '../../base/redis/keys.js';
 import type { Operator } from '../../campaign/audit.js';
 import { newCampaignId, usualCampaignName } from '../../campaign/campaign.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
+import { storedForm } from '../../campaign/field-kinds.js';
 import {
   type FieldOf,
   fieldNamed,
@@ -152,11 +153,11 @@ export function withDefaults<By extends Taker>(
 ): Pick<CampaignFields, FieldOf<By>> {
   return Object.fromEntries(
     fieldsOf(by).flatMap((name) => {
-      const { kind, setting, usual } = fieldNamed(name);
-      const value: unknown = fields[name] ?? (setting === undefined ? usual : config[setting]);
-      const isEmpty = kind === 'entries' && Object.keys(Object(value)).length === 0;
-      if (value === undefined || isEmpty) return [];
-      return [[name, kind === 'duration' ? Math.round(Number(value)) : value]];
+      const field = fieldNamed(name);
+      const { setting, usual } = field;
+      const given: unknown = fields[name] ?? (setting === undefined ? usual : config[setting]);
+      const value = given === undefined ? undefined : storedForm(field, given);
+      return value === undefined ? [] : [[name, value]];
     }),
   ) as unknown as Pick<CampaignFields, FieldOf<By>>;
 }

@@ -1,15 +1,18 @@
 import { createMask } from '../../base/events/mask.js';
 import type { ApiKey } from '../../campaign/api-key.js';
 import { allowsScope } from '../../campaign/api-key.js';
-import { emptyOf, FIELD_NAMES, fieldNamed } from '../../campaign/field-sets.js';
+import { emptyOf } from '../../campaign/field-kinds.js';
+import { FIELD_NAMES, fieldNamed } from '../../campaign/field-sets.js';
 
 const mask = createMask();
 
 type Text = (text: string) => string;
 const texts =
   (hidden: Text) =>
-  (value: unknown): unknown =>
-    typeof value === 'string' ? hidden(value) : redacted(value);
+  (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(texts(hidden));
+    return typeof value === 'string' ? hidden(value) : redacted(value);
+  };
 
 /** What a key without the scope `read` sees of the members that may contain personal data, by their names. */
 const HIDDEN: ReadonlyMap<string, (value: unknown) => unknown> = new Map([

@@ -13,6 +13,7 @@ import { checkSender } from './sender.js';
  *   schedules          intake/schedules/schedule.ts          what is stored for each campaign
  *   outboxes           intake/outbox/define-outbox.ts
  *   storage            field-schemas.ts
+ *   lists              list-filters.ts                        by which fields they are filtered
  *   repeated requests  intake/import/idempotency.ts          which fields are compared
  *   redaction          surfaces/http/redact.ts
  *

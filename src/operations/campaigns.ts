@@ -6,6 +6,7 @@ import { recipientPage, reportRow } from '../campaign/recipient-views.js';
 import { type CampaignStatus, campaignStatus } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
 import { byCampaign, byLanesOfKey } from './access.js';
+import { filterFlags, filterMembers } from './list-filters.js';
 import { call, page, rows } from './operation.js';
 import { count, laneName, moment, wholeNumber } from './schemas.js';
 
@@ -42,7 +43,7 @@ export const listCampaigns = page({
     flags: {
       state: { value: 'state', about: `only campaigns that are ${CAMPAIGN_STATES.join(', ')}` },
       lane: { short: '-l', value: 'name', about: 'only campaigns of this lane' },
-      name: { value: 'text', about: 'only campaigns with this text in their name, in upper or lower case' },
+      ...filterFlags,
       idempotencyKey: { value: 'key', about: 'only the campaign that was created with this key' },
       createdFrom: {
         value: 'time',
@@ -61,7 +62,7 @@ export const listCampaigns = page({
   input: z.strictObject({
     state: z.enum(CAMPAIGN_STATES).optional(),
     lane: laneName.optional().describe('Only campaigns of this lane'),
-    name: z.string().min(1).max(200).optional().describe('A part of the name, in upper or lower case'),
+    ...filterMembers,
     idempotencyKey: z
       .string()
       .min(1)

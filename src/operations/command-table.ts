@@ -14,6 +14,8 @@ interface Reads {
   readonly to?: number;
   readonly usual?: number;
   readonly isRequired?: true;
+  /** Whether the flag may be given several times: then its value is a list. */
+  readonly isRepeatable?: true;
 }
 
 /** The command of an operation. */
@@ -128,6 +130,9 @@ function readsOf(schema: unknown): Reads {
     const usual = schema.def.defaultValue;
     return { ...readsOf(schema.def.innerType), ...(typeof usual === 'number' && { usual }) };
   }
+  // It is `several` of schemas.ts: the flag is repeated, as the parameter of the query is.
+  if (schema instanceof z.ZodPipe && schema.def.out instanceof z.ZodArray)
+    return { ...readsOf(schema.def.out.element), isRepeatable: true };
   if (schema instanceof z.ZodEnum) return { as: 'name', names: schema.options.map(String) };
   if (schema instanceof z.ZodArray) {
     const { names } = readsOf(schema.element);

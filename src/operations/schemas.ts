@@ -20,6 +20,10 @@ export const longList = <Item extends z.ZodType>(item: Item): z.ZodType<Iterable
 /** What the library returns, for operations that HTTP lacks: their output has no schema, because no client reads it. */
 export const ofLibrary = <Value>() => z.custom<Value>();
 
+/** A member of an address that may be given several times. Given once, it arrives as a text. */
+export const several = <Item extends z.ZodType>(item: Item, most: number) =>
+  z.preprocess((given) => (given === undefined ? undefined : [given].flat()), z.array(item).min(1).max(most));
+
 /** A whole number in an address. */
 export const wholeNumber = (from: number, to: number) => z.coerce.number().int().min(from).max(to);
 

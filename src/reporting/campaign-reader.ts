@@ -3,6 +3,7 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { type CampaignState, campaignIdTime } from '../campaign/campaign.js';
 import { NotFoundError } from '../campaign/errors.js';
+import { type ListFilters, matchesFilters } from '../campaign/list-filters.js';
 import type { CampaignStatus } from '../campaign/views.js';
 import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import { idsWithPrefix, listCampaigns, readState, type StoredState } from '../engine/lane/campaigns.js';
@@ -16,12 +17,10 @@ import { inBatches } from './in-batches.js';
 import { campaignStatus } from './status.js';
 
 /** Which campaigns {@link CampaignReader.list} returns. */
-interface CampaignFilter {
+interface CampaignFilter extends ListFilters {
   readonly state?: CampaignState | undefined;
   /** Only campaigns of these lanes; default all. */
   readonly lanes?: readonly string[] | undefined;
-  /** A part of the name, in upper or lower case. */
-  readonly name?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   /** Created at or after this time, ms since the epoch. */
   readonly createdFrom?: number | undefined;
@@ -224,11 +223,10 @@ const LATEST = 36 ** 8 - 1;
 const idAt = (time: number): string => campaignIdTime(Math.min(Math.ceil(time), LATEST));
 
 /** Decides by what is cheap to read whether a page contains a campaign. */
-function filterOf({ state, name }: PageOptions): (meta: CampaignMeta, state: StoredState) => boolean {
-  const part = name?.toLowerCase();
+function filterOf({ state, ...filters }: PageOptions): (meta: CampaignMeta, state: StoredState) => boolean {
   // A wave of an outbox is a campaign, but not one that a person created. It is listed while it needs a person.
   return (meta, own) =>
     (own.outbox === undefined || (own.counts.unknown ?? 0) > 0) &&
     (state === undefined || own.state === state) &&
-    (part === undefined || meta.name.toLowerCase().includes(part));
+    matchesFilters(meta, filters);
 }

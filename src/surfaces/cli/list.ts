@@ -1,4 +1,5 @@
 import type { CampaignState } from '../../campaign/campaign.js';
+import type { ListFilters } from '../../campaign/list-filters.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { HOW_TO_CREATE } from './commands/action.js';
 import type { Answer, Context } from './context.js';
@@ -8,10 +9,9 @@ import { columnsOf } from './terminal.js';
 import { compact, cut, grouped, moment, money, oneLine, shortMoment, type Table, table } from './text.js';
 
 /** Which campaigns `volley list` shows. Times in ms since the epoch. */
-interface ListFilters {
+interface ListOptions extends ListFilters {
   readonly state?: CampaignState;
   readonly lane?: string;
-  readonly name?: string;
   readonly idempotencyKey?: string;
   readonly createdFrom?: number;
   readonly createdBefore?: number;
@@ -19,7 +19,7 @@ interface ListFilters {
 }
 
 /** `volley list` */
-export function list(context: Context, { lane, ...filters }: ListFilters): Promise<Answer> {
+export function list(context: Context, { lane, ...filters }: ListOptions): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     const campaigns = await volley.list({ ...filters, lanes: lane === undefined ? undefined : [lane] });
     const now = context.clock();
@@ -36,6 +36,11 @@ export function list(context: Context, { lane, ...filters }: ListFilters): Promi
 const perHour = (rate: number | null, number = grouped): string =>
   rate === null ? '' : `${number(Math.round(rate))}/h`;
 
+/** Columns that are there if any campaign has something to show in them. */
+const MORE: readonly { readonly heading: string; readonly of: (campaign: CampaignStatus) => string }[] = [
+  { heading: 'COST', of: ({ cost }) => (cost === null ? '' : money(cost.total, cost.currency)) },
+];
+
 /** The campaigns as a table that fits into `width` columns if they are at least 80. */
 export function listLines(
   campaigns: readonly CampaignStatus[],
@@ -44,19 +49,19 @@ export function listLines(
 ): string[] {
   const startOf = ({ launchAt }: CampaignStatus, form: typeof moment): string =>
     launchAt === null ? '' : form(Date.parse(launchAt), now);
-  const hasCosts = campaigns.some(({ cost }) => cost !== null);
-  /** Puts the cost before the last column, if any campaign has one. */
-  const withCost = (texts: readonly string[], text: string): string[] =>
-    hasCosts ? texts.toSpliced(-1, 0, text) : [...texts];
-  const costOf = ({ cost }: CampaignStatus): string =>
-    cost === null ? '' : money(cost.total, cost.currency);
+  const shown = MORE.filter(({ of }) => campaigns.some((campaign) => of(campaign) !== ''));
+  const headings = shown.map(({ heading }) => heading);
+  /** Puts these texts before the last column. */
+  const withMore = (texts: readonly string[], more: readonly string[]): string[] =>
+    texts.toSpliced(-1, 0, ...more);
+  const moreOf = (campaign: CampaignStatus): string[] => shown.map(({ of }) => of(campaign));
   const full: Table = {
-    heading: withCost(
+    heading: withMore(
       ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'START', 'RATE', 'ATTENTION'],
-      'COST',
+      headings,
     ),
     rows: campaigns.map((campaign) =>
-      withCost(
+      withMore(
         [
           campaign.id,
           cut(oneLine(campaign.name), 30),
@@ -68,16 +73,16 @@ export function listLines(
           perHour(campaign.rate),
           attention(campaign, now),
         ],
-        costOf(campaign),
+        moreOf(campaign),
       ),
     ),
   };
   const hasOneLane = campaigns.every(({ lane }) => lane === campaigns[0]?.lane);
   // The same in 80 columns.
   const short: Table = {
-    heading: withCost(['ID', 'NAME', 'LANE', 'STATE', 'SETTLED', 'START', 'RATE', 'ATTENTION'], 'COST'),
+    heading: withMore(['ID', 'NAME', 'LANE', 'STATE', 'SETTLED', 'START', 'RATE', 'ATTENTION'], headings),
     rows: campaigns.map((campaign) =>
-      withCost(
+      withMore(
         [
           campaign.id,
           oneLine(campaign.name),
@@ -88,7 +93,7 @@ export function listLines(
           perHour(campaign.rate, compact),
           attention(campaign, now, { short: true }),
         ],
-        costOf(campaign),
+        moreOf(campaign),
       ),
     ),
     flexible: 'NAME',

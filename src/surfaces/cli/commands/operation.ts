@@ -9,6 +9,7 @@ import {
   duration,
   durationOrZero,
   filled,
+  listOf,
   oneOf,
   orNever,
   someNames,
@@ -59,6 +60,7 @@ function addOperation(
   for (const [argument, about] of Object.entries(row.arguments)) command.argument(argument, about, filled);
   for (const { flags, about, reads } of row.flags) {
     if (reads === undefined) command.option(flags, about);
+    else if (reads.isRepeatable) command.option(flags, about, listOf(readerOf(reads, context)));
     else if (reads.isRequired) withRequired(command, flags, about, readerOf(reads, context));
     else command.option(flags, about, readerOf(reads, context), reads.usual);
   }

@@ -154,6 +154,13 @@ export function withRequired<Value>(
   });
 }
 
+/** A parser for an option that may be given several times: all of its values. */
+export function listOf<Value>(
+  parse: (text: string) => Value,
+): (text: string, before?: readonly Value[]) => readonly Value[] {
+  return (text, before = []) => [...before, parse(text)];
+}
+
 /** A text that is not empty. */
 export function filled(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It is empty.');

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { LIST_FILTERS, type ListFilter, type ListFilters } from '../campaign/list-filters.js';
+import type { Flag } from './operation.js';
+import { several } from './schemas.js';
+
+/*
+ * The filters of lists of campaigns as members of a query, and as flags.
+ */
+
+type PerFilter<Value> = Readonly<Record<keyof ListFilters, Value>>;
+
+const perFilter = <Value>(make: (filter: ListFilter) => Value): PerFilter<Value> =>
+  Object.fromEntries(
+    Object.entries(LIST_FILTERS).map(([name, filter]) => [name, make(filter)]),
+  ) as PerFilter<Value>;
+
+/** The members of a query. */
+export const filterMembers = perFilter(({ longest, most, description }) => {
+  const value = z.string().min(1).max(longest);
+  return (most === undefined ? value : several(value, most)).optional().describe(description);
+}) as {
+  readonly [Name in keyof ListFilters]-?: z.ZodOptional<z.ZodType<NonNullable<ListFilters[Name]>>>;
+};
+
+/** The flags of the command. */
+export const filterFlags: PerFilter<Flag> = perFilter(({ value, help }) => ({ value, about: help }));

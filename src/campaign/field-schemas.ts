@@ -2,7 +2,10 @@ import { z } from 'zod';
 import {
   type Fields,
   fieldNamed,
+  OUTBOX_NAMES,
+  type OutboxName,
   RETURNED_NAMES,
+  RETURNED_OUTBOX_NAMES,
   type ReturnedName,
   SCHEDULED_NAMES,
   type ScheduledName,
@@ -68,12 +71,14 @@ type IfGiven<Name extends FieldName> = Fields[Name]['stored'] extends 'always'
   ? SchemaOf<Name>
   : z.ZodOptional<SchemaOf<Name>>;
 
+function storedSchemaOf(name: FieldName): z.ZodType {
+  const schema = ofKind(fieldNamed(name));
+  return fieldNamed(name).stored === 'always' ? schema : schema.optional();
+}
+
 /** What a campaign stores of its fields. */
 export const storedFields = Object.fromEntries(
-  STORED_NAMES.map((name) => {
-    const schema = schemaOf(name);
-    return [storedAs(name), fieldNamed(name).stored === 'always' ? schema : schema.optional()];
-  }),
+  STORED_NAMES.map((name) => [storedAs(name), storedSchemaOf(name)]),
 ) as { readonly [Name in StoredName as StoredAs<Name>]: IfGiven<Name> };
 
 /** What a schedule stores of the fields of its campaigns. */
@@ -83,7 +88,18 @@ export const scheduledFields = Object.fromEntries(
   readonly [Name in ScheduledName]: Name extends 'message' ? SchemaOf<Name> : z.ZodOptional<SchemaOf<Name>>;
 };
 
+/** What an outbox stores of the fields of its waves. */
+export const outboxFields = Object.fromEntries(OUTBOX_NAMES.map((name) => [name, storedSchemaOf(name)])) as {
+  readonly [Name in OutboxName]: IfGiven<Name>;
+};
+
+const returned = <Name extends ReturnedName>(names: readonly Name[]) =>
+  Object.fromEntries(
+    names.map((name) => [name, schemaOf(name).describe(fieldNamed(name).returned ?? '')]),
+  ) as { readonly [Each in Name]: SchemaOf<Each> };
+
 /** The producer's own data, in the status, reports, and results of a campaign. */
-export const returnedFields = Object.fromEntries(
-  RETURNED_NAMES.map((name) => [name, schemaOf(name).describe(fieldNamed(name).returned ?? '')]),
-) as { readonly [Name in ReturnedName]: SchemaOf<Name> };
+export const returnedFields = returned(RETURNED_NAMES);
+
+/** The producer's own data, in the status of an outbox. */
+export const returnedOutboxFields = returned(RETURNED_OUTBOX_NAMES);

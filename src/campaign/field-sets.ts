@@ -141,12 +141,32 @@ export const SCHEDULED_NAMES: readonly ScheduledName[] = FIELD_NAMES.filter(
     name === 'zone' || (fieldNamed(name).takenBy.includes('schedule') && name !== 'name' && name !== 'lane'),
 );
 
+/** The fields that an outbox stores. Its lane is part of its key, and the dates are part of the rule of its window. */
+export type OutboxName = Exclude<FieldOf<'outbox'>, 'lane' | 'except'>;
+
+/** See {@link OutboxName}. */
+export const OUTBOX_NAMES: readonly OutboxName[] = fieldsOf('outbox').filter(
+  (name): name is OutboxName => name !== 'lane' && name !== 'except',
+);
+
+/** The fields of an outbox that are the producer's own data. */
+export const RETURNED_OUTBOX_NAMES = RETURNED_NAMES.filter((name): name is ReturnedName & OutboxName =>
+  fieldNamed(name).takenBy.includes('outbox'),
+);
+
+type Some<Name extends FieldName> = { readonly [Each in Name]?: CampaignFields[Each] };
+
+const withEmpty = <Name extends ReturnedName>(names: readonly Name[], stored: Some<Name>) =>
+  Object.fromEntries(names.map((name) => [name, stored[name] ?? emptyOf(fieldNamed(name))])) as {
+    readonly [Each in Name]: NonNullable<CampaignFields[Each]>;
+  };
+
 /** The producer's own data of a campaign, with empty values for what it has none of. */
-export function returnedOf(campaign: { readonly [Name in ReturnedName]?: CampaignFields[Name] }) {
-  return Object.fromEntries(
-    RETURNED_NAMES.map((name) => [name, campaign[name] ?? emptyOf(fieldNamed(name))]),
-  ) as { readonly [Name in ReturnedName]: NonNullable<CampaignFields[Name]> };
-}
+export const returnedOf = (campaign: Some<ReturnedName>) => withEmpty(RETURNED_NAMES, campaign);
+
+/** The same of an outbox. */
+export const returnedOfOutbox = (outbox: Some<ReturnedName & OutboxName>) =>
+  withEmpty(RETURNED_OUTBOX_NAMES, outbox);
 
 const COMPARED_NAMES = FIELD_NAMES.filter((name) => fieldNamed(name).compared !== null);
 

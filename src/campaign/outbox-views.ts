@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { returnedOutboxFields } from './field-schemas.js';
 import { count, time } from './measures.js';
 import { perName, RECIPIENT_STATES } from './recipient.js';
 import { sendWindow } from './views.js';
@@ -33,6 +34,7 @@ export const outboxStatus = z
     zone: z.string().nullable().describe('The zone of local times'),
     lateMs: count.describe('How long after its time a message may still be sent; then it lapses'),
     window: sendWindow.nullable().describe('When messages may be sent; null: whenever the lane may send'),
+    ...returnedOutboxFields,
     createdAt: time,
     messages: z
       .object({ total: count, waiting: count.describe('Stored, or planned, and not sent yet'), ...states })

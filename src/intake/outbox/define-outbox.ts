@@ -1,7 +1,7 @@
 import type { LocalConfig } from '../../base/config/index.js';
 import { requestedLane } from '../../base/config/requested-lane.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
-import { type FieldOf, fieldsOf, problemsOf } from '../../campaign/field-sets.js';
+import { type FieldOf, fieldsOf, OUTBOX_NAMES, problemsOf, storedValues } from '../../campaign/field-sets.js';
 import { type CampaignFields, FIELDS } from '../../campaign/fields.js';
 import { parseSendTimeRule, SEND_TIME_FORM } from '../../campaign/send-time.js';
 import { placeholdersOf } from '../../campaign/template.js';
@@ -39,7 +39,7 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
     );
   const fields = withDefaults(config, 'outbox', input);
   throwInputErrors(problemsOf(fieldsOf('outbox'), fields));
-  const { sender = '', senderName, priority = FIELDS.priority.usual } = fields;
+  const { sender = '', priority = FIELDS.priority.usual } = fields;
   const found = placeholdersOf(input.message);
   if (!found.ok) return refuse('message', found.reason);
   const reserved = found.names.find((name) => name.startsWith('@') || RESERVED.includes(name));
@@ -66,15 +66,13 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
   if (!(lateMs >= 1_000 && lateMs <= MAX_LATE_MS))
     refuse('late', '`late` must be between 1s and 30d: how long after its time a message may still be sent');
   return {
-    message: input.message,
-    placeholders: [...found.names],
+    // The default country is that of the process that takes a message.
+    ...storedValues(OUTBOX_NAMES, { ...fields, window, country: input.country }),
     sender,
-    ...(senderName === undefined ? {} : { senderName }),
+    priority,
+    placeholders: [...found.names],
     sendAt,
     ...(input.zone === undefined ? {} : { zone: input.zone }),
     lateMs,
-    ...(window === undefined ? {} : { window }),
-    priority,
-    ...(input.country === undefined ? {} : { country: input.country }),
   };
 }

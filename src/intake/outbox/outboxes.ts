@@ -22,7 +22,7 @@ import { type Outbox, operatedOutbox } from './outbox.js';
 import { indexOutbox, pageOfOutboxes } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
 import { readOutboxStatus } from './read-outbox.js';
-import { type OutboxDefinition, type OutboxSettings, readOutboxSettings } from './settings.js';
+import { differenceOf, type OutboxSettings, readOutboxSettings } from './settings.js';
 
 /** Which outbox a name means. A name is unique within its lane. */
 export interface OutboxChoice {
@@ -137,7 +137,7 @@ export function openOutboxes(
           const different = stored === null ? undefined : differenceOf(stored, wanted);
           if (different !== undefined)
             throw new OutboxExistsError(
-              `outbox ${input.name} exists with another ${different}; its settings never change: create one with another name, and close this one`,
+              `outbox ${input.name} exists with a different \`${different}\`; its settings never change: create one with another name, and close this one`,
               { field: different },
             );
           return false;
@@ -176,21 +176,4 @@ export function openOutboxes(
       });
     },
   };
-}
-
-/** The first setting in which the two differ; undefined if none does. */
-function differenceOf(stored: OutboxSettings, wanted: OutboxDefinition): string | undefined {
-  const names = [
-    'message',
-    'sender',
-    'senderName',
-    'sendAt',
-    'zone',
-    'lateMs',
-    'window',
-    'priority',
-    'country',
-  ] as const;
-  const found = names.find((name) => stored[name] !== wanted[name]);
-  return found === 'lateMs' ? 'late' : found;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { loadScript } from '../../base/redis/script.js';
 import { NotFoundError } from '../../campaign/errors.js';
+import { returnedOfOutbox } from '../../campaign/field-sets.js';
 import type { OutboxMessageStatus, OutboxStatus } from '../../campaign/outbox-views.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
 import { nextCommonOpening, windowNow } from '../../campaign/window.js';
@@ -70,6 +71,7 @@ export async function readOutboxStatus(
     zone: settings.zone ?? null,
     lateMs: settings.lateMs,
     window: windowNow(settings.window, lane.clock()),
+    ...returnedOfOutbox(settings),
     createdAt: new Date(settings.created).toISOString(),
     messages: {
       total: numberIn('total'),

@@ -1,22 +1,20 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { actor } from '../../campaign/actor.js';
+import { outboxFields } from '../../campaign/field-schemas.js';
+import { OUTBOX_NAMES, type OutboxName, spelled } from '../../campaign/field-sets.js';
 import { parseSendTimeRule, type SendTimeRule } from '../../campaign/send-time.js';
 import { outboxKeys } from './outbox-keys.js';
 
 const stored = z.object({
-  message: z.string(),
+  /** The fields of its waves. The window is a rule, with its zone and dates. */
+  ...outboxFields,
   placeholders: z.array(z.string()),
-  sender: z.string(),
-  senderName: z.string().optional(),
   sendAt: z.string(),
   zone: z.string().optional(),
   lateMs: z.number(),
-  /** The rule of its window. */
-  window: z.string().optional(),
-  priority: z.enum(['high', 'normal']),
-  country: z.string().optional(),
   created: z.number(),
   createdBy: actor.optional(),
 });
@@ -26,6 +24,22 @@ export type OutboxSettings = z.output<typeof stored>;
 
 /** The settings that two requests to create an outbox must share. */
 export type OutboxDefinition = Omit<OutboxSettings, 'created' | 'createdBy'>;
+
+/** The settings that are not fields of its waves, by how requests spell them. The placeholders are part of the message. */
+const OWN = { sendAt: 'sendAt', zone: 'zone', lateMs: 'late' } as const satisfies {
+  readonly [Name in Exclude<keyof OutboxDefinition, OutboxName | 'placeholders'>]: string;
+};
+
+/** The first setting in which the two differ, as requests spell it; undefined if none does. */
+export function differenceOf(stored: OutboxDefinition, wanted: OutboxDefinition): string | undefined {
+  const isDifferent = (name: keyof OutboxDefinition): boolean =>
+    !isDeepStrictEqual(stored[name], wanted[name]);
+  const field = OUTBOX_NAMES.find(isDifferent);
+  if (field !== undefined) return spelled(field);
+  const names = Object.keys(OWN) as (keyof typeof OWN)[];
+  const found = names.find(isDifferent);
+  return found && OWN[found];
+}
 
 /** The rule of an outbox for messages without a time of their own. */
 export function ruleOf({ sendAt }: Pick<OutboxSettings, 'sendAt'>): SendTimeRule {

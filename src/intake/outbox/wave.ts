@@ -1,4 +1,5 @@
 import { CAMPAIGN_ID } from '../../campaign/campaign.js';
+import { storedFieldsOf } from '../../campaign/field-sets.js';
 import type { RecipientState } from '../../campaign/recipient.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import { readState } from '../../engine/lane/campaigns.js';
@@ -24,17 +25,11 @@ export function waveMeta(
   now: number,
 ): CampaignMeta {
   return {
+    ...storedFieldsOf({ ...settings, name: `${NAME_START}${name}`, lane }),
     id,
-    name: `${NAME_START}${name}`,
-    lane,
-    sender: settings.sender,
-    senderName: settings.senderName,
-    text: settings.message,
     columns: ['to', ...settings.placeholders],
     numberColumn: 'to',
     placeholders: [...settings.placeholders, ...HIDDEN],
-    priority: settings.priority,
-    ...(settings.window === undefined ? {} : { window: settings.window }),
     created: CAMPAIGN_ID.test(id) ? Number.parseInt(id.slice(0, -5), 36) : now,
     createdBy: settings.createdBy,
     duplicates: 0,

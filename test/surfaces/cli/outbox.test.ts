@@ -28,12 +28,12 @@ test('An outbox is created, filled, shown, and closed', async () => {
     '--zone',
     'Europe/London',
   );
-  expect([exit, stderr]).toEqual([2, expect.stringContaining('exists with another')]);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('exists with a different')]);
   const { output } = await json('audit');
   const created = (output as { entries: { action: string; failed: string | null }[] }).entries.filter(
     ({ action }) => action === 'outbox.create',
   );
-  expect(created[0]?.failed).toContain('exists with another');
+  expect(created[0]?.failed).toContain('exists with a different');
   expect(created.at(-1)?.failed).toBeNull();
 
   expect(await json('outbox', 'import', 'dentist', LIST, '--id-column', 'id')).toMatchObject({

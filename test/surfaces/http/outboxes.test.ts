@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { OutboxName } from '../../../src/campaign/field-sets.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { serveApi } from './api.js';
 
@@ -40,8 +41,18 @@ async function outbox(change: object = {}): Promise<string> {
   return `/v1/outboxes/${name}`;
 }
 
+/** Other values of each field that an outbox stores. */
+const OTHER_FIELDS: Readonly<Record<OutboxName, string>> = {
+  message: 'Hello {{name}}',
+  sender: '12345',
+  senderName: 'Shop',
+  country: 'GB',
+  priority: 'high',
+  window: 'Mon-Sat 09:00-20:00',
+};
+
 describe('An outbox', () => {
-  test('is created once; the same settings return it, and other ones are refused', async () => {
+  test('is created once; the same settings return it', async () => {
     const body = { ...OUTBOX, name: 'dentist' };
     const created = await call('POST', '/v1/outboxes', { body });
     expect(created).toMatchObject({
@@ -57,8 +68,17 @@ describe('An outbox', () => {
     });
     expect(created.headers.get('location')).toBe('/v1/outboxes/dentist?lane=default');
     expect((await call('POST', '/v1/outboxes', { body })).status).toBe(200);
-    const other = await call('POST', '/v1/outboxes', { body: { ...body, late: '3h' } });
-    expect(other).toMatchObject({ status: 409, json: { code: 'exists' } });
+  });
+
+  test.each(
+    Object.entries({ ...OTHER_FIELDS, sendAt: 'appointment - 1h', zone: 'Europe/Paris', late: '3h' }),
+  )('that exists with another %s is not returned, and the error names the member', async (member, other) => {
+    const path = await outbox();
+    const body = { ...OUTBOX, name: path.replace(/.*\//, ''), [member]: other };
+    expect(await call('POST', '/v1/outboxes', { body })).toMatchObject({
+      status: 409,
+      json: { code: 'exists', detail: expect.stringContaining(`exists with a different \`${member}\``) },
+    });
   });
 
   test.each([

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { type OutboxName, STORED_NAMES, storedAs } from '../../../src/campaign/field-sets.js';
+import { defineOutbox } from '../../../src/intake/outbox/define-outbox.js';
+import { parseSettings } from '../../../src/intake/outbox/settings.js';
+import { waveMeta } from '../../../src/intake/outbox/wave.js';
+
+const NOW = Date.parse('2030-05-01T09:00:00Z');
+const fields: { readonly [Name in OutboxName]: unknown } & { readonly message: string } = {
+  message: 'Hi {{name}}',
+  sender: '447700900000',
+  senderName: 'Shop',
+  country: 'GB',
+  priority: 'high',
+  window: 'Mon-Sun 00:00-24:00',
+};
+
+test('A wave has every field of its outbox that campaigns store', () => {
+  const input = { name: 'visits', zone: 'UTC', ...fields } as Parameters<typeof defineOutbox>[1];
+  const definition = defineOutbox(loadLocalConfig({ API_KEY: 'key' }), input, NOW);
+  const settings = parseSettings(JSON.stringify({ ...definition, created: NOW }));
+  expect(settings).toMatchObject({ ...fields, window: definition.window });
+  const meta = waveMeta(settings, 'visits', 'default', 'mws2vmompuz9a', NOW);
+  const stored = Object.entries(settings).flatMap(([name, value]) => {
+    const field = STORED_NAMES.find((each) => each === name);
+    return field === undefined ? [] : [[storedAs(field), value]];
+  });
+  expect(Object.fromEntries(stored)).toStrictEqual({
+    text: fields.message,
+    sender: fields.sender,
+    senderName: fields.senderName,
+    priority: fields.priority,
+    window: definition.window,
+  });
+  expect(meta).toMatchObject(Object.fromEntries(stored));
+});

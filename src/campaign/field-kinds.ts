@@ -16,6 +16,8 @@ export type Kind =
   | { readonly kind: 'text'; readonly longest: number }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
   | { readonly kind: 'dates'; readonly most: number }
+  /** A set: the order of the labels means nothing. */
+  | { readonly kind: 'labels' }
   | { readonly kind: 'entries' };
 
 /** What the type of a field's values says about its row. */
@@ -24,7 +26,7 @@ export type KindOf<Value> = [Value] extends [boolean]
   : [Value] extends [number]
     ? { readonly kind: 'time' | 'duration' }
     : [Value] extends [readonly string[]]
-      ? { readonly kind: 'dates' }
+      ? { readonly kind: 'dates' | 'labels' }
       : [Value] extends [Metadata]
         ? { readonly kind: 'entries' }
         : string extends Value
@@ -37,6 +39,7 @@ export function emptyOf(field: Kind): unknown {
     case 'entries':
       return {};
     case 'dates':
+    case 'labels':
       return [];
     case 'message':
     case 'country':
@@ -65,7 +68,33 @@ export function storedForm({ kind }: Kind, value: unknown): unknown {
       return String(value);
     case 'entries':
       return Object.keys(Object(value)).length === 0 ? undefined : value;
+    case 'labels':
+      if (!Array.isArray(value)) return value;
+      return value.length === 0 ? undefined : [...new Set<unknown>(value)].sort();
     default:
       return value;
   }
+}
+
+/** How many labels there may be, and how long each. */
+export const MAX_LABELS = 10;
+export const MAX_LABEL_LENGTH = 64;
+/** What a label looks like. */
+export const LABEL = new RegExp(`^[A-Za-z0-9._:-]{1,${MAX_LABEL_LENGTH}}$`);
+/** The same as advice. */
+export const LABEL_FORM = `Use 1 to ${MAX_LABEL_LENGTH} letters (A-Z, a-z), digits, and . _ : -`;
+
+/** Why labels in their stored form are invalid; null if they are valid. `what`: what people call one. */
+export function labelsProblem(what: string, labels: readonly unknown[]): string | null {
+  // Programs without types may pass anything.
+  if (!Array.isArray(labels)) return `the ${what}s are not a list of texts`;
+  if (labels.length > MAX_LABELS) return `there are ${labels.length} ${what}s; the maximum is ${MAX_LABELS}`;
+  for (const label of labels) {
+    if (typeof label !== 'string') return `the ${what} ${JSON.stringify(label)} is not a text`;
+    if (label === '' || label.length > MAX_LABEL_LENGTH)
+      return `a ${what} has ${label.length} characters; use 1 to ${MAX_LABEL_LENGTH}`;
+    if (!LABEL.test(label))
+      return `the ${what} ${JSON.stringify(label)} has other characters than letters (A-Z, a-z), digits, and . _ : -`;
+  }
+  return null;
 }

@@ -20,7 +20,7 @@ import type { CampaignFields, Field, FieldName } from './fields.js';
  * The schemas of fields as Redis stores them, and as statuses and reports return them.
  */
 
-const dates = z.array(z.string()).readonly();
+const texts = z.array(z.string()).readonly();
 const entries = z.record(z.string(), z.string()).readonly();
 
 /** The schemas of stored values. An amount is stored as a text. */
@@ -32,7 +32,8 @@ interface Schemas {
   readonly time: z.ZodNumber;
   readonly duration: z.ZodNumber;
   readonly switch: z.ZodBoolean;
-  readonly dates: typeof dates;
+  readonly dates: typeof texts;
+  readonly labels: typeof texts;
   readonly entries: typeof entries;
 }
 
@@ -59,7 +60,8 @@ function ofKind(field: Field): z.ZodType {
     case 'choice':
       return z.enum(field.choices);
     case 'dates':
-      return dates;
+    case 'labels':
+      return texts;
     case 'entries':
       return entries;
     default:

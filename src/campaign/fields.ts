@@ -1,4 +1,4 @@
-import type { Kind, KindOf } from './field-kinds.js';
+import { type Kind, type KindOf, labelsProblem } from './field-kinds.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './lone-surrogate.js';
 import { type Metadata, metadataProblem } from './metadata.js';
 import { checkSender } from './sender.js';
@@ -33,6 +33,11 @@ export interface CampaignFields {
   readonly lane?: string | undefined;
   /** A name for people; default: the name of the file, or the time. */
   readonly name?: string | undefined;
+  /**
+   * At most 10 labels, by which lists are filtered; the status and the results return them. Each has 1 to 64 letters (A-Z, a-z), digits, and
+   * `.`, `_`, `:`, `-`; a label counts once, and their order means nothing.
+   */
+  readonly tags?: readonly string[] | undefined;
   /** Your own data about the campaign, at most 20 texts; the status and the results return it. */
   readonly metadata?: Metadata | undefined;
   /** The column with the phone numbers; default: found by its name or its values (`to` for objects). */
@@ -185,6 +190,19 @@ export const FIELDS = {
     compared: null,
     withoutRead: 'masked',
     problem: (name) => surrogate('name', name),
+  },
+  tags: {
+    kind: 'labels',
+    description:
+      'Up to 10 labels. Lists of campaigns are filtered by them, and the status and the results return them. Each has 1 to 64 letters (A-Z, a-z), digits, and `.`, `_`, `:`, `-`. Upper and lower case differ, and a label counts once.',
+    flag: '--tag <label>',
+    help: 'a label that status and results return, and by which `list` filters; repeat it for up to 10',
+    takenBy: ALL,
+    stored: 'ifGiven',
+    compared: 'tags',
+    withoutRead: 'masked',
+    returned: 'The tags, in the order of their characters',
+    problem: (tags) => labelsProblem('tag', tags),
   },
   metadata: {
     kind: 'entries',

@@ -1,3 +1,4 @@
+import { MAX_LABEL_LENGTH, MAX_LABELS } from './field-kinds.js';
 import type { StoredFields } from './field-sets.js';
 
 /*
@@ -9,6 +10,8 @@ import type { StoredFields } from './field-sets.js';
 export interface ListFilters {
   /** A part of the name, in upper or lower case. */
   readonly name?: string | undefined;
+  /** A tag, or several, all of which a campaign must have. */
+  readonly tag?: string | readonly string[] | undefined;
 }
 
 /** A row: all that is known about a filter. */
@@ -33,6 +36,14 @@ export const LIST_FILTERS: Readonly<Record<keyof ListFilters, ListFilter>> = {
     value: 'text',
     help: 'only campaigns with this text in their name, in upper or lower case',
     matches: ({ name }, part) => name.toLowerCase().includes(part.toLowerCase()),
+  },
+  tag: {
+    longest: MAX_LABEL_LENGTH,
+    most: MAX_LABELS,
+    description: 'Only campaigns with this tag. Repeat it for campaigns that have all of several',
+    value: 'label',
+    help: 'only campaigns with this tag; repeat it for campaigns that have all of several',
+    matches: ({ tags = [] }, tag) => tags.includes(tag),
   },
 };
 

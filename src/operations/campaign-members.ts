@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DURATION_FORM, parseDuration } from '../base/duration.js';
+import { LABEL, LABEL_FORM } from '../campaign/field-kinds.js';
 import {
   type FieldOf,
   type Fields,
@@ -54,6 +55,8 @@ function schemaOf(field: Field): z.ZodType {
       return z.enum(field.choices);
     case 'dates':
       return z.array(z.iso.date()).max(field.most);
+    case 'labels':
+      return z.array(z.string().regex(LABEL, LABEL_FORM));
     case 'entries':
       return z.record(z.string(), z.string()).readonly();
     default:

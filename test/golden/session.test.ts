@@ -72,7 +72,18 @@ test('The texts and the --json output of each command are those in session.txt',
   await expect
     .poll(async () => (await cli.json('doctor')).output, { timeout: 20_000 })
     .toMatchObject(working);
-  await once('send', 'spring.csv', ...campaign, '--yes', '--name', 'Spring', '--metadata', 'team=blue');
+  await once(
+    'send',
+    'spring.csv',
+    ...campaign,
+    '--yes',
+    '--name',
+    'Spring',
+    '--metadata',
+    'team=blue',
+    '--tag',
+    'vip',
+  );
   await reached({ state: 'completed' });
   await once('send', 'spring.csv', ...campaign, '--yes');
   await once('send', 'unknown.csv', ...campaign, '--yes', '--json');

@@ -7,13 +7,49 @@ import { testRedis } from '../base/redis/test-redis.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
 
 const { redis, url, prefix } = testRedis('campaign-reader');
-const config = loadConfig({
+const settings = {
   REDIS_URL: url,
   REDIS_PREFIX: prefix,
   API_KEY: 'key',
   HOURLY_QUOTA: '100',
   SENDER_ADDRESS: 'ACME',
   MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+};
+const config = loadConfig(settings);
+
+test('Campaigns are listed by one tag or several, and a wave has the tags of its outbox', async () => {
+  const own = loadConfig({ ...settings, REDIS_PREFIX: `${prefix}-tags` });
+  const volley = createVolley({ config: own, events: createEvents({ level: 'silent' }) });
+  onTestFinished(() => volley.close());
+  const created = async (tags?: readonly string[]): Promise<string> => {
+    const recipients = [{ to: '+447700900123' }];
+    const outcome = await volley.enqueue({ message: 'Hi', again: true, recipients, tags });
+    return 'id' in outcome ? outcome.id : '';
+  };
+  const idsWith = async (tag: string | readonly string[]): Promise<string[]> =>
+    (await volley.list({ tag })).map(({ id }) => id);
+  const both = await created(['spring', 'vip']);
+  const one = await created(['vip']);
+  const none = await created();
+  expect(await idsWith('vip')).toEqual([one, both]);
+  expect(await idsWith(['vip', 'spring'])).toEqual([both]);
+  expect(await idsWith([])).toEqual([none, one, both]);
+  expect((await volley.page({ tag: 'vip', limit: 1 })).campaigns.map(({ id }) => id)).toEqual([one]);
+  const outbox = { name: 'codes', message: 'Your code is {{code}}', tags: ['codes', 'app'] };
+  expect((await volley.outboxes.create(outbox)).outbox.tags).toEqual(['app', 'codes']);
+  const again = await volley.outboxes.create({ ...outbox, tags: ['app', 'codes'] });
+  expect(again.outcome).toBe('existing');
+  await expect(volley.outboxes.create({ ...outbox, tags: ['other'] })).rejects.toThrow('a different `tags`');
+  await volley.outbox('codes').put({ id: 'm1', to: '+447700900123', code: '17' });
+  const lane = laneFixture(redis, `${prefix}-tags`, 'default');
+  await tendDue(lane.store, {
+    random: Math.random,
+    clock: Date.now,
+    retentionMs: 86_400_000,
+    now: Date.now(),
+  });
+  const { campaign: wave } = await volley.outbox('codes').message('m1');
+  expect((await volley.status(wave ?? '')).tags).toEqual(['app', 'codes']);
 });
 
 test('A wave of an outbox is listed only while an operator must resolve one of its outcomes', async () => {

@@ -107,7 +107,7 @@ test('Each recipient that becomes settled or unknown is a result with its refere
     serviceCode: '',
   });
   expect(first.campaigns).toEqual({
-    [id]: { name: 'Orders', lane: 'default', idempotencyKey: null, metadata: { shop: '17' } },
+    [id]: { name: 'Orders', lane: 'default', idempotencyKey: null, tags: [], metadata: { shop: '17' } },
   });
   const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: Date.now() + 60_000 });
   await lane.settlements.poll(

@@ -39,6 +39,7 @@ const perHour = (rate: number | null, number = grouped): string =>
 /** Columns that are there if any campaign has something to show in them. */
 const MORE: readonly { readonly heading: string; readonly of: (campaign: CampaignStatus) => string }[] = [
   { heading: 'COST', of: ({ cost }) => (cost === null ? '' : money(cost.total, cost.currency)) },
+  { heading: 'TAGS', of: ({ tags }) => cut(tags.join(' '), 30) },
 ];
 
 /** The campaigns as a table that fits into `width` columns if they are at least 80. */
@@ -97,7 +98,7 @@ export function listLines(
       ),
     ),
     flexible: 'NAME',
-    optional: ['COST', 'LANE'],
+    optional: ['TAGS', 'COST', 'LANE'],
   };
   return table(full.heading, full.rows, width, short);
 }

@@ -85,7 +85,7 @@ export function percentOf(status: CampaignStatus): string {
 export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const { paint, now } = look;
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
-  const { recipients, rate, requests, quota, cost } = status;
+  const { recipients, tags, rate, requests, quota, cost } = status;
 
   const percent = percentOf(status).padStart(6);
   const columns = shares(
@@ -108,6 +108,7 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     ...headingLines(status, width, paint),
     `${picture.join('')}${percent}`,
     ...states,
+    ...(tags.length === 0 ? [] : labelled('tags', tags.join(' '))),
     ...labelled(
       'requests',
       `${grouped(requests.send)} sent, ${counted(requests.poll, 'poll')}, ${grouped(requests.throttled)} throttled (429)`,

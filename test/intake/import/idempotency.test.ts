@@ -69,12 +69,23 @@ describe('An idempotency key', () => {
     ['another time', { at: Date.now() + 86_400_000 }],
     ['another end', { validForMs: 3_600_000 }],
     ['another priority', { priority: 'high' as const }],
+    ['other tags', { tags: ['spring'] }],
   ])('with %s is a conflict and creates nothing', async (what, change) => {
     const request = { message: `Conflict: ${what}`, idempotencyKey: what, recipients: to(20, 3) };
     const id = idOf(await enqueue(request));
     const before = await campaigns();
     expect(await enqueue({ ...request, ...change })).toMatchObject({ kind: 'conflict', id });
     expect(await campaigns()).toEqual(before);
+  });
+
+  test('with the same tags in another order returns the campaign that it created', async () => {
+    const change = { message: 'Tagged', idempotencyKey: 'tagged', recipients: to(30, 3) };
+    const id = idOf(await enqueue({ ...change, tags: ['vip', 'spring'] }));
+    expect(await enqueue({ ...change, tags: ['spring', 'vip', 'spring'] })).toMatchObject({
+      kind: 'existing',
+      id,
+    });
+    expect(await enqueue({ ...change, tags: [] })).toMatchObject({ kind: 'conflict', id });
   });
 
   test('with another name for people still returns the campaign that it created', async () => {

@@ -10,6 +10,7 @@ const fields: { readonly [Name in OutboxName]: unknown } & { readonly message: s
   message: 'Hi {{name}}',
   sender: '447700900000',
   senderName: 'Shop',
+  tags: ['app', 'codes'],
   country: 'GB',
   priority: 'high',
   window: 'Mon-Sun 00:00-24:00',
@@ -29,6 +30,7 @@ test('A wave has every field of its outbox that campaigns store', () => {
     text: fields.message,
     sender: fields.sender,
     senderName: fields.senderName,
+    tags: fields.tags,
     priority: fields.priority,
     window: definition.window,
   });

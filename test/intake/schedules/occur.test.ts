@@ -61,6 +61,7 @@ describe('A schedule that is due', () => {
       senderName: 'Shop',
       lane,
       name: 'Reminders',
+      tags: ['spring', 'vip'],
       metadata: { shop: '17' },
       toColumn: 'phone',
       country: 'GB',
@@ -91,7 +92,10 @@ describe('A schedule that is due', () => {
     });
     expect(enqueued[0]).toMatchObject({ ...fields, zone: 'Europe/London' });
     const [id = ''] = await campaigns();
-    expect((await readMeta(redis, keys, lane, id))?.metadata).toStrictEqual({ shop: '17' });
+    expect(await readMeta(redis, keys, lane, id)).toMatchObject({
+      tags: ['spring', 'vip'],
+      metadata: { shop: '17' },
+    });
   });
 
   test('creates one campaign, although two workers look at the same time', async () => {

@@ -23,6 +23,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     createdAt: isoAt(-60_000),
     createdBy: null,
     idempotencyKey: null,
+    tags: [],
     metadata: {},
     launchAt: isoAt(-60_000),
     window: null,

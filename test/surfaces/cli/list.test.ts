@@ -82,6 +82,14 @@ test('At 80 columns, numbers and times are short', () => {
   ]);
 });
 
+test('Tags have a column if a campaign has any, unless the list would be too wide', () => {
+  const tagged = { ...statusWith({ id, lane: 'main' }), tags: ['shop:17', 'vip'] };
+  expect(listLines([tagged], NOON, 200)[0]).toMatch(/ RATE +TAGS +ATTENTION$|TAGS$/);
+  expect(listLines([tagged, ...campaigns], NOON, 200)[1]).toContain('  shop:17 vip');
+  expect(listLines([tagged, ...campaigns], NOON, 80)[0]).not.toContain('TAGS');
+  expect(listLines(campaigns, NOON, 200)[0]).not.toContain('TAGS');
+});
+
 test('At 60 columns, each campaign has a line for each of its values', () => {
   const lines = listLines(campaigns, NOON, 60);
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60);
@@ -94,7 +102,7 @@ test('At 60 columns, each campaign has a line for each of its values', () => {
 
 const { url, prefix } = testRedis('cli-list');
 
-test('The list can be filtered by lane, name, idempotency key, and time of creation', async () => {
+test('The list can be filtered by lane, name, tags, idempotency key, and time of creation', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'volley-list-'));
   const file = (name: string, text: string): string => {
     writeFileSync(join(cwd, name), text);
@@ -106,8 +114,8 @@ test('The list can be filtered by lane, name, idempotency key, and time of creat
   const send = ['send', recipients, '--sender', 'ACME', '--message', 'Hi', '--yes', '--again'];
   const idOf = async (...args: readonly string[]): Promise<string> =>
     ((await json(...send, ...args)).output as { id: string }).id;
-  const spring = await idOf();
-  const other = await idOf('--lane', 'other', '--name', 'Autumn', '--idempotency-key', 'k1');
+  const spring = await idOf('--tag', 'vip', '--tag', 'shop:17');
+  const other = await idOf('--lane', 'other', '--name', 'Autumn', '--idempotency-key', 'k1', '--tag', 'vip');
   const found = async (...args: readonly string[]): Promise<string[]> => {
     const { output } = await json('list', ...args);
     return (output as { campaigns: { id: string }[] }).campaigns.map((campaign) => campaign.id);
@@ -115,6 +123,15 @@ test('The list can be filtered by lane, name, idempotency key, and time of creat
   expect(await found()).toEqual([other, spring]);
   expect(await found('--lane', 'other')).toEqual([other]);
   expect(await found('--name', 'SPRING')).toEqual([spring]);
+  expect(await found('--tag', 'vip')).toEqual([other, spring]);
+  expect(await found('--tag', 'vip', '--tag', 'shop:17')).toEqual([spring]);
+  expect((await volley('list')).stdout).toMatch(/ TAGS .*\n.* vip .*\n.* shop:17 vip /);
+  expect((await volley('status', spring)).stdout).toContain('\n  tags          shop:17 vip\n');
+  const spaced = await volley(...send, '--tag', 'a b');
+  expect([spaced.exit, spaced.stderr]).toEqual([
+    2,
+    expect.stringContaining('Use 1 to 64 letters (A-Z, a-z)'),
+  ]);
   expect(await found('--idempotency-key', 'k1')).toEqual([other]);
   expect(await found('--state', 'paused')).toEqual([]);
   expect(await found('--created-from', '2020-01-01', '--created-before', '2099-01-01T00:00Z')).toHaveLength(

@@ -20,7 +20,7 @@ test('Results have the references of the list, and continue after a cursor', asy
     'phone,Reference\n+447700900101,order-1\n+447700900102,order-2\n+447700900103,\n',
   );
   const send = ['send', 'orders.csv', '--message', 'Hi', '--at', '2999-01-01T00:00:00Z', '--yes'];
-  const settings = ['--metadata', 'shop=17', '--metadata', 'note=a=b'];
+  const settings = ['--metadata', 'shop=17', '--metadata', 'note=a=b', '--tag', 'vip', '--tag', 'spring'];
   const far = { MAX_SCHEDULE_AHEAD: '365000d' };
   const sent = await commandLine(cwd, {
     REDIS_URL: url,
@@ -41,7 +41,7 @@ test('Results have the references of the list, and continue after a cursor', asy
       { campaign: id, recipient: '+447700900101', reference: 'order-1', status: 'cancelled' },
       { reference: 'order-2' },
     ],
-    campaigns: { [id]: { metadata: { shop: '17', note: 'a=b' } } },
+    campaigns: { [id]: { tags: ['spring', 'vip'], metadata: { shop: '17', note: 'a=b' } } },
     hasMore: true,
   });
   const rest = await volley('results', '--after', page.next);

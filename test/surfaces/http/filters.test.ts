@@ -54,6 +54,60 @@ test('Campaigns can be listed by lane, name, date, and state', async () => {
   expect(await found(`name=sale&limit=1&cursor=${nextCursor}`)).toEqual([spring]);
 });
 
+test('Campaigns can be listed by their tags, in pages, and their status and results have them', async () => {
+  const tagged = async (...tags: readonly string[]): Promise<string> => {
+    const recipients = [{ to: '+447700900123' }];
+    const body = { recipients, message: 'Hi', lane: 'main', at: '2999-01-01T00:00:00Z', again: true, tags };
+    return ((await call('POST', '/v1/campaigns', { body })).json as { id: string }).id;
+  };
+  const both = await tagged('vip', 'shop:17', 'vip');
+  const one = await tagged('vip');
+  await tagged();
+  expect(await found('tag=vip')).toEqual([one, both]);
+  expect(await found('tag=vip&tag=shop:17')).toEqual([both]);
+  expect(await found('tag=VIP')).toEqual([]);
+  expect(await found('tag=vip&lane=other')).toEqual([]);
+  expect(await found('tag=vip&state=scheduled&limit=1')).toEqual([one]);
+  const { nextCursor } = (await call('GET', '/v1/campaigns?tag=vip&limit=1')).json as { nextCursor: string };
+  expect(await found(`tag=vip&limit=1&cursor=${nextCursor}`)).toEqual([both]);
+  const { json: status } = await call('GET', `/v1/campaigns/${both}`);
+  expect(status).toMatchObject({ tags: ['shop:17', 'vip'] });
+  expect((await call('POST', `/v1/campaigns/${both}/cancel`)).status).toBe(200);
+  const { json: results } = await call('GET', '/v1/results');
+  expect(results).toMatchObject({ campaigns: { [both]: { tags: ['shop:17', 'vip'] } } });
+  expect((await call('GET', `/v1/campaigns/${spring}`)).json).toMatchObject({ tags: [] });
+});
+
+test('A key without the scope read sees tags as it sees names: whole, but for secrets', async () => {
+  const body = {
+    recipients: [{ to: '+447700900123' }],
+    message: 'Hi',
+    again: true,
+    at: '2999-01-01T00:00:00Z',
+  };
+  const secret = 'vk_0123abcd_abcdefghijkl';
+  const tags = ['447700900123', 'shop:17', secret];
+  const { json } = await call('POST', '/v1/campaigns', {
+    body: { ...body, lane: 'main', name: secret, tags },
+  });
+  const statusOnly = await key(['status']);
+  const { json: seen } = await call('GET', `/v1/campaigns/${(json as { id: string }).id}`, {
+    key: statusOnly,
+  });
+  expect(seen).toMatchObject({ name: '[key]', tags: ['447700900123', 'shop:17', '[key]'] });
+  expect(await found('tag=shop:17&name=vk_', statusOnly)).toHaveLength(1);
+});
+
+test.each([
+  [['a b'], '/tags/0', 'Item 1 of `tags` is invalid. Use 1 to 64 letters (A-Z, a-z), digits, and . _ : -.'],
+  [Array.from({ length: 11 }, (_, at) => `t${at}`), '/tags', 'There are 11 tags; the maximum is 10.'],
+  ['vip', '/tags', '`tags` must be a list.'],
+])('A campaign with the tags %j is refused, and the error says why', async (tags, pointer, detail) => {
+  const body = { recipients: [{ to: '+447700900123' }], message: 'Hi', lane: 'main', tags };
+  const { status, json } = await call('POST', '/v1/campaigns', { body });
+  expect([status, json]).toMatchObject([400, { detail, errors: [{ pointer }] }]);
+});
+
 test('Campaigns can be found by their idempotency key, each only by keys that may see it', async () => {
   expect(await found('idempotencyKey=order-1')).toEqual([summer, spring]);
   expect(await found('idempotencyKey=order-1', limited)).toEqual([summer]);

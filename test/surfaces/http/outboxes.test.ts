@@ -42,10 +42,11 @@ async function outbox(change: object = {}): Promise<string> {
 }
 
 /** Other values of each field that an outbox stores. */
-const OTHER_FIELDS: Readonly<Record<OutboxName, string>> = {
+const OTHER_FIELDS: Readonly<Record<OutboxName, unknown>> = {
   message: 'Hello {{name}}',
   sender: '12345',
   senderName: 'Shop',
+  tags: ['vip'],
   country: 'GB',
   priority: 'high',
   window: 'Mon-Sat 09:00-20:00',

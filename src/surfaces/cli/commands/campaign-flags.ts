@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readProblem } from '../../../base/config/file-problem.js';
-import { type FieldOf, fieldNamed, fieldsOf, type Spelled } from '../../../campaign/field-sets.js';
+import { LABEL, LABEL_FORM } from '../../../campaign/field-kinds.js';
+import { type FieldOf, fieldNamed, fieldsOf, type Spelled, spelled } from '../../../campaign/field-sets.js';
 import {
   type CampaignFields,
   FIELDS,
@@ -15,6 +16,7 @@ import {
   amount,
   duration,
   filled,
+  listOf,
   moment,
   oneOf,
   someNames,
@@ -48,12 +50,12 @@ export function withFields(
 ): Command {
   for (const name of fieldsOf(by)) {
     const field = fieldNamed(name);
-    withField(command, context, { ...field, help: help[name] ?? field.help });
+    withField(command, context, { ...field, spelled: spelled(name), help: help[name] ?? field.help });
   }
   return command;
 }
 
-function withField(command: Command, context: Context, field: Field): Command {
+function withField(command: Command, context: Context, field: Field & { readonly spelled: string }): Command {
   const { flag, help } = field;
   switch (field.kind) {
     case 'message':
@@ -76,11 +78,32 @@ function withField(command: Command, context: Context, field: Field): Command {
       return command.option(flag, help, amount);
     case 'dates':
       return command.option(flag, help, someNames);
+    case 'labels':
+      return command.addOption(new ItemOption(flag, help, field.spelled).argParser(listOf(label)));
     case 'entries':
       return command.option(flag, help, entry);
     default:
       return field satisfies never;
   }
+}
+
+/** An option for one item of a list, such as `--tag`. The list has the name of the field, such as `tags`. */
+class ItemOption extends Option {
+  readonly #list: string;
+
+  constructor(flag: string, help: string, list: string) {
+    super(flag, help);
+    this.#list = list;
+  }
+
+  override attributeName(): string {
+    return this.#list;
+  }
+}
+
+function label(text: string): string {
+  if (LABEL.test(text)) return text;
+  throw new InvalidArgumentError(`${LABEL_FORM}.`);
 }
 
 /** Adds `--message`: a text, a file, or standard input. */

@@ -58,6 +58,11 @@ export const OPERATION_COMMANDS = [
         reads: { as: 'text' },
       },
       {
+        flags: '--tag <label>',
+        about: 'only campaigns with this tag; repeat it for campaigns that have all of several',
+        reads: { as: 'text', isRepeatable: true },
+      },
+      {
         flags: '--idempotency-key <key>',
         about: 'only the campaign that was created with this key',
         reads: { as: 'text' },

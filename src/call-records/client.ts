@@ -1,5 +1,6 @@
 import { type Machine, startStopwatch } from '../base/clock.js';
 import { openDownload } from '../service/client/download.js';
+import type { Exchange } from '../service/client/exchange.js';
 import { onlyPublicAddresses, type Route } from '../service/client/public-addresses.js';
 import { createTransport } from '../service/client/transport.js';
 import {
@@ -76,38 +77,35 @@ export function createRecordsClient(
       agents,
     });
   const transports = { request: transportOf('request'), status: transportOf('status') };
-  const prepared = (name: 'request' | 'status', values: Values, credentials: Values) => {
-    const part = contract[name];
-    const body = bodyOf(part, values);
-    const exchange = {
-      method: part.method,
-      path: fillPath(part.path, values),
-      headers: fillHeaders(part.headers, { ...values, ...credentials }),
-      ...(body !== undefined && { body }),
-    };
-    return ({ signal, isLate }: SendOptions) => {
-      const age = startStopwatch(machine);
-      return transports[name].exchange({
-        ...exchange,
-        signal,
-        isLate: () => isLate() || age() > timeouts[name],
-      });
-    };
-  };
   const reading = (credentials: Values) => ({
     secrets: Object.values(credentials).map(String),
     now: machine.clock(),
   });
+  const preparing =
+    <Outcome>(
+      name: 'request' | 'status',
+      read: (exchange: Exchange, contract: Contract, how: ReturnType<typeof reading>) => Outcome,
+    ) =>
+    (values: Values, credentials: Values): Prepared<Outcome> => {
+      const part = contract[name];
+      const body = bodyOf(part, values);
+      const exchange = {
+        method: part.method,
+        path: fillPath(part.path, values),
+        headers: fillHeaders(part.headers, { ...values, ...credentials }),
+        ...(body !== undefined && { body }),
+      };
+      return async ({ signal, isLate }) => {
+        const age = startStopwatch(machine);
+        const late = (): boolean => isLate() || age() > timeouts[name];
+        const answer = await transports[name].exchange({ ...exchange, signal, isLate: late });
+        return read(answer, contract, reading(credentials));
+      };
+    };
 
   return {
-    request(values, credentials) {
-      const send = prepared('request', values, credentials);
-      return async (options) => requestOutcome(await send(options), contract, reading(credentials));
-    },
-    status(values, credentials) {
-      const send = prepared('status', values, credentials);
-      return async (options) => statusOutcome(await send(options), contract, reading(credentials));
-    },
+    request: preparing('request', requestOutcome),
+    status: preparing('status', statusOutcome),
     download(values, address, credentials) {
       const { download } = contract;
       const url =

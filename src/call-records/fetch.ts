@@ -2,8 +2,9 @@ import { pause, startStopwatch } from '../base/clock.js';
 import type { StatusAsker } from './ask-status.js';
 import type { RecordsLane } from './lanes.js';
 import type { FileOpener, RecordsDownload } from './open-file.js';
-import type { RecordsContext, RequestSender } from './send-request.js';
-import { LOOK_EVERY_MS, type RecordsOptions } from './slots.js';
+import type { RecordsContext, RequestOptions, RequestSender } from './send-request.js';
+import { LOOK_EVERY_MS } from './slots.js';
+import { hasFile } from './states.js';
 import { type StoredRequest, viewOf } from './store.js';
 import type { RecordsRequest } from './view.js';
 
@@ -17,9 +18,7 @@ export interface NoRecords {
 }
 
 /** Options of a fetch. */
-export interface FetchOptions extends RecordsOptions {
-  /** Send a new request although one with the same key is open. */
-  readonly again?: boolean | undefined;
+export interface FetchOptions extends RequestOptions {
   /** Parameters that only the download uses. */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
   /** Called with the request whenever its state may have changed. */
@@ -44,34 +43,33 @@ export function fetcher({ store, contract, machine }: RecordsContext, { send, as
     options: FetchOptions,
   ): Promise<RecordsDownload | NoRecords> => {
     const { signal, onProgress } = options;
-    const wait = (ms: number): Promise<void> => pause(machine.alarm, ms, signal);
     const age = startStopwatch(machine);
-    const isTooLong = (waitMs: number): boolean => age() + waitMs > timeouts.ready;
+    /** Waits, unless `fetch` would take too long then. */
+    const waited = async (ms: number): Promise<boolean> => {
+      if (age() + ms > timeouts.ready) return false;
+      await pause(machine.alarm, ms, signal);
+      return true;
+    };
     let stored = first;
-    const none = (reason: string, mayRepeat: boolean): NoRecords => ({
-      kind: 'none',
-      request: viewOf(stored, lane.name),
-      reason,
-      mayRepeat,
-    });
+    const none = async (reason: string, mayRepeat: boolean): Promise<NoRecords> => {
+      const request = viewOf(await store.read(stored.id), lane.name);
+      return { kind: 'none', request, reason, mayRepeat };
+    };
     for (;;) {
       signal?.throwIfAborted();
       onProgress?.(viewOf(stored, lane.name));
-      switch (stored.state) {
+      const { id, key, state, reason, waitMs } = stored;
+      switch (state) {
         case 'planned':
-          if (isTooLong(stored.waitMs)) return none(stored.reason || 'it is not sent yet', true);
-          await wait(stored.waitMs);
-          stored = await send(lane, { id: stored.id, key: stored.key }, stored, options);
+          if (!(await waited(waitMs))) return none(reason || 'it is not sent yet', true);
+          await send(lane, { id, key, content: stored }, options);
           break;
         case 'requesting':
-          await wait(LOOK_EVERY_MS);
-          stored = await store.read(stored.id);
+          await pause(machine.alarm, LOOK_EVERY_MS, signal);
           break;
         case 'pending': {
-          if (isTooLong(stored.waitMs)) return none(stored.reason || 'it is not ready yet', true);
-          await wait(stored.waitMs);
+          if (!(await waited(waitMs))) return none(reason || 'it is not ready yet', true);
           const { problem } = await asker.ask(stored, lane, options);
-          stored = await store.read(stored.id);
           if (problem !== null && problem.kind !== 'later') return none(problem.reason, true);
           break;
         }
@@ -80,14 +78,11 @@ export function fetcher({ store, contract, machine }: RecordsContext, { send, as
           const opened = await open(stored, lane, parameters, options);
           if (opened.kind === 'file') return opened;
           if (opened.kind !== 'later') return none(opened.reason, true);
-          const waitMs = Math.max(intervals.retry, opened.retryAfterMs ?? 0);
-          stored = await store.read(stored.id);
-          if (stored.state !== 'ready' && stored.state !== 'downloaded') break;
-          if (isTooLong(waitMs)) return none(opened.reason, true);
-          await wait(waitMs);
+          if (!hasFile((await store.read(id)).state)) break;
+          const again = await waited(Math.max(intervals.retry, opened.retryAfterMs ?? 0));
+          if (!again) return none(opened.reason, true);
           // The file may have expired.
           await asker.ask(stored, lane, options);
-          stored = await store.read(stored.id);
           break;
         }
         case 'unknown':
@@ -98,8 +93,9 @@ export function fetcher({ store, contract, machine }: RecordsContext, { send, as
         case 'abandoned':
           return none(reasonFor(stored), false);
         default:
-          return stored.state satisfies never;
+          return state satisfies never;
       }
+      stored = await store.read(id);
     }
   };
 }

@@ -40,46 +40,35 @@ const LAST_ZONE_MS = 12 * 3_600_000;
 const MAX_VALUE = 1_000;
 const MAX_KEY = 200;
 
+const invalid = (field: string, message: string): InputError => new InputError(message, { field });
+
 /** Checks a request against the limits of the interface page and of the contract. Throws an InputError before anything is sent. */
 export function checkInput(input: RecordsInput, contract: Contract, now: number): CheckedInput {
-  const from = dayOf(input.from, 'from');
-  const to = dayOf(input.to, 'to');
-  if (to < from)
-    throw new InputError(`\`to\` (${input.to}) is before \`from\` (${input.from})`, { field: 'to' });
+  const { from, to, key } = input;
+  const [first, last] = [dayOf(from, 'from'), dayOf(to, 'to')];
+  if (last < first) throw invalid('to', `\`to\` (${to}) is before \`from\` (${from})`);
   const parameters = checkParameters(input.parameters ?? {}, contract);
   const isGlobalMobile = concernsGlobalMobile(input, parameters, contract);
-  const first = isGlobalMobile ? FIRST_DAY_GLOBAL_MOBILE : FIRST_DAY;
-  if (input.from < first) {
+  const earliest = isGlobalMobile ? FIRST_DAY_GLOBAL_MOBILE : FIRST_DAY;
+  if (from < earliest) {
     const which = isGlobalMobile ? ' of Global Mobile Numbers' : '';
-    throw new InputError(`the service has call records${which} from ${first} on; \`from\` is ${input.from}`, {
-      field: 'from',
-    });
+    throw invalid('from', `the service has call records${which} from ${earliest} on; \`from\` is ${from}`);
   }
   const { days, ageDays } = contract.limits;
-  const asked = (to - from) / DAY_MS + 1;
-  if (days !== null && asked > days) {
-    throw new InputError(`the contract allows at most ${days} days per request; these are ${asked}`, {
-      field: 'to',
-    });
-  }
+  const asked = (last - first) / DAY_MS + 1;
+  if (days !== null && asked > days)
+    throw invalid('to', `the contract allows at most ${days} days per request; these are ${asked}`);
   // The calendar of the service may be a day ahead or behind.
-  if (ageDays !== null && from < Math.floor(now / DAY_MS) * DAY_MS - (ageDays + 1) * DAY_MS) {
-    throw new InputError(
-      `the contract allows a first day at most ${ageDays} days ago; \`from\` is ${input.from}`,
-      {
-        field: 'from',
-      },
-    );
-  }
-  const { key } = input;
-  if (key !== undefined && (key.trim() === '' || key.length > MAX_KEY)) {
-    throw new InputError(`a key has 1 to ${MAX_KEY} characters`, { field: 'key' });
-  }
-  const content = key ?? JSON.stringify([input.from, input.to, Object.entries(parameters).sort()]);
-  const digest = createHash('sha256')
-    .update(`${key === undefined ? 'content' : 'key'} ${content}`)
-    .digest('hex');
-  return { from: input.from, to: input.to, parameters, key: digest.slice(0, 32) };
+  if (ageDays !== null && first < Math.floor(now / DAY_MS) * DAY_MS - (ageDays + 1) * DAY_MS)
+    throw invalid('from', `the contract allows a first day at most ${ageDays} days ago; \`from\` is ${from}`);
+  if (key !== undefined && (key.trim() === '' || key.length > MAX_KEY))
+    throw invalid('key', `a key has 1 to ${MAX_KEY} characters`);
+  const named =
+    key === undefined
+      ? `content ${JSON.stringify([from, to, Object.entries(parameters).sort()])}`
+      : `key ${key}`;
+  const digest = createHash('sha256').update(named).digest('hex');
+  return { from, to, parameters, key: digest.slice(0, 32) };
 }
 
 /** Whether a day such as `2026-01-31` was over everywhere at a time (ms): the calendar of the service is not known. */
@@ -101,21 +90,16 @@ export function checkParameters(
       const meant = nearest(name, names);
       const hint =
         meant === null ? `the contract has ${names.join(', ') || 'none'}` : `did you mean ${meant}?`;
-      throw new InputError(`the contract has no parameter ${name}; ${hint}`, { field });
+      throw invalid(field, `the contract has no parameter ${name}; ${hint}`);
     }
-    if (value.length > MAX_VALUE || parameterValue(value, expected.type) === undefined) {
-      throw new InputError(`the parameter ${name} must be ${ARTICLE[expected.type]}`, { field });
-    }
-    if (expected.values !== null && !expected.values.includes(value)) {
-      throw new InputError(`the parameter ${name} must be one of ${expected.values.join(', ')}`, { field });
-    }
+    if (value.length > MAX_VALUE || parameterValue(value, expected.type) === undefined)
+      throw invalid(field, `the parameter ${name} must be ${ARTICLE[expected.type]}`);
+    if (expected.values?.includes(value) === false)
+      throw invalid(field, `the parameter ${name} must be one of ${expected.values.join(', ')}`);
   }
   const missing = names.find((name) => parameters[name]?.required === true && !Object.hasOwn(given, name));
-  if (missing !== undefined && !isDownload) {
-    throw new InputError(`the contract requires the parameter ${missing}`, {
-      field: `parameters/${missing}`,
-    });
-  }
+  if (missing !== undefined && !isDownload)
+    throw invalid(`parameters/${missing}`, `the contract requires the parameter ${missing}`);
   return { ...given };
 }
 
@@ -158,5 +142,5 @@ function dayOf(text: string, field: 'from' | 'to'): number {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   // Date.parse takes the 31st of April for the first of May.
   if (!Number.isNaN(at) && new Date(at).toISOString().startsWith(text)) return at;
-  throw new InputError(`\`${field}\` must be a day such as 2026-01-31`, { field });
+  throw invalid(field, `\`${field}\` must be a day such as 2026-01-31`);
 }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type Machine, startStopwatch } from '../base/clock.js';
-import type { NoAnswer } from './answers.js';
+import { later, type NoAnswer } from './answers.js';
 import type { StatusAsker } from './ask-status.js';
 import type { OpenFile } from './client.js';
 import { parameterValues } from './input.js';
 import type { RecordsLane } from './lanes.js';
 import type { RecordsContext } from './send-request.js';
 import type { HeldSlot, RecordsOptions, SlotTaker } from './slots.js';
+import { hasFile } from './states.js';
 import { type StoredRequest, viewOf } from './store.js';
 import type { RecordsRequest } from './view.js';
 
@@ -29,6 +30,8 @@ export function fileOpener(context: RecordsContext, takeSlot: SlotTaker, { askNo
   const { store, contract, client, credentials, machine } = context;
   const { timeouts } = contract;
   const leaseMs = 2 * Math.max(timeouts.silence, timeouts.status);
+  // A body that is never read must not hold the slot for ever.
+  const forMs = timeouts.download + leaseMs;
 
   /** Opens the download of a file that is ready. `parameters`: those that only the download uses. */
   return async (
@@ -38,38 +41,32 @@ export function fileOpener(context: RecordsContext, takeSlot: SlotTaker, { askNo
     options: RecordsOptions,
   ): Promise<RecordsDownload | NoAnswer> => {
     const taken = await takeSlot(credentials.ownerOf(lane), leaseMs, options);
-    const slot = keepSlot(taken, machine, {
-      signal: options.signal,
-      leaseMs,
-      // A body that is never read must not hold the slot for ever.
-      forMs: timeouts.download + leaseMs,
-    });
-    const noFile = async (answer: NoAnswer): Promise<NoAnswer> => {
-      await slot.release();
-      return answer;
-    };
-    try {
+    const { signal, release } = keepSlot(taken, machine, { signal: options.signal, leaseMs, forMs });
+    const openNow = async (): Promise<OpenFile | NoAnswer> => {
       let address: string | null = null;
       if (contract.download.address !== null) {
         // Such addresses often expire soon, so each download asks for a new one.
         const asked = await askNow(stored, lane, taken);
-        if (asked.problem !== null) return await noFile(asked.problem);
-        const { state } = await store.read(stored.id);
-        if (state !== 'ready' && state !== 'downloaded')
-          return await noFile({ kind: 'later', reason: 'the file is not ready', retryAfterMs: null });
+        if (asked.problem !== null) return asked.problem;
+        if (!hasFile((await store.read(stored.id)).state)) return later('the file is not ready');
         address = asked.address;
       }
       const content = { ...stored, parameters: { ...stored.parameters, ...parameters } };
       const values = { ...parameterValues(content, contract), id: stored.serviceId };
-      const file: OpenFile | NoAnswer = await credentials.run(lane, (own) =>
-        client.download(values, address, own)({ signal: slot.signal, isLate: taken.isLate }),
+      return credentials.run<OpenFile | NoAnswer>(lane, (sent) =>
+        client.download(values, address, sent)({ signal, isLate: taken.isLate }),
       );
-      if (file.kind !== 'file') return await noFile(file);
-      const { contentType, length } = file;
-      const body = releasing(recorded(file.body, stored, lane), slot.release);
-      return { kind: 'file', request: viewOf(stored, lane.name), contentType, length, body };
+    };
+    try {
+      const file = await openNow();
+      if (file.kind === 'file') {
+        const body = releasing(recorded(file.body, stored, lane), release);
+        return { ...file, request: viewOf(stored, lane.name), body };
+      }
+      await release();
+      return file;
     } catch (error) {
-      await slot.release();
+      await release();
       throw error;
     }
   };
@@ -110,11 +107,10 @@ function keepSlot(
   let cancel = (): void => {};
   let released: Promise<void> | undefined;
   const release = (): Promise<void> => {
-    if (released !== undefined) return released;
     cancel();
     signal?.removeEventListener('abort', end);
     control.abort();
-    released = slot.release();
+    released ??= slot.release();
     return released;
   };
   const end = (): void => {

@@ -5,12 +5,14 @@ import { type Contract, templatesOf } from './contract.js';
 import { contractCredentials } from './credentials.js';
 import { type FetchOptions, fetcher, type NoRecords, reasonFor } from './fetch.js';
 import { checkInput, checkParameters, type RecordsInput } from './input.js';
-import type { RecordsAccount, RecordsLane, RecordsLanes } from './lanes.js';
+import type { RecordsAccount, RecordsLanes } from './lanes.js';
 import { fileOpener, type RecordsDownload } from './open-file.js';
+import { requestReader } from './requests.js';
 import { type RecordsResolution, resolveRequest } from './resolve.js';
-import { type RecordsContext, requestSender } from './send-request.js';
+import { type RecordsContext, type RequestOptions, requestSender } from './send-request.js';
 import { type RecordsOptions, slotTaker } from './slots.js';
-import { type StoredRequest, viewOf } from './store.js';
+import { hasFile } from './states.js';
+import type { StoredRequest } from './store.js';
 import type { RecordsRequest } from './view.js';
 
 /** What {@link createRecords} works with. */
@@ -18,6 +20,10 @@ interface RecordsDeps extends Omit<RecordsContext, 'credentials'> {
   readonly lanes: RecordsLanes;
   /** The client of the contract; undefined: it has none. */
   readonly account: RecordsAccount | undefined;
+}
+
+interface DownloadOptions extends RecordsOptions {
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Requests call records and downloads them, as the contract says. */
@@ -30,18 +36,19 @@ export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
   const open = fileOpener(context, takeSlot, asker);
   const fetched = fetcher(context, { send, asker, open });
   const downloadParameters = parametersOfDownload(contract);
+  const { show } = requestReader(store, lanes);
+  const read = async (id: string) => {
+    const stored = await store.read(id);
+    return { stored, lane: await lanes.withId(stored.lane) };
+  };
 
-  const laneOf = (stored: StoredRequest): Promise<RecordsLane> => lanes.withId(stored.lane);
-  const view = async (stored: StoredRequest): Promise<RecordsRequest> =>
-    viewOf(stored, (await laneOf(stored)).name);
-
-  async function requested(input: RecordsInput, options: RecordsOptions & { again?: boolean | undefined }) {
+  async function requested(input: RecordsInput, options: RequestOptions): Promise<StoredRequest> {
     const lane = await lanes.named(input.lane);
-    const checked = checkInput(input, contract, machine.clock());
-    const id = newRecordsId(machine);
-    const details = { ...checked, lane: lane.id };
+    const content = checkInput(input, contract, machine.clock());
     // A key belongs to its lane: several lanes may share an account.
-    return send(lane, { id, key: `${checked.key}:${lane.id}`, details }, checked, options);
+    const key = `${content.key}:${lane.id}`;
+    const details = { ...content, lane: lane.id };
+    return send(lane, { id: newRecordsId(machine), key, content, details }, options);
   }
 
   return {
@@ -49,35 +56,30 @@ export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
      * Requests records, at most once: if the process dies before the response, the outcome is unknown until an operator resolves it.
      * A request with the same key that has not ended without a file is returned instead. Rejects with an InputError before anything is sent.
      */
-    async request(
-      input: RecordsInput,
-      options: RecordsOptions & { readonly again?: boolean | undefined } = {},
-    ): Promise<RecordsRequest> {
-      return view(await requested(input, options));
-    },
+    request: async (input: RecordsInput, options: RequestOptions = {}): Promise<RecordsRequest> =>
+      show((await requested(input, options)).id),
 
     /** Asks the service how far an open request is, at most once per interval of the contract. */
     async status(id: string, options: RecordsOptions = {}): Promise<RecordsRequest> {
-      const stored = await store.read(id);
+      const { stored, lane } = await read(id);
       const isOpen = stored.state === 'pending' || stored.state === 'ready';
-      if (isOpen && stored.waitMs === 0) await asker.ask(stored, await laneOf(stored), options);
-      return view(await store.read(id));
+      if (isOpen && stored.waitMs === 0) await asker.ask(stored, lane, options);
+      return show(id);
     },
 
     /** Opens the download of a file that is ready. `parameters`: those that only the download uses. */
-    async download(
-      id: string,
-      options: RecordsOptions & { readonly parameters?: Readonly<Record<string, string>> | undefined } = {},
-    ): Promise<RecordsDownload | NoRecords> {
-      const stored = await store.read(id);
-      const lane = await laneOf(stored);
+    async download(id: string, options: DownloadOptions = {}): Promise<RecordsDownload | NoRecords> {
+      const { stored, lane } = await read(id);
       const parameters = downloadParameters(options.parameters ?? {});
-      const isReady = stored.state === 'ready' || stored.state === 'downloaded';
-      const opened = isReady ? await open(stored, lane, parameters, options) : null;
+      const opened = hasFile(stored.state) ? await open(stored, lane, parameters, options) : null;
       if (opened?.kind === 'file') return opened;
-      const request = viewOf(await store.read(id), lane.name);
       const mayRepeat = opened !== null || ['planned', 'requesting', 'pending'].includes(stored.state);
-      return { kind: 'none', request, reason: opened?.reason ?? reasonFor(stored), mayRepeat };
+      return {
+        kind: 'none',
+        request: await show(id),
+        reason: opened?.reason ?? reasonFor(stored),
+        mayRepeat,
+      };
     },
 
     /** Requests records or takes up a request, waits until its file is ready, and opens the download. */
@@ -87,7 +89,7 @@ export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
     ): Promise<RecordsDownload | NoRecords> {
       const parameters = downloadParameters(options.parameters ?? {});
       const stored = 'id' in wanted ? await store.read(wanted.id) : await requested(wanted, options);
-      return fetched(stored, await laneOf(stored), parameters, options);
+      return fetched(stored, await lanes.withId(stored.lane), parameters, options);
     },
 
     /** Settles a request with an unknown outcome, or abandons one that is planned. */
@@ -96,8 +98,9 @@ export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
       resolution: RecordsResolution,
       options: RecordsOptions = {},
     ): Promise<RecordsRequest> {
-      const stored = await store.read(id);
-      return view(await resolveRequest({ store, send }, stored, await laneOf(stored), resolution, options));
+      const { stored, lane } = await read(id);
+      await resolveRequest({ store, send }, stored, lane, resolution, options);
+      return show(id);
     },
 
     close: () => client.close(),

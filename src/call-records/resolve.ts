@@ -3,7 +3,7 @@ import { StateError } from '../campaign/state-error.js';
 import type { RecordsLane } from './lanes.js';
 import type { RequestSender } from './send-request.js';
 import type { RecordsOptions } from './slots.js';
-import type { RecordsStore, StoredRequest } from './store.js';
+import type { RecordsChange, RecordsStore, StoredRequest } from './store.js';
 
 /** What an operator knows about a request with an unknown outcome. */
 export type RecordsResolution =
@@ -20,13 +20,13 @@ export async function resolveRequest(
   lane: RecordsLane,
   resolution: RecordsResolution,
   options: RecordsOptions,
-): Promise<StoredRequest> {
+): Promise<void> {
   const { id, key, state } = stored;
   const isPlanned = state === 'planned' && resolution.as === 'abandon';
   if (state !== 'unknown' && !isPlanned) {
     throw new StateError(`the request ${id} is ${state}; only one with an unknown outcome can be resolved`);
   }
-  const settle = async (changes: Parameters<RecordsStore['settle']>[2]): Promise<void> => {
+  const settle = async (changes: RecordsChange): Promise<void> => {
     if (await store.settle(stored, ['unknown', 'planned'], changes)) return;
     throw new StateError(`the request ${id} has changed meanwhile; look at it again`);
   };
@@ -40,12 +40,12 @@ export async function resolveRequest(
     }
     case 'resend':
       await settle({ state: 'planned' });
-      return send(lane, { id, key }, stored, options);
+      await send(lane, { id, key, content: stored }, options);
+      break;
     case 'abandon':
       await settle({ state: 'abandoned' });
       break;
     default:
       resolution satisfies never;
   }
-  return store.read(id);
 }

@@ -1,12 +1,19 @@
 import { type Machine, startStopwatch } from '../base/clock.js';
 import type { Events } from '../base/events/events.js';
+import type { RequestOutcome } from './answers.js';
 import type { RecordsClient } from './client.js';
 import type { Contract } from './contract.js';
 import type { ContractCredentials } from './credentials.js';
 import { type CheckedInput, parameterValues } from './input.js';
 import type { RecordsLane } from './lanes.js';
 import { type RecordsOptions, slotWait } from './slots.js';
-import { mayLackCalls, type RecordsStore, type StoredRequest } from './store.js';
+import {
+  mayLackCalls,
+  type RecordsChange,
+  type RecordsStore,
+  type RequestKey,
+  type StoredRequest,
+} from './store.js';
 
 /** What the steps of a request work with. */
 export interface RecordsContext {
@@ -20,56 +27,49 @@ export interface RecordsContext {
   readonly inFlight: number;
 }
 
+/** What a request asks for. */
+type Content = Pick<CheckedInput, 'from' | 'to' | 'parameters'>;
+
 /** A request to send. */
 interface Sendable {
   readonly id: string;
   readonly key: string;
+  readonly content: Content;
   /** Of a new request. */
   readonly details?: CheckedInput & { readonly lane: string };
 }
 
-/** The content of a request. */
-type Content = Pick<CheckedInput, 'from' | 'to' | 'parameters'>;
 /** `again`: although another request with the same key is open. */
-type SendOptions = RecordsOptions & { readonly again?: boolean | undefined };
+export interface RequestOptions extends RecordsOptions {
+  readonly again?: boolean | undefined;
+}
 
 /** Sends requests for call records, each at most once. */
 export function requestSender(context: RecordsContext) {
-  const { store, contract, client, credentials: all, machine, inFlight } = context;
+  const { store, contract, client, credentials: all, machine, inFlight: limit } = context;
   const leaseMs = 2 * contract.timeouts.request;
 
   /** Sends a new request, or one that is planned. Returns the request as it is afterwards, or the open one with its key. */
   return async (
     lane: RecordsLane,
-    first: Sendable,
-    content: Content,
-    options: SendOptions,
+    { key, content, ...first }: Sendable,
+    options: RequestOptions,
   ): Promise<StoredRequest> => {
     const credential = all.ownerOf(lane);
     const values = parameterValues(content, contract);
     const wait = slotWait(machine, options);
+    const again = options.again === true;
     let { id, details } = first;
-    let mayRenew = true;
     let replaces = '';
     let credentials = await all.of(lane);
+    let mayRenew = true;
     for (;;) {
       options.signal?.throwIfAborted();
       const post = client.request(values, credentials.values);
       const claim = machine.nonce();
       const claimAge = startStopwatch(machine);
-      const reply = await store.claim(
-        credential,
-        {
-          id,
-          claim,
-          leaseMs,
-          limit: inFlight,
-          ...(details && { details }),
-          again: options.again === true,
-          replaces,
-        },
-        first.key,
-      );
+      const request = { credential, id, key };
+      const reply = await store.claim(request, { claim, leaseMs, limit, details, again, replaces });
       switch (reply.kind) {
         case 'open': {
           const open = await store.read(reply.id);
@@ -93,19 +93,20 @@ export function requestSender(context: RecordsContext) {
       }
       // A call that took long must not send: another process may count the outcome as unknown by then.
       const outcome = await post({ isLate: () => claimAge() > contract.timeouts.request });
-      const claimed = { credential, id, key: first.key, claim };
       if (outcome.kind !== 'unauthorised') {
-        await record(context, lane, claimed, outcome);
+        await record(context, lane, { ...request, claim }, outcome);
         return store.read(id);
       }
       const { reason } = outcome;
-      await store.settle(claimed, ['requesting'], { state: 'planned', reason }, { claim });
+      // The claim may end while a newer token is fetched.
+      await store.settle(request, ['requesting'], { state: 'planned', reason }, { claim });
       details = undefined;
       const newer = mayRenew ? await all.renewed(lane, credentials) : null;
       mayRenew = false;
       if (newer === null) {
-        await store.settle(claimed, ['planned'], { state: 'refused', reason });
-        emitNotAccepted(context, lane, id, 'refused', reason);
+        await store.settle(request, ['planned'], { state: 'refused', reason });
+        const event = { lane: lane.name, records: id, outcome: 'refused', reason } as const;
+        context.events.emit({ type: 'records.notAccepted', ...event });
         return store.read(id);
       }
       credentials = newer;
@@ -116,46 +117,24 @@ export function requestSender(context: RecordsContext) {
 /** See {@link requestSender}. */
 export type RequestSender = ReturnType<typeof requestSender>;
 
-/** A request that this process has claimed and sent. */
-type Claimed = Pick<StoredRequest, 'credential' | 'id' | 'key'> & { readonly claim: string };
-/** How it ended. */
-type Outcome = Awaited<ReturnType<ReturnType<RecordsClient['request']>>>;
-
+/** Records how a request ended that this process has claimed and sent. */
 async function record(
-  context: RecordsContext,
-  lane: RecordsLane,
-  claimed: Claimed,
-  outcome: Exclude<Outcome, { kind: 'unauthorised' }>,
+  { store, contract, events }: RecordsContext,
+  { name: lane }: RecordsLane,
+  { claim, ...request }: RequestKey & { readonly claim: string },
+  outcome: Exclude<RequestOutcome, { kind: 'unauthorised' }>,
 ): Promise<void> {
-  const { store, contract, events } = context;
-  const { id, claim } = claimed;
-  const settle = (changes: Parameters<RecordsStore['settle']>[2], waitMs = 0): Promise<boolean> =>
-    store.settle(claimed, ['requesting'], changes, { claim, waitMs });
-  switch (outcome.kind) {
-    case 'accepted':
-      await settle({ state: 'pending', serviceId: outcome.serviceId });
-      events.emit({ type: 'records.requested', lane: lane.name, records: id });
-      return;
-    case 'notAccepted': {
-      const { reason, retryAfterMs } = outcome;
-      await settle({ state: 'planned', reason }, Math.max(contract.intervals.retry, retryAfterMs ?? 0));
-      return emitNotAccepted(context, lane, id, 'notAccepted', reason);
-    }
-    case 'refused':
-    case 'unknown':
-      await settle({ state: outcome.kind, reason: outcome.reason });
-      return emitNotAccepted(context, lane, id, outcome.kind, outcome.reason);
-    default:
-      outcome satisfies never;
+  const settle = (changes: RecordsChange, waitMs = 0): Promise<boolean> =>
+    store.settle(request, ['requesting'], changes, { claim, waitMs });
+  const { id: records } = request;
+  if (outcome.kind === 'accepted') {
+    await settle({ state: 'pending', serviceId: outcome.serviceId });
+    events.emit({ type: 'records.requested', lane, records });
+    return;
   }
-}
-
-function emitNotAccepted(
-  { events }: RecordsContext,
-  lane: RecordsLane,
-  records: string,
-  outcome: 'notAccepted' | 'refused' | 'unknown',
-  reason: string,
-): void {
-  events.emit({ type: 'records.notAccepted', lane: lane.name, records, outcome, reason });
+  const { kind, reason } = outcome;
+  if (kind === 'notAccepted') {
+    await settle({ state: 'planned', reason }, Math.max(contract.intervals.retry, outcome.retryAfterMs ?? 0));
+  } else await settle({ state: kind, reason });
+  events.emit({ type: 'records.notAccepted', lane, records, outcome: kind, reason });
 }

@@ -25,6 +25,9 @@ export const RECORDS_STATES = [
 /** See {@link RECORDS_STATES}. */
 export type RecordsState = (typeof RECORDS_STATES)[number];
 
+/** Whether the service has the file of a request. */
+export const hasFile = (state: RecordsState): boolean => state === 'ready' || state === 'downloaded';
+
 /** States in which nothing more happens. A downloaded file can be downloaded again. */
 export const RECORDS_OVER: readonly RecordsState[] = [
   'downloaded',

@@ -34,16 +34,15 @@ const storedRequest = z.object({
   to: z.string(),
   parameters: z.string().transform((json) => z.record(z.string(), z.string()).parse(JSON.parse(json))),
   key: z.string(),
-  claim: z.string().optional(),
-  claimedUntil: whole.optional(),
+  claimedUntil: whole,
   notBefore: whole.optional(),
   serviceId: z.string().optional(),
   word: z.string().optional(),
   reason: z.string().optional(),
   bytes: whole.optional(),
   sha256: z.string().optional(),
-  /** When it was sent last; not stored by earlier versions. */
-  sentAt: whole.optional(),
+  /** When it was sent last. */
+  sentAt: whole,
   createdAt: whole,
   updatedAt: whole,
 });
@@ -55,9 +54,11 @@ export interface StoredRequest extends z.output<typeof storedRequest> {
   readonly waitMs: number;
 }
 
-/** The right to send a request, from Redis. */
-export interface RecordsClaim {
-  readonly id: string;
+/** A request, by its credential and its own key. */
+export type RequestKey = Pick<StoredRequest, 'credential' | 'id' | 'key'>;
+
+/** The right to send a request. */
+interface RecordsClaim {
   /** Random id. */
   readonly claim: string;
   /** How long the claim and its slot last. */
@@ -65,15 +66,15 @@ export interface RecordsClaim {
   /** How many requests of the credential may be in flight. */
   readonly limit: number;
   /** Of a new request. */
-  readonly details?: CheckedInput & { readonly lane: string };
+  readonly details: (CheckedInput & { readonly lane: string }) | undefined;
   /** Create another request although one with the same key is open. */
-  readonly again?: boolean;
-  /** The request with the same key that the new one replaces. */
-  readonly replaces?: string;
+  readonly again: boolean;
+  /** The request with the same key that the new one replaces; empty for none. */
+  readonly replaces: string;
 }
 
 /** A change of a request's state. */
-interface RecordsChange {
+export interface RecordsChange {
   readonly state: RecordsState;
   readonly serviceId?: string;
   readonly word?: string;
@@ -98,31 +99,31 @@ const PER_READ = 200;
 
 /** The requests for call records in Redis. Each call retries until Redis answers, as it may safely run twice. */
 export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
-  const keysOf = (credential: string, id: string, key: string) => ({
-    request: keys.records(credential, `request:${id}`),
-    named: keys.records(credential, `key:${key}`),
-    slots: keys.records(credential, 'slots'),
-  });
+  const request = (credential: string, id: string): string => keys.records(credential, `request:${id}`);
+  const slots = (credential: string): string => keys.records(credential, 'slots');
   const all = (credential: string): string => keys.records(credential, 'all');
-
+  const keysOf = ({ credential, id, key }: RequestKey) => ({
+    request: request(credential, id),
+    named: keys.records(credential, `key:${key}`),
+    slots: slots(credential),
+  });
   const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, RETRY);
+  const credentials = (): Promise<string[]> => answered(() => redis.smembers(keys.recordsCredentials));
 
   /** The requests with these ids, null for those that do not exist. */
   async function readAll(
-    wanted: readonly { readonly credential: string; readonly id: string }[],
+    wanted: readonly Pick<RequestKey, 'credential' | 'id'>[],
   ): Promise<(StoredRequest | null)[]> {
-    const [now, rows] = await answered(() =>
+    const [now, ...rows] = await answered(() =>
       Promise.all([
         serverTime(redis),
-        Promise.all(
-          wanted.map(({ credential, id }) => redis.hgetall(keys.records(credential, `request:${id}`))),
-        ),
+        ...wanted.map(({ credential, id }) => redis.hgetall(request(credential, id))),
       ]),
     );
     return rows.map((row, at) => {
       if (row['id'] === undefined) return null;
       const stored = storedRequest.parse(row);
-      const isLost = stored.state === 'requesting' && now >= (stored.claimedUntil ?? 0);
+      const isLost = stored.state === 'requesting' && now >= stored.claimedUntil;
       return {
         ...stored,
         ...(isLost && { state: 'unknown' as const, reason: LOST }),
@@ -131,34 +132,16 @@ export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
       };
     });
   }
-  const credentials = (): Promise<string[]> => answered(() => redis.smembers(keys.recordsCredentials));
 
   return {
     /** Claims a request, and creates it if it is new: afterwards it may be sent once. */
-    async claim(
-      credential: string,
-      { id, claim, leaseMs, limit, details, again, replaces = '' }: RecordsClaim,
-      key: string,
-    ) {
+    async claim(wanted: RequestKey, { details, again, ...claim }: RecordsClaim) {
+      const { credential, id, key } = wanted;
       if (details !== undefined) await answered(() => redis.sadd(keys.recordsCredentials, credential));
       const { lane, from, to, parameters } = details ?? {};
-      return answered(() =>
-        claimScript.run(
-          redis,
-          { ...keysOf(credential, id, key), all: all(credential) },
-          {
-            id,
-            claim,
-            leaseMs,
-            limit,
-            again: again === true ? '1' : '',
-            replaces,
-            details: JSON.stringify(
-              details === undefined ? false : { lane, from, to, parameters: JSON.stringify(parameters), key },
-            ),
-          },
-        ),
-      );
+      const fields = details && { lane, from, to, parameters: JSON.stringify(parameters), key };
+      const args = { ...claim, id, again: again ? '1' : '', details: JSON.stringify(fields ?? false) };
+      return answered(() => claimScript.run(redis, { ...keysOf(wanted), all: all(credential) }, args));
     },
 
     /**
@@ -166,45 +149,30 @@ export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
      * `waitMs`: before it may be claimed again.
      */
     settle(
-      { credential, id, key }: Pick<StoredRequest, 'credential' | 'id' | 'key'>,
+      settled: RequestKey,
       from: readonly RecordsState[],
       changes: RecordsChange,
       { claim = '', waitMs = 0 }: { claim?: string; waitMs?: number } = {},
     ): Promise<boolean> {
-      const isOver = RECORDS_OVER.includes(changes.state);
-      return untilAnswered(
-        () =>
-          settleScript.run(redis, keysOf(credential, id, key), {
-            id,
-            from: JSON.stringify(from),
-            claim,
-            changes: JSON.stringify({ reason: '', ...changes }),
-            waitMs,
-            retentionMs: isOver ? retentionMs : 0,
-          }),
-        { tries: SETTLE_TRIES },
-      );
+      const args = {
+        ...{ id: settled.id, claim, waitMs },
+        from: JSON.stringify(from),
+        changes: JSON.stringify({ reason: '', ...changes }),
+        retentionMs: RECORDS_OVER.includes(changes.state) ? retentionMs : 0,
+      };
+      return untilAnswered(() => settleScript.run(redis, keysOf(settled), args), { tries: SETTLE_TRIES });
     },
 
     /** Takes a slot. Returns 0, or the ms after which to try again. */
-    takeSlot: (credential: string, { holder, leaseMs, limit }: Slot): Promise<number> =>
-      answered(() =>
-        slotScript.run(
-          redis,
-          { slots: keys.records(credential, 'slots') },
-          { holder, leaseMs, limit, renew: '' },
-        ),
-      ),
+    takeSlot: (credential: string, slot: Slot): Promise<number> =>
+      answered(() => slotScript.run(redis, { slots: slots(credential) }, { ...slot, renew: '' })),
 
     /** Prolongs a slot. Returns whether it was still held. */
-    async renewSlot(credential: string, { holder, leaseMs, limit }: Slot): Promise<boolean> {
-      const args = { holder, leaseMs, limit, renew: '1' };
-      const left = await slotScript.run(redis, { slots: keys.records(credential, 'slots') }, args);
-      return left === 0;
-    },
+    renewSlot: async (credential: string, slot: Slot): Promise<boolean> =>
+      (await slotScript.run(redis, { slots: slots(credential) }, { ...slot, renew: '1' })) === 0,
 
     async releaseSlot(credential: string, holder: string): Promise<void> {
-      await answered(() => redis.zrem(keys.records(credential, 'slots'), holder));
+      await answered(() => redis.zrem(slots(credential), holder));
     },
 
     /** Rejects with a NotFoundError if there is no such request. */
@@ -237,55 +205,30 @@ export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
 export type RecordsStore = ReturnType<typeof recordsStore>;
 
 /** Whether the last day of a request was over when it was sent. */
-function isLastDayOver({ to, sentAt, createdAt }: StoredRequest): boolean {
-  return isOver(to, sentAt ?? createdAt);
-}
+const isLastDayOver = ({ to, sentAt }: StoredRequest): boolean => isOver(to, sentAt);
 
 /**
  * Whether a file may lack calls that a new request would bring: the request was sent before its last day was over, and the file was
  * downloaded already, or the day is over now. An outcome that is not known is never repeated by itself.
  */
 export function mayLackCalls(stored: StoredRequest, now: number): boolean {
-  if (isLastDayOver(stored)) return false;
-  switch (stored.state) {
-    case 'downloaded':
-      return true;
-    case 'pending':
-    case 'ready':
-      return isOver(stored.to, now);
-    case 'planned':
-    case 'requesting':
-    case 'unknown':
-    case 'empty':
-    case 'failed':
-    case 'expired':
-    case 'refused':
-    case 'abandoned':
-      return false;
-    default:
-      return stored.state satisfies never;
-  }
+  const { state, to } = stored;
+  const isOpen = state === 'pending' || state === 'ready';
+  return !isLastDayOver(stored) && (state === 'downloaded' || (isOpen && isOver(to, now)));
 }
 
 const LOST = 'the process ended between the request and its response';
 
 /** A request for people and programs. */
 export function viewOf(stored: StoredRequest, lane: string): RecordsRequest {
-  const iso = (at: number): string => new Date(at).toISOString();
+  const { id, state, from, to, parameters, createdAt, updatedAt } = stored;
+  const { serviceId = null, word = null, bytes = null, sha256 = null } = stored;
   return {
-    id: stored.id,
-    lane,
-    state: stored.state,
-    from: stored.from,
-    to: stored.to,
-    parameters: stored.parameters,
-    serviceId: stored.serviceId ?? null,
-    word: stored.word ?? null,
+    ...{ id, lane, state, from, to, parameters, serviceId, word },
     lastDayOver: isLastDayOver(stored),
     reason: stored.reason || null,
-    bytes: stored.bytes ?? null,
-    sha256: stored.sha256 ?? null,
-    createdAt: iso(stored.createdAt),
-    updatedAt: iso(stored.updatedAt),
+    ...{ bytes, sha256 },
+    createdAt: new Date(createdAt).toISOString(),
+    updatedAt: new Date(updatedAt).toISOString(),
   };
 }

@@ -29,8 +29,7 @@ if details then
   local open = redis.call('GET', namedKey)
   if open and open ~= id and open ~= replaces and again ~= '1' then return cjson.encode({ kind = 'open', id = open }) end
 end
-if state and state ~= 'planned' then return cjson.encode({ kind = 'taken' }) end
-if not state and not details then return cjson.encode({ kind = 'taken' }) end
+if (state or (details and 'planned')) ~= 'planned' then return cjson.encode({ kind = 'taken' }) end
 
 local notBefore = tonumber(redis.call('HGET', requestKey, 'notBefore') or '') or 0
 if now < notBefore then return cjson.encode({ kind = 'wait', ms = notBefore - now }) end

@@ -3,15 +3,7 @@ import { openDownload } from '../service/client/download.js';
 import type { Exchange } from '../service/client/exchange.js';
 import { onlyPublicAddresses, type Route } from '../service/client/public-addresses.js';
 import { createTransport } from '../service/client/transport.js';
-import {
-  later,
-  type NoAnswer,
-  problemOf,
-  type RequestOutcome,
-  requestOutcome,
-  type StatusOutcome,
-  statusOutcome,
-} from './answers.js';
+import { later, type NoAnswer, problemOf, requestOutcome, statusOutcome } from './answers.js';
 import type { Contract } from './contract.js';
 import { fillForm, fillHeaders, fillJson, fillPath, type Values } from './template.js';
 
@@ -35,15 +27,6 @@ interface SendOptions {
 /** A request that is complete, but not sent. Call it once. */
 type Prepared<Outcome> = (options: SendOptions) => Promise<Outcome>;
 
-/** The requests of a contract. Preparing one throws an InputError if a value cannot be written; sending it never throws. */
-export interface RecordsClient {
-  request(values: Values, credentials: Values): Prepared<RequestOutcome>;
-  status(values: Values, credentials: Values): Prepared<StatusOutcome>;
-  /** `address`: from the response to the status request; null if the contract has a path. */
-  download(values: Values, address: string | null, credentials: Values): Prepared<OpenFile | NoAnswer>;
-  close(): void;
-}
-
 interface ClientOptions {
   readonly origin?: string | undefined;
   readonly machine: Machine;
@@ -55,12 +38,10 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( ?; ?[\w-]+=[\w.-]+)*$/;
 
 /**
  * A client for the service of a contract. `origin` replaces that of the contract, for a simulator. Requests go only to the origin
- * of the contract and, without credentials, to its `downloadOrigins`.
+ * of the contract and, without credentials, to its `downloadOrigins`. Preparing a request throws an InputError if a value cannot be
+ * written; sending it never throws.
  */
-export function createRecordsClient(
-  contract: Contract,
-  { origin, machine, route }: ClientOptions,
-): RecordsClient {
+export function createRecordsClient(contract: Contract, { origin, machine, route }: ClientOptions) {
   const { timeouts, maxBytes } = contract;
   const baseUrl =
     origin === undefined ? contract.baseUrl : origin + new URL(contract.baseUrl).pathname.replace(/\/+$/, '');
@@ -106,7 +87,8 @@ export function createRecordsClient(
   return {
     request: preparing('request', requestOutcome),
     status: preparing('status', statusOutcome),
-    download(values, address, credentials) {
+    /** `address`: from the response to the status request; null if the contract has a path. */
+    download(values: Values, address: string | null, credentials: Values): Prepared<OpenFile | NoAnswer> {
       const { download } = contract;
       const url =
         download.path === null
@@ -134,12 +116,15 @@ export function createRecordsClient(
         return { kind: 'file', contentType, length, body: exchange.body };
       };
     },
-    close() {
+    close(): void {
       transports.request.close();
       transports.status.close();
     },
   };
 }
+
+/** See {@link createRecordsClient}. */
+export type RecordsClient = ReturnType<typeof createRecordsClient>;
 
 /** The absolute address of a download, or why it cannot be used. */
 function addressOf(address: string | null, baseUrl: string, origins: readonly string[]): string | NoAnswer {

@@ -1,22 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { getNodeValue } from 'jsonc-parser';
 import { z } from 'zod';
-import { readProblem } from '../base/config/file-problem.js';
-import { ConfigError } from '../base/config/index.js';
-import { parseJsonFile } from '../base/config/json-file.js';
 import { DURATION_FORM, parseDuration } from '../base/duration.js';
-import { HEADER_TEXT, hasStrayBrace, placeholdersIn, textsIn } from './template.js';
+import { HEADER_TEXT, hasStrayBrace, textsIn } from './template.js';
 
 /*
  * The contract: how a service takes requests for call records. The interface page shows no endpoint, field, or state of this
  * area, so nothing here has a default: the operator states every member, with null or an empty list where the service has none.
  * docs/call-records.md says what the members mean.
  */
-
-/** Values that every contract has. The parameters of a contract are further ones. */
-const DATES = ['from', 'from.year', 'from.month', 'from.day', 'to', 'to.year', 'to.month', 'to.day'];
-const CREDENTIALS = ['apiKey', 'accessToken'];
-const RESERVED = [...DATES, ...CREDENTIALS, 'id'];
 
 /** Headers that belong to the connection, or that would contradict the body. */
 const FORBIDDEN_HEADERS =
@@ -97,7 +87,8 @@ const parameter = z.strictObject({
   values: z.array(z.string()).min(1, 'must not be empty').nullable(),
 });
 
-const members = z.strictObject({
+/** The members of a contract, each checked on its own. */
+export const contractMembers = z.strictObject({
   /** For people. */
   description: z.string().optional(),
   baseUrl: httpUrl.transform((value) => value.replace(/\/+$/, '')),
@@ -141,103 +132,17 @@ const members = z.strictObject({
 });
 
 /** How a service takes requests for call records. Durations in ms. */
-export type Contract = z.output<typeof members>;
+export type Contract = z.output<typeof contractMembers>;
 /** The OAuth 2 client of a {@link Contract}. */
 export type ContractClient = NonNullable<Contract['client']>;
 /** A parameter of a {@link Contract}. */
 export type ContractParameter = z.output<typeof parameter>;
 /** The kinds of requests of a contract. */
 export const PARTS = ['request', 'status', 'download'] as const;
+/** See {@link PARTS}. */
+export type Part = (typeof PARTS)[number];
 /** The kinds of words of a service, and what they mean. */
 export const MEANINGS = ['pending', 'ready', 'failed', 'expired', 'empty'] as const;
-
-/** A text with placeholders, and where in the contract it is. */
-interface Template {
-  readonly at: readonly PropertyKey[];
-  readonly place: 'path' | 'query' | 'header' | 'body';
-  readonly names: readonly string[];
-}
-
-/** The texts of a part that have placeholders. */
-export function templatesOf(contract: Contract, part: (typeof PARTS)[number]): Template[] {
-  const { path: whole, headers: own, body: sent } = contract[part];
-  const [before = '', query = ''] = (whole ?? '').split(/\?(.*)/s);
-  const all: [at: PropertyKey[], place: Template['place'], text: string][] = [
-    [['path'], 'path', before],
-    [['path'], 'query', query],
-    ...Object.entries(own).map(([name, value]): (typeof all)[number] => [['headers', name], 'header', value]),
-    ...textsIn(sent).map(({ at, text: value }): (typeof all)[number] => [['body', ...at], 'body', value]),
-  ];
-  return all.map(([at, place, value]) => ({ at: [part, ...at], place, names: placeholdersIn(value) }));
-}
-
-/** The members that contradict others, and why. */
-function* contradictions(contract: Contract): Generator<readonly [readonly PropertyKey[], string]> {
-  const { status, download, parameters, globalMobile } = contract;
-  for (const [name, { type, values }] of Object.entries(parameters)) {
-    if (RESERVED.includes(name)) yield [['parameters', name], 'is a placeholder that every contract has'];
-    for (const [at, value] of (values ?? []).entries()) {
-      if (parameterValue(value, type) === undefined)
-        yield [['parameters', name, 'values', at], `must be ${ARTICLE[type]}`];
-    }
-  }
-  for (const part of PARTS) {
-    if (contract[part].method === 'GET' && contract[part].body !== null)
-      yield [[part, 'body'], 'must be null: a GET has no body'];
-    for (const template of templatesOf(contract, part)) yield* wrongPlaceholders(template, part, parameters);
-  }
-  const used = (part: (typeof PARTS)[number]) => templatesOf(contract, part).flatMap(({ names }) => names);
-  if (contract.client && !PARTS.flatMap(used).includes('accessToken'))
-    yield [['client'], 'is never used: no header contains {accessToken}; add it, or remove the client'];
-  if (!used('status').includes('id'))
-    yield [['status', 'path'], 'must contain {id}, or the service cannot know which request is meant'];
-  if ((download.path === null) === (download.address === null))
-    yield [['download'], 'must have either a path or an address; set the other one to null'];
-  if (download.address !== null && (download.method !== 'GET' || download.body !== null))
-    yield [['download', 'method'], 'must be "GET" without a body: the download has an address of its own'];
-  const seen = new Map<string, string>();
-  for (const meaning of MEANINGS) {
-    for (const [at, word] of status[meaning].entries()) {
-      const other = seen.get(word);
-      if (other !== undefined)
-        yield [['status', meaning, at], `is also in status.${other}; each word means one thing`];
-      seen.set(word, meaning);
-    }
-  }
-  if (status.ready.length === 0) yield [['status', 'ready'], 'must have at least one word'];
-  if (globalMobile !== null && parameters[globalMobile.parameter] === undefined) {
-    const names = Object.keys(parameters).join(', ');
-    yield [['globalMobile', 'parameter'], `must be one of the parameters: ${names}`];
-  }
-}
-
-function* wrongPlaceholders(
-  { at, place, names }: Template,
-  part: (typeof PARTS)[number],
-  parameters: Contract['parameters'],
-): Generator<readonly [readonly PropertyKey[], string]> {
-  const valid = [
-    ...DATES,
-    ...Object.keys(parameters),
-    ...(part === 'request' ? [] : ['id']),
-    ...(place === 'header' ? CREDENTIALS : []),
-  ];
-  for (const name of names) {
-    if (!valid.includes(name)) {
-      yield [
-        at,
-        CREDENTIALS.includes(name)
-          ? `must not contain {${name}}: credentials belong into headers`
-          : `contains {${name}}, which is not a placeholder here; use ${valid.map((each) => `{${each}}`).join(', ')}`,
-      ];
-    } else if ((place === 'path' || place === 'header') && parameters[name]?.required === false) {
-      yield [
-        at,
-        `contains {${name}}, which is optional: only a member of the body or of the query can be left out`,
-      ];
-    }
-  }
-}
 
 /** How an error names a value of a type. */
 export const ARTICLE = {
@@ -265,50 +170,3 @@ export function parameterValue(
       return type satisfies never;
   }
 }
-
-/** Reads the contract in a file; see {@link parseContract}. */
-export async function readContract(file: string): Promise<Contract> {
-  const contents = await readFile(file, 'utf8').catch((error: unknown) => {
-    const reason = readProblem(error, file) ?? `The file ${file} cannot be read`;
-    throw new ConfigError([`RECORDS_CONTRACT must be a file that you can read. ${reason}`]);
-  });
-  return parseContract(file, contents);
-}
-
-/** Parses a contract. Throws a ConfigError with a line for every problem, which names the file and the member. */
-export function parseContract(file: string, contents: string): Contract {
-  const { root, problem } = parseJsonFile(file, contents);
-  if (root === undefined) throw new ConfigError([problem]);
-  const value: unknown = getNodeValue(root);
-  const schema = members.superRefine((contract, context) => {
-    for (const [at, message] of contradictions(contract))
-      context.addIssue({ code: 'custom', path: [...at], message });
-  });
-  const { data, error } = schema.safeParse(value);
-  if (error === undefined) return data;
-  throw new ConfigError(
-    error.issues.flatMap((issue) => problemsOf(issue, value)).map((each) => `${file}: ${each}`),
-  );
-}
-
-function problemsOf(issue: z.core.$ZodIssue, contract: unknown): string[] {
-  const at = issue.path.length === 0 ? 'the contract' : issue.path.map(String).join('.');
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${[...issue.path, key].join('.')} is not a member of a contract`);
-  if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => `${at} ${message}`);
-  const given = issue.path.reduce<unknown>((value, step) => Object(value)[step], contract);
-  if (given === undefined) return [`${at} is missing; nothing in a contract has a default`];
-  const expected = issue.code === 'invalid_type' ? EXPECTED[issue.expected] : undefined;
-  return [`${at} ${expected === undefined ? issue.message : `must be ${expected}`}`];
-}
-
-/** How a problem names a JSON type. */
-const EXPECTED: Readonly<Record<string, string>> = {
-  array: 'a list',
-  boolean: 'true or false',
-  int: 'a whole number',
-  number: 'a whole number',
-  object: 'an object',
-  record: 'an object',
-  string: 'a text',
-};

@@ -1,6 +1,7 @@
 import { InputError } from '../campaign/errors.js';
 import type { TokenOutcome } from '../service/auth/outcome.js';
-import { type Contract, PARTS, templatesOf } from './contract.js';
+import { type Contract, PARTS } from './contract.js';
+import { templatesOf } from './contradictions.js';
 import { NoTokenError } from './errors.js';
 import type { RecordsAccess, RecordsAccount, RecordsLane } from './lanes.js';
 import type { Values } from './template.js';

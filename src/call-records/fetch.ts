@@ -4,7 +4,7 @@ import type { RecordsLane } from './lanes.js';
 import type { FileOpener, RecordsDownload } from './open-file.js';
 import type { RecordsContext, RequestOptions, RequestSender } from './send-request.js';
 import { LOOK_EVERY_MS } from './slots.js';
-import { hasFile } from './states.js';
+import { hasFile, type RecordsState } from './states.js';
 import { type StoredRequest, viewOf } from './store.js';
 import type { RecordsRequest } from './view.js';
 
@@ -100,29 +100,21 @@ export function fetcher({ store, contract, machine }: RecordsContext, { send, as
   };
 }
 
+/** How requests end that have no file. */
+const ENDS: Partial<Record<RecordsState, string>> = {
+  refused: 'the service refused the request',
+  failed: 'the request failed at the service',
+  expired: 'the file is no longer available',
+  empty: 'there are no records',
+  abandoned: 'the request was abandoned',
+};
+
 /** Why there is no file, for people. */
 export function reasonFor({ state, reason, word, id }: StoredRequest): string {
-  const said = word === undefined ? '' : ` (${word})`;
-  switch (state) {
-    case 'unknown':
-      return `the service may or may not have accepted the request: ${reason || 'no response'}. Look it up there, then: volley records resolve ${id}`;
-    case 'refused':
-      return `the service refused the request: ${reason}`;
-    case 'failed':
-      return `the request failed at the service${said}`;
-    case 'expired':
-      return `the file is no longer available${said}`;
-    case 'empty':
-      return `there are no records${said}`;
-    case 'abandoned':
-      return 'the request was abandoned';
-    case 'planned':
-    case 'requesting':
-    case 'pending':
-    case 'ready':
-    case 'downloaded':
-      return reason || 'the file is not ready yet';
-    default:
-      return state satisfies never;
-  }
+  if (state === 'unknown')
+    return `the service may or may not have accepted the request: ${reason || 'no response'}. Look it up there, then: volley records resolve ${id}`;
+  const end = ENDS[state];
+  if (end === undefined) return reason || 'the file is not ready yet';
+  if (state === 'refused') return `${end}: ${reason}`;
+  return word === undefined ? end : `${end} (${word})`;
 }

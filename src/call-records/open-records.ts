@@ -53,7 +53,7 @@ export function openRecords(options: RecordsOptions): Records & { close(): Promi
 
   async function contract(): Promise<Contract | null> {
     if (contractFile === undefined) return null;
-    return (await import('./contract.js')).readContract(contractFile);
+    return (await import('./read-contract.js')).readContract(contractFile);
   }
 
   async function open(): Promise<RecordsService> {

@@ -1,7 +1,8 @@
 import type { Machine } from '../base/clock.js';
 import { InputError } from '../campaign/errors.js';
 import { statusAsker } from './ask-status.js';
-import { type Contract, templatesOf } from './contract.js';
+import type { Contract } from './contract.js';
+import { templatesOf } from './contradictions.js';
 import { contractCredentials } from './credentials.js';
 import { type FetchOptions, fetcher, type NoRecords, reasonFor } from './fetch.js';
 import { checkInput, checkParameters, type RecordsInput } from './input.js';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/base/config/index.js';
-import { parseContract } from '../../src/call-records/contract.js';
+import { parseContract } from '../../src/call-records/read-contract.js';
 import { CONTRACT, contractOf, WITH_ADDRESS } from './contract.js';
 
 /** The problems of a contract in which the member at `path` has another value; without one, it is missing. */

@@ -1,4 +1,5 @@
-import { type Contract, parseContract } from '../../src/call-records/contract.js';
+import type { Contract } from '../../src/call-records/contract.js';
+import { parseContract } from '../../src/call-records/read-contract.js';
 
 /** The file of a contract that uses every kind of member, with short times. */
 export const CONTRACT = {

@@ -5,17 +5,16 @@ import { NoTokenError } from '../../call-records/errors.js';
 import { listenForStop } from '../lifecycle.js';
 import type { Context } from './context.js';
 import { CliError } from './errors.js';
-import { findService, type Setting, withVolley } from './open.js';
+import { type Setting, withServiceVolley } from './open.js';
 
 /** Opens Volley for a command that asks the service for call records, until Ctrl-C or SIGTERM. */
 export async function withRecords<Result>(
   context: Context,
   use: (volley: Volley, setting: Setting<Config>, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const setting = await findService(context);
   const { signal, dispose } = listenForStop();
   try {
-    return await withVolley(context, setting, (volley) => use(volley, setting, signal));
+    return await withServiceVolley(context, (volley, setting) => use(volley, setting, signal));
   } catch (error) {
     if (signal.aborted) {
       throw new CliError(

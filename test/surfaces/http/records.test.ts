@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/index.js';
+import { NoTokenError, RecordsBusyError } from '../../../src/call-records/errors.js';
+import { errorToProblem } from '../../../src/surfaces/http/error-to-problem.js';
 import { createHttp } from '../../../src/surfaces/http/index.js';
+import { Problem } from '../../../src/surfaces/http/problem.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { contentOf, january, recordsSetting } from '../../call-records/service.js';
 
@@ -32,7 +35,7 @@ async function call(method: string, path: string, body?: unknown, using = key) {
     status: reply.status,
     headers: reply.headers,
     content,
-    json: isJson ? JSON.parse(content.toString()) : null,
+    json: isJson && content.length > 0 ? JSON.parse(content.toString()) : null,
   };
 }
 
@@ -127,6 +130,21 @@ test('Invalid input is refused before anything is sent', async () => {
   expect((await call('POST', '/records', { ...january(1), extra: 1 })).status).toBe(400);
   expect((await call('POST', '/records', { ...january(1), lane: 'nowhere' })).status).toBe(400);
   expect([...simulator.records()]).toHaveLength(before);
+});
+
+test.each([
+  ['waits for others of its credential', new RecordsBusyError(1_500), 429, { 'retry-after': '2' }],
+  ['has no token', new NoTokenError('logins are stopped', false), 503, {}],
+])('A request that %s is a problem', (_, error, status, headers) => {
+  const problem = errorToProblem(error, () => new Problem('tooLarge', ''), 'json');
+  expect(problem).toMatchObject({ status, headers });
+});
+
+test('A download is not opened to answer HEAD', async () => {
+  const { id } = (await call('POST', '/records', january(8, '+48'))).json;
+  await expect.poll(async () => (await call('POST', `/records/${id}/status`)).json.state).toBe('ready');
+  expect((await call('HEAD', `/records/${id}/download`)).status).toBe(405);
+  expect(entryFor('+48')).toMatchObject([{ downloads: 0 }]);
 });
 
 test('A key needs the scope of an operation', async () => {

@@ -16,7 +16,7 @@ export interface RecordsInput {
   readonly parameters?: Readonly<Record<string, string>> | undefined;
   /** Which numbers are Global Mobile Numbers, whose records begin later: all of the request, or these. */
   readonly globalMobile?: boolean | readonly string[] | undefined;
-  /** Names this request: another one with the same key is the same one, unless that has ended without a file. Default: its content. */
+  /** Identifies this request: a repeat with the same key returns the existing one, unless that has ended without a file. Default: its content. */
   readonly key?: string | undefined;
 }
 

@@ -22,7 +22,7 @@ export const createKey = call({
   ...KEYS,
   name: 'createKey',
   summary: 'Create a key',
-  description: 'It is printed, and shown only once.',
+  description: 'Volley prints it only once.',
   access: allLanes('API keys'),
   audit: 'key.create',
   cli: {
@@ -43,7 +43,7 @@ export const createKey = call({
       },
       maxSuppressions: {
         value: 'count',
-        about: 'numbers that may be suppressed because of it (default: 10000)',
+        about: 'how many numbers it may suppress (default: 10000)',
       },
     },
     examples: ['keys create --name shop --scope read,send --lane default'],
@@ -78,7 +78,7 @@ export const revokeKey = call({
   ...KEYS,
   name: 'revokeKey',
   summary: 'Revoke a key',
-  description: 'Requests with it are refused from then on.',
+  description: 'The HTTP API refuses all further requests with it.',
   access: byApiKey,
   audit: 'key.revoke',
   cli: {
@@ -105,7 +105,7 @@ export const rotateKey = call({
   ...KEYS,
   name: 'rotateKey',
   summary: 'Give a key a new secret',
-  description: 'The key is printed, and shown only once. The old secret works for a while longer.',
+  description: 'Volley prints the key only once. The old secret works for a while longer.',
   access: byApiKey,
   audit: 'key.rotate',
   cli: {

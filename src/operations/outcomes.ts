@@ -147,7 +147,7 @@ export const OUTCOMES = {
     507,
     EXIT.failed,
     'The API key has no room left',
-    'The key has stored as much in Redis as KEY_MEMORY_MB allows on this lane; `detail` says how much. This campaign or message was not stored; of an upload of messages, those before it were. What ended returns its room when it is removed, RETENTION later. An operator can raise KEY_MEMORY_MB. Retrying does not help before that.',
+    'The key has stored as much in Redis as KEY_MEMORY_MB allows on this lane; `detail` says how much. This campaign or message was not stored; of an upload of messages, those before it were. Room returns when Volley removes data, RETENTION after its end. An operator can raise KEY_MEMORY_MB. Retrying does not help before that.',
   ],
 } as const satisfies Record<string, readonly [status: number, exit: number, title: string, advice: string]>;
 

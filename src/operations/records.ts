@@ -31,9 +31,9 @@ const days = z
       .max(200)
       .optional()
       .describe(
-        'Names the request: another one with the same key is the same one, unless that has ended without a file. Default: its content',
+        'Identifies the request: a repeat with the same key returns the existing request, unless that has ended without a file. Default: its content',
       ),
-    again: z.boolean().optional().describe('Send a new request although there is one with the same key'),
+    again: z.boolean().optional().describe('Send a new request even if there is one with the same key'),
   })
   .meta({ id: 'Records' });
 const resolution = z
@@ -45,7 +45,9 @@ const resolution = z
     z.strictObject({ as: z.literal('resend') }),
     z.strictObject({ as: z.literal('abandon') }),
   ])
-  .describe('`accepted`: the service has it, under this id. `resend`: it does not; send it again');
+  .describe(
+    '`accepted`: the service has it, under this id. `resend`: the service does not have it; send it again',
+  );
 
 const ID = 'its id, the beginning of it, or last for the newest one';
 const ARGUMENTS = { id: `the request: ${ID}` };
@@ -106,7 +108,7 @@ export const requestRecords = call({
   name: 'requestRecords',
   summary: 'Request call records',
   description:
-    'Sends the request at most once. A request with the same key or content is returned instead, unless it has ended without a file. If the outcome is unknown, its state is `unknown`.',
+    'Sends the request at most once. If there is a request with the same key or content, it returns that one, unless it has ended without a file. If the outcome is unknown, its state is `unknown`.',
   access: byLane,
   audit: 'records.request',
   http: 'POST /records',
@@ -169,7 +171,7 @@ export const fetchRequestedRecords = file({
 export const listRecords = call({
   name: 'listRecords',
   summary: 'List the requests for call records',
-  description: 'Newest first, of the lanes that the key may use. The service is not asked.',
+  description: 'Newest first, of the lanes that the key may use. Volley does not ask the service.',
   tag: 'Call records',
   scope: 'read',
   cost: { itemsPerToken: 50 },
@@ -177,7 +179,7 @@ export const listRecords = call({
   http: 'GET /records',
   cli: {
     usage: 'records list',
-    description: 'Newest first. The service is not asked.',
+    description: 'Newest first. Volley does not ask the service.',
     flags: { state: { value: 'state', about: `only requests that are ${RECORDS_STATES.join(', ')}` } },
     examples: ['records list --state unknown'],
     byHand: 'it lists those of several lanes, and more than a response may have',
@@ -197,7 +199,7 @@ export const listRecords = call({
 export const getRecords = call({
   name: 'getRecords',
   summary: 'Get a request for call records',
-  description: 'As Volley knows it. The service is not asked.',
+  description: 'As Volley knows it, without asking the service.',
   tag: 'Call records',
   scope: 'read',
   access: byRecordsRequest,

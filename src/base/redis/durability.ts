@@ -57,7 +57,7 @@ export function assessLoss(facts: DurabilityFacts): LossAssessment {
   if (fenced === undefined || fenced.ms > MAX_LOSS_MS) {
     const unbounded =
       fenced === undefined
-        ? 'min-replicas-to-write is 0, so a master that is cut off from its replica accepts writes without end'
+        ? 'min-replicas-to-write is 0, so a master that is cut off from its replica never stops accepting writes'
         : `${fenced.name} lets a master that is cut off accept writes for longer than 1m`;
     return {
       ms: hasReplica ? Number.POSITIVE_INFINITY : fileMs,

@@ -867,7 +867,7 @@ export const OPERATION_COMMANDS = [
     tag: 'API keys',
     usage: 'keys create',
     summary: 'create a key',
-    description: 'Create a key. It is printed, and shown only once.',
+    description: 'Create a key. Volley prints it only once.',
     arguments: {},
     flags: [
       { flags: '--name <name>', about: 'who uses it, for people', reads: { as: 'text', isRequired: true } },
@@ -889,7 +889,7 @@ export const OPERATION_COMMANDS = [
       },
       {
         flags: '--max-suppressions <count>',
-        about: 'numbers that may be suppressed because of it (default: 10000)',
+        about: 'how many numbers it may suppress (default: 10000)',
         reads: { as: 'number', from: 0, to: 100000000 },
       },
     ],
@@ -914,7 +914,7 @@ export const OPERATION_COMMANDS = [
     tag: 'API keys',
     usage: 'keys revoke <id>',
     summary: 'revoke a key',
-    description: 'Revoke a key. Requests with it are refused from then on.',
+    description: 'Revoke a key. The HTTP API refuses all further requests with it.',
     arguments: { '<id>': 'as `keys list` shows it, the beginning of it, or last for the newest one' },
     flags: [
       {
@@ -932,7 +932,7 @@ export const OPERATION_COMMANDS = [
     usage: 'keys rotate <id>',
     summary: 'give a key a new secret',
     description:
-      'Give a key a new secret. The key is printed, and shown only once. The old secret works for a while longer.',
+      'Give a key a new secret. Volley prints the key only once. The old secret works for a while longer.',
     arguments: { '<id>': 'as `keys list` shows it, the beginning of it, or last for the newest one' },
     flags: [
       {
@@ -991,7 +991,7 @@ export const OPERATION_COMMANDS = [
     usage: 'records request',
     summary: 'request call records',
     description:
-      'Request call records. Sends the request at most once. A request with the same key or content is returned instead, unless it has ended without a file. If the outcome is unknown, its state is `unknown`. Exit code 3: an operator must resolve it.',
+      'Request call records. Sends the request at most once. If there is a request with the same key or content, it returns that one, unless it has ended without a file. If the outcome is unknown, its state is `unknown`. Exit code 3: an operator must resolve it.',
     arguments: {},
     flags: [],
     json: 'print one JSON object',
@@ -1028,7 +1028,7 @@ export const OPERATION_COMMANDS = [
     tag: 'Call records',
     usage: 'records list',
     summary: 'list the requests for call records',
-    description: 'List the requests for call records. Newest first. The service is not asked.',
+    description: 'List the requests for call records. Newest first. Volley does not ask the service.',
     arguments: {},
     flags: [
       {

@@ -54,10 +54,10 @@ function withDays(command: Command): Command {
     )
     .option(
       '--key <key>',
-      'names the request: another one with the same key is the same one (default: its content)',
+      'identifies the request: a repeat with the same key returns the existing one (default: its content)',
       filled,
     )
-    .option('--again', 'send a new request although there is one with the same key')
+    .option('--again', 'send a new request even if there is one with the same key')
     .option('-l, --lane <name>', 'the lane (default: the only one)', filled);
 }
 

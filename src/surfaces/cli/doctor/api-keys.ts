@@ -35,7 +35,7 @@ export function checkKeys(
         ? warn('SECRETS_KEY_PREVIOUS', 'no API key needs it', 'Remove it once every account has a new token.')
         : warn(
             'SECRETS_KEY_PREVIOUS',
-            `API keys that were not used since SECRETS_KEY was changed need it: ${named(needing)}`,
+            `API keys that have not been used since SECRETS_KEY changed need it: ${named(needing)}`,
             'Keep it until they are used, or revoke them.',
           ),
     );

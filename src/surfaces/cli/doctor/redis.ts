@@ -110,8 +110,8 @@ function failover({ durability: facts }: RedisFacts, setting: number | 'auto'): 
   if (!isCluster && minReplicas > 0 && replicas > minReplicas)
     return warn(
       name,
-      `${replicas} replicas, and min-replicas-to-write is ${minReplicas}: a master that is cut off together with ${minReplicas} of them accepts writes without end`,
-      `Set min-replicas-to-write ${replicas}, or see that such a master cannot be cut off from the others.`,
+      `${replicas} replicas, and min-replicas-to-write is ${minReplicas}: a master that is cut off together with ${minReplicas} of them never stops accepting writes`,
+      `Set min-replicas-to-write ${replicas}, or make sure that such a master cannot be cut off from the others.`,
     );
   if (ms === 0) return ok(name, 'no replica: nothing is lost');
   return ok(name, `may lose the last ${formatDuration(ms)} (${why}); ${waits}`);

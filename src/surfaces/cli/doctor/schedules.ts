@@ -30,7 +30,7 @@ export function checkSchedules(schedules: readonly Schedule[], now: number): Che
       .map(({ id, next }) =>
         warn(
           name,
-          `${id} is due since ${moment(Date.parse(next ?? ''), now)}, and no worker has run it`,
+          `${id} has been due since ${moment(Date.parse(next ?? ''), now)}, and no worker has run it`,
           'Start a worker that serves its lane and, if code provides its list, provides it.',
         ),
       ),

@@ -53,10 +53,9 @@ export class Faults {
     this.#world.jobs.loseLocks((holder) => holder === process, 0);
   }
 
-  /** The processes that would notice a step of the clock. None can report one while Redis is full. */
+  /** The processes that would notice a step of the clock. */
   witnesses(): readonly Process[] {
-    const { processes, fullUntil, clock } = this.#world;
-    return fullUntil > clock.now ? [] : processes.filter((one) => one.isConnected && one.knowsClock);
+    return this.#world.processes.filter((one) => one.isConnected && one.knowsClock);
   }
 
   /** Sets the clock of Redis. Each process that knows the clock looks at it `looksInMs` later, or not at all; default: chance decides. */
@@ -64,9 +63,9 @@ export class Faults {
     byMs: number,
     looksInMs = (_process: Process): number | undefined => this.#random.integer(0, CLOCK_CHECKED_MS),
   ): void {
-    const { clock, server, processes } = this.#world;
+    const { clock, server } = this.#world;
     this.#record(`clock set ${byMs > 0 ? 'forward' : 'back'}`, `by ${Math.abs(byMs)} ms`);
-    const witnesses = processes.filter((one) => one.isConnected && one.knowsClock);
+    const witnesses = this.witnesses();
     server.setClock(byMs);
     for (const one of witnesses) {
       const inMs = looksInMs(one);

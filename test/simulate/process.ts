@@ -397,7 +397,7 @@ export class Process implements Owner, Transport {
     link.ranAt = Math.max(link.ranAt, clock.now + this.#world.latency(this.#network) + delayMs);
     clock.schedule(link.ranAt - clock.now, async () => {
       if (place > link.reaches) return;
-      const refusal = this.#world.outOfMemory();
+      const refusal = this.#world.outOfMemory(command);
       const reply: Reply = refusal === undefined ? await server.execute(command) : { error: refusal };
       if (trace.isWanted) trace.add('redis', `${this.name} ${name} ${shown(reply)}`);
       suspension?.ran(this, name, reply);
@@ -485,7 +485,7 @@ export class Process implements Owner, Transport {
     const { credentials, name } = settings;
     if (credentials.kind === 'apiKey') return laneTokenSource(name, credentials, undefined);
     const accounts = this.#world.accountsOf(name);
-    const cache = createTokenCache({
+    const cache = this.#world.parts.tokenCache({
       redis: this.redis,
       keys: this.#world.keys,
       account: credentials,
@@ -556,6 +556,7 @@ export const PARTS = {
   sweep: sweepLane,
   inbox: createInbox,
   receiver: openReceiver,
+  tokenCache: createTokenCache,
   replayAfterAnnouncements,
 };
 export type Parts = typeof PARTS;

@@ -12,16 +12,22 @@ export interface LuaChange {
   readonly to: string;
 }
 
+/** A script of `src` in its wrapping. */
+export interface WrappedScript {
+  readonly name: string;
+  readonly hash: string;
+  readonly expires: boolean;
+  /** Whether a Redis that is full runs it (base/redis/when-full.lua). */
+  readonly runsWhenFull: boolean;
+}
+
 /**
  * The scripts of `src`, loaded into the real Redis. Each is wrapped in a prologue that replaces `redis.call`, so that it sees
  * the simulated server's time, run id, and key expiry.
  */
 export interface Scripts {
   /** The wrapped script for each hash that the code calls. */
-  readonly byHash: ReadonlyMap<
-    string,
-    { readonly name: string; readonly hash: string; readonly expires: boolean }
-  >;
+  readonly byHash: ReadonlyMap<string, WrappedScript>;
   readonly readLane: string;
   readonly dump: string;
   readonly restore: string;
@@ -129,7 +135,7 @@ export async function loadScripts(redis: Redis, changes: readonly LuaChange[] = 
   const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.lua'),
   );
-  const byHash = new Map<string, { name: string; hash: string; expires: boolean }>();
+  const byHash = new Map<string, WrappedScript>();
   for (const file of files) {
     const source = readLua(new URL(file, SRC));
     if (!/^local \w+ = KEYS\[1\]$/m.test(source)) continue;
@@ -138,7 +144,9 @@ export async function loadScripts(redis: Redis, changes: readonly LuaChange[] = 
     const expires = isProlonged || /'(PX|PTTL)'|leaseKey/.test(source);
     const server = isProlonged ? SERVER_WITH_PROLONGED : expires ? SERVER_WITH_EXPIRY : SERVER;
     const hash = await load(`${server}${OBSERVE}local function virtual_script()\n${changed}\nend\n${ANSWER}`);
-    byHash.set(sha1(source), { name: file.replace(/^.*\/|\.lua$/g, ''), hash, expires });
+    const name = file.replace(/^.*\/|\.lua$/g, '');
+    const runsWhenFull = /^run_when_full\(/m.test(changed);
+    byHash.set(sha1(source), { name, hash, expires, runsWhenFull });
   }
   const [readLane, dump, restore] = [await load(READ_LANE), await load(DUMP), await load(RESTORE)];
   return { byHash, readLane, dump, restore };

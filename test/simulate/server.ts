@@ -1,7 +1,7 @@
 import type { Command } from 'ioredis';
 import type { Keys } from '../../src/base/redis/keys.js';
 import { type LaneState, laneStateReader } from './lane-state.js';
-import type { Scripts } from './scripts.js';
+import type { Scripts, WrappedScript } from './scripts.js';
 import type { Wire } from './wire.js';
 
 /** The wall-clock time at which every world begins, ms since the epoch. */
@@ -180,9 +180,12 @@ function byField(answer: unknown): unknown {
   return pairs.sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)).flat();
 }
 
+/** The script that a command runs, if it runs one. */
+export function scriptOf({ name, args }: Command, scripts: Scripts): WrappedScript | undefined {
+  return name === 'evalsha' ? scripts.byHash.get(String(args[0])) : undefined;
+}
+
 /** The name of a command or script in a trace. */
 export function nameOf(command: Command, scripts: Scripts): string {
-  return command.name === 'evalsha'
-    ? (scripts.byHash.get(String(command.args[0]))?.name ?? '?')
-    : command.name;
+  return command.name === 'evalsha' ? (scriptOf(command, scripts)?.name ?? '?') : command.name;
 }

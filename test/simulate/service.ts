@@ -101,7 +101,7 @@ export class Service {
         const exchange = await this.#exchange(
           process,
           'send',
-          () => this.#answerSend(request, token),
+          (status) => this.#answerSend(request, token, status),
           attempt,
         );
         const outcome = sendOutcome(exchange, request, reading);
@@ -115,7 +115,9 @@ export class Service {
       },
       deliveryInfos: async (_sender, requestId, { authorization: token }, permit) => {
         if (permit.isExpired()) return pollOutcome(TOO_LATE, reading);
-        const exchange = await this.#exchange(process, 'poll', () => this.#answerPoll(requestId, token));
+        const exchange = await this.#exchange(process, 'poll', (status) =>
+          this.#answerPoll(requestId, token, status),
+        );
         const outcome: PollOutcome = pollOutcome(exchange, reading);
         this.#traceOutcome(process, 'poll', outcome.kind, requestId);
         return outcome;
@@ -131,7 +133,7 @@ export class Service {
   #exchange(
     process: Process,
     kind: 'send' | 'poll',
-    decide: () => Reply,
+    decide: (status?: string) => Reply,
     attempt?: Attempt,
   ): Promise<Exchange> {
     const { clock, checker, scenario } = this.#world;
@@ -169,7 +171,7 @@ export class Service {
       clock.schedule(transit, () => {
         checker.arrived(lane);
         if (this.isSilent) return undefined;
-        const reply = scripted?.refusal === undefined ? decide() : failed(scripted.refusal);
+        const reply = scripted?.refusal === undefined ? decide(scripted?.status) : failed(scripted.refusal);
         if (reply.status === 401 || reply.status === 403) this.refusedAt = Math.max(this.refusedAt, sentAt);
         if (reply.status === 200 || reply.status === 201) checker.answered(lane, sentAt);
         if (this.#world.trace.isWanted) {
@@ -234,7 +236,11 @@ export class Service {
     return this.#requests.get(id);
   }
 
-  #answerSend({ text: campaign, recipients, clientCorrelator }: SendRequest, token: string): Reply {
+  #answerSend(
+    { text: campaign, recipients, clientCorrelator }: SendRequest,
+    token: string,
+    status?: string,
+  ): Reply {
     const { clock } = this.#world;
     const random = this.#random;
     const refusal = this.#checkAdmission(token);
@@ -276,7 +282,7 @@ export class Service {
     const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${accepted.id}`;
     const deliveryInfoList = {
       resourceURL: `${resourceURL}/deliveryInfos`,
-      deliveryInfo: this.#infos(accepted),
+      deliveryInfo: this.#infos(accepted, status),
     };
     return reply(201, JSON.stringify({ outboundSMSMessageRequest: { deliveryInfoList, resourceURL } }));
   }
@@ -291,17 +297,17 @@ export class Service {
     return isForgotten ? undefined : known;
   }
 
-  #answerPoll(id: string, token: string): Reply {
+  #answerPoll(id: string, token: string, status?: string): Reply {
     const refusal = this.#checkAdmission(token);
     if (refusal !== undefined) return refusal;
     const accepted = this.#requests.get(id);
     if (accepted === undefined || (this.#isFaulty && this.#random.chance(0.03)))
       return reply(404, 'no such message');
-    return reply(200, JSON.stringify({ deliveryInfoList: { deliveryInfo: this.#infos(accepted) } }));
+    return reply(200, JSON.stringify({ deliveryInfoList: { deliveryInfo: this.#infos(accepted, status) } }));
   }
 
-  /** The delivery infos. A few are outdated, contradict earlier ones, or have an undocumented status. */
-  #infos({ campaign, recipients }: AcceptedRequest) {
+  /** The delivery infos. Unless a script says what they are, a few are outdated, contradict earlier ones, or have an undocumented status. */
+  #infos({ campaign, recipients }: AcceptedRequest, scripted?: string) {
     const { clock } = this.#world;
     const random = this.#random;
     return recipients.map(({ number, finalAt, final }) => {
@@ -309,7 +315,8 @@ export class Service {
         ? random.pick(['DeliveryImpossible', 'DeliveredToTerminal', 'Queued'])
         : undefined;
       const isFinal = clock.now >= finalAt && !random.chance(0.05);
-      const status = isFinal ? (strange ?? final) : strange === 'Queued' ? strange : 'DeliveredToNetwork';
+      const status =
+        scripted ?? (isFinal ? (strange ?? final) : strange === 'Queued' ? strange : 'DeliveredToNetwork');
       this.reported.add(`${campaign} ${number} ${status}`);
       return { address: `tel:${number}`, deliveryStatus: status };
     });

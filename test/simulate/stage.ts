@@ -1,3 +1,4 @@
+import type { Accounts } from './accounts.js';
 import type { Faults } from './faults.js';
 import { commandCampaign, type Resolution, resolveUnknown } from './operator.js';
 import type { Process } from './process.js';
@@ -18,6 +19,8 @@ export interface Fate {
   readonly refusal?: number;
   /** The service does what was asked, but responds with this status. */
   readonly response?: number;
+  /** The delivery status that the response shows for each recipient. */
+  readonly status?: string;
   /** How long it takes to arrive, and its response to return, ms. */
   readonly arrivesInMs?: number;
   readonly returnsInMs?: number;
@@ -93,6 +96,11 @@ export class Stage {
     const process = this.#world.allProcesses.find((one) => one.name === name);
     if (process === undefined) throw new Error(`no process is called ${name} yet`);
     return process;
+  }
+
+  /** The account of a lane, as its service knows it. */
+  accountOf(lane: string): Accounts {
+    return this.#world.accountsOf(lane);
   }
 
   /** An operator pauses, resumes, or cancels a campaign. */

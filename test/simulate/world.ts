@@ -1,3 +1,4 @@
+import type { Command } from 'ioredis';
 import { type Keys, keyNames } from '../../src/base/redis/keys.js';
 import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
 import { wakeLane } from '../../src/engine/lane/wake.js';
@@ -27,7 +28,7 @@ import type { RandomStream, Streams } from './random.js';
 import { RollbackIncident } from './rollback-incident.js';
 import { type CampaignPlan, type LanePlan, numberOf, ordinalOf, type Scenario } from './scenario.js';
 import type { Scripts } from './scripts.js';
-import { Server, START } from './server.js';
+import { Server, START, scriptOf } from './server.js';
 import { Service } from './service.js';
 import { type Script, Stage } from './stage.js';
 import { SuspensionIncident } from './suspension-incident.js';
@@ -302,9 +303,10 @@ export class World {
     ]);
   }
 
-  /** The error that Redis returns while it is full. */
-  outOfMemory(): Error | undefined {
+  /** The error that Redis returns while it is full, for a command that it does not run then. */
+  outOfMemory(command: Command): Error | undefined {
     if (this.clock.now >= this.fullUntil) return undefined;
+    if (scriptOf(command, this.scripts)?.runsWhenFull === true) return undefined;
     const error = new Error("OOM command not allowed when used memory > 'maxmemory'.");
     error.name = 'ReplyError';
     return error;

@@ -6,6 +6,7 @@ import type { ScriptedWorld } from './scripted-world.js';
 export const BATCH_WORLDS: readonly ScriptedWorld[] = [
   {
     name: 'suppressed-before-the-repeat',
+    seeds: [2004153],
     about:
       'A request of five gets no response. Two of its recipients are suppressed before it is repeated under its correlator, which names all five.',
     scenario: scenario({

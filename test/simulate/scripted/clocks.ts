@@ -5,6 +5,7 @@ import type { ScriptedWorld } from './scripted-world.js';
 export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
   {
     name: 'clock-corrected-twice',
+    seeds: [1179],
     about:
       'The clock is set back, which only p2 notices, and then forward, which only p1 notices. p1 compares it with the time before both.',
     scenario: scenario({
@@ -28,6 +29,34 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
           file: 'engine/lane/record.lua',
           from: 'local mayHaveMissed = lane.agreedAt < since and since <= lane.setBackFrom',
           to: 'local mayHaveMissed = false',
+        },
+      ],
+    },
+  },
+  {
+    name: 'clock-set-while-full',
+    seeds: [6068],
+    about:
+      'Redis is full, and its clock is set forward. The only process that knows the clock corrects the lane, and dies before Redis has memory again.',
+    scenario: scenario({
+      lanes: [lane({ settings: { hourlyQuota: 1 } })],
+      campaigns: [campaign({ recipients: 2 })],
+      processes: 1,
+    }),
+    script(stage) {
+      stage.at(2_000, () => stage.faults.fill(4_000));
+      stage.at(2_100, () => stage.faults.setClock(3_600_000, () => 0));
+      stage.at(3_000, () => stage.faults.kill(stage.process('p1')));
+    },
+    bug: {
+      name: 'a lane is not corrected while Redis is full',
+      invariant: 1,
+      why: 'a process that never knew the clock takes the new time for the right one, and a permit returns early',
+      lua: [
+        {
+          file: 'engine/lane/correct-clock.lua',
+          from: 'run_when_full(laneKey)\nlocal lane, now = lane_read(laneKey), clock(time)',
+          to: 'local lane, now = lane_read(laneKey), clock(time)',
         },
       ],
     },

@@ -1,11 +1,32 @@
+import type { Redis } from '../../../src/base/redis/connection.js';
+import type { ScriptArgument } from '../../../src/base/redis/script.js';
 import { sendTurn } from '../../../src/engine/sending/send.js';
+import { createTokenCache } from '../../../src/service/auth/token-cache.js';
 import { accountLane, campaign, config, scenario } from './scenario.js';
 import type { ScriptedWorld } from './scripted-world.js';
+
+/** A connection on which no script is repeated: the errors of Redis look like faults of the program. */
+function unrepeated(redis: Redis): Redis {
+  const evalsha = async (hash: string, keys: number, ...args: ScriptArgument[]): Promise<unknown> => {
+    try {
+      return await redis.evalsha(hash, keys, ...args);
+    } catch (error) {
+      throw new TypeError(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return new Proxy(redis, {
+    get(target, name) {
+      const member: unknown = name === 'evalsha' ? evalsha : Reflect.get(target, name, target);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+}
 
 /** Worlds in which tokens expire and are refused. */
 export const CREDENTIAL_WORLDS: readonly ScriptedWorld[] = [
   {
     name: 'refused-token-while-waiting',
+    seeds: [4342],
     about:
       'The service refuses an expired token. Until the next permit, the lane is woken twice more. Only the next request renews the token.',
     scenario: scenario({
@@ -50,6 +71,29 @@ export const CREDENTIAL_WORLDS: readonly ScriptedWorld[] = [
           to: 'lane.stopped = reason',
         },
       ],
+    },
+  },
+  {
+    name: 'refusal-while-full',
+    seeds: [2007387, 2007473, 2008450],
+    about:
+      'A password that was good is refused while Redis is full, so that nothing can count it. After that, it may be tried only once more.',
+    scenario: scenario({
+      lanes: [accountLane({ tokenLifeMs: 3_600_000 })],
+      campaigns: [campaign(), campaign({ committedAt: 10_000 }, 1)],
+      chaosMs: 60_000,
+    }),
+    script(stage) {
+      stage.at(5_000, () => stage.accountOf('lane0').block());
+      stage.at(10_017, () => stage.faults.fill(3_000));
+    },
+    bug: {
+      name: 'a refused login that Redis does not take is not counted later',
+      invariant: 6,
+      why: 'it is taken for one without an answer, and the password is tried a third time',
+      parts: {
+        tokenCache: (options) => createTokenCache({ ...options, redis: unrepeated(options.redis) }),
+      },
     },
   },
 ];

@@ -11,6 +11,7 @@ const HALVES = [
 export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
   {
     name: 'split-batch-lost',
+    seeds: [8482],
     about:
       'p1 has a batch refused, and splits it. p2 sends the halves. Redis then loses all of that and shows the batch as claimed by p1, which replays its refusal.',
     scenario: scenario({

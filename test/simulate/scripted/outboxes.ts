@@ -59,10 +59,14 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
   },
 ];
 
-/** Not solved yet. So no world of a seed has both an outbox and a Redis that loses data. */
+/**
+ * A put that Redis loses has no result (docs/redis.md), not even if a result of an earlier version was left out because of it. So no world
+ * of a seed has both an outbox and a Redis that loses data.
+ */
 export const OPEN_OUTBOX_WORLDS: readonly OpenWorld[] = [
   {
     name: 'cancelled-put-lost',
+    seeds: [469],
     about:
       'A platform reads that a message was cancelled, after it has put it again. Redis loses the new put, so that the message is cancelled after all.',
     scenario: scenario({ campaigns: [], outbox, lossMs: 2_000 }),

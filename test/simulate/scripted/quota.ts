@@ -5,6 +5,7 @@ import type { ScriptedWorld } from './scripted-world.js';
 export const QUOTA_WORLDS: readonly ScriptedWorld[] = [
   {
     name: 'late-arrival',
+    seeds: [3180],
     about:
       'The connection breaks while a request is under way, and the request arrives after most of its timeout. Its permit returns a window after that.',
     scenario: scenario({

@@ -6,6 +6,8 @@ import type { Script } from '../stage.js';
 interface Written {
   /** For the command line, such as `clock-corrected-twice`. */
   readonly name: string;
+  /** The seeds that showed it first. Since then, their worlds have changed. */
+  readonly seeds?: readonly number[];
   /** What happens, and what must hold. */
   readonly about: string;
   readonly scenario: Scenario;
@@ -18,7 +20,7 @@ export interface ScriptedWorld extends Written {
   readonly bug: Omit<Mutant, 'from'>;
 }
 
-/** A world that violates an invariant, because what it shows has no solution yet. */
+/** A world that violates an invariant, because what it shows has no solution. */
 export interface OpenWorld extends Written {
   /** The number of the invariant, see violation.ts. */
   readonly violates: number;

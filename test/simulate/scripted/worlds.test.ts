@@ -7,9 +7,10 @@ import { OPEN_WORLDS, SCRIPTED_WORLDS, scriptedWorld } from './index.js';
 const redisUrl = inject('redisUrl');
 
 describe.each(SCRIPTED_WORLDS)('$name: $about', (world) => {
-  it('nothing is violated', async () => {
-    const { violation } = await replay(redisUrl, scriptedWorld(world));
+  it('nothing is violated, and the trace is the same each time', async () => {
+    const { violation, trace } = await replay(redisUrl, scriptedWorld(world));
     expect(violation).toBeUndefined();
+    expect((await replay(redisUrl, scriptedWorld(world))).trace.digest).toBe(trace.digest);
   });
 
   it(`the planted bug is caught: ${world.bug.name}`, async () => {
@@ -20,7 +21,8 @@ describe.each(SCRIPTED_WORLDS)('$name: $about', (world) => {
   });
 });
 
-it.each(OPEN_WORLDS)('$name is not solved yet: $about', async (world) => {
-  const { violation } = await replay(redisUrl, scriptedWorld(world));
+it.each(OPEN_WORLDS)('$name is a limit: $about', async (world) => {
+  const { violation, trace } = await replay(redisUrl, scriptedWorld(world));
   expect(violation?.invariant).toBe(world.violates);
+  expect((await replay(redisUrl, scriptedWorld(world))).trace.digest).toBe(trace.digest);
 });

@@ -1,0 +1,143 @@
+import type { Stage } from '../stage.js';
+import { campaign, lane, scenario } from './scenario.js';
+import type { ScriptedWorld } from './scripted-world.js';
+
+/** p1 sends what it claims at 2 s, and dies. Redis loses its claims, and with them all that is known of its requests. */
+function loseProcess(stage: Stage): void {
+  stage.at(1_900, () => stage.faults.forget(300));
+  stage.at(2_100, () => stage.faults.kill(stage.process('p1')));
+}
+
+const HOLDS_NOTHING = {
+  file: 'engine/lane/workers.lua',
+  from: "if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or workers_is_newcomer(lane, c) then return end",
+  to: 'if true then return end',
+};
+
+/** Worlds in which a lane recovers from a loss of data. */
+export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
+  {
+    name: 'paused-while-recovering',
+    seeds: [1897],
+    about:
+      'A process dies with the data that Redis loses. Until the lane knows that it is lost, an operator pauses the campaign, and later resumes it.',
+    scenario: scenario({ campaigns: [campaign({ recipients: 3 })], lossMs: 2_000, chaosMs: 30_000 }),
+    script(stage) {
+      loseProcess(stage);
+      stage.at(3_000, () => stage.command('pause', 'c00'));
+      stage.at(20_000, () => stage.command('resume', 'c00'));
+    },
+    bug: {
+      name: 'a campaign that is paused during a recovery gets no placeholder claims',
+      invariant: 2,
+      why: 'after it is resumed, the requests of the lost process are sent again',
+      lua: [HOLDS_NOTHING],
+    },
+  },
+  {
+    name: 'cancelled-while-recovering',
+    seeds: [1897],
+    about:
+      'A process dies with the data that Redis loses. Until the lane knows that it is lost, an operator cancels the campaign.',
+    scenario: scenario({ campaigns: [campaign({ recipients: 3 })], lossMs: 2_000, chaosMs: 30_000 }),
+    script(stage) {
+      loseProcess(stage);
+      stage.at(3_000, () => stage.command('cancel', 'c00'));
+    },
+    bug: {
+      name: 'a campaign that is cancelled during a recovery gets no placeholder claims',
+      invariant: 4,
+      why: 'recipients count as cancelled, although the lost process has sent their messages',
+      lua: [HOLDS_NOTHING],
+    },
+  },
+  {
+    name: 'cancelled-before-the-replay',
+    seeds: [3315],
+    about:
+      'Redis loses data, and p1 is slow to replay its claims. Meanwhile, an operator cancels the campaign, of which nothing was sent.',
+    scenario: scenario({ lossMs: 2_000 }),
+    script(stage) {
+      stage.at(1_000, () => stage.faults.forget(500));
+      stage.at(1_400, () => stage.faults.stop(stage.process('p1'), 3_000, []));
+      stage.at(2_000, () => stage.command('cancel', 'c00'));
+    },
+    bug: {
+      name: 'a campaign does not end when its placeholder claims are returned',
+      invariant: 0,
+      why: 'nothing of it is open, but it never ends',
+      lua: [
+        {
+          file: 'engine/recovery/recovery-barrier.lua',
+          from: 'if c then campaign_end(endedKey, lapsingKey, claim.campaign, c, now, events) end',
+          to: '',
+        },
+      ],
+    },
+  },
+  {
+    name: 'next-server-too-soon',
+    seeds: [500867],
+    about:
+      'A process dies with the data that Redis loses. Before its claims become unknown, another server takes over, which does not know the lost process any more.',
+    scenario: scenario({ campaigns: [campaign({ recipients: 3 })], lossMs: 2_000, chaosMs: 30_000 }),
+    script(stage) {
+      loseProcess(stage);
+      stage.at(13_000, () => stage.faults.moveSlots());
+      stage.at(13_100, () => stage.sweep('p2'));
+    },
+    bug: {
+      name: 'placeholder claims of an earlier loss are returned when all workers have replayed their claims',
+      invariant: 2,
+      why: 'the workers do not speak for a process that was lost before, whose requests are sent again',
+      lua: [
+        {
+          file: 'engine/lane/workers.lua',
+          from: "return claim.placeholder == 'barrier' and (loss == lane.losses or loss > lane.unresolvedLoss)",
+          to: "return claim.placeholder == 'barrier'",
+        },
+      ],
+    },
+  },
+  {
+    name: 'parts-of-a-batch-lost',
+    seeds: [1873],
+    about:
+      'p1 has a batch refused, sends three quarters of it in two parts, and dies. p2 sends the rest. Redis loses all of that, and only p2 replays its claim.',
+    scenario: scenario({
+      lanes: [
+        lane({
+          settings: {
+            // A request every 300 ms.
+            hourlyQuota: 200,
+            pacing: 'smooth',
+            maxRecipientsPerRequest: 4,
+            clientCorrelator: { deduplicatesForMs: 24 * 3_600_000 },
+          },
+        }),
+      ],
+      campaigns: [campaign({ recipients: 4, bad: new Set([3]) })],
+      lossMs: 2_000,
+      chaosMs: 30_000,
+    }),
+    script(stage) {
+      stage.at(1_950, () => stage.faults.forget(1_800));
+      stage.at(3_000, () => {
+        stage.faults.loseLocks(stage.process('p1'));
+        stage.faults.kill(stage.process('p1'), 2_000);
+      });
+    },
+    bug: {
+      name: 'a placeholder claim of unknown batches is repeated under a correlator',
+      invariant: 2,
+      why: 'the correlator names a batch that was never sent, and the service sends the messages of its parts again',
+      lua: [
+        {
+          file: 'engine/lane/campaign.lua',
+          from: 'return batch.firstAt or (batch.epoch ~= -1 and not batch.again and batch.at) or 0',
+          to: 'return batch.firstAt or (not batch.again and batch.at) or 0',
+        },
+      ],
+    },
+  },
+];

@@ -11,10 +11,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { laneCallback } from '../src/base/config/index.js';
 import { connect } from '../src/base/redis/connection.js';
@@ -72,8 +69,7 @@ async function staged<Result>(
   isOn: boolean,
   use: (stage: Stage) => Promise<Result>,
 ): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'volley-bench-'));
-  const server = await startPrivateRedis({ dir: folder, appendfsync: 'always' });
+  const server = await startPrivateRedis({ appendfsync: 'always' });
   const callback = isOn ? await callbackSettings() : {};
   const settings = { ...SETTINGS, ...callback };
   const environment = { ...settings, API_KEY: 'key', REDIS_URL: server.url, REDIS_PREFIX: PREFIX };
@@ -93,7 +89,6 @@ async function staged<Result>(
     await receiver?.end('SIGTERM');
     await fleet.close();
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -18,10 +18,7 @@
  *
  * Each part has a Redis of its own, with `appendfsync always`.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { createVolley, type Volley } from '../src/app/runtime.js';
@@ -94,8 +91,7 @@ async function withBench(
   run: (bench: Bench) => Promise<void>,
   change: Readonly<Record<string, string>> = {},
 ) {
-  const dir = await mkdtemp(join(tmpdir(), 'volley-outbox-'));
-  const server = await startPrivateRedis({ dir, appendfsync: 'always' });
+  const server = await startPrivateRedis({ appendfsync: 'always' });
   const redis = connect(server.url);
   const env = {
     REDIS_URL: server.url,
@@ -137,7 +133,6 @@ async function withBench(
     await volley.close();
     redis.disconnect();
     await server.stop();
-    await rm(dir, { recursive: true, force: true });
   }
 }
 

@@ -4,9 +4,6 @@
  *
  *   npm run -s bench:polls
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect } from '../src/base/redis/connection.js';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import { laneFixture, RULES, START } from '../test/engine/lane/lane-fixture.js';
@@ -14,8 +11,7 @@ import { laneFixture, RULES, START } from '../test/engine/lane/lane-fixture.js';
 const EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-const folder = await mkdtemp(join(tmpdir(), 'volley-bench-'));
-const server = await startPrivateRedis({ dir: folder, appendfsync: 'everysec' });
+const server = await startPrivateRedis({ appendfsync: 'everysec' });
 const redis = connect(server.url);
 try {
   const ages = await pollsOfOneRequest();
@@ -33,7 +29,6 @@ try {
 } finally {
   redis.disconnect();
   await server.stop();
-  await rm(folder, { recursive: true, force: true });
 }
 
 /** The ages at which the request was polled, ms, until its campaign ended. */

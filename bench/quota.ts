@@ -4,9 +4,6 @@
  *
  *   npm run -s bench:quota -- [N] [window in ms]
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import { QUOTA_MODELS } from '../src/tools/simulator/quota-models.js';
 import { startFleet } from '../test/end-to-end/fleet.js';
@@ -19,8 +16,7 @@ const WINDOWS = 6;
 const cases = QUOTA_MODELS.flatMap((model) =>
   (['known', 'auto'] as const).map((kind) => ({ model, kind, name: `${model}-${kind}` })),
 );
-const dir = await mkdtemp(join(tmpdir(), 'volley-quota-'));
-const redis = await startPrivateRedis({ dir, appendfsync: 'always' });
+const redis = await startPrivateRedis({ appendfsync: 'always' });
 const fleet = await startFleet({
   redisUrl: redis.url,
   prefix: 'quota',
@@ -75,5 +71,4 @@ try {
 } finally {
   await fleet.close();
   await redis.stop();
-  await rm(dir, { recursive: true, force: true });
 }

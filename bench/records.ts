@@ -4,18 +4,12 @@
  *
  *   npm run -s bench:records -- [requests] [kills]
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { findServer } from '../src/base/redis/find-server.js';
+import { resolve } from 'node:path';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import { recordsKillRun } from '../test/call-records/kill-run.js';
 
 const [requests = 1_000, kills = 3] = process.argv.slice(2).map(Number);
-const program = await findServer();
-if (program === undefined) throw new Error('this needs a redis-server on this machine');
-const dir = await mkdtemp(join(tmpdir(), 'volley-bench-records-'));
-const server = await startPrivateRedis({ dir, appendfsync: 'always', program });
+const server = await startPrivateRedis({ appendfsync: 'always' });
 try {
   const outcome = await recordsKillRun({
     redis: { url: server.url, prefix: 'records' },
@@ -34,6 +28,5 @@ try {
     Object.values(outcome.unknown).every((count) => count <= kills);
   process.exitCode = isKept ? 0 : 1;
 } finally {
-  await server.kill();
-  await rm(dir, { recursive: true, force: true });
+  await server.stop();
 }

@@ -6,9 +6,6 @@
  * A campaign with references on a private Redis. Half of the recipients get their final status with the request, every other one with a
  * poll later: each has an entry of its own in the log, which is the worst case. Then the feed is read in pages of 10,000.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect, type Redis } from '../src/base/redis/connection.js';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import { openLanes } from '../src/engine/lane/lane-finder.js';
@@ -68,8 +65,7 @@ function* orders(count: number) {
 }
 
 const [count = 1_000_000] = process.argv.slice(2).map(Number);
-const dir = await mkdtemp(join(tmpdir(), 'volley-results-'));
-const server = await startPrivateRedis({ dir, appendfsync: 'everysec' });
+const server = await startPrivateRedis({ appendfsync: 'everysec' });
 const redis = connect(server.url);
 try {
   const { keys, deps, config } = importFixture(redis, 'bench');
@@ -106,5 +102,4 @@ try {
 } finally {
   redis.disconnect();
   await server.stop();
-  await rm(dir, { recursive: true, force: true });
 }

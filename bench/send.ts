@@ -11,9 +11,8 @@
  * machine's load affect all three; the results are medians. A round lasts from the start command (volley: the import is done
  * and about to be committed) to the last acceptance in the simulator's ledger, which must contain each number once.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { loadavg } from 'node:os';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { createVolley } from '../src/app/runtime.js';
@@ -34,8 +33,7 @@ if (fsync !== 'always' && fsync !== 'everysec')
 const PERSONAL = 'Hi {{name}}, the spring sale has come to {{city}}: 20 % off everything until Sunday.';
 const LAUNCH_NEVER = Date.now() + 30 * 24 * 3_600_000;
 
-const folder = await mkdtemp(join(tmpdir(), 'volley-bench-'));
-const server = await startPrivateRedis({ dir: folder, appendfsync: fsync });
+const server = await startPrivateRedis({ appendfsync: fsync });
 const simulator = await startSimulator(resolve('dist/src/tools/simulator/main.js'), {
   deliveryTime: 3_600_000,
 });
@@ -106,7 +104,6 @@ try {
   await simulator.stop();
   redis.disconnect();
   await server.stop();
-  await rm(folder, { recursive: true, force: true });
   process.exit();
 }
 

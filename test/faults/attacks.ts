@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect } from '../../src/base/redis/connection.js';
 import { startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { seededRandom } from '../../src/tools/simulator/random.js';
@@ -103,13 +100,11 @@ export async function runAttack(
   seed: number,
   note: (line: string) => void,
 ): Promise<Shown> {
-  const dir = await mkdtemp(join(tmpdir(), 'volley-attack-'));
-  const server = await startPrivateRedis({ dir, appendfsync: 'always' });
+  const server = await startPrivateRedis({ appendfsync: 'always' });
   const attack: Attack = ATTACKS[name];
   try {
     return await attack.run({ redisUrl: server.url, times: times ?? attack.times, seed, note });
   } finally {
     await server.stop();
-    await rm(dir, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,7 @@
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from '../../src/base/redis/connection.js';
-import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/base/redis/private-server.js';
+import { type PrivateRedis, startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { type PrivateCluster, startCluster } from '../base/redis/cluster.js';
 import { startSentinel } from '../base/redis/sentinel.js';
 import { type SeparateNetwork, separateNetwork } from './separate-network.js';
@@ -78,25 +78,17 @@ export async function startFailingRedis(folder: string, durability: Durability):
     durability === 'everySecond' || durability === 'smallDiskEverySecond' ? 'everysec' : 'always';
   const dir = (name: string): string => join(folder, name);
   let current = 'first';
-  const port = await freePort();
   const isSmall = durability === 'smallDisk' || durability === 'smallDiskEverySecond';
   const disk = isSmall ? await mountSmallDisk(dir(current)) : undefined;
-  let server = await startPrivateRedis({ dir: dir(current), appendfsync, port });
+  let server = await startPrivateRedis({ dir: dir(current), appendfsync });
   const { password } = new URL(server.url);
   let replica: { server: PrivateRedis; proxy: TcpProxy } | undefined;
   let cutOff: { server: PrivateRedis; proxy: TcpProxy } | undefined;
-  const start = (name: string, port?: number): Promise<PrivateRedis> =>
-    startPrivateRedis({
-      dir: dir(name),
-      appendfsync,
-      password,
-      ...(port === undefined ? {} : { port }),
-    });
 
   /** Starts a replica and waits until it is in sync. */
   const follow = async (): Promise<void> => {
     const proxy = await startTcpProxy(server.port);
-    const follower = await start('second');
+    const follower = await startPrivateRedis({ dir: dir('second'), appendfsync, password });
     replica = { server: follower, proxy };
     await ask(server.url, 'CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
     await ask(follower.url, 'CONFIG', 'SET', 'masterauth', password);
@@ -129,10 +121,7 @@ export async function startFailingRedis(folder: string, durability: Durability):
     },
     ask: (command, ...args) => ask(server.url, command, ...args),
     kill: () => server.kill(),
-    async restart() {
-      await server.kill();
-      server = await start(current, server.port);
-    },
+    restart: () => server.restart(),
     logSize: async () => (await stat(await lastIncrement(dir(current)))).size,
     truncateLog: async (bytes) => truncate(await lastIncrement(dir(current)), bytes),
     pauseReplication: () => replica?.proxy.hold(),

@@ -1,6 +1,5 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { seededRandom } from '../../src/tools/simulator/random.js';
 import { type KillOutcome, killRun } from '../end-to-end/kill-run.js';
@@ -20,10 +19,7 @@ export async function runKills(
   path: string,
   profile: 'v1' | 'v3',
 ): Promise<boolean> {
-  const dir = await mkdtemp(join(tmpdir(), 'volley-kill-run-'));
-  let server = await startPrivateRedis({ dir, appendfsync: 'always' });
-  const { port, url } = server;
-  const { password } = new URL(url);
+  const redis = await startPrivateRedis({ appendfsync: 'always' });
   const began = performance.now();
   try {
     const outcome = await killRun({
@@ -37,13 +33,7 @@ export async function runKills(
       everyMs: 600,
       latencyMs: 300,
       patienceMs: 180_000,
-      redis: {
-        url,
-        kill: () => server.kill(),
-        restart: async () => {
-          server = await startPrivateRedis({ dir, appendfsync: 'always', port, password });
-        },
-      },
+      redis,
       seed,
       random: seededRandom(seed),
       onProgress: (line) => console.error(`${((performance.now() - began) / 1000).toFixed(0)} s: ${line}`),
@@ -52,15 +42,13 @@ export async function runKills(
     await writeHistory(path, outcome.events);
     return print(outcome);
   } finally {
-    await server.stop();
-    await rm(dir, { recursive: true, force: true });
+    await redis.stop();
   }
 }
 
 /** Kills worker processes while an outbox is filled, changed, and sent, prints the result, and returns whether every check passed. */
 export async function runOutboxKills(kills: number, seed: number): Promise<boolean> {
-  const dir = await mkdtemp(join(tmpdir(), 'volley-kill-run-'));
-  const server = await startPrivateRedis({ dir, appendfsync: 'always' });
+  const server = await startPrivateRedis({ appendfsync: 'always' });
   try {
     const { problems, ...figures } = await outboxKillRun({
       redisUrl: server.url,
@@ -75,7 +63,6 @@ export async function runOutboxKills(kills: number, seed: number): Promise<boole
     return problems.length === 0;
   } finally {
     await server.stop();
-    await rm(dir, { recursive: true, force: true });
   }
 }
 

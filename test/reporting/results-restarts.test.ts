@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createVolley, type Volley } from '../../src/app/runtime.js';
 import { loadLocalConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
-import { type PrivateRedis, startPrivateRedis } from '../../src/base/redis/private-server.js';
+import { startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { GoneError } from '../../src/campaign/errors.js';
 
 /** The log of results remembers which of the last 50 servers wrote which part of it. */
@@ -30,10 +27,8 @@ test.each(['always', 'everysec'] as const)(
   `After each of ${RESTARTS} restarts of Redis (appendfsync %s), the feed has each result, or answers that it is gone`,
   { timeout: 180_000 },
   async (appendfsync) => {
-    const dir = mkdtempSync(join(tmpdir(), 'volley-restarts-'));
-    onTestFinished(() => rmSync(dir, { recursive: true }));
-    let server: PrivateRedis = await startPrivateRedis({ dir, appendfsync, password: 'restarts' });
-    onTestFinished(() => server.kill());
+    const server = await startPrivateRedis({ appendfsync });
+    onTestFinished(() => server.stop());
     const volley = createVolley({
       config: loadLocalConfig({
         REDIS_URL: server.url,
@@ -59,8 +54,7 @@ test.each(['always', 'everysec'] as const)(
     const { next: first } = await volley.results();
     let gone = 0;
     for (let round = 1; round <= RESTARTS; round += 1) {
-      await server.kill();
-      server = await startPrivateRedis({ dir, appendfsync, password: 'restarts', port: server.port });
+      await server.restart();
       created.push(await cancelled(round));
       expect(await resultsAfter(volley), `from the beginning, restart ${round}`).toEqual(created);
       const later = await resultsAfter(volley, first);

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { findServer } from '../../src/base/redis/find-server.js';
 import { startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { type ProvidedRedis, provideRedis } from '../../src/base/redis/provide.js';
@@ -14,21 +11,9 @@ export async function provideSimulationRedis(announce: (line: string) => void): 
   const program = url === undefined || url === '' ? await findServer() : undefined;
   if (program === undefined) {
     const image = process.env['VOLLEY_TEST_REDIS_IMAGE'] ?? 'redis:7';
-    return provideRedis({ url, image, announce, install: false, installer: 'npm test' });
+    return provideRedis({ url, image, announce, installer: 'npm test' });
   }
-  const dir = await mkdtemp(join(tmpdir(), 'volley-simulate-'));
-  const server = await startPrivateRedis({
-    dir,
-    appendfsync: 'everysec',
-    program,
-    settings: ['appendonly no', 'latency-tracking no'],
-  });
-  return {
-    url: server.url,
-    origin: `${program}, started on port ${server.port}`,
-    stop: async () => {
-      await server.stop();
-      await rm(dir, { recursive: true, force: true });
-    },
-  };
+  const settings = ['appendonly no', 'latency-tracking no'];
+  const server = await startPrivateRedis({ appendfsync: 'everysec', program, settings });
+  return { ...server, origin: `${program}, started on port ${server.port}` };
 }

@@ -47,12 +47,12 @@ export function findServer(): Promise<string | undefined> {
 
 /** How {@link obtainServer} gets a server. */
 export interface ServerOptions {
-  /** Whether a server may be installed if there is none. Only a person decides that, never the program by itself. */
-  readonly install: boolean;
+  /** Whether a server may be installed if there is none. Only a person decides that, never the program by itself. Default: no. */
+  readonly install?: boolean;
   /** The command that may install one, for the error. */
-  readonly installer: string;
+  readonly installer?: string;
   /** Receives one line before anything is installed. */
-  readonly announce: (line: string) => void;
+  readonly announce?: (line: string) => void;
   /** Where programs are; default: the PATH and the usual folders. */
   readonly folders?: readonly string[];
   /** Default: whether this process runs as root. */
@@ -64,12 +64,12 @@ export interface ServerOptions {
  * set and this process runs as root. Otherwise throws an error that says in one line what to install.
  */
 export async function obtainServer({
-  install,
+  install = false,
   installer,
-  announce,
+  announce = () => {},
   folders = programFolders(),
   isRoot = process.getuid?.() === 0,
-}: ServerOptions): Promise<string> {
+}: ServerOptions = {}): Promise<string> {
   const found = await findProgram(SERVERS, folders);
   if (found !== undefined) return found;
   const manager = await findPackageManager(folders);
@@ -84,7 +84,8 @@ export async function obtainServer({
   const sudo = isRoot || manager?.program === 'brew' ? '' : 'sudo ';
   const how =
     manager === undefined ? 'redis-server or valkey-server' : `it with \`${sudo}${manager.command}\``;
-  const byUs = isRoot && !install && (manager?.install.length ?? 0) > 0 ? `, run \`${installer}\`` : '';
+  const mayInstall = isRoot && !install && (manager?.install.length ?? 0) > 0;
+  const byUs = mayInstall && installer !== undefined ? `, run \`${installer}\`` : '';
   throw new Error(`There is no Redis on this machine: install ${how}${byUs}, or set REDIS_URL.`);
 }
 

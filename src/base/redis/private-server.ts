@@ -1,17 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { within } from '../clock.js';
 import { connect } from './connection.js';
-import { findServer } from './find-server.js';
+import { obtainServer } from './find-server.js';
 
 /** How to run a private server. */
 interface PrivateRedisOptions {
-  /** Folder of the append-only files and the log; created if it does not exist. Existing data is loaded first. */
-  dir: string;
+  /**
+   * Folder of the append-only files and the log; created if it does not exist. Existing data is loaded first. Default: a new temporary
+   * folder, which `stop` removes.
+   */
+  dir?: string;
   /** `always`: acknowledged writes are on disk. `everysec`: up to a second of them may be lost. */
   appendfsync: 'always' | 'everysec';
   /** TCP port on the loopback interface; default: a free one. */
@@ -28,16 +32,18 @@ interface PrivateRedisOptions {
 
 /** A Redis server that belongs to this process. */
 export interface PrivateRedis {
-  /** Contains the password: not for logs. */
+  /** Contains the password: not for logs. The same after a restart. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
   /** Resolves when the server has ended, for whatever reason. */
   readonly ended: Promise<void>;
-  /** Shuts the server down and waits for it; does nothing if it has already ended. */
-  stop(): Promise<void>;
   /** Kills the server, as a power cut would, and waits for it. */
   kill(): Promise<void>;
+  /** Kills the server, if it runs, and starts it again with the same port, password, and data. */
+  restart(): Promise<void>;
+  /** Shuts the server down and waits for it; does nothing if it has already ended. */
+  stop(): Promise<void>;
 }
 
 /** Loading a large append-only file takes a while; a server that has not answered after this time never will. */
@@ -50,13 +56,44 @@ const READY_WITHIN_MS = 60_000;
  * answers, with the end of its log.
  */
 export async function startPrivateRedis(options: PrivateRedisOptions): Promise<PrivateRedis> {
-  const program = options.program ?? (await findServer());
-  if (program === undefined) throw new Error('there is no redis-server or valkey-server on this machine');
-  const { dir } = options;
+  const program = options.program ?? (await obtainServer());
+  const dir = options.dir ?? (await mkdtemp(join(tmpdir(), 'volley-redis-')));
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const port = options.port ?? (await freePort());
   const password = options.password ?? randomBytes(24).toString('hex');
+  const url = `redis://:${password}@127.0.0.1:${port}`;
+  const start = (): Promise<RunningServer> => launch({ ...options, program, dir, port, password, url });
+  let server = await start();
+  return {
+    url,
+    port,
+    get pid() {
+      return server.pid;
+    },
+    get ended() {
+      return server.ended;
+    },
+    kill: () => server.end('SIGKILL'),
+    async restart() {
+      await server.end('SIGKILL');
+      server = await start();
+    },
+    async stop() {
+      await server.end('SIGTERM');
+      if (options.dir === undefined) await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
 
+interface RunningServer extends Pick<PrivateRedis, 'pid' | 'ended'> {
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+type LaunchOptions = PrivateRedisOptions &
+  Required<Pick<PrivateRedisOptions, 'program' | 'dir' | 'port' | 'password'>> & { readonly url: string };
+
+async function launch(options: LaunchOptions): Promise<RunningServer> {
+  const { program, dir, port, url, beforeListening } = options;
   const server = spawn(program, ['-'], { cwd: dir, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   const ended = new Promise<void>((resolve) => {
     server.once('exit', () => resolve());
@@ -66,19 +103,17 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
   const pid = pidOf(server);
   server.stdin?.on('error', () => {});
   endWithThisProcess(server, pid);
-
-  const url = `redis://:${password}@127.0.0.1:${port}`;
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     server.kill(signal);
     await ended;
   };
   // The server reads all its settings before it opens its port.
-  await options.beforeListening?.(pid).catch(async (error: unknown) => {
+  await beforeListening?.(pid).catch(async (error: unknown) => {
     await end('SIGKILL');
     throw error;
   });
   // Through standard input, so that the password appears in no process list and no file.
-  server.stdin?.end(settings({ port, password, appendfsync: options.appendfsync }, options.settings));
+  server.stdin?.end(settingsOf(options));
   try {
     await isReady(url, pid, ended);
   } catch (error) {
@@ -90,7 +125,7 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
       cause: error,
     });
   }
-  return { url, port, pid, ended, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+  return { pid, ended, end };
 }
 
 /** Linux gives the ports from 32768 to outgoing connections, macOS those from 49152: one of them may be taken at any moment. */
@@ -118,20 +153,17 @@ export async function isFree(port: number): Promise<boolean> {
   return listens;
 }
 
-function settings(
-  of: { port: number; password: string; appendfsync: string },
-  more: readonly string[] = [],
-): string {
+function settingsOf({ port, password, appendfsync, settings = [] }: LaunchOptions): string {
   return [
     'bind 127.0.0.1',
-    `port ${of.port}`,
-    `requirepass ${of.password}`,
+    `port ${port}`,
+    `requirepass ${password}`,
     'appendonly yes',
-    `appendfsync ${of.appendfsync}`,
+    `appendfsync ${appendfsync}`,
     'save ""',
     'maxmemory-policy noeviction',
     'logfile redis.log',
-    ...more,
+    ...settings,
     '',
   ].join('\n');
 }

@@ -1,6 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createVolley } from '../../../src/app/runtime.js';
 import { loadConfig } from '../../../src/base/config/index.js';
@@ -137,16 +135,13 @@ async function useEverything(url: string): Promise<VolleyEvent[]> {
 }
 
 describe.runIf((await findServer()) !== undefined)('docs/redis.acl', () => {
-  let dir: string;
   let server: PrivateRedis;
 
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'volley-acl-'));
-    server = await startPrivateRedis({ dir, appendfsync: 'always' });
+    server = await startPrivateRedis({ appendfsync: 'always' });
   });
   afterAll(async () => {
     await server.stop();
-    await rm(dir, { recursive: true, force: true });
   });
   const user = () => restricted([server], (name) => `redis://${name}@127.0.0.1:${server.port}`);
 

@@ -1,7 +1,4 @@
 import { EventEmitter, once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ReconnectingCluster } from '../../../src/base/redis/cluster-connection.js';
@@ -15,9 +12,7 @@ const PASSWORD = 'one-node';
 
 /** A cluster of one node that serves half of the slots, and therefore none. */
 async function downCluster() {
-  const dir = await mkdtemp(join(tmpdir(), 'volley-down-cluster-'));
   const server = await startPrivateRedis({
-    dir,
     port: await portWithBus(),
     password: PASSWORD,
     appendfsync: 'everysec',
@@ -28,7 +23,6 @@ async function downCluster() {
   onTestFinished(async () => {
     operator.disconnect();
     await server.stop();
-    await rm(dir, { recursive: true, force: true });
   });
   await operator.call('CLUSTER', 'ADDSLOTSRANGE', '0', '8191');
   return {

@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
 import {
   assessLoss,
@@ -74,19 +71,13 @@ test.each([
 });
 
 describe.runIf((await findServer()) !== undefined)('a server of its own', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'volley-durability-'));
-  afterAll(() => rm(dir, { recursive: true, force: true }));
-  let servers = 0;
-
   async function started(...settings: string[]) {
-    servers += 1;
     const server = await startPrivateRedis({
-      dir: join(dir, String(servers)),
       appendfsync: 'always',
       password: 'secret',
       settings,
     });
-    onTestFinished(() => server.kill());
+    onTestFinished(() => server.stop());
     const redis = new Redis(server.url);
     redis.on('error', () => {});
     onTestFinished(() => redis.disconnect());

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Redis } from '../../../src/base/redis/connection.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { type PrivateRedis, startPrivateRedis } from '../../../src/base/redis/private-server.js';
@@ -48,6 +49,21 @@ describe.skipIf(program === undefined)('a private server', () => {
     const shown = await readFile(`/proc/${server.pid}/cmdline`, 'utf8').catch(() => '');
     expect(shown).not.toContain(password);
     expect(await readFile(join(dir, 'redis.log'), 'utf8')).not.toContain(password);
+  });
+
+  test('keeps its address and its data when it is restarted, and removes only a folder of its own', async () => {
+    const temporary = await startPrivateRedis({ appendfsync: 'always' });
+    const { url, pid } = temporary;
+    const client = connect(url, 'blocking');
+    onTestFinished(() => client.disconnect());
+    const [, folder = ''] = (await client.config('GET', 'dir')) as string[];
+    expect(existsSync(folder)).toBe(true);
+    await client.set('kept', 'yes');
+    await temporary.restart();
+    expect([temporary.url, temporary.pid === pid]).toEqual([url, false]);
+    expect(await client.get('kept')).toBe('yes');
+    await temporary.stop();
+    expect([existsSync(folder), existsSync(dir)]).toEqual([false, true]);
   });
 
   test('reports the port and the reason if it does not start', async () => {

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { SECRET_SETTINGS } from '../../src/base/config/secret-files.js';
-import { SETTING_NAMES } from '../../src/base/config/settings.js';
+import { SETTING_NAMES, secretsInFiles } from '../../src/base/config/settings.js';
 
 interface Service {
   readonly environment?: Readonly<Record<string, string | null>>;
@@ -97,7 +96,8 @@ describe('The Compose file', () => {
     const values = Object.values(compose.services).flatMap(({ environment }) =>
       Object.entries(environment ?? {}),
     );
-    const set = values.filter(([name, value]) => SECRET_SETTINGS.includes(name) && value !== null);
+    const secrets: readonly string[] = secretsInFiles('all');
+    const set = values.filter(([name, value]) => secrets.includes(name) && value !== null);
     expect(set.filter(([name]) => name !== 'REDIS_URL')).toEqual([]);
   });
 });

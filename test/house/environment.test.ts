@@ -1,11 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { parse } from 'dotenv';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../src/base/config/index.js';
-import { SECRET_SETTINGS } from '../../src/base/config/secret-files.js';
-import { SECTIONS, SETTING_NAMES, SETTINGS } from '../../src/base/config/settings.js';
+import { SECTIONS, SETTING_NAMES, SETTINGS, secretsInFiles } from '../../src/base/config/settings.js';
 
-const SECRETS = SECRET_SETTINGS.filter((name) => name !== 'API_KEY');
+const SECRETS = secretsInFiles('all').filter((name) => name !== 'API_KEY');
 
 const HEADER = `# Volley settings. Copy this file to .env and fill in MESSAGING_BASE_URL and API_KEY; the rest is optional.
 # Variables of the real environment take precedence over .env. An empty value counts as not set.
@@ -85,5 +85,18 @@ describe('.env.example', () => {
     const filled = { API_KEY: 'a-key', MESSAGING_BASE_URL: 'https://host.example' };
     const byHand = parse(example.replaceAll(/^#(?=[A-Z][A-Z_]*=)/gm, ''));
     expect(loadConfig({ ...byHand, ...filled })).toEqual(loadConfig(filled));
+  });
+});
+
+describe('Each setting', () => {
+  it('becomes a member of the configuration, or is combined with others', () => {
+    const folder = 'src/base/config';
+    const code = readdirSync(folder)
+      .filter((file) => file !== 'settings.ts')
+      .map((file) => readFileSync(`${folder}/${file}`, 'utf8'))
+      .join('\n');
+    const combined = SETTING_NAMES.filter((name) => !('member' in SETTINGS.shape[name].unwrap()));
+    expect(combined.length).toBeGreaterThan(10);
+    expect(combined.filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
   });
 });

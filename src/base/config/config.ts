@@ -13,9 +13,7 @@ import { readLanes } from './lanes.js';
 import { readPrices } from './price-file.js';
 import { configHints, type Reading, readSettings } from './read-settings.js';
 import { readSecretFiles } from './secret-files.js';
-import type { Settings } from './settings.js';
-
-const BYTES_PER_MEGABYTE = 1_000_000;
+import { configMembers, type Settings } from './settings.js';
 
 /** Where the service sends notifications, and how they prove that the service sent them. */
 export interface CallbackSettings {
@@ -192,43 +190,23 @@ function localConfig(settings: Settings, prices: PriceList | undefined) {
   const { CALLBACK_URL: url, CALLBACK_SECURITY_TOKEN: securityToken, CALLBACK_PROOF: proof } = settings;
   const callback: CallbackSettings | undefined =
     url && securityToken ? { url, securityToken, proof } : undefined;
-  const { METRICS_HOST, METRICS_PORT, METRICS_ALLOWED_HOSTS } = settings;
+  const { METRICS_HOST, METRICS_PORT, METRICS_ALLOWED_HOSTS, FOLLOW_UP_DEADLINE } = settings;
+  const members = configMembers(settings);
   return {
+    ...members,
     /** Undefined: the embedded server of `volley up`. */
     redisUrl: withPassword(settings.REDIS_URL, settings.REDIS_PASSWORD),
-    redisPrefix: settings.REDIS_PREFIX,
-    /** `auto`: ask Redis. */
-    redisMayLoseMs: settings.REDIS_MAY_LOSE,
-    senderAddress: settings.SENDER_ADDRESS,
-    senderName: settings.SENDER_NAME,
-    defaultCountry: settings.DEFAULT_COUNTRY,
-    numberKinds: settings.NUMBER_KINDS,
     /** Undefined: what messages cost is not known. */
     prices,
-    quotaWindowMs: settings.QUOTA_WINDOW_MS,
-    requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
-    followUpFirstMs: settings.FOLLOW_UP_FIRST_MS,
     /** With `never`, no request is followed up for longer than its campaign may last. */
-    followUpDeadlineMs:
-      settings.FOLLOW_UP_DEADLINE === 'never' ? settings.MAX_CAMPAIGN_AGE : settings.FOLLOW_UP_DEADLINE,
+    followUpDeadlineMs: FOLLOW_UP_DEADLINE === 'never' ? settings.MAX_CAMPAIGN_AGE : FOLLOW_UP_DEADLINE,
     /** How long the requests of a campaign are followed up after it has reached its maximum age. */
-    followUpPastMaxAgeMs: settings.FOLLOW_UP_DEADLINE === 'never' ? 0 : settings.FOLLOW_UP_DEADLINE,
-    retentionMs: settings.RETENTION,
-    auditRetentionMs: settings.AUDIT_RETENTION,
-    maxCampaignAgeMs: settings.MAX_CAMPAIGN_AGE,
-    maxScheduleAheadMs: settings.MAX_SCHEDULE_AHEAD,
-    secretsKey: settings.SECRETS_KEY,
-    previousSecretsKey: settings.SECRETS_KEY_PREVIOUS,
+    followUpPastMaxAgeMs: FOLLOW_UP_DEADLINE === 'never' ? 0 : FOLLOW_UP_DEADLINE,
     /** What may be unprotected off this machine. */
     allowInsecure: settings.ALLOW_INSECURE ?? [],
     callback,
     records: {
-      /** The path of the contract; undefined: there are no call records. */
-      contractFile: settings.RECORDS_CONTRACT,
-      /** The OAuth 2 client of a contract that has one. */
-      client: { id: settings.RECORDS_CLIENT_ID, secret: settings.RECORDS_CLIENT_SECRET },
-      /** Requests on the wire per credential. */
-      inFlight: settings.RECORDS_IN_FLIGHT,
+      ...members.records,
       /** Replaces the origin of the contract. */
       simulatorOrigin: undefined as string | undefined,
     },
@@ -237,18 +215,6 @@ function localConfig(settings: Settings, prices: PriceList | undefined) {
       METRICS_PORT === undefined
         ? undefined
         : { host: METRICS_HOST, port: METRICS_PORT, allowedHosts: METRICS_ALLOWED_HOSTS },
-    keyBytes: settings.KEY_MEMORY_MB * BYTES_PER_MEGABYTE,
-    logLevel: settings.LOG_LEVEL,
-    http: {
-      host: settings.HTTP_HOST,
-      port: settings.HTTP_PORT,
-      requestsPerMinute: settings.HTTP_REQUESTS_PER_MINUTE,
-      bytesPerMinute: settings.HTTP_MB_PER_MINUTE * BYTES_PER_MEGABYTE,
-      trustedProxies: settings.HTTP_TRUSTED_PROXIES,
-      maxJsonBytes: settings.HTTP_MAX_JSON_MB * BYTES_PER_MEGABYTE,
-      maxUploadBytes: settings.HTTP_MAX_UPLOAD_MB * BYTES_PER_MEGABYTE,
-      listMemoryBytes: settings.HTTP_LIST_MEMORY_MB * BYTES_PER_MEGABYTE,
-    },
   };
 }
 

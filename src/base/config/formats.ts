@@ -80,6 +80,12 @@ export function count(min: number, max: number, unit: string) {
   });
 }
 
+/** A number of bytes, written in megabytes. */
+export function megabytes(min: number, max: number) {
+  const whole = count(min, max, 'megabytes');
+  return whole.transform((megabytes) => megabytes * 1_000_000).meta({ ...whole.meta() });
+}
+
 /** Addresses and networks (CIDR), separated by commas. */
 export const networks = format(
   'addresses or networks separated by commas, such as 127.0.0.1, 10.0.0.0/8',

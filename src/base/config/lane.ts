@@ -131,20 +131,28 @@ export type LaneRules = Omit<
   readonly targetAccountId?: string;
 };
 
-/** What a lane does with correlators: what its profile documents, or else its setting. */
-export function correlatorOf(profile: ProfileName, setting: ClientCorrelator | undefined): ClientCorrelator {
-  const lifetimeMs = PROFILES[profile].correlatorLifetimeMs;
-  return lifetimeMs === null ? (setting ?? 'off') : { deduplicatesForMs: lifetimeMs };
+/** Receives the field of a window that is invalid, and why. */
+type ReportWindow = (field: 'window' | 'zone' | 'except', reason: string) => void;
+
+/** The rules of a lane, without its credentials. Its correlator is what its profile documents, or else its setting. */
+export function laneRules(lane: z.output<ReturnType<typeof laneSchema>>, report: ReportWindow): LaneRules {
+  const { apiKey: _key, apiKeyEnv: _variable, account, client: _client, ...keyless } = lane;
+  const { authorization: _authorization, xAuthorization: _xAuthorization, ...rest } = keyless;
+  const { window, zone, except, clientCorrelator, ...settings } = rest;
+  const documentedMs = PROFILES[settings.profile].correlatorLifetimeMs;
+  return {
+    ...settings,
+    ...laneWindow({ window, zone, except }, report),
+    clientCorrelator:
+      documentedMs === null ? (clientCorrelator ?? 'off') : { deduplicatesForMs: documentedMs },
+    ...(account?.targetAccountId !== undefined && { targetAccountId: account.targetAccountId }),
+  };
 }
 
-/** The window of a lane; `report` is called with the field at fault and why it is invalid. */
-export function laneWindow(
-  {
-    window,
-    zone,
-    except,
-  }: { window?: string | undefined; zone?: string | undefined; except?: readonly string[] | undefined },
-  report: (field: 'window' | 'zone' | 'except', reason: string) => void,
+/** The window of a lane. */
+function laneWindow(
+  { window, zone, except }: Pick<z.output<ReturnType<typeof laneSchema>>, 'window' | 'zone' | 'except'>,
+  report: ReportWindow,
 ): { readonly sendWindow?: string } {
   if (window === undefined) {
     if (zone !== undefined) report('zone', 'belongs to a window, which is not set');

@@ -5,7 +5,7 @@ import { PROFILES, type ProfileName } from '../profiles/index.js';
 import { ACCOUNT, CLIENT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
 import type { Environment } from './environment.js';
 import { parseJsonFile } from './json-file.js';
-import { correlatorOf, type LaneRules, type laneSchema, laneWindow } from './lane.js';
+import { type LaneRules, laneRules, type laneSchema } from './lane.js';
 import { readSecret } from './secret-files.js';
 
 /** A lane of the file. Its credentials are undefined if they are invalid, or were not read. */
@@ -73,10 +73,7 @@ export function readLanesFile(
     if (!lane.success) continue;
     if (PROFILES[profile].correlatorLifetimeMs !== null && lane.data.clientCorrelator !== undefined)
       report(['clientCorrelator'], `is determined by profile ${profile}: remove it`);
-    const rules = {
-      ...rulesOf(lane.data),
-      ...laneWindow(lane.data, (field, reason) => report([field], reason)),
-    };
+    const rules = laneRules(lane.data, (field, reason) => report([field], reason));
     if (result.lanes.some((other) => other.name === rules.name)) {
       report(['name'], 'is already used by a lane above: each lane needs its own name');
     }
@@ -185,13 +182,3 @@ const FIELD_NAMES = {
   authorization: 'authorization',
   xAuthorization: 'xAuthorization',
 };
-
-/** A lane without its credentials, except for the account that it acts for. */
-function rulesOf(lane: z.output<ReturnType<typeof laneSchema>>): LaneRules {
-  const { apiKey: _key, apiKeyEnv: _env, account, client: _client, ...rest } = lane;
-  const { authorization: _authorization, xAuthorization: _xAuthorization, ...others } = rest;
-  const { window: _window, zone: _zone, except: _except, ...settings } = others;
-  const rules = { ...settings, clientCorrelator: correlatorOf(lane.profile, lane.clientCorrelator) };
-  const targetAccountId = account?.targetAccountId;
-  return targetAccountId === undefined ? rules : { ...rules, targetAccountId };
-}

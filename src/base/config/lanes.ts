@@ -3,7 +3,7 @@ import { formatDuration } from '../duration.js';
 import { type Credentials, combineCredentials } from './credentials.js';
 import type { ConfigOptions, Environment } from './environment.js';
 import { readProblem } from './file-problem.js';
-import { correlatorOf, laneSchema, laneWindow } from './lane.js';
+import { laneRules, laneSchema } from './lane.js';
 import { type LaneInFile, readLanesFile } from './lanes-file.js';
 import type { Reading } from './read-settings.js';
 
@@ -30,18 +30,12 @@ export function readLanes(
   const file = settings.LANES_FILE;
   if (file === undefined) {
     const credentials = environment && singleLaneCredentials(reading, simulator !== undefined);
-    const { window: _window, zone: _zone, except: _except, ...lane } = schema.parse({ name: 'default' });
     const { SEND_WINDOW: window, SEND_WINDOW_ZONE: zone, SEND_WINDOW_EXCEPT: except } = settings;
-    const sendWindow = laneWindow({ window, zone, except }, (field, reason) =>
+    const lane = schema.parse({ name: 'default', account: { targetAccountId: settings.ACCOUNT_TARGET_ID } });
+    const rules = laneRules({ ...lane, window, zone, except }, (field, reason) =>
       problems.push(`${WINDOW_SETTINGS[field]} ${reason}`),
     );
-    const rules = {
-      ...lane,
-      ...sendWindow,
-      clientCorrelator: correlatorOf(lane.profile, lane.clientCorrelator),
-    };
-    const targetAccountId = settings.ACCOUNT_TARGET_ID;
-    return [{ ...rules, ...(targetAccountId === undefined ? {} : { targetAccountId }), credentials }];
+    return [{ ...rules, credentials }];
   }
   for (const name of Object.values(WINDOW_SETTINGS)) {
     if (isSet.has(name))

@@ -1,27 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Environment } from './environment.js';
 import { readProblem } from './file-problem.js';
-
-/** Secrets that every process needs. */
-const SHARED_SECRETS = [
-  'REDIS_URL',
-  'REDIS_PASSWORD',
-  'SECRETS_KEY',
-  'SECRETS_KEY_PREVIOUS',
-  'CALLBACK_SECURITY_TOKEN',
-] as const;
-/** Secrets that only processes need that call the service. */
-const SERVICE_SECRETS = [
-  'API_KEY',
-  'ACCOUNT_USERNAME',
-  'ACCOUNT_PASSWORD',
-  'RECORDS_CLIENT_ID',
-  'RECORDS_CLIENT_SECRET',
-  'HTTPS_PROXY',
-] as const;
-
-/** The settings that can be read from a file: `API_KEY_FILE` names the file that contains `API_KEY`. */
-export const SECRET_SETTINGS: readonly string[] = [...SERVICE_SECRETS, ...SHARED_SECRETS];
+import { secretsInFiles } from './settings.js';
 
 /** The environment with the secrets that were read from files. */
 export interface SecretFiles {
@@ -45,7 +25,7 @@ export function readSecretFiles(
   const values: Record<string, string> = {};
   const sources = new Map<string, string>();
   const problems: string[] = [];
-  for (const name of local ? SHARED_SECRETS : SECRET_SETTINGS) {
+  for (const name of secretsInFiles(local ? 'every' : 'all')) {
     const found = readSecret(environment, name, readFile);
     if (found === undefined) continue;
     if ('problem' in found) problems.push(found.problem);

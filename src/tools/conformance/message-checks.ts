@@ -1,5 +1,6 @@
-import { requestIdOf } from '../../service/client/address.js';
+import { requestIdOf, senderSegment } from '../../service/client/address.js';
 import type { Reply } from '../../service/client/exchange.js';
+import { sendBody } from '../../service/client/messaging.js';
 import { readOutboundRequest } from '../../service/client/read-response.js';
 import { type Rows, runChecks } from './check.js';
 import { differenceIn, openMessage, type TestMessage } from './message.js';
@@ -11,8 +12,9 @@ import type { TestRequest } from './session.js';
 /** Whether the profile documents that a request carries a correlator, and what a repeated one does. */
 const documentsCorrelators = ({ profile }: Run): boolean => profile.correlatorLifetimeMs !== null;
 
-function post({ segment, body }: TestMessage): TestRequest {
-  return { method: 'POST', path: `/outbound/${segment}/requests`, as: 'lane', counts: 'send', body };
+function post({ content }: TestMessage): TestRequest {
+  const path = `/outbound/${senderSegment(content.sender)}/requests`;
+  return { method: 'POST', path, as: 'lane', counts: 'send', body: sendBody(content) };
 }
 
 /** The check that sends the message. */
@@ -29,7 +31,6 @@ export const SEND_CHECKS: Rows<TestMessage> = [
     also: differenceIn,
     learn(reply, message, run) {
       if (reply.status !== 201) return;
-      message.isAccepted = true;
       run.history.note(reply.body ?? '');
       const created = readOutboundRequest(reply.body ?? '');
       message.resourceUrl = created?.resourceURL;
@@ -38,8 +39,8 @@ export const SEND_CHECKS: Rows<TestMessage> = [
       const id = inBody ?? inLocation;
       if (id !== null) message.ids.push(id);
       noteId(run, inBody, inLocation);
-      noteAddress(run, message.resourceUrl);
-      noteCorrelator(run, message.correlator, created?.clientCorrelator);
+      noteAddress(run, created?.resourceURL);
+      noteCorrelator(run, message.content.clientCorrelator, created?.clientCorrelator);
     },
   },
 ];
@@ -52,7 +53,7 @@ export const ACCEPTED_CHECKS: Rows<TestMessage> = [
     documented: '`resourceURL` of the request: identifies the created request',
     expected: '200: the sender in resourceURL is URL-encoded, so that its path leads to the request',
     sends({ resourceUrl }, run) {
-      if (resourceUrl === undefined && documentsCorrelators(run))
+      if (resourceUrl == null && documentsCorrelators(run))
         return { result: 'skipped', found: 'the response has none' };
       // On the tested service: credentials go nowhere else.
       const path = /\/outbound\/[^?#]*$/.exec(resourceUrl ?? '')?.[0];
@@ -68,7 +69,7 @@ export const ACCEPTED_CHECKS: Rows<TestMessage> = [
     documented: '`clientCorrelator` appears in responses; whether a request may carry it is not shown',
     expected: (run) =>
       documentsCorrelators(run) ? '201 with the first request: it is not sent again' : '201 again',
-    sends: (message) => (message.isTwice ? post(message) : undefined),
+    sends: (message, { options }) => (options.send?.twice === true ? post(message) : undefined),
     also: (reply, { ids: [id = null] }, run) =>
       documentsCorrelators(run) && idIn(reply) !== id ? 'it names another request than the first' : null,
     learn(reply, { ids }, run) {
@@ -101,9 +102,9 @@ export async function* messageChecks(
 ): AsyncGenerator<ConformanceCheck, TestMessage | null> {
   const message = openMessage(run, send);
   yield* runChecks(SEND_CHECKS, message, run);
-  if (!message.isAccepted) return null;
-  const { sender, recipients: to, callbackData, ids } = message;
-  const [id] = ids;
+  if (message.resourceUrl === null) return null;
+  const { sender, recipients: to, callbackData } = message.content;
+  const [id] = message.ids;
   if (id !== undefined) yield* runChecks(REQUEST_CHECKS, { sender, id, to, callbackData }, run);
   yield* runChecks(ACCEPTED_CHECKS, message, run);
   return id === undefined ? null : message;

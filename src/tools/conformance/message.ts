@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { numberOf, requestIdOf, senderSegment, telAddress } from '../../service/client/address.js';
+import { numberOf, requestIdOf, telAddress } from '../../service/client/address.js';
 import type { Reply } from '../../service/client/exchange.js';
-import { sendBody } from '../../service/client/messaging.js';
+import type { sendBody } from '../../service/client/messaging.js';
 import { jsonOf, readOutboundRequest } from '../../service/client/read-response.js';
 import { type ConformanceSend, recipientsOf } from './report.js';
 import type { Run } from './run.js';
@@ -12,56 +12,27 @@ const DEFAULT_NAME = 'Volley';
 
 /** The message of a test. */
 export interface TestMessage {
-  readonly recipients: readonly string[];
-  readonly sender: string;
-  /** The sender as a path segment. */
-  readonly segment: string;
-  readonly text: string;
-  readonly senderName: string;
-  readonly correlator: string | undefined;
-  readonly callbackData: string | undefined;
-  /** Of its request. */
-  readonly body: string;
-  /** Whether the request is repeated. */
-  readonly isTwice: boolean;
-  /** Whether the service has accepted it. */
-  isAccepted: boolean;
-  /** The `resourceURL` of the response. */
-  resourceUrl: string | undefined;
+  /** What its request contains. */
+  readonly content: Parameters<typeof sendBody>[0];
+  /** The `resourceURL` of the response; null until the service has accepted the message. */
+  resourceUrl: string | undefined | null;
   /** Of the request, and of its repetition if that has another one. */
   readonly ids: string[];
 }
 
 /** The message that these options ask for. */
 export function openMessage({ session, config, nonce, profile }: Run, send: ConformanceSend): TestMessage {
-  const { sender, text = DEFAULT_TEXT, twice = false } = send;
-  const recipients = recipientsOf(send);
-  const senderName = config.senderName ?? DEFAULT_NAME;
-  const hasCorrelator = send.correlator ?? (twice || session.settings.clientCorrelator !== 'off');
-  const correlator = hasCorrelator || profile.correlatorLifetimeMs !== null ? nonce() : undefined;
-  const callbackData = profile.request.callbackData ? nonce() : undefined;
-  const body = sendBody({
-    sender,
-    senderName,
-    recipients,
-    text,
-    ...(correlator !== undefined && { clientCorrelator: correlator }),
-    ...(callbackData !== undefined && { callbackData }),
-  });
-  return {
-    recipients,
-    sender,
-    segment: senderSegment(sender),
-    text,
-    senderName,
-    correlator,
-    callbackData,
-    body,
-    isTwice: twice,
-    isAccepted: false,
-    resourceUrl: undefined,
-    ids: [],
+  const hasCorrelator =
+    send.correlator ?? (send.twice === true || session.settings.clientCorrelator !== 'off');
+  const content = {
+    sender: send.sender,
+    senderName: config.senderName ?? DEFAULT_NAME,
+    recipients: recipientsOf(send),
+    text: send.text ?? DEFAULT_TEXT,
+    ...((hasCorrelator || profile.correlatorLifetimeMs !== null) && { clientCorrelator: nonce() }),
+    ...(profile.request.callbackData && { callbackData: nonce() }),
   };
+  return { content, resourceUrl: null, ids: [] };
 }
 
 /** What a 201 repeats of the request. */
@@ -80,7 +51,7 @@ const echoed = z.object({
 /** What the 201 does not repeat of the message, or contradicts; null: nothing. */
 export function differenceIn(
   { body, headers }: Reply,
-  { recipients, sender, text, senderName }: TestMessage,
+  { content: { recipients, sender, text, senderName } }: TestMessage,
 ): string | null {
   const { data } = echoed.safeParse(jsonOf(body ?? ''));
   if (data === undefined) return 'the request is not repeated';

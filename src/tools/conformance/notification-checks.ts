@@ -1,4 +1,5 @@
 import { pause } from '../../base/clock.js';
+import { senderSegment } from '../../service/client/address.js';
 import { type DeliveryReport, reportsIn } from '../../service/client/notification.js';
 import { carriesToken, listCarriesToken } from '../../service/client/notification-token.js';
 import { jsonOf } from '../../service/client/read-response.js';
@@ -10,7 +11,7 @@ import type { TestMessage } from './message.js';
 import { redactedReply } from './redacted.js';
 import type { ConformanceCheck } from './report.js';
 import type { Run } from './run.js';
-import { infosPath } from './session.js';
+import { poll } from './session.js';
 
 /** How long notifications are waited for. */
 const WAIT_MS = 60_000;
@@ -47,17 +48,12 @@ export const NOTIFIED_CHECKS: Rows<Notified> = [
     operation: 'getDeliveryInfos',
     documented: DOCUMENTED,
     expected: '200 with the statuses that were notified',
-    sends: ({ message: { segment, ids } }) => ({
-      method: 'GET',
-      path: infosPath(segment, ids[0] ?? ''),
-      as: 'lane',
-      counts: 'poll',
-    }),
+    sends: ({ message: { content, ids } }) => poll(senderSegment(content.sender), ids[0] ?? ''),
     also({ body }, { message, arrived }, { history, profile }) {
       const back = history.note(body ?? '');
       if (back !== null) return back;
       const reports = arrived.flatMap((each) => each.reports ?? []);
-      const isOther = message.recipients.some((number) => {
+      const isOther = message.content.recipients.some((number) => {
         const notified = finalOf(number, reports)[0];
         return notified !== undefined && profile.statuses[history.latest(number) ?? ''] !== notified;
       });
@@ -82,7 +78,7 @@ export async function* notificationChecks(
   message: TestMessage,
   securityToken: string,
 ): AsyncGenerator<ConformanceCheck> {
-  const { recipients } = message;
+  const { recipients } = message.content;
   const arrived = await reportsFor(run, listener, message);
   const problem = problemIn({ message, securityToken, arrived }, run);
   const [first] = arrived;
@@ -119,7 +115,9 @@ async function reportsFor(
     });
   const isComplete = (): boolean => {
     const reports = reportsOf().flatMap((each) => each.reports ?? []);
-    return message.recipients.every((number) => missingOf(number, reports, isShort(message)) === null);
+    return message.content.recipients.every(
+      (number) => missingOf(number, reports, isShort(message)) === null,
+    );
   };
   const wait = (ms: number): Promise<void> => pause(session.lane.alarm, ms, signal).catch(() => {});
   const waitMs = options.listen?.forMs ?? WAIT_MS;
@@ -129,7 +127,7 @@ async function reportsFor(
   return reportsOf();
 }
 
-const isShort = ({ text }: TestMessage): boolean => text.length <= ONE_PART;
+const isShort = ({ content }: TestMessage): boolean => content.text.length <= ONE_PART;
 
 interface Report {
   readonly recorded: Recorded;
@@ -141,7 +139,8 @@ interface Report {
 /** The first thing that is wrong with the notifications; null if nothing is. */
 function problemIn({ message, securityToken, arrived }: Notified, { profile }: Run): string | null {
   if (arrived.length === 0) return 'no notification arrived';
-  const { recipients, ids } = message;
+  const { ids } = message;
+  const { recipients } = message.content;
   const seen = new Map<string, number>();
   for (const { recorded, document, reports } of arrived) {
     if (profile.securityToken === 'deliveryInfoList') {

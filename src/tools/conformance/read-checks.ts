@@ -1,12 +1,12 @@
 import { readCallback } from '../../service/client/read-response.js';
 import type { Check, Rows } from './check.js';
-import { infosPath, SUBSCRIPTIONS } from './session.js';
+import { GET_SUBSCRIPTION, SUBSCRIPTIONS, type TestRequest } from './session.js';
 import type { FoundSubscription } from './subscription-per.js';
 
 /** What the checks that only read are about. */
-interface Reading {
-  /** The delivery infos of a request that does not exist. */
-  readonly unknownPath: string;
+export interface Reading {
+  /** Asks for the delivery infos of a request that does not exist. */
+  readonly unknown: TestRequest;
   /** Whether the service answered the first request. */
   isAnswered: boolean;
   /** The subscription of the lane. */
@@ -23,7 +23,7 @@ export const READ_CHECKS: Rows<Reading> = [
     operation: 'getSubscription',
     documented: '`GET /outbound/subscriptions`: 200 with the callback',
     expected: '200 with the callback, or 404 if there is no subscription',
-    sends: () => ({ method: 'GET', path: SUBSCRIPTIONS, as: 'lane' }),
+    sends: () => GET_SUBSCRIPTION,
     learn({ status, body }, reading) {
       reading.isAnswered = true;
       if (status === 404) reading.subscription = { kind: 'none' };
@@ -35,30 +35,30 @@ export const READ_CHECKS: Rows<Reading> = [
     name: `GET ${SUBSCRIPTIONS}`,
     operation: 'getSubscription',
     documented: '401 to GET and DELETE',
-    path: () => SUBSCRIPTIONS,
+    request: () => GET_SUBSCRIPTION,
   }),
   {
     name: 'GET the delivery infos of an unknown request',
     operation: 'getDeliveryInfos',
     documented: '404: no such message',
     expected: '404: no such message',
-    sends: ({ unknownPath }) => ({ method: 'GET', path: unknownPath, as: 'lane', counts: 'poll' }),
+    sends: ({ unknown }) => unknown,
   },
   ...unauthorised({
     name: 'GET the delivery infos of an unknown request',
     operation: 'getDeliveryInfos',
     documented: '401: the key is missing or not valid',
-    path: ({ unknownPath }) => unknownPath,
+    request: ({ unknown }) => unknown,
   }),
 ];
 
 /** 401 without a key, and with an unknown one. */
 function unauthorised({
   name,
-  path,
+  request,
   ...row
 }: Pick<Check<Reading>, 'name' | 'operation' | 'documented'> & {
-  readonly path: (reading: Reading) => string;
+  readonly request: (reading: Reading) => TestRequest;
 }): Check<Reading>[] {
   const identities = [
     ['keyless', 'without a key'],
@@ -69,11 +69,7 @@ function unauthorised({
     name: `${name}, ${how}`,
     section: STATUSES,
     expected: '401',
-    sends: (reading) => ({ method: 'GET', path: path(reading), as }),
+    // It has no quota to count against.
+    sends: (reading) => ({ ...request(reading), as, counts: undefined }),
   }));
-}
-
-/** Before anything is read. `unknownId`: of a request that does not exist. */
-export function openReading(senderSegment: string, unknownId: string): Reading {
-  return { unknownPath: infosPath(senderSegment, unknownId), isAnswered: false, subscription: null };
 }

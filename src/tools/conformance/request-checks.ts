@@ -1,7 +1,7 @@
 import { senderSegment } from '../../service/client/address.js';
 import { readDeliveryInfoList } from '../../service/client/read-response.js';
 import type { Rows } from './check.js';
-import { infosPath } from './session.js';
+import { poll } from './session.js';
 
 /** A request that exists. */
 export interface KnownRequest {
@@ -69,10 +69,6 @@ export const REQUEST_CHECKS: Rows<KnownRequest> = [
     },
   },
 ];
-
-function poll(segment: string, id: string) {
-  return { method: 'GET', path: infosPath(segment, id), as: 'lane', counts: 'poll' } as const;
-}
 
 /** The sender with the characters as they are that a path may contain. */
 function plainSegment(sender: string): string {

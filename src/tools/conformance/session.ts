@@ -19,11 +19,6 @@ export type Identity = 'lane' | 'keyless' | 'unknownKey' | Bearer;
 /** The path of the subscription. */
 export const SUBSCRIPTIONS = '/outbound/subscriptions';
 
-/** The path of a request's delivery infos. `segment`: the sender, encoded. */
-export function infosPath(segment: string, requestId: string): string {
-  return `/outbound/${segment}/requests/${encodeURIComponent(requestId)}/deliveryInfos`;
-}
-
 /** How long a request waits for a permit in all, such as after a restart of Redis. */
 const MAX_WAIT_MS = 10_000;
 
@@ -35,9 +30,18 @@ export interface TestRequest {
   readonly as: Identity;
   readonly body?: string;
   /** What the service counts it as; undefined: the interface page does not say that it counts. */
-  readonly counts?: 'send' | 'poll';
+  readonly counts?: 'send' | 'poll' | undefined;
   /** Sent even after an interrupt, because it removes what the test has made. */
   readonly cleansUp?: boolean;
+}
+
+/** Asks for the subscription of the lane. */
+export const GET_SUBSCRIPTION: TestRequest = { method: 'GET', path: SUBSCRIPTIONS, as: 'lane' };
+
+/** Asks for the delivery infos of a request. `segment`: the sender, encoded. */
+export function poll(segment: string, requestId: string): TestRequest {
+  const path = `/outbound/${segment}/requests/${encodeURIComponent(requestId)}/deliveryInfos`;
+  return { method: 'GET', path, as: 'lane', counts: 'poll' };
 }
 
 /** How a request ended. */

@@ -4,7 +4,7 @@ import { resultOf } from './judge.js';
 import { formOf } from './redacted.js';
 import type { ConformanceCheck } from './report.js';
 import type { Run } from './run.js';
-import { SUBSCRIPTIONS, type TestRequest } from './session.js';
+import { GET_SUBSCRIPTION, SUBSCRIPTIONS, type TestRequest } from './session.js';
 import { type FoundSubscription, noteSubscriptionPer } from './subscription-per.js';
 
 /** The subscription that a test creates and deletes. */
@@ -19,7 +19,6 @@ interface TestSubscription {
 /** Why a profile may refuse a subscription. */
 const NOT_HTTPS = 'NOT_HTTPS';
 
-const GET = { method: 'GET', path: SUBSCRIPTIONS, as: 'lane' } as const;
 const DELETE = { method: 'DELETE', path: SUBSCRIPTIONS, as: 'lane' } as const;
 
 function post(callback: { readonly url: string; readonly securityToken: string }): TestRequest {
@@ -100,7 +99,7 @@ export const CREATED_CHECKS: Rows<TestSubscription> = [
     operation: 'getSubscription',
     documented: '`callback.url`: where notifications go',
     expected: '200 with the callback that was created',
-    sends: () => GET,
+    sends: () => GET_SUBSCRIPTION,
     also: ({ body }, { url }) =>
       readCallback(body ?? '')?.url === url ? null : 'callback.url is not the created one',
     learn({ status, body }, { securityToken }, { ways }) {
@@ -141,7 +140,7 @@ export const DELETE_CHECKS: Rows<TestSubscription> = [
     operation: 'getSubscription',
     documented: '404 to GET and DELETE: there is no subscription',
     expected: '404: there is no subscription',
-    sends: () => GET,
+    sends: () => GET_SUBSCRIPTION,
   },
   {
     name: `DELETE ${SUBSCRIPTIONS}, without a subscription`,

@@ -1,6 +1,6 @@
 import { readCallback } from '../../service/client/read-response.js';
 import type { Run } from './run.js';
-import { SUBSCRIPTIONS } from './session.js';
+import { GET_SUBSCRIPTION } from './session.js';
 
 /** What the subscription of the lane was found to be; null if it could not be read. */
 export type FoundSubscription =
@@ -15,7 +15,7 @@ export async function noteSubscriptionPer(
 ): Promise<void> {
   if (found === null) return;
   for (const other of others) {
-    const arrived = await other.request({ method: 'GET', path: SUBSCRIPTIONS, as: 'lane' });
+    const arrived = await other.request(GET_SUBSCRIPTION);
     if (arrived.kind !== 'reply') continue;
     const { status, body } = arrived.reply;
     const url = status === 200 ? readCallback(body ?? '')?.url : undefined;

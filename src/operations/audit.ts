@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { auditEntry } from '../campaign/audit.js';
 import { byLanesOfKey } from './access.js';
 import { page } from './operation.js';
-import { laneName } from './schemas.js';
+import { LANE_FLAG, onlyOfLane } from './schemas.js';
 
 export const listAuditEntries = page({
   name: 'listAuditEntries',
@@ -19,13 +19,13 @@ export const listAuditEntries = page({
     description:
       'The operations of the command line, the HTTP API, and programs, newest first, and how many requests had an invalid key. AUDIT_RETENTION says how long they are kept.',
     flags: {
-      lane: { short: '-l', value: 'name', about: 'only operations of this lane' },
-      campaign: { value: 'id', about: 'only operations of this campaign' },
+      lane: LANE_FLAG,
+      campaign: { value: 'id' },
     },
     examples: ['audit', 'audit --lane default --limit 200'],
   },
   input: z.strictObject({
-    lane: laneName.optional().describe('Only operations of this lane'),
+    lane: onlyOfLane('operations'),
     campaign: z.string().min(1).max(40).optional().describe('Only operations of this campaign'),
   }),
   member: 'entries',

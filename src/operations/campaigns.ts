@@ -8,7 +8,7 @@ import { formatReport } from '../reporting/report-file.js';
 import { byCampaign, byLanesOfKey } from './access.js';
 import { filterFlags, filterMembers } from './list-filters.js';
 import { call, page, rows } from './operation.js';
-import { count, laneName, moment, wholeNumber } from './schemas.js';
+import { count, LANE_FLAG, moment, onlyOfLane, wholeNumber } from './schemas.js';
 
 const id = z.string().min(1).max(40);
 const ofCampaign = z.strictObject({ id });
@@ -42,7 +42,7 @@ export const listCampaigns = page({
     usage: 'list',
     flags: {
       state: { value: 'state', about: `only campaigns that are ${CAMPAIGN_STATES.join(', ')}` },
-      lane: { short: '-l', value: 'name', about: 'only campaigns of this lane' },
+      lane: LANE_FLAG,
       ...filterFlags,
       idempotencyKey: { value: 'key', about: 'only the campaign that was created with this key' },
       createdFrom: {
@@ -61,7 +61,7 @@ export const listCampaigns = page({
   },
   input: z.strictObject({
     state: z.enum(CAMPAIGN_STATES).optional(),
-    lane: laneName.optional().describe('Only campaigns of this lane'),
+    lane: onlyOfLane('campaigns'),
     ...filterMembers,
     idempotencyKey: z
       .string()

@@ -45,7 +45,7 @@ export function commandTable(operations: readonly Operation[]): OperationCommand
         name,
         tag,
         usage: cli.usage,
-        summary: summary.charAt(0).toLowerCase() + summary.slice(1),
+        summary: inFlow(summary),
         description: sentences.filter((each) => each !== undefined).join(' '),
         arguments: argumentsOf(cli),
         flags: [...flagsOf(operation, cli), ...flagsOfKind(operation, cli)],
@@ -72,11 +72,13 @@ function argumentsOf({ usage, arguments: texts = {} }: Command): Record<string, 
   return Object.fromEntries(all.filter(([, about]) => about !== undefined));
 }
 
-function flagsOf({ input }: Operation, { flags = {} }: Command): OperationCommand['flags'] {
-  return Object.entries<Flag>(flags).map(([member, { short, value, about, as, isRequired }]) => {
+function flagsOf({ name: operation, input }: Operation, { flags = {} }: Command): OperationCommand['flags'] {
+  return Object.entries<Flag>(flags).map(([member, { short, value, as, isRequired, ...flag }]) => {
+    const schema = input.shape[member];
+    const about = flag.about ?? inFlow(descriptionOf(schema));
+    if (about === '') throw new TypeError(`The flag ${member} of ${operation} has no text.`);
     const name = `--${member.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     const spelled = short === undefined ? name : `${short}, ${name}`;
-    const schema = input.shape[member];
     if (isSwitch(schema)) return { flags: spelled, about };
     const reads: Reads = {
       ...(as === undefined ? readsOf(schema) : { as }),
@@ -85,6 +87,13 @@ function flagsOf({ input }: Operation, { flags = {} }: Command): OperationComman
     return { flags: `${spelled} <${value ?? reads.names?.join('|') ?? member}>`, about, reads };
   });
 }
+
+/** What the documentation of the HTTP API says about a member; '' if it says nothing. */
+const descriptionOf = (schema: unknown): string =>
+  schema instanceof z.ZodType ? (schema.description ?? '') : '';
+
+/** A text as it follows the name of a flag. */
+const inFlow = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
 /** The flags that every operation of a kind has. */
 function flagsOfKind(operation: Operation, { asks, byHand }: Command): OperationCommand['flags'] {

@@ -3,7 +3,7 @@ import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
 import { byCampaign, byConfiguredLanes } from './access.js';
 import { campaignEventData, eventData } from './event-schema.js';
 import { feed } from './operation.js';
-import { laneName } from './schemas.js';
+import { onlyOfLane } from './schemas.js';
 
 /** Several types: repeated, or separated by commas. */
 const eventTypes = <const Types extends readonly [string, ...string[]]>(types: Types) =>
@@ -28,7 +28,7 @@ export const followEvents = feed({
   http: 'GET /events',
   cli: { because: 'the log of a worker has the events, and `volley status --watch` shows the progress' },
   input: z.strictObject({
-    lane: laneName.optional().describe('Only events of this lane'),
+    lane: onlyOfLane('events'),
     type: eventTypes(BROADCAST_EVENTS),
   }),
   item: eventData,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Outbox, Volley } from '../app/volley.js';
 import { byOutbox } from './access.js';
 import type { Hooks } from './operation.js';
-import { laneName } from './schemas.js';
+import { LANE_FLAG, laneName } from './schemas.js';
 
 /*
  * What the operations on an outbox share.
@@ -22,8 +22,7 @@ export const outboxOf = (volley: Volley, input: { name: string }, { lanes }: Hoo
 export const ARGUMENTS = { name: 'the outbox' };
 export const FLAGS = {
   lane: {
-    short: '-l',
-    value: 'name',
+    ...LANE_FLAG,
     about: 'the lane of the outbox; required if several lanes have one of this name',
   },
 } as const;

@@ -49,7 +49,8 @@ export interface Flag {
   readonly short?: string;
   /** What stands for the value in help; default: the name of the member, or the names it may have. */
   readonly value?: string;
-  readonly about: string;
+  /** What help says about it; default: what the documentation of the HTTP API says about the member. */
+  readonly about?: string;
   /** How people write the value, if the schema does not say. */
   readonly as?: 'reportedStatus' | 'dayOrMoment' | 'duration' | 'durationOrZero' | 'durationOrNever';
   /** Whether the command needs it, and refuses to run without it. */

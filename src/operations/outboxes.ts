@@ -6,7 +6,7 @@ import { byLane, byLanesOfKey } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, outboxOf } from './on-outbox.js';
 import { call, Existing, page } from './operation.js';
-import { count, laneName } from './schemas.js';
+import { count, LANE_FLAG, onlyOfLane } from './schemas.js';
 
 const text = z.string().trim().min(1).max(200);
 
@@ -105,10 +105,10 @@ export const listOutboxes = page({
   http: 'GET /outboxes',
   cli: {
     usage: 'outbox list',
-    flags: { lane: { short: '-l', value: 'name', about: 'only outboxes of this lane' } },
+    flags: { lane: LANE_FLAG },
     examples: ['outbox list'],
   },
-  input: z.strictObject({ lane: laneName.optional().describe('Only outboxes of this lane') }),
+  input: z.strictObject({ lane: onlyOfLane('outboxes') }),
   member: 'outboxes',
   item: outboxStatus,
   returns: 'A page of outboxes',

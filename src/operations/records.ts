@@ -6,7 +6,7 @@ import { recordsRequest } from '../call-records/view.js';
 import { byLane, byLanesOfKey, byRecordsRequest } from './access.js';
 import { call, file, type OpenFile } from './operation.js';
 import { Refused } from './outcomes.js';
-import { laneName, wholeNumber } from './schemas.js';
+import { laneName, onlyOfLane, wholeNumber } from './schemas.js';
 
 const ofRequest = z.strictObject({ id: z.string().min(1).max(40) });
 const day = z.string().max(10, 'Use a day such as 2026-01-31');
@@ -185,7 +185,7 @@ export const listRecords = call({
     byHand: 'it lists those of several lanes, and more than a response may have',
   },
   input: z.strictObject({
-    lane: laneName.optional().describe('Only requests of this lane'),
+    lane: onlyOfLane('requests'),
     state: z.enum(RECORDS_STATES).optional().describe('Only requests in this state'),
     limit: wholeNumber(1, 1_000).default(100),
   }),

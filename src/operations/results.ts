@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { resultPage } from '../campaign/recipient-views.js';
 import { byLanesOfKey } from './access.js';
 import { call } from './operation.js';
-import { laneName, wholeNumber } from './schemas.js';
+import { LANE_FLAG, laneName, wholeNumber } from './schemas.js';
 
 /** A position in each of 100 lanes, as a token. */
 const MAX_CURSOR_LENGTH = 12_000;
@@ -24,7 +24,7 @@ export const listResults = call({
     note: 'Pass the cursor that it prints as --after to continue.',
     flags: {
       after: { value: 'cursor', about: 'continue after this cursor (default: the oldest result)' },
-      lane: { short: '-l', value: 'name', about: 'only results of this lane' },
+      lane: { ...LANE_FLAG, about: 'only results of this lane' },
       limit: { value: 'count', about: 'how many' },
     },
     examples: ['results', 'results --limit 10000 --json'],

@@ -6,7 +6,7 @@ import { type Access, byLanesOfKey, bySchedule } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
 import { call, Existing } from './operation.js';
 import { listOfRows, recipient } from './recipient-rows.js';
-import { laneName, longList, wholeNumber } from './schemas.js';
+import { LANE_FLAG, laneName, longList, onlyOfLane, wholeNumber } from './schemas.js';
 
 const id = z.string().min(1).max(64);
 const lane = laneName
@@ -21,8 +21,7 @@ const commandOf = (verb: string, example = `schedule ${verb} last`) => ({
   arguments: { schedule: 'the schedule: its id, the beginning of it, or last for the newest one' },
   flags: {
     lane: {
-      short: '-l',
-      value: 'name',
+      ...LANE_FLAG,
       about: 'the lane of the schedule; required if several lanes have one of this id',
     },
   },
@@ -183,11 +182,11 @@ export const listSchedules = call({
   http: 'GET /schedules',
   cli: {
     usage: 'schedule list',
-    flags: { lane: { short: '-l', value: 'name', about: 'only schedules of this lane' } },
+    flags: { lane: LANE_FLAG },
     examples: ['schedule list'],
   },
   input: z.strictObject({
-    lane: laneName.optional().describe('Only schedules of this lane'),
+    lane: onlyOfLane('schedules'),
     limit: wholeNumber(1, 200).default(50).describe('The page size'),
     after: z
       .string()

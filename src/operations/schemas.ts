@@ -10,6 +10,11 @@ export const count = z.int().min(0);
 
 export const laneName = z.string().min(1).max(100);
 
+/** The lane that a list is limited to. `things`: what it lists, in the plural. */
+export const onlyOfLane = (things: string) => laneName.optional().describe(`Only ${things} of this lane`);
+/** Its flag. */
+export const LANE_FLAG = { short: '-l', value: 'name' } as const;
+
 /**
  * The schema of a list that may be long. What it accepts is an array, or over HTTP a list whose items are parsed each time that they are read:
  * read it in order, and keep no more of it than you need.

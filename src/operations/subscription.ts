@@ -6,7 +6,7 @@ import type {
 } from '../engine/notifications/subscription-service.js';
 import { byCallingLane } from './access.js';
 import { call } from './operation.js';
-import { laneName, ofLibrary } from './schemas.js';
+import { LANE_FLAG, laneName, ofLibrary } from './schemas.js';
 
 /** The subscription of a lane to delivery notifications. */
 const SUBSCRIPTION = {
@@ -14,7 +14,7 @@ const SUBSCRIPTION = {
   access: byCallingLane,
   http: { because: 'it belongs to the API key of the lane, which the operator shares with other systems' },
 } as const;
-const LANE = { short: '-l', value: 'name', about: 'the lane (default: the only one)' } as const;
+const LANE = { ...LANE_FLAG, about: 'the lane (default: the only one)' } as const;
 const onLane = z.strictObject({ lane: laneName });
 const forced = onLane.extend({ force: z.boolean().default(false) });
 

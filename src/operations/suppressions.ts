@@ -4,7 +4,7 @@ import { suppressionOperation } from '../campaign/suppression.js';
 import { byKey, byLane, byLanesOfKey, bySuppressionOperation } from './access.js';
 import { country } from './campaign-members.js';
 import { call, page, rows } from './operation.js';
-import { count, laneName, longList } from './schemas.js';
+import { count, LANE_FLAG, laneName, longList, onlyOfLane } from './schemas.js';
 
 const lane = laneName
   .optional()
@@ -28,7 +28,7 @@ const changedLane = z
   .describe('The lane whose list changed; null: the list for all lanes');
 
 const LIST = {
-  lane: { short: '-l', value: 'name', about: 'the list of this lane (default: the list for all lanes)' },
+  lane: { ...LANE_FLAG, about: 'the list of this lane (default: the list for all lanes)' },
 } as const;
 
 /** A change of a list. */
@@ -161,10 +161,10 @@ export const listSuppressionOperations = page({
   http: 'GET /suppressions/operations',
   cli: {
     usage: 'suppress operations',
-    flags: { lane: { short: '-l', value: 'name', about: 'only changes of the list of this lane' } },
+    flags: { lane: LANE_FLAG },
     examples: ['suppress operations'],
   },
-  input: z.strictObject({ lane: laneName.optional().describe('Only changes of the list of this lane') }),
+  input: z.strictObject({ lane: onlyOfLane('changes of the list') }),
   member: 'operations',
   item: suppressionOperation,
   returns: 'A page of operations, newest first',

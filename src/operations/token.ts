@@ -3,7 +3,7 @@ import type { TokenCache, TokenState, Volley } from '../app/volley.js';
 import { InputError } from '../campaign/errors.js';
 import { byCallingLane } from './access.js';
 import { call } from './operation.js';
-import { laneName, ofLibrary } from './schemas.js';
+import { LANE_FLAG, laneName, ofLibrary } from './schemas.js';
 
 /** The token of a lane that sends with an account. */
 const TOKEN = {
@@ -12,8 +12,7 @@ const TOKEN = {
   http: { because: 'accounts belong to the operator, and a refused login counts towards their lockout' },
 } as const;
 const LANE = {
-  short: '-l',
-  value: 'name',
+  ...LANE_FLAG,
   about: 'the lane (default: the only one with an account)',
 } as const;
 const onLane = z.strictObject({ lane: laneName });

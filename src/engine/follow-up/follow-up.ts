@@ -2,7 +2,6 @@ import type { Stopwatch } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
 import type { MessagingClient } from '../../service/client/messaging-client.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
-import { withMessage } from '../../service/client/reason.js';
 import { confirmPermit, type GrantedPermit, type PermitTiming } from '../lane/permit.js';
 import type { TokenSource } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnLane, type TurnOptions } from '../lane/turn.js';
@@ -89,13 +88,8 @@ export async function followUpTurn(
       await settleMatch({ lane, events, matches, sends }, claim, request, request.unknown, outcome);
     }
     const settlement = settlementOf(claim, request, outcome);
-    if (outcome.kind !== 'unauthorised') {
-      if (outcome.kind !== 'unanswered' && outcome.kind !== 'notSent') credentials.worked();
-      return settlement;
-    }
-    const stopped = await credentials.replaceRefused(token);
-    if (stopped === undefined) return settlement;
-    return { ...settlement, result: 'stopped', reason: withMessage(stopped, outcome.message) };
+    const reason = await credentials.ended(token, outcome);
+    return reason === undefined ? settlement : { ...settlement, result: 'stopped', reason };
   };
 
   return runTurn<PollClaim, PollSettlement>(

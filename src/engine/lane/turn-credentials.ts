@@ -1,4 +1,6 @@
 import type { Alarm, Clock } from '../../base/clock.js';
+import type { PollOutcome, SendOutcome } from '../../service/client/outcome.js';
+import { withMessage } from '../../service/client/reason.js';
 import type { ClaimReply, Why } from './claim-reply.js';
 import { NO_PERMIT } from './permit.js';
 import type { ScriptEvent } from './script-events.js';
@@ -10,6 +12,13 @@ const RETRY_MS = 1_000;
 const MIN_WAIT_MS = 250;
 /** A lane that has waited so long for the account service says so. */
 const SLOW_MS = 1_000;
+/** Outcomes that show nothing about the token. */
+const NO_RESPONSE: ReadonlySet<(SendOutcome | PollOutcome)['kind']> = new Set([
+  'unknown',
+  'unanswered',
+  'notSent',
+]);
+
 /** What a turn without a token does to its lane. */
 export interface TokenLane {
   readonly clock: Clock;
@@ -36,12 +45,10 @@ interface TurnCredentials {
    */
   forRequest(): Promise<UsableToken | undefined>;
   /**
-   * Call it when the service answers 401 to this token. Fetches a newer one. If that stops the lane, it returns the reason, and
-   * the caller settles its claim as `stopped`.
+   * Call it with how each request with this token ended. After a 401, it fetches a newer one. If that stops the lane, it returns the
+   * reason, and the caller settles its claim as `stopped`.
    */
-  replaceRefused(used: UsableToken): Promise<string | undefined>;
-  /** Call it when the service answers anything but 401. */
-  worked(): void;
+  ended(used: UsableToken, outcome: SendOutcome | PollOutcome): Promise<string | undefined>;
   /** Call it before each claim. Undefined when there is a token; otherwise the reply to use in place of a claim. */
   closed(): Promise<ClaimReply<never> | undefined>;
 }
@@ -66,7 +73,6 @@ export async function turnCredentials(lane: TokenLane, tokens: TokenSource): Pro
   const current = (): UsableToken | undefined => (token.kind === 'token' ? token : undefined);
   return {
     current,
-    worked: () => tokens.worked(),
 
     async forRequest() {
       if (current() === undefined) return undefined;
@@ -78,14 +84,18 @@ export async function turnCredentials(lane: TokenLane, tokens: TokenSource): Pro
       return current();
     },
 
-    async replaceRefused(used) {
+    async ended(used, outcome) {
+      if (outcome.kind !== 'unauthorised') {
+        if (!NO_RESPONSE.has(outcome.kind)) tokens.worked();
+        return undefined;
+      }
       token = await tokens.replaceRefused(used.generation).catch((error: unknown) => {
         // Redis did not answer. The 401 is settled anyway, and the lane reads its token again later.
         const reason = error instanceof Error ? error.message : String(error);
         return { kind: 'later', at: lane.clock() + RETRY_MS, reason, cause: reason } as const;
       });
       isRefused = token.kind === 'stopped';
-      return token.kind === 'stopped' ? token.reason : undefined;
+      return token.kind === 'stopped' ? withMessage(token.reason, outcome.message) : undefined;
     },
 
     async closed() {

@@ -2,7 +2,6 @@ import type { Stopwatch } from '../../base/clock.js';
 import { STATUS_LETTER } from '../../campaign/recipient.js';
 import type { MessagingClient } from '../../service/client/messaging-client.js';
 import type { SendOutcome } from '../../service/client/outcome.js';
-import { withMessage } from '../../service/client/reason.js';
 import { confirmPermit, type GrantedPermit, limitPermit, type PermitTiming } from '../lane/permit.js';
 import type { TokenSource } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnLane, type TurnOptions } from '../lane/turn.js';
@@ -82,13 +81,8 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
       return { claim, result: 'released' };
     const outcome = await client.send(message, token.bearer, permit);
     const settlement = settlementOf(claim, message, letters, outcome);
-    if (outcome.kind !== 'unauthorised') {
-      if (outcome.kind !== 'unknown' && outcome.kind !== 'notSent') credentials.worked();
-      return settlement;
-    }
-    const stopped = await credentials.replaceRefused(token);
-    if (stopped === undefined) return settlement;
-    return { ...settlement, result: 'stopped', reason: withMessage(stopped, outcome.message) };
+    const reason = await credentials.ended(token, outcome);
+    return reason === undefined ? settlement : { ...settlement, result: 'stopped', reason };
   };
 
   /** Pauses a campaign whose data cannot be read, until an operator acts. The lane's other campaigns continue. */

@@ -119,26 +119,27 @@ export function work(options: WorkOptions): Workers {
       return source;
     };
     return async (id: LaneId, signal: AbortSignal): Promise<TurnEnd> => {
-      const own = perLane.get(id);
-      const tokens = own === undefined ? undefined : tokensOf(id, own.lane.name);
+      const served = perLane.get(id);
+      const tokens = served === undefined ? undefined : tokensOf(id, served.lane.name);
       // Other processes may serve lanes that this one does not know. Leave the job to them.
-      if (own === undefined || tokens === undefined)
+      if (served === undefined || tokens === undefined)
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
-      const { lane } = own;
+      const { lane } = served;
       const turn: TurnOptions = { turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, signal };
-      if (stage === 'poll') return followUpTurn(lane, { ...own, claims: own.polls, tokens, events }, turn);
+      if (stage === 'poll')
+        return followUpTurn(lane, { ...served, claims: served.polls, tokens, events }, turn);
       await joined;
       const failed = (of: string, error: Error): void =>
         events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
-      const end = await sendTurn(lane, { ...own, claims: own.sends, tokens, failed }, turn);
+      const end = await sendTurn(lane, { ...served, claims: served.sends, tokens, failed }, turn);
       // The sent requests need a follow-up. The sweep would wake the lane as well, but later.
       if (end.requests > 0) await wakeLane(lane, wakers, ['poll']);
       return end;
     };
   };
   const lookAgain = async (id: LaneId): Promise<void> => {
-    const own = perLane.get(id);
-    if (own !== undefined) await wakeLane(own.lane, wakers);
+    const served = perLane.get(id);
+    if (served !== undefined) await wakeLane(served.lane, wakers);
   };
 
   const failures = turnFailures({

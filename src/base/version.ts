@@ -7,8 +7,8 @@ export const version: string = findVersion(new URL('.', import.meta.url));
 function findVersion(folder: URL): string {
   const file = new URL('package.json', folder);
   if (existsSync(file)) {
-    const found: { name?: unknown; version?: unknown } = JSON.parse(readFileSync(file, 'utf8'));
-    if (found.name === 'volley') return String(found.version);
+    const manifest: { name?: unknown; version?: unknown } = JSON.parse(readFileSync(file, 'utf8'));
+    if (manifest.name === 'volley') return String(manifest.version);
   }
   const parent = new URL('..', folder);
   if (parent.href === folder.href)

@@ -74,16 +74,16 @@ export function throwInputErrors(found: readonly InputError[]): void {
 
 /** Runs checks that each throw an InputError, and throws what they found together. */
 export async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
-  const found: InputError[] = [];
+  const problems: InputError[] = [];
   for (const check of checks) {
     try {
       await check();
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
-      found.push(...(error instanceof InputErrors ? error.all : [error]));
+      problems.push(...(error instanceof InputErrors ? error.all : [error]));
     }
   }
-  throwInputErrors(found);
+  throwInputErrors(problems);
 }
 
 /** A name that is unique only within a lane belongs to something on several lanes: the caller must say which it means. */

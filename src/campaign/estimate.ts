@@ -144,12 +144,12 @@ function requestsOf(from: number, to: number, slice: number, batch: number): num
 export function estimate(lane: LaneOutlook, rules: EstimateRules, campaign: EstimatedCampaign): Estimate {
   const listed = lane.campaigns.find(({ id }) => id === campaign.id);
   // The virtual start and the requests must be of one moment.
-  const own = listed === undefined ? campaign : { ...campaign, requests: requestsLeft(listed) };
-  const sent = estimateSent(lane, rules, own);
+  const current = listed === undefined ? campaign : { ...campaign, requests: requestsLeft(listed) };
+  const sent = estimateSent(lane, rules, current);
   // As long as nothing is known about the quota, only the speed of the connection bounds the time from below, which is far too early.
   const isGuess = sent !== null && sent.latest === null && lane.quota === 0;
-  const eta = isGuess ? { ...sent, earliest: startOf(lane, own) } : sent;
-  return { eta: eta === null ? null : range(eta), completion: estimateFinal(lane, rules, own, eta) };
+  const eta = isGuess ? { ...sent, earliest: startOf(lane, current) } : sent;
+  return { eta: eta === null ? null : range(eta), completion: estimateFinal(lane, rules, current, eta) };
 }
 
 /** How many requests of a campaign are sent by a time. */

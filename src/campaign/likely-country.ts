@@ -23,11 +23,11 @@ export function likelyCountry(numbers: readonly string[], international: readonl
     if (country !== undefined) counts.set(country, (counts.get(country) ?? 0) + 1);
   }
   const candidates = [...counts].sort(([, one], [, other]) => other - one);
-  const found = candidates.find(([country]) => {
+  const likely = candidates.find(([country]) => {
     const read = numberReader(country);
     return numbers.filter((number) => read(number).ok).length >= numbers.length * MOST;
   });
-  return found?.[0] ?? null;
+  return likely?.[0] ?? null;
 }
 
 /**

@@ -79,14 +79,14 @@ export function kindsOfCallingCode(code: string): NumberKinds {
 
 /** The main country of a calling code comes first. */
 function rawsOf(code: string): readonly Raw[] {
-  const found: Raw[] = [];
+  const raws: Raw[] = [];
   for (const country of countriesByCode.get(code) ?? []) {
     const raw = rawByCountry.get(country);
-    if (raw !== undefined) found.push(raw);
+    if (raw !== undefined) raws.push(raw);
   }
   const nonGeographic = rawNonGeographic.get(code);
-  if (nonGeographic !== undefined) found.push(nonGeographic);
-  return found;
+  if (nonGeographic !== undefined) raws.push(nonGeographic);
+  return raws;
 }
 
 function planOf(key: string, find: () => Raw | undefined): NumberingPlan | undefined {
@@ -126,8 +126,8 @@ function mobileKind(raw: Raw): number {
 
 /** A kind without lengths of its own has the lengths of the whole plan. */
 function mobileLengths(raw: Raw): readonly number[] {
-  const own = numbers(kindOf(raw, mobileKind(raw))?.[1]);
-  return own.length > 0 ? own : numbers(raw[3]);
+  const lengths = numbers(kindOf(raw, mobileKind(raw))?.[1]);
+  return lengths.length > 0 ? lengths : numbers(raw[3]);
 }
 
 /** Combines several patterns into one for the whole text. Empty patterns match nothing. */

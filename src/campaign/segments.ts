@@ -40,11 +40,11 @@ export function segmentsOf(text: string): Segments {
  */
 export function charactersForcingUcs2(text: string): string[] {
   if (septetsOf(text) !== null) return [];
-  const found = new Set<string>();
+  const characters = new Set<string>();
   for (const { segment } of graphemes.segment(text)) {
-    if (septetsOf(segment) === null) found.add(segment);
+    if (septetsOf(segment) === null) characters.add(segment);
   }
-  return [...found].map((character) => {
+  return [...characters].map((character) => {
     const codes = [...character].map(codeOf).join(' ');
     return INVISIBLE.test(character) ? codes : `${codes} ${character}`;
   });

@@ -61,13 +61,13 @@ export function readTime(text: string, zone: string | undefined): TimeOutcome {
     return refused(
       `is ${text}, without an offset, and the outbox has no zone; write an offset, such as ${spelled}+01:00`,
     );
-  const found = momentsOf(zone, Date.parse(`${spelled}Z`));
-  const [first] = found;
+  const moments = momentsOf(zone, Date.parse(`${spelled}Z`));
+  const [first] = moments;
   if (first === undefined)
     return refused(
       `is ${text}, which ${zone} skips when its clocks go forward; write another time, or an offset`,
     );
-  if (found.length > 1)
+  if (moments.length > 1)
     return refused(
       `is ${text}, which ${zone} has twice when its clocks go back; write the offset that you mean`,
     );

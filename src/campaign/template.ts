@@ -64,9 +64,9 @@ export function compileTemplate(text: string, columns: readonly string[]): Templ
       parts.push(value);
       continue;
     }
-    const found = columnOf(value, columns);
-    if (typeof found === 'string') return refuse(text, start, found);
-    parts.push(found);
+    const column = columnOf(value, columns);
+    if (typeof column === 'string') return refuse(text, start, column);
+    parts.push(column);
   }
   return { ok: true, template: templateOf(text, parts, columns) };
 }
@@ -99,15 +99,15 @@ const OTHER_MARKS = /\[([^[\]\n]{1,60})\]|<([^<>\n]{1,60})>|%([^%\n]{1,60})%|«(
 export function likelyPlaceholders(text: string, columns: readonly string[]): LikelyPlaceholder[] {
   // Most messages have none of them.
   if (!/[{[<%«]/.test(text)) return [];
-  const found = new Map<string, string>();
+  const suggestions = new Map<string, string>();
   for (const [written, name = ''] of text.matchAll(ONE_BRACE)) {
-    found.set(written, namesMeant(name, columns)[0] ?? nearest(name, columns) ?? name);
+    suggestions.set(written, namesMeant(name, columns)[0] ?? nearest(name, columns) ?? name);
   }
   for (const [written, ...names] of text.matchAll(OTHER_MARKS)) {
     const [column] = namesMeant((names.find((name) => name !== undefined) ?? '').trim(), columns);
-    if (column !== undefined) found.set(written, column);
+    if (column !== undefined) suggestions.set(written, column);
   }
-  return [...found].map(([written, meant]) => ({ written, meant }));
+  return [...suggestions].map(([written, meant]) => ({ written, meant }));
 }
 
 type Token = readonly [kind: string, value: string, start: number];

@@ -111,7 +111,7 @@ export function describeWindow(rule: string): string {
 }
 
 function readHours(text: string): Hours[] | string {
-  const found: Hours[] = [];
+  const hours: Hours[] = [];
   let days: number[] | undefined;
   let pending: number[] = [];
   for (const part of text.split(',').map((each) => each.trim())) {
@@ -130,10 +130,10 @@ function readHours(text: string): Hours[] | string {
     if (from === null || end === null || from === 1440)
       return `${from === null || from === 1440 ? fromText : toText} is not a time of day: write 09:00, at most 24:00 for its end`;
     if (from === end) return `${part} begins when it ends: write 00:00-24:00 for the whole day`;
-    found.push({ days: [...new Set(days)].sort((a, b) => a - b), from, to: end > from ? end : end + 1440 });
+    hours.push({ days: [...new Set(days)].sort((a, b) => a - b), from, to: end > from ? end : end + 1440 });
   }
-  if (found.length > MAX_HOURS) return `it has ${found.length} times of day: the maximum is ${MAX_HOURS}`;
-  return pending.length > 0 || found.length === 0 ? notHours(text, text) : found;
+  if (hours.length > MAX_HOURS) return `it has ${hours.length} times of day: the maximum is ${MAX_HOURS}`;
+  return pending.length > 0 || hours.length === 0 ? notHours(text, text) : hours;
 }
 
 const notHours = (text: string, part: string): string =>
@@ -253,9 +253,11 @@ function openingsOfDays({ hours, zone, except }: Rule, at: number, days: number)
 export function openingsFrom(rule: string, at: number, most: number): Opening[] {
   const parsed = parse(rule);
   for (let days = Math.max(2, Math.ceil(Math.min(most, HORIZON_DAYS) * 1.5)); ; days *= 4) {
-    const found = openingsOfDays(parsed, at, Math.min(days, HORIZON_DAYS)).filter(({ until }) => until > at);
+    const openings = openingsOfDays(parsed, at, Math.min(days, HORIZON_DAYS)).filter(
+      ({ until }) => until > at,
+    );
     // The last one may continue on the next day.
-    if (found.length > most || days >= HORIZON_DAYS) return found.slice(0, most);
+    if (openings.length > most || days >= HORIZON_DAYS) return openings.slice(0, most);
   }
 }
 
@@ -272,15 +274,15 @@ export function nextOpening(rule: string, at: number): Opening | null {
 export function nextCommonOpening(windows: readonly string[], at: number): Opening | null {
   const block = Math.floor(at / BLOCK_MS) * BLOCK_MS;
   const key = [block, ...windows].join('|');
-  const found = common.get(key) ?? commonOpenings(windows, block);
-  common.set(key, found);
-  let [first, end] = [0, found.length];
+  const openings = common.get(key) ?? commonOpenings(windows, block);
+  common.set(key, openings);
+  let [first, end] = [0, openings.length];
   while (first < end) {
     const middle = Math.floor((first + end) / 2);
-    if ((found[middle]?.until ?? 0) > at) end = middle;
+    if ((openings[middle]?.until ?? 0) > at) end = middle;
     else first = middle + 1;
   }
-  const next = found[first];
+  const next = openings[first];
   return next !== undefined && next.from < at + HORIZON_DAYS * DAY_MS ? next : null;
 }
 

@@ -203,15 +203,15 @@ export function laneMeant({ key, configured }: Caller, named: string | undefined
   if (named === undefined && key.lanes === null) return undefined;
   if (named !== undefined) requireLane(key, named);
   // The lanes of a key may have been removed from the configuration since the key was created.
-  const own = configured.filter((name) => allowsLane(key, name));
-  const [only, ...others] = named === undefined ? own : own.filter((name) => name === named);
+  const allowed = configured.filter((name) => allowsLane(key, name));
+  const [only, ...others] = named === undefined ? allowed : allowed.filter((name) => name === named);
   if (only !== undefined && others.length === 0) return only;
   throw new InputError(
     named !== undefined
-      ? `There is no lane ${named}. The lanes are: ${listed(own)}`
+      ? `There is no lane ${named}. The lanes are: ${listed(allowed)}`
       : only === undefined
         ? 'The lanes of this key no longer exist'
-        : `Name a lane: this key may use ${listed(own)}`,
+        : `Name a lane: this key may use ${listed(allowed)}`,
     { field: 'lane' },
   );
 }

@@ -62,9 +62,9 @@ export async function columnsOf(recipients: Iterable<JsonRow>): Promise<JsonRow>
   const names = new Set<string>();
   let members = 0;
   for (const row of recipients) {
-    const own = Object.keys(row);
-    for (const name of own) names.add(name);
-    members += 1 + own.length;
+    const keys = Object.keys(row);
+    for (const name of keys) names.add(name);
+    members += 1 + keys.length;
     if (members >= MEMBERS_PER_TICK) {
       members = 0;
       await nextTick();

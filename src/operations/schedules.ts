@@ -202,12 +202,12 @@ export const listSchedules = call({
   async run(volley, { limit, after }, { lanes }) {
     const [id = '', lane = ''] = after?.split('/') ?? [];
     const from = after === undefined ? undefined : { id, lane };
-    const found = await volley.schedules.list({ lanes, after: from, limit: limit + 1 });
-    const schedules = found.slice(0, limit);
+    const listed = await volley.schedules.list({ lanes, after: from, limit: limit + 1 });
+    const schedules = listed.slice(0, limit);
     const last = schedules.at(-1);
     return {
       schedules,
-      next: found.length > limit && last !== undefined ? `${last.id}/${last.lane}` : null,
+      next: listed.length > limit && last !== undefined ? `${last.id}/${last.lane}` : null,
     };
   },
 });

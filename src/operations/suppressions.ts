@@ -62,9 +62,9 @@ export const findNumber = call({
   output: z.object({ found: z.array(foundRecipient) }),
   returns: 'The campaigns with this number, and its status in each',
   async run(volley, { number, country }, { lanes, signal }) {
-    const found: FoundRecipient[] = [];
-    for await (const recipient of volley.find(number, { country, lanes, signal })) found.push(recipient);
-    return { found };
+    const recipients: FoundRecipient[] = [];
+    for await (const recipient of volley.find(number, { country, lanes, signal })) recipients.push(recipient);
+    return { found: recipients };
   },
 });
 

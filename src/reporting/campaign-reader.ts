@@ -131,16 +131,16 @@ export function createCampaignReader({
     const isOver = state.endedAt > 0 || state.state === 'importing';
     const outlook = isOver ? null : await laneRead.outlook();
     const acceptedCost = await costSoFar(redis, keys, meta, state, { isDetailed });
-    const own = { meta, state, unknownOutcomes, acceptedCost };
-    return campaignStatus({ ...own, lane, isConfigured, view, outlook, hasWorkers });
+    const stored = { meta, state, unknownOutcomes, acceptedCost };
+    return campaignStatus({ ...stored, lane, isConfigured, view, outlook, hasWorkers });
   };
 
   const hasWorkers = async (): Promise<boolean> => (await heartbeats.alive()).length > 0;
 
   const status = async (id: string): Promise<CampaignStatus> => {
     const lane = await finder.of(id);
-    const found = await readStatus(id, lane, readLane(lane), await hasWorkers(), true);
-    if (found !== null) return found;
+    const current = await readStatus(id, lane, readLane(lane), await hasWorkers(), true);
+    if (current !== null) return current;
     throw new NotFoundError(
       `campaign ${id} does not exist: its import was not completed, or its retention period has ended`,
     );
@@ -191,10 +191,12 @@ export function createCampaignReader({
   ): AsyncGenerator<{ id: string; lane: LaneId }> {
     const digests = [formerIdempotencyDigest(key), ...lanes.map((lane) => idempotencyDigest(key, lane))];
     const holders = await Promise.all(digests.map((digest) => readHolder(redis, keys.idempotency(digest))));
-    const found = holders
+    const campaigns = holders
       .filter((holder) => holder !== null)
       .map(({ campaign, lane }) => ({ id: campaign, lane }));
-    yield* found.filter(({ id }) => after === undefined || id < after).sort((a, b) => (a.id < b.id ? 1 : -1));
+    yield* campaigns
+      .filter(({ id }) => after === undefined || id < after)
+      .sort((a, b) => (a.id < b.id ? 1 : -1));
   }
 
   return {

@@ -148,9 +148,9 @@ export function createEventFeed({
     lane: LaneId,
     campaign: string,
   ): Promise<Pick<NamedEvent, 'name' | 'idempotencyKey'>> => {
-    const own = known.get(campaign) ?? (await campaignOf?.(lane, campaign)) ?? null;
-    if (own !== null) known.set(campaign, own);
-    return own ?? { name: null, idempotencyKey: null };
+    const named = known.get(campaign) ?? (await campaignOf?.(lane, campaign)) ?? null;
+    if (named !== null) known.set(campaign, named);
+    return named ?? { name: null, idempotencyKey: null };
   };
 
   return {

@@ -192,13 +192,13 @@ export async function unconfiguredLanes({
 }): Promise<UnconfiguredLane[]> {
   const configured = new Set([...(await finder.configured()).values()].map(({ id }) => id));
   const ids = (await redis.smembers(keys.lanes)).filter((id) => !configured.has(id));
-  const found = await Promise.all(
+  const counted = await Promise.all(
     ids.sort().map(async (id) => {
       const { campaigns } = await countCampaigns(redis, keys, id);
       return { id, name: await finder.nameOf(id), campaigns };
     }),
   );
-  return found.filter(({ campaigns }) => Object.values(campaigns).some((count) => count > 0));
+  return counted.filter(({ campaigns }) => Object.values(campaigns).some((count) => count > 0));
 }
 
 /** Calls `run` so rarely that it takes at most its share of the time. Meanwhile it returns the last result. */

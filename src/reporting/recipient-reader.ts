@@ -201,11 +201,11 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
 
   /** The positions of a number in a series, in order. */
   const positionsOf = async (series: Series, number: string): Promise<number[]> => {
-    const found: number[] = [];
+    const positions: number[] = [];
     const wanted = Number(number);
     const placesIn = (numbers: readonly number[], index: number): void => {
       for (let place = numbers.indexOf(wanted); place !== -1; place = numbers.indexOf(wanted, place + 1))
-        found.push(index * SLICE + place);
+        positions.push(index * SLICE + place);
     };
     const total = await countSlices(redis, keys, { lane, campaign, series });
     for (let first = 0; first < total; first += SLICES_PER_SEARCH) {
@@ -213,7 +213,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       const indices = Array.from({ length }, (_, at) => first + at);
       for (const [index, numbers] of await readUnpacked(series, indices, numbersOf)) placesIn(numbers, index);
     }
-    return found;
+    return positions;
   };
 
   return {
@@ -247,8 +247,8 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     /** The rows at some positions among those that were left out because their number is that of an earlier row. */
     async duplicatesAt(positions: readonly number[]): Promise<DuplicateRow[]> {
       const slices = await readUnpacked('duplicates', slicesOf(positions), recipientsOf);
-      const found = positions.map((position) => slices.get(Math.floor(position / SLICE))?.[position % SLICE]);
-      return found.filter((row) => row !== undefined).map(readDuplicate);
+      const rows = positions.map((position) => slices.get(Math.floor(position / SLICE))?.[position % SLICE]);
+      return rows.filter((row) => row !== undefined).map(readDuplicate);
     },
     /** The rows with a number that were left out because it is that of an earlier row. */
     async *duplicatesOf(number: string): AsyncGenerator<DuplicateRow> {

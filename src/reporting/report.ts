@@ -109,11 +109,11 @@ async function openReport(redis: Redis, keys: Keys, id: string) {
     const status = from < total ? 'suppressed' : 'duplicate';
     if (only !== undefined && only !== status) return { rows: [], next };
     const positions = Array.from({ length: end - from }, (_, at) => from - start + at);
-    const found =
+    const listed =
       status === 'suppressed'
         ? (await reader.suppressedAt(positions)).map((one) => suppressedRow(meta, one))
         : (await reader.duplicatesAt(positions)).map((one) => duplicateRow(meta, one));
-    return { rows: found.map((row, at) => ({ position: from + at, row })), next };
+    return { rows: listed.map((row, at) => ({ position: from + at, row })), next };
   };
   return {
     meta,
@@ -320,5 +320,5 @@ export async function* findRecipients(
     }
     return rows.map((row) => ({ ...row, campaign: id, name: meta.name, ...returnedOf(meta) }));
   };
-  for await (const found of inBatches(campaigns(), SEARCHED_AT_ONCE, findIn)) yield* found;
+  for await (const matches of inBatches(campaigns(), SEARCHED_AT_ONCE, findIn)) yield* matches;
 }

@@ -56,10 +56,10 @@ interface Stored {
   /** What made its MAC; null if it cannot be trusted. */
   readonly maker: DigestMaker | null;
 }
-/** A valid key. `own`: what its secret's digest is of; `at`: which of its secrets it is. */
+/** A valid key. `idAndSecret`: what its secret's digest is of; `at`: which of its secrets it is. */
 interface Valid extends Stored {
   readonly key: UnsignedKey;
-  readonly own: string;
+  readonly idAndSecret: string;
   readonly at: number;
   readonly secretMaker: DigestMaker;
 }
@@ -145,16 +145,16 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const recordDigests = createDigests(secretsKey, previousSecretsKey, 'records of API keys', 'api keys');
   const signedText = (id: string, key: UnsignedKey): string => {
     const { name, scopes, lanes, created, lifetime, maxSuppressions, secrets } = key;
-    const all = secrets.map(({ digest: own, until }) => [own, until]);
+    const all = secrets.map(({ digest, until }) => [digest, until]);
     return JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all]);
   };
   const revoked = revokedKeys(redis, keys, recordDigests);
   /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
   const opened = (id: string, json: string, isRevoked: boolean): Stored => {
-    const found = storedKey.safeParse(storedJson(json)).data;
+    const parsed = storedKey.safeParse(storedJson(json)).data;
     const maker =
-      found === undefined || isRevoked ? null : recordDigests.makerOf(signedText(id, found), found.mac);
-    return { id, json, key: maker === null || found === undefined ? null : found, maker };
+      parsed === undefined || isRevoked ? null : recordDigests.makerOf(signedText(id, parsed), parsed.mac);
+    return { id, json, key: maker === null || parsed === undefined ? null : parsed, maker };
   };
   const read = async (id: string): Promise<Stored | null> => {
     const [json, isRevoked] = await Promise.all([redis.hget(keys.apiKeys, id), revoked.has(id)]);
@@ -195,8 +195,8 @@ export function apiKeyService(deps: ApiKeyDeps) {
     await redis.hset(keys.apiKeysUsed, id, now);
   };
   const require = async (id: string): Promise<Stored> => {
-    const found = await read(id);
-    if (found !== null) return found;
+    const stored = await read(id);
+    if (stored !== null) return stored;
     throw new NotFoundError(`there is no key ${id}; \`volley keys list\` shows all keys`);
   };
   /** What is stored of the key with this text, and what made the digest of its secret; null if it is not a valid key. */
@@ -205,31 +205,39 @@ export function apiKeyService(deps: ApiKeyDeps) {
     const [id, secret] = [groups?.['id'], groups?.['secret']];
     if (id === undefined || secret === undefined) return null;
     // Redis is read every time, so a revoked key stops working immediately.
-    const own = `${id} ${secret}`;
+    const idAndSecret = `${id} ${secret}`;
     const hasEnded = (digest: string): Promise<boolean> => revoked.hasEnded(id, digest, clock());
-    const [found, isEnded] = await untilAnswered(
-      () => Promise.all([read(id), hasEnded(secretDigests.of(own))]),
+    const [stored, isEnded] = await untilAnswered(
+      () => Promise.all([read(id), hasEnded(secretDigests.of(idAndSecret))]),
       CHECK_PATIENCE,
     );
-    const secrets = found?.key?.secrets ?? [{ digest: NO_DIGEST, until: null }];
+    const secrets = stored?.key?.secrets ?? [{ digest: NO_DIGEST, until: null }];
     const made = secrets.map(({ digest, until }) => {
-      const maker = secretDigests.makerOf(own, digest);
+      const maker = secretDigests.makerOf(idAndSecret, digest);
       return isOver(until) ? null : maker;
     });
     const at = made.findIndex((maker) => maker !== null);
     const secretMaker = made[at];
-    if (found === null || found.key === null || !secretMaker || isEnded) return null;
+    if (stored === null || stored.key === null || !secretMaker || isEnded) return null;
     // The tombstone may be of the digest that is stored, of an earlier version or the previous SECRETS_KEY.
-    const stored = secrets[at]?.digest ?? NO_DIGEST;
-    if (secretMaker !== 'current' && (await untilAnswered(() => hasEnded(stored), CHECK_PATIENCE)))
+    const digest = secrets[at]?.digest ?? NO_DIGEST;
+    if (secretMaker !== 'current' && (await untilAnswered(() => hasEnded(digest), CHECK_PATIENCE)))
       return null;
-    return { ...found, key: found.key, at, secretMaker, own };
+    return { ...stored, key: stored.key, at, secretMaker, idAndSecret };
   };
   /** Makes the digests of a key again that an earlier version or the previous SECRETS_KEY has made. */
-  const remake = async ({ id, json: before, key, maker, at, secretMaker, own }: Valid): Promise<void> => {
+  const remake = async ({
+    id,
+    json: before,
+    key,
+    maker,
+    at,
+    secretMaker,
+    idAndSecret,
+  }: Valid): Promise<void> => {
     if (maker === 'current' && secretMaker === 'current') return;
     const secrets = key.secrets.map((one, index) =>
-      index === at ? { ...one, digest: secretDigests.of(own) } : one,
+      index === at ? { ...one, digest: secretDigests.of(idAndSecret) } : one,
     );
     const after = signed(id, { ...key, secrets });
     await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after });

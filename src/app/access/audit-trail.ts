@@ -186,7 +186,7 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }
       if (after !== undefined && !ENTRY_ID.test(after))
         throw new InputError('not the `next` of a page', { field: 'cursor' });
       const ids: readonly LaneId[] | undefined = lanes && (await Promise.all(lanes.map(finder.idOf)));
-      const found: AuditEntry[] = [];
+      const matching: AuditEntry[] = [];
       const from = Math.max(0, clock() - retentionMs);
       let before = after === undefined ? '+' : `(${after}`;
       for (let read = 0; read < MAX_READ_PER_PAGE; ) {
@@ -196,15 +196,15 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }
           const isWanted =
             (ids === undefined || (stored.lane !== undefined && ids.includes(stored.lane))) &&
             (campaign === undefined || stored.campaign === campaign);
-          if (isWanted) found.push(await viewOf(id, stored));
-          if (found.length >= limit) return { entries: found, next: id };
+          if (isWanted) matching.push(await viewOf(id, stored));
+          if (matching.length >= limit) return { entries: matching, next: id };
         }
         const last = batch.at(-1);
-        if (last === undefined || batch.length < READ_AT_ONCE) return { entries: found, next: null };
+        if (last === undefined || batch.length < READ_AT_ONCE) return { entries: matching, next: null };
         read += batch.length;
         before = `(${last[0]}`;
       }
-      return { entries: found, next: before.slice(1) };
+      return { entries: matching, next: before.slice(1) };
     },
   } satisfies AuditReader & Record<string, unknown>;
 }

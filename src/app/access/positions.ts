@@ -34,8 +34,8 @@ export function openPositions(redis: Redis, keys: Keys): Positions {
   return {
     conceal: async (kind, position) => tokenOf(await secret(), kind, position),
     async reveal(kind, token) {
-      const own = positionOf(await secret(), kind, token);
-      if (own !== null) return own;
+      const position = positionOf(await secret(), kind, token);
+      if (position !== null) return position;
       // Redis may have lost the secret, and another process may have stored a new one.
       loading = undefined;
       return positionOf(await secret(), kind, token);

@@ -26,8 +26,8 @@ export function revokedKeys(redis: Redis, keys: Keys, digests: Digests) {
   /** The time on a tombstone; null if there is none, or it is not authentic. */
   const read = async (field: string, text: (at: number) => string): Promise<number | null> => {
     const stored = await redis.hget(keys.apiKeysRevoked, field);
-    const found = stored === null ? undefined : tombstone.safeParse(storedJson(stored)).data;
-    return found !== undefined && digests.makerOf(text(found[0]), found[1]) !== null ? found[0] : null;
+    const parsed = stored === null ? undefined : tombstone.safeParse(storedJson(stored)).data;
+    return parsed !== undefined && digests.makerOf(text(parsed[0]), parsed[1]) !== null ? parsed[0] : null;
   };
   return {
     add: (id: string, at: number): Promise<void> => leave(id, at, keyText(id)),

@@ -154,11 +154,11 @@ export function actingVolleys(instance: Instance, shared: Shared): Volley['as'] 
       notifications: withUnavailableErrors({
         ...notifications,
         subscription(lane: string) {
-          const own = notifications.subscription(lane);
+          const subscription = notifications.subscription(lane);
           return withUnavailableErrors({
-            get: () => own.get(),
-            create: (options) => requested(lane, 'subscription.create', () => own.create(options)),
-            remove: (options) => requested(lane, 'subscription.delete', () => own.remove(options)),
+            get: () => subscription.get(),
+            create: (options) => requested(lane, 'subscription.create', () => subscription.create(options)),
+            remove: (options) => requested(lane, 'subscription.delete', () => subscription.remove(options)),
           });
         },
       }),

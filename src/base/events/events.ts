@@ -77,9 +77,9 @@ export function createEvents(options: EventsOptions): Events {
 
   function onAny(listener: (event: VolleyEvent) => unknown): () => void {
     // The wrapper makes the same function, added twice, two listeners that are removed independently.
-    const own = (event: VolleyEvent): unknown => listener(event);
-    listeners.add(own);
-    return () => void listeners.delete(own);
+    const wrapper = (event: VolleyEvent): unknown => listener(event);
+    listeners.add(wrapper);
+    return () => void listeners.delete(wrapper);
   }
 
   function on<Type extends EventType>(type: Type, listener: (event: EventOf<Type>) => unknown): () => void {

@@ -106,9 +106,9 @@ export async function followUpTurn(
         return reply;
       },
       async requests(claimed, permit) {
-        const found = await lane.retry(() => requests.find(claimed));
+        const followed = await lane.retry(() => requests.find(claimed));
         return claimed.map((claim, at) => async () => {
-          const request = found[at];
+          const request = followed[at];
           // Settling a removed request removes it from the due requests.
           return request === undefined ? { claim, result: 'gone' } : poll(claim, request, permit);
         });

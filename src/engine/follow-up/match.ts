@@ -72,6 +72,10 @@ function covers(
 ): boolean {
   // An unlisted status may belong to a number that is not ours.
   if (unlisted.length > 0 || unread === true) return false;
-  const own = recipients.filter((_, at) => sent[at] === true);
-  return own.length > 0 && statuses.size === own.length && own.every((number) => statuses.has(number));
+  const expected = recipients.filter((_, at) => sent[at] === true);
+  return (
+    expected.length > 0 &&
+    statuses.size === expected.length &&
+    expected.every((number) => statuses.has(number))
+  );
 }

@@ -42,13 +42,17 @@ export function openRequests(lane: LaneStore, content: CampaignContent): Followe
   /** The request that a notification has matched to the batch with an unknown outcome that begins at `first`. */
   const matched = async (id: string, first: number) => {
     if (rules.notify !== true) return undefined;
-    const found = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);
-    if (found === undefined || found.matchedRequestId === null) return undefined;
+    const unknown = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);
+    if (unknown === undefined || unknown.matchedRequestId === null) return undefined;
     const state = await readState(redis, keys, laneId, id);
     const bytes =
-      state?.letters ?? (await redis.getrange(statusesKey(keys, laneId, id), first, first + found.count - 1));
-    const sent = Array.from({ length: found.count }, (_, at) => bytes[at] === 'U');
-    return { requestId: found.matchedRequestId, unknown: { number: found.number, turn: found.turn, sent } };
+      state?.letters ??
+      (await redis.getrange(statusesKey(keys, laneId, id), first, first + unknown.count - 1));
+    const sent = Array.from({ length: unknown.count }, (_, at) => bytes[at] === 'U');
+    return {
+      requestId: unknown.matchedRequestId,
+      unknown: { number: unknown.number, turn: unknown.turn, sent },
+    };
   };
 
   const find = async ({ campaign: id, first }: PollClaim): Promise<FollowedRequest | undefined> => {
@@ -71,8 +75,8 @@ export function openRequests(lane: LaneStore, content: CampaignContent): Followe
     find: (claims) =>
       Promise.all(
         claims.map(async (claim) => {
-          const found = await orDamaged(() => find(claim));
-          return found instanceof DamagedError ? undefined : found;
+          const request = await orDamaged(() => find(claim));
+          return request instanceof DamagedError ? undefined : request;
         }),
       ),
   };

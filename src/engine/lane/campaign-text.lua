@@ -6,16 +6,16 @@
 local campaign_read, campaign_text, campaign_with_defaults
 do
 local function inverse(names)
-  local own = {}
-  for name, stored in pairs(names) do own[stored] = name end
-  return own
+  local inverted = {}
+  for name, stored in pairs(names) do inverted[stored] = name end
+  return inverted
 end
 local MEMBER, STATE, COUNT = inverse(CAMPAIGN_STORED.member), inverse(CAMPAIGN_STORED.state), inverse(CAMPAIGN_STORED.count)
 
 local function renamed(values, names)
-  local own = {}
-  for name, value in pairs(values) do own[names[name] or name] = value end
-  return own
+  local result = {}
+  for name, value in pairs(values) do result[names[name] or name] = value end
+  return result
 end
 
 function campaign_with_defaults(c)

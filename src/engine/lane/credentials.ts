@@ -65,8 +65,8 @@ export function openTokenSources({
 
   const settingsOf = (lane: string): LaneSettings => {
     const { lanes } = config();
-    const found = lanes.find(({ name }) => name === lane);
-    if (found !== undefined) return found;
+    const settings = lanes.find(({ name }) => name === lane);
+    if (settings !== undefined) return settings;
     throw noSuchLane(
       lane,
       lanes.map(({ name }) => name),

@@ -129,22 +129,22 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     if (isRegistered) return lanes;
     if (only === undefined) return register();
     await configured();
-    const own = found.find(({ name }) => name === only);
-    return own?.isRegistered && own.problem === null ? lanes : open(await registry.register(only));
+    const lane = found.find(({ name }) => name === only);
+    return lane?.isRegistered && lane.problem === null ? lanes : open(await registry.register(only));
   };
 
   const nameOf = async (id: LaneId): Promise<LaneName> => {
     await configured();
-    const own = byId.get(id);
-    if (own !== undefined) return own.name;
+    const known = byId.get(id);
+    if (known !== undefined) return known.name;
     const alias = await redis.hget(keys.registry.names, id);
     // A process keeps the names of its configuration, even if another lane has one of them by now.
     return alias === null || lanes.has(alias) ? String(id) : alias;
   };
   const withId = async (id: LaneId): Promise<Lane> => {
     const name = await nameOf(id);
-    const own = byId.get(id) ?? others.get(id);
-    if (own?.name === name) return own;
+    const known = byId.get(id) ?? others.get(id);
+    if (known?.name === name) return known;
     const other = openLane(redis, keys, config, { ...UNCONFIGURED, name, id }, events, random);
     others.set(id, other);
     return other;
@@ -172,8 +172,8 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     withId,
     nameOf,
     async idOf(name) {
-      const own = (await configured()).get(name);
-      return own?.id ?? (await redis.hget(keys.registry.ids, name)) ?? name;
+      const lane = (await configured()).get(name);
+      return lane?.id ?? (await redis.hget(keys.registry.ids, name)) ?? name;
     },
     ids: async () => [
       ...new Set([

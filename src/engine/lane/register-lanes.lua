@@ -38,31 +38,31 @@ local function missing_lane()
   return missing
 end
 
-local found, owners, refused = {}, {}, false
+local results, owners, refused = {}, {}, false
 for at, config in ipairs(lanes) do
   local owner = config.credential ~= '' and get(credentialsKey, config.credential) or nil
-  local own = get(idsKey, config.name)
-  local result = { id = own or new_id(config.name), known = own and 1 or 0, refused = '', owner = '' }
-  if owner and owner ~= own then
+  local registered = get(idsKey, config.name)
+  local result = { id = registered or new_id(config.name), known = registered and 1 or 0, refused = '', owner = '' }
+  if owner and owner ~= registered then
     result.refused, result.owner = 'renamed', get(namesKey, owner) or owner
   elseif config.credential ~= '' and owners[config.credential] then
     result.refused, result.owner = 'renamed', owners[config.credential]
-  elseif config.credential == '' and not own then
+  elseif config.credential == '' and not registered then
     local other = missing_lane()
     if other then result.refused, result.owner = 'unconfirmed', other end
   end
   if config.credential ~= '' then owners[config.credential] = config.name end
   refused = refused or (config.wanted and result.refused ~= '')
-  found[at] = result
+  results[at] = result
 end
 
 if mode == 'register' and not refused then
   for at, config in ipairs(lanes) do
     if config.wanted then
-      redis.call('HSETNX', namesKey, found[at].id, config.name)
-      redis.call('HSETNX', idsKey, config.name, found[at].id)
-      if config.credential ~= '' then redis.call('HSETNX', credentialsKey, config.credential, found[at].id) end
-      found[at].known = 1
+      redis.call('HSETNX', namesKey, results[at].id, config.name)
+      redis.call('HSETNX', idsKey, config.name, results[at].id)
+      if config.credential ~= '' then redis.call('HSETNX', credentialsKey, config.credential, results[at].id) end
+      results[at].known = 1
     end
   end
 elseif mode == 'restore' then
@@ -74,4 +74,4 @@ elseif mode == 'restore' then
     if config.credential ~= '' then redis.call('HSETNX', credentialsKey, config.credential, config.id) end
   end
 end
-return cjson.encode(found)
+return cjson.encode(results)

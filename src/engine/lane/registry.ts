@@ -25,7 +25,7 @@ import { listed } from '../../campaign/listed.js';
  * Credentials are never removed: old ones under another name still mean the quota of this lane.
  */
 
-const found = z.array(
+const registrations = z.array(
   z.object({
     id: z.string(),
     known: z.number().transform((known) => known === 1),
@@ -34,7 +34,7 @@ const found = z.array(
   }),
 );
 const registerScript = loadScript(import.meta.url, './register-lanes.lua', (reply) =>
-  found.parse(JSON.parse(z.string().parse(reply))),
+  registrations.parse(JSON.parse(z.string().parse(reply))),
 );
 const renameScript = loadScript(import.meta.url, './rename-lane.lua', (reply) => {
   const [outcome, id] = z.tuple([z.enum(['renamed', 'missing', 'taken']), z.string()]).parse(reply);
@@ -166,8 +166,8 @@ function problemOf(
   if (refused === 'unconfirmed') {
     return `lane ${name} is not registered, but lane ${owner} is, and it is not configured here: ${rename}; if it is a new lane, start a worker with its credentials first`;
   }
-  const found = `lane ${name} has the credentials of lane ${owner}, and so its quota`;
+  const problem = `lane ${name} has the credentials of lane ${owner}, and so its quota`;
   return isKnown
-    ? `${found}: give lane ${name} its own credentials again. If both lanes were renamed, use \`volley lane rename\` for each`
-    : `${found}: ${rename}; otherwise name it ${owner} again`;
+    ? `${problem}: give lane ${name} its own credentials again. If both lanes were renamed, use \`volley lane rename\` for each`
+    : `${problem}: ${rename}; otherwise name it ${owner} again`;
 }

@@ -32,6 +32,6 @@ end
 
 -- When a request of a campaign must not leave any more: when the first of its windows closes; nil without any.
 function WINDOW.closes_at(windowsKey, c, rules, now)
-  local own, lanes = WINDOW.at(windowsKey, c.window, now), WINDOW.at(windowsKey, rules.sendWindow, now)
-  return own and lanes and math.min(own, lanes) or own or lanes
+  local campaign, lane = WINDOW.at(windowsKey, c.window, now), WINDOW.at(windowsKey, rules.sendWindow, now)
+  return campaign and lane and math.min(campaign, lane) or campaign or lane
 end

@@ -21,11 +21,11 @@ export function batchNumbers(
     const read = () => numbers(lane.id, campaign, first, count);
     try {
       // Nearly always in the cache, so the retries of `answered` are set up only when a read fails.
-      const found = await read().catch((error: unknown) => {
+      const ofBatch = await read().catch((error: unknown) => {
         if (error instanceof DamagedError) throw error;
         return lane.retry(read, signal);
       });
-      return found.map(String);
+      return ofBatch.map(String);
     } catch (error) {
       if (error instanceof DamagedError) return null;
       throw error;

@@ -79,7 +79,7 @@ export function matchStore(lane: LaneStore, others: () => Promise<readonly LaneI
      */
     async elsewhere(): Promise<OtherBatch[]> {
       const lanes = await others();
-      const found = await Promise.all(
+      const perLane = await Promise.all(
         lanes.map(async (of) => {
           // In this order, for the same reason.
           const sends = await sendsInFlight(of);
@@ -92,7 +92,7 @@ export function matchStore(lane: LaneStore, others: () => Promise<readonly LaneI
           ].map(({ campaign, first, count, claimedAt }) => ({ lane: of, campaign, first, count, claimedAt }));
         }),
       );
-      return found.flat();
+      return perLane.flat();
     },
 
     /**
@@ -100,10 +100,10 @@ export function matchStore(lane: LaneStore, others: () => Promise<readonly LaneI
      * that does not (1 in 20,000).
      */
     async everAccepted(requestIds: readonly string[]): Promise<ReadonlySet<string>> {
-      const found = await Promise.all(
+      const perLane = await Promise.all(
         [id, ...(await others())].map((of) => everAccepted(redis, keys, of, requestIds)),
       );
-      return new Set(found.flatMap((ids) => [...ids]));
+      return new Set(perLane.flatMap((ids) => [...ids]));
     },
   };
 }

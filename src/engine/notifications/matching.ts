@@ -98,7 +98,7 @@ export function notificationMatching(
     // A batch that was resent and is unknown again is one candidate: a report of either request is a report of the batch.
     const isUnknown = new Set(unknown.map(({ campaign, first }) => `${campaign} ${first}`));
     const others = settled.filter(({ campaign, first }) => !isUnknown.has(`${campaign} ${first}`));
-    const found = await Promise.all([
+    const batches = await Promise.all([
       ...unknown.map((batch) => {
         const { number, matchedRequestId } = batch;
         // The time of a replayed claim is not known.
@@ -109,17 +109,17 @@ export function notificationMatching(
         candidate(located, { number: 0, claimedAt: 0, matchedRequestId: null, isSettled: true }),
       ),
     ]);
-    return found.filter((batch) => batch !== null);
+    return batches.filter((batch) => batch !== null);
   };
 
   /** Batches of other lanes are alternatives, too, if their reports may arrive at the same address. */
   const alternatives = async (): Promise<CandidateBatch[]> => {
-    const found = await Promise.all(
+    const batches = await Promise.all(
       (await retry(() => matches.elsewhere())).map(({ lane: of, claimedAt, ...located }) =>
         candidate(located, { number: 0, claimedAt, matchedRequestId: null, isSettled: true }, of),
       ),
     );
-    return found.filter((batch) => batch !== null);
+    return batches.filter((batch) => batch !== null);
   };
 
   return async (waiting) => {

@@ -124,7 +124,7 @@ export function notificationStore(lane: LaneStore) {
     /** The reports that wait, oldest first. `earlyMs`: how long reports may wait, as in the lane's rules. */
     async waiting(earlyMs: number): Promise<WaitingReports[]> {
       const all = await redis.zrange(waitingKey, '0', '-1', 'WITHSCORES');
-      const found: WaitingReports[] = [];
+      const waiting: WaitingReports[] = [];
       for (let from = 0; from < all.length; from += 2 * READ_AT_ONCE) {
         const members = all.slice(from, from + 2 * READ_AT_ONCE);
         const ids = members.filter((_, at) => at % 2 === 0);
@@ -136,10 +136,10 @@ export function notificationStore(lane: LaneStore) {
           const { sender, correlator, letters, words } = report;
           // Not from the score: the process that stored it may let reports wait for another time. Older versions stored no time.
           const receivedAt = report.at ?? Number(members[2 * at + 1]) - earlyMs;
-          found.push({ requestId, sender: sender || null, correlator, letters, words, stored, receivedAt });
+          waiting.push({ requestId, sender: sender || null, correlator, letters, words, stored, receivedAt });
         }
       }
-      return found;
+      return waiting;
     },
   };
 }

@@ -85,18 +85,18 @@ export function openReceiver({
   const laneAt = (segment: string) => {
     // Looked up by digest, so that the time it takes reveals nothing about the secret.
     const wanted = digest(segment);
-    const found = lanes.get(wanted.toString('base64'));
-    return found !== undefined && timingSafeEqual(wanted, found.segment) ? found : undefined;
+    const addressed = lanes.get(wanted.toString('base64'));
+    return addressed !== undefined && timingSafeEqual(wanted, addressed.segment) ? addressed : undefined;
   };
 
   return {
     path: callbackPath(callback),
     receive(segment, { headers, query, body }) {
-      const found = laneAt(segment);
-      if (found === undefined) return 'noSuchAddress';
+      const addressed = laneAt(segment);
+      if (addressed === undefined) return 'noSuchAddress';
       // A service may try the address with an empty body before it accepts the subscription.
       if (body.trim() === '') return 'accepted';
-      const { id, lane, tokens, inbox, profile } = found;
+      const { id, lane, tokens, inbox, profile } = addressed;
       const document = jsonOf(body);
       const isProven =
         profile.securityToken === 'deliveryInfoList'

@@ -55,11 +55,11 @@ export function reportRouter({
   ): Promise<DeliveryReport[]> => {
     let open: DeliveryReport[] = [];
     for (const report of reports) {
-      const found =
+      const lane =
         report.requestId === null || group.some(isByReference)
           ? await laneOfCorrelator(redis, keys, report.correlator)
           : (lanes.get(report.requestId) ?? null);
-      if (found !== null && group.includes(found)) offer(found, [report]);
+      if (lane !== null && group.includes(lane)) offer(lane, [report]);
       else open.push(report);
     }
     for (const lane of group) {

@@ -100,8 +100,8 @@ export function reportSettler(options: SettlerOptions) {
       .filter(({ correlator }) => referred(correlator) === null)
       .map(({ requestId }) => requestId)
       .filter((requestId) => requestId !== '' && settledBatch(requestId) === undefined);
-    const found = ids.length === 0 ? [] : await locate(ids);
-    const byId = new Map(ids.map((id, at) => [id, found[at] ?? null]));
+    const located = ids.length === 0 ? [] : await locate(ids);
+    const byId = new Map(ids.map((id, at) => [id, located[at] ?? null]));
     return all.map(({ requestId, correlator }) =>
       requestId === ''
         ? batchOfCorrelator(correlator)
@@ -175,8 +175,8 @@ export function reportSettler(options: SettlerOptions) {
       const ids = waiting.flatMap(({ correlator, requestId }) =>
         referred(correlator) === null ? [requestId] : [],
       );
-      const found = ids.length === 0 ? [] : await locate(ids);
-      const byId = new Map(ids.map((id, at) => [id, found[at] ?? null]));
+      const located = ids.length === 0 ? [] : await locate(ids);
+      const byId = new Map(ids.map((id, at) => [id, located[at] ?? null]));
       const places = waiting.map(
         ({ correlator, requestId }) => referred(correlator) ?? byId.get(requestId) ?? null,
       );
@@ -208,6 +208,12 @@ export function reportSettler(options: SettlerOptions) {
 function earlyReports({ requestId, sender, correlator, letters, words }: MergedReports): EarlyReports {
   const byDigits = Object.fromEntries([...letters].map(([number, letter]) => [number.slice(1), letter]));
   const ownWords = Object.fromEntries([...words].map(([number, word]) => [number.slice(1), word]));
-  const own = correlator !== null && batchOfCorrelator(correlator) !== null ? { correlator } : {};
-  return { requestId, sender, letters: byDigits, ...own, ...(words.size === 0 ? {} : { words: ownWords }) };
+  const reference = correlator !== null && batchOfCorrelator(correlator) !== null ? { correlator } : {};
+  return {
+    requestId,
+    sender,
+    letters: byDigits,
+    ...reference,
+    ...(words.size === 0 ? {} : { words: ownWords }),
+  };
 }

@@ -45,13 +45,15 @@ interface SharedSubscriptionsOptions {
 export async function sharedSubscriptions(options: SharedSubscriptionsOptions): Promise<SharedSubscriptions> {
   const { redis, keys, callback, intervalMs } = options;
   const { addresses, names } = keys.registry;
-  const own = await options.lanes();
-  const current = new Map([...own.keys()].map((id) => [normalisedUrl(laneCallback(callback, id).url), id]));
+  const configured = await options.lanes();
+  const current = new Map(
+    [...configured.keys()].map((id) => [normalisedUrl(laneCallback(callback, id).url), id]),
+  );
   const registered = new Map<LaneId, LaneName>(Object.entries(await redis.hgetall(names)));
   const statusOf = (lane: LaneId) => subscriptionStatusStore(redis, keys, lane);
   /** The lanes of the installation, and what the last check of each has found, unless that was too long ago. */
   const checked = async () => {
-    const lanes = [...new Set([...own.keys(), ...registered.keys()])];
+    const lanes = [...new Set([...configured.keys(), ...registered.keys()])];
     return Promise.all(
       lanes.map(async (lane) => {
         const status = await statusOf(lane).read();
@@ -66,17 +68,17 @@ export async function sharedSubscriptions(options: SharedSubscriptionsOptions): 
     creatorOf: async (url) =>
       current.get(normalisedUrl(url)) ?? (await redis.hget(addresses, digestOf(url))) ?? null,
     async isServed(lane) {
-      if (own.has(lane)) return true;
+      if (configured.has(lane)) return true;
       const { checkedAt, now } = await statusOf(lane).read();
       return checkedAt > 0 && now - checkedAt <= CHECKS_MISSED * intervalMs;
     },
     async sharers() {
-      const found = new Map<LaneId, LaneId[]>();
+      const sharers = new Map<LaneId, LaneId[]>();
       for (const { lane, status } of await checked()) {
         if (status === null || status.via === '') continue;
-        found.set(status.via, [...(found.get(status.via) ?? []), lane]);
+        sharers.set(status.via, [...(sharers.get(status.via) ?? []), lane]);
       }
-      return found;
+      return sharers;
     },
     async mayShareWith(wanted) {
       const all = await checked();
@@ -88,7 +90,7 @@ export async function sharedSubscriptions(options: SharedSubscriptionsOptions): 
         return isSure && addressOf(lane, status) !== mine ? [] : [lane];
       });
     },
-    nameOf: (lane): string => own.get(lane) ?? registered.get(lane) ?? lane,
+    nameOf: (lane): string => configured.get(lane) ?? registered.get(lane) ?? lane,
   };
 }
 

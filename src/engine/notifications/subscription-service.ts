@@ -92,7 +92,7 @@ type FailedReply = Exclude<Reply, { kind: 'found' | 'none' | 'created' | 'remove
 /** Opens the subscription of one lane without calling the service. The methods reject while Redis, which holds the tokens, is away. */
 export function subscriptionService(options: SubscriptionOptions): OpenSubscription {
   const { lane, client, tokenSource, callback } = options;
-  const own = callback === undefined ? undefined : laneCallback(callback, lane);
+  const ours = callback === undefined ? undefined : laneCallback(callback, lane);
   /** This process has seen the subscription as ours, or created it. */
   let wasOurs = false;
   /** The service refused a token that was just renewed, so it refuses these calls and not the token. */
@@ -138,8 +138,8 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
   };
 
   const createInPlaceOf = async (replaced: 'none' | 'outdated' | 'foreign'): Promise<SubscribeOutcome> => {
-    if (own === undefined) return { outcome: 'refused', reason: 'CALLBACK_URL is not set.' };
-    const { url, securityToken } = own;
+    if (ours === undefined) return { outcome: 'refused', reason: 'CALLBACK_URL is not set.' };
+    const { url, securityToken } = ours;
     await (await options.shared?.())?.remember(url, lane);
     const reply = await call((bearer) => client.create({ url, securityToken }, bearer));
     if (reply.kind === 'created') {
@@ -171,36 +171,36 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
   };
 
   return {
-    fingerprint: own === undefined ? '' : fingerprintOf(`${own.url} ${own.securityToken}`),
+    fingerprint: ours === undefined ? '' : fingerprintOf(`${ours.url} ${ours.securityToken}`),
     get,
     async create({ force = false } = {}) {
-      const found = await get();
-      switch (found.state) {
+      const held = await get();
+      switch (held.state) {
         case 'ours':
-          return { outcome: 'already', url: found.url };
+          return { outcome: 'already', url: held.url };
         case 'shared':
-          return sharing(found);
+          return sharing(held);
         case 'none':
           return createInPlaceOf('none');
         case 'outdated':
         case 'foreign':
-          if (!force && (found.state === 'foreign' || wasOurs)) return { outcome: 'foreign', url: found.url };
-          return (own && (await removeAny())) ?? createInPlaceOf(found.state);
+          if (!force && (held.state === 'foreign' || wasOurs)) return { outcome: 'foreign', url: held.url };
+          return (ours && (await removeAny())) ?? createInPlaceOf(held.state);
         case 'refused':
         case 'unanswered':
-          return { outcome: found.state, reason: found.reason };
+          return { outcome: held.state, reason: held.reason };
         default:
-          return found satisfies never;
+          return held satisfies never;
       }
     },
     async remove({ force = false } = {}) {
-      const found = await get();
-      if (found.state === 'none') return { outcome: 'none' };
-      if ('reason' in found) return { outcome: found.state, reason: found.reason };
-      if (found.state === 'foreign' && !force) return { outcome: 'foreign', url: found.url };
-      const users = force ? [] : await usersOf(found);
-      if (users.length > 0) return { outcome: 'shared', url: found.url, lanes: users };
-      return (await removeAny()) ?? { outcome: 'deleted', url: found.url };
+      const held = await get();
+      if (held.state === 'none') return { outcome: 'none' };
+      if ('reason' in held) return { outcome: held.state, reason: held.reason };
+      if (held.state === 'foreign' && !force) return { outcome: 'foreign', url: held.url };
+      const users = force ? [] : await usersOf(held);
+      if (users.length > 0) return { outcome: 'shared', url: held.url, lanes: users };
+      return (await removeAny()) ?? { outcome: 'deleted', url: held.url };
     },
   };
 }
@@ -248,15 +248,15 @@ function ownerOf(
   found: { url: string; securityToken: string | null },
   { callback, lane, wasOurs }: { callback: CallbackSettings; lane: LaneId; wasOurs: boolean },
 ): 'ours' | 'outdated' | 'foreign' {
-  const own = laneCallback(callback, lane);
+  const ours = laneCallback(callback, lane);
   const { securityToken: token } = found;
   const url = normalisedUrl(found.url);
-  const ownUrl = normalisedUrl(own.url);
+  const ownUrl = normalisedUrl(ours.url);
   const isHidden = token === null || token === '' || MASKED.test(token);
-  if (url === ownUrl && (isHidden || wasOurs || token === own.securityToken)) return 'ours';
+  if (url === ownUrl && (isHidden || wasOurs || token === ours.securityToken)) return 'ours';
   const [base, segment] = splitAtLastSlash(url.split('?', 1)[0] ?? '');
   const isAtOurAddress = base === splitAtLastSlash(ownUrl)[0] && SEGMENT.test(segment);
-  const hasOurSecret = token === own.securityToken || segment === own.segment;
+  const hasOurSecret = token === ours.securityToken || segment === ours.segment;
   // A subscription that an operator made by hand may have no secret part and carry the setting itself.
   const isMadeByHand = url === normalisedUrl(callback.url) && token === callback.securityToken;
   return isAtOurAddress || hasOurSecret || isMadeByHand ? 'outdated' : 'foreign';

@@ -99,7 +99,7 @@ export async function everAccepted(
   requestIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const states = await redis.hgetall(keys.lane(lane, 'states'));
-  const found = new Set<string>();
+  const matches = new Set<string>();
   for (const [campaign, json] of Object.entries(states)) {
     const {
       ordinals,
@@ -117,17 +117,17 @@ export async function everAccepted(
     const reply = await redis.call('BITFIELD_RO', acceptedKey(keys, lane, campaign), ...reads);
     const set = z.array(z.number()).parse(reply);
     for (const [at, id] of requestIds.entries()) {
-      if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) found.add(id);
+      if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) matches.add(id);
     }
     if (accepted <= remembered) continue;
     if (record !== undefined && requestIds.includes(parseRecord(record).requestId)) {
-      found.add(parseRecord(record).requestId);
+      matches.add(parseRecord(record).requestId);
     }
     for await (const id of recordedIds(redis, keys, lane, campaign, ordinals)) {
-      if (requestIds.includes(id)) found.add(id);
+      if (requestIds.includes(id)) matches.add(id);
     }
   }
-  return found;
+  return matches;
 }
 
 async function* recordedIds(

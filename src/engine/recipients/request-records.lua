@@ -41,9 +41,9 @@ end
 
 -- The words of a settlement, pairs of place from 0 and word, by their places from 1.
 local function words_by_place(words)
-  local found = {}
-  for _, entry in ipairs(words or {}) do found[entry[1] + 1] = entry[2] end
-  return found
+  local byPlace = {}
+  for _, entry in ipairs(words or {}) do byPlace[entry[1] + 1] = entry[2] end
+  return byPlace
 end
 
 -- Names a request in the sorted sets of due polls, by the batch that it sent.

@@ -154,14 +154,14 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     const isAdd = operation.change === 'add';
     let numbers = 0;
     for await (const entries of scan(isAdd ? names.list(operation.list) : names.removed(id))) {
-      const own = isAdd ? entries.filter(([, value]) => value.split(',').includes(id)) : entries;
-      if (own.length === 0) continue;
+      const ofOperation = isAdd ? entries.filter(([, value]) => value.split(',').includes(id)) : entries;
+      if (ofOperation.length === 0) continue;
       const how = isAdd ? 'undo-add' : 'undo-remove';
       numbers += await change(
         how,
         operation.list,
         id,
-        own.map(([number]) => number),
+        ofOperation.map(([number]) => number),
       );
     }
     await write(id, { ...operation, undone: { actor: by, at, numbers } });
@@ -274,8 +274,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     async operationsOf(number: string, list: LaneId | null): Promise<FoundOperation[]> {
       await ready();
       const [value] = await redis.hmget(names.list(list), ...packed([number]));
-      const found = await Promise.all((value?.split(',') ?? []).map(read));
-      return found.filter((operation) => operation !== null);
+      const operations = await Promise.all((value?.split(',') ?? []).map(read));
+      return operations.filter((operation) => operation !== null);
     },
     /** How many numbers are suppressed for a lane; one that is on both lists counts twice. */
     async count(lane: LaneId): Promise<number> {
@@ -305,12 +305,12 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     async areSuppressed(lane: LaneId, numbers: readonly string[]): Promise<boolean[]> {
       const [only] = numbers;
       if (only !== undefined && numbers.length === 1) return [await isSuppressed(lane, only)];
-      const found: boolean[] = [];
+      const answers: boolean[] = [];
       for (const batch of batches(numbers)) {
         const letters = await check(lane, batch);
-        for (const at of batch.keys()) found.push(letters.charAt(at) === '1');
+        for (const at of batch.keys()) answers.push(letters.charAt(at) === '1');
       }
-      return found;
+      return answers;
     },
   };
 }

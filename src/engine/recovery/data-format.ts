@@ -38,8 +38,8 @@ export function dataFormat({ redis, keys, heartbeats, clock, machine }: DataForm
     /** Rejects with an OtherFormatError while workers run that use another format. */
     async check(): Promise<void> {
       if (machine.monotonic() - checkedAt < CHECK_AGAIN_MS) return;
-      const found = await others();
-      if (found.length > 0) throw new OtherFormatError(messageFor(found));
+      const differing = await others();
+      if (differing.length > 0) throw new OtherFormatError(messageFor(differing));
       checkedAt = machine.monotonic();
     },
 
@@ -47,9 +47,9 @@ export function dataFormat({ redis, keys, heartbeats, clock, machine }: DataForm
     async waitForOthers(signal?: AbortSignal): Promise<void> {
       const until = machine.monotonic() + WAIT_MS;
       for (;;) {
-        const found = await untilAnswered(others, signal === undefined ? {} : { signal });
-        if (found.length === 0) return;
-        if (machine.monotonic() >= until) throw new OtherFormatError(messageFor(found));
+        const differing = await untilAnswered(others, signal === undefined ? {} : { signal });
+        if (differing.length === 0) return;
+        if (machine.monotonic() >= until) throw new OtherFormatError(messageFor(differing));
         await pause(machine.alarm, LOOK_EVERY_MS, signal);
       }
     },

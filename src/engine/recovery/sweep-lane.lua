@@ -80,7 +80,7 @@ local function first_of(key) return tonumber(redis.call('ZRANGE', key, 0, 0, 'WI
 
 -- The claims, or batches with an unknown outcome, that are to be settled now. The lane is due when the next one is. `settleAt`: when.
 local function claims_due(key, settleAt)
-  local found = {}
+  local due = {}
   local all = redis.call('HGETALL', key)
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
@@ -88,18 +88,18 @@ local function claims_due(key, settleAt)
     if not (rules.notify and claim.matched) then
       if settleAt(claim) > now then
         due_at(settleAt(claim))
-      elseif #found < 500 then
+      elseif #due < 500 then
         claim.number = tonumber(all[i])
-        found[#found + 1] = claim
+        due[#due + 1] = claim
       end
     end
   end
-  return found
+  return due
 end
 
 local function overdue_at(claim) return claim_overdue_at(claim, rules) end
 local function resolvable_at(batch) return batch.at + rules.resolveAfter end
-local found = {
+local swept = {
   overdueSends = claims_due(claimsKey, overdue_at),
   overduePolls = claims_due(pollsKey, overdue_at),
   resolvable = rules.resolveAfter > 0 and claims_due(unknownKey, resolvable_at) or {},
@@ -131,11 +131,11 @@ local function windows_due()
   if isLanesMissing then toCompute[#toCompute + 1] = { rule = rules.sendWindow, usedAt = now } end
   return toCompute, unused
 end
-found.windows, found.unusedWindows = windows_due()
-if #found.windows > 0 then due_at(now + SOON_MS) end
+swept.windows, swept.unusedWindows = windows_due()
+if #swept.windows > 0 then due_at(now + SOON_MS) end
 
 local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
-if inFlight > 0 or #found.resolvable > 0 or lane_is_recovering(lane) then due_at(now + SOON_MS) end
-found.dueAt = dueAt < math.huge and math.max(dueAt, now + SOON_MS) or nil
+if inFlight > 0 or #swept.resolvable > 0 or lane_is_recovering(lane) then due_at(now + SOON_MS) end
+swept.dueAt = dueAt < math.huge and math.max(dueAt, now + SOON_MS) or nil
 lane_save(laneKey, lane)
-return { cjson.encode(found), #events > 0 and cjson.encode(events) or '[]' }
+return { cjson.encode(swept), #events > 0 and cjson.encode(events) or '[]' }

@@ -321,37 +321,37 @@ export async function sweepLane(
   alive: readonly string[] = [],
   longestWindowMs = 0,
 ): Promise<number> {
-  const found = await sweepLaneState(lane, options.retentionMs, alive, undefined, longestWindowMs);
-  lane.emit(found.events);
+  const swept = await sweepLaneState(lane, options.retentionMs, alive, undefined, longestWindowMs);
+  lane.emit(swept.events);
   // First: what waits for a window whose openings are not known waits for this.
-  await computeWindows(lane, found, found.now, options.openingsOf);
-  if (found.overdueSends.length > 0) {
-    const entries = found.overdueSends.map(
+  await computeWindows(lane, swept, swept.now, options.openingsOf);
+  if (swept.overdueSends.length > 0) {
+    const entries = swept.overdueSends.map(
       (claim) => ({ claim, result: 'unknown', reason: OVERDUE, overdue: true }) as const,
     );
     lane.emit((await settleSends(lane, entries, lane.random())).events);
   }
-  if (found.overduePolls.length > 0) {
-    const entries = found.overduePolls.map(
+  if (swept.overduePolls.length > 0) {
+    const entries = swept.overduePolls.map(
       (claim) => ({ claim, result: 'unanswered', reason: OVERDUE, overdue: true }) as const,
     );
     lane.emit((await settlePolls(lane, entries, lane.random())).events);
   }
   const { unknownOutcome } = lane.settings;
-  if (found.resolvable.length > 0 && unknownOutcome.action !== 'hold') {
+  if (swept.resolvable.length > 0 && unknownOutcome.action !== 'hold') {
     const reason = `${unknownOutcome.action === 'abandon' ? 'abandoned' : 'sent again'} by the lane's policy`;
-    const others = found.resolvable.filter(({ isSuppressed }) => !isSuppressed);
+    const others = swept.resolvable.filter(({ isSuppressed }) => !isSuppressed);
     lane.emit((await resolveBatches(lane, unknownOutcome.action, reason, others)).events);
     // Suppressed recipients are never sent to. Each resend would return them, and the campaign would never end.
-    const suppressed = found.resolvable.filter(({ isSuppressed }) => isSuppressed);
+    const suppressed = swept.resolvable.filter(({ isSuppressed }) => isSuppressed);
     const suppressedReason = "suppressed before it was sent again by the lane's policy";
     lane.emit((await resolveBatches(lane, 'abandon', suppressedReason, suppressed)).events);
   }
-  if (found.outboxes.length > 0) lane.emit((await options.tendOutboxes?.(lane.id)) ?? []);
-  for (const id of found.deadImports) await options.discardImport(lane.id, id);
+  if (swept.outboxes.length > 0) lane.emit((await options.tendOutboxes?.(lane.id)) ?? []);
+  for (const id of swept.deadImports) await options.discardImport(lane.id, id);
   const limit = pLimit(REMOVALS_AT_ONCE);
-  await limit.map(found.expired, (id) => options.removeCampaign(lane.id, id));
+  await limit.map(swept.expired, (id) => options.removeCampaign(lane.id, id));
   // If the lane's job is lost, the next sweep adds it again.
   const turnAt = await wakeLane(lane, options.wakers);
-  return Math.min(found.dueAt, turnAt + EVERY_MS);
+  return Math.min(swept.dueAt, turnAt + EVERY_MS);
 }

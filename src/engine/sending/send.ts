@@ -74,8 +74,8 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
     if (signal.aborted || (await credentials.forRequest()) === undefined)
       return { claim, result: 'released' };
     const { leaveWithinMs } = claim;
-    const own = leaveWithinMs === undefined ? granted : limitPermit(granted, leaveWithinMs);
-    const permit = await confirmPermit(lane, own, () => claims.confirm(claim));
+    const limited = leaveWithinMs === undefined ? granted : limitPermit(granted, leaveWithinMs);
+    const permit = await confirmPermit(lane, limited, () => claims.confirm(claim));
     const token = credentials.current();
     if (permit === undefined || permit.isExpired() || token === undefined)
       return { claim, result: 'released' };

@@ -160,9 +160,11 @@ export async function resolveUnknown(
   by: Operator,
 ): Promise<ResolveOutcome> {
   const lane = await finder.of(id);
-  const own = (await listUnknown(lane)).filter(({ campaign }) => campaign === id);
+  const ofCampaign = (await listUnknown(lane)).filter(({ campaign }) => campaign === id);
   const named =
-    request === undefined ? own : own.filter(({ number }) => requestReference(id, number) === request);
+    request === undefined
+      ? ofCampaign
+      : ofCampaign.filter(({ number }) => requestReference(id, number) === request);
   if (request !== undefined && named.length === 0) {
     throw new NotFoundError(
       `campaign ${id} has no request ${request} with an unknown outcome; its status lists them`,

@@ -160,15 +160,15 @@ export async function compareWithHolder(
   if (!isSame) return { kind: 'conflict', reason: CONFLICT, id: campaign };
   // What names recipients is not stored; the content is the same.
   const { problems, repeats, samples } = preview;
-  const own = meta.preview ?? preview;
+  const shown = meta.preview ?? preview;
   const stored = {
-    ...own,
+    ...shown,
     message: meta.text,
     lane: preview.lane,
     problems,
     repeats,
     samples,
-    cost: own.cost && { ...own.cost, unpricedRows: preview.cost?.unpricedRows ?? [] },
+    cost: shown.cost && { ...shown.cost, unpricedRows: preview.cost?.unpricedRows ?? [] },
   };
   const { recipients, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;
@@ -207,16 +207,16 @@ export async function reserveNewContent(
     hasFormerKeys = false,
   }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal'> & ContentSearch,
 ): Promise<string | null> {
-  const own: Holder = { lane: session.lane, campaign: session.id };
-  const key = contentKey(keys, content, own.lane);
+  const reserving: Holder = { lane: session.lane, campaign: session.id };
+  const key = contentKey(keys, content, reserving.lane);
   // Read at the same time. If there is one, this import is discarded, and with it what it reserves.
   const reading =
     hasFormerKeys && !again && idempotencyKey === undefined
-      ? committedHolder(redis, keys, formerContentKey(keys, content, own.lane), signal)
+      ? committedHolder(redis, keys, formerContentKey(keys, content, reserving.lane), signal)
       : null;
   reading?.catch(() => {});
   for (;;) {
-    const isReserved = await onceBegun(redis, session, () => reserveContent(redis, key, own, again));
+    const isReserved = await onceBegun(redis, session, () => reserveContent(redis, key, reserving, again));
     const former = await reading;
     if (former !== null && !(await sentNothing(redis, keys, former))) return former.campaign;
     if (isReserved || idempotencyKey !== undefined) return null;

@@ -253,8 +253,8 @@ async function fillAndCommit(
   };
   // The trail outlives the campaign, so it contains no name, which people choose.
   const details = { recipients };
-  const own = { lane: lane.id, campaign: session.id };
-  const { wakeInMs, events } = await deps.by.audited({ ...own, action: 'campaign.create', details }, () =>
+  const subject = { lane: lane.id, campaign: session.id };
+  const { wakeInMs, events } = await deps.by.audited({ ...subject, action: 'campaign.create', details }, () =>
     session.commit(meta),
   );
   const counts = { recipients, duplicates, invalid, suppressed };

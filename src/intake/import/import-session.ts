@@ -83,11 +83,11 @@ export class ImportLostError extends Error {
 const indexing = perConnection((redis) =>
   joinCalls(async (begun: readonly { readonly keys: Keys; readonly lane: LaneId; readonly id: string }[]) => {
     for (const keys of new Set(begun.map((one) => one.keys))) {
-      const own = begun.filter((one) => one.keys === keys);
-      const lanes = [...new Set(own.map(({ lane }) => lane))];
+      const together = begun.filter((one) => one.keys === keys);
+      const lanes = [...new Set(together.map(({ lane }) => lane))];
       await Promise.all([
         redis.sadd(keys.lanes, ...lanes),
-        redis.zadd(keys.campaigns, ...own.flatMap(({ lane, id }) => [0, indexMember(lane, id)])),
+        redis.zadd(keys.campaigns, ...together.flatMap(({ lane, id }) => [0, indexMember(lane, id)])),
         markDue({ redis, keys }, lanes),
       ]);
     }
@@ -250,8 +250,8 @@ export async function discardImport(
   idempotency?: string,
 ): Promise<boolean> {
   const scriptKeys = ['states', 'importing'].map((name) => keys.lane(lane, name));
-  const found = await dropScript.run(redis, scriptKeys, [campaign, reason === 'givenUp' ? 1 : 0, '']);
-  if (found !== 'dropped') return false;
+  const outcome = await dropScript.run(redis, scriptKeys, [campaign, reason === 'givenUp' ? 1 : 0, '']);
+  if (outcome !== 'dropped') return false;
   const meta = await readMeta(redis, keys, lane, campaign);
   await deleteCampaign(redis, keys, {
     lane,

@@ -85,8 +85,8 @@ export class SeenRecipients {
     // The further texts of a number have its negative as their key, and the digest is part of their hash: a number with a
     // million texts takes no longer to find.
     const ownSlot = this.#slotOf(-key, digest);
-    const own = this.#slots[ownSlot] ?? 0;
-    if (own !== 0) return { line: this.#lineOf(own), isSameText: true };
+    const place = this.#slots[ownSlot] ?? 0;
+    if (place !== 0) return { line: this.#lineOf(place), isSameText: true };
     this.#put(ownSlot, -key, line, digest);
     return earlier;
   }

@@ -178,9 +178,9 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     };
   };
   const require = async (id: string): Promise<FoundOperation> => {
-    const found = await suppression.operation(id);
-    if (found === null) throw new NotFoundError(`there is no suppression operation ${id}`);
-    return found;
+    const operation = await suppression.operation(id);
+    if (operation === null) throw new NotFoundError(`there is no suppression operation ${id}`);
+    return operation;
   };
 
   /** Changes a list: recorded first, then done, then told. */
@@ -264,19 +264,20 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       }
       const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
       const operations: SuppressionOperation[] = [];
-      for await (const found of suppression.operations(after)) {
-        if (wanted !== undefined && (found.list === null || !wanted.includes(found.list))) continue;
-        operations.push(await viewOf(found));
-        if (operations.length >= limit) return { operations, next: found.id };
+      for await (const operation of suppression.operations(after)) {
+        if (wanted !== undefined && (operation.list === null || !wanted.includes(operation.list))) continue;
+        operations.push(await viewOf(operation));
+        if (operations.length >= limit) return { operations, next: operation.id };
       }
       return { operations, next: null };
     },
     operation: async (id) => viewOf(await require(id)),
     async undo(id) {
-      const found = await require(id);
-      const { list, change, at } = found;
+      const operation = await require(id);
+      const { list, change, at } = operation;
       const now = clock();
-      if (found.undone !== undefined) throw new InputError(`suppression operation ${id} is undone already`);
+      if (operation.undone !== undefined)
+        throw new InputError(`suppression operation ${id} is undone already`);
       if (change === 'remove' && at + KEEP_REMOVED_MS <= now) {
         throw new InputError(
           `suppression operation ${id} is more than 30 days old: its numbers are not kept any more`,
@@ -285,7 +286,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       const lane = list === null ? {} : { lane: list };
       const numbers = await by.audited(
         { action: 'suppression.undo', ...lane, details: { operation: id } },
-        () => suppression.undo(found, by.actor, now),
+        () => suppression.undo(operation, by.actor, now),
       );
       const told = { lane: await nameOf(list), operation: id, numbers, actor };
       events.emit({ type: 'suppression.undone', ...told });
@@ -294,13 +295,13 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     async entries(spelling, { country } = {}) {
       const [number = ''] = await readAll([spelling], country);
       const lanes = [...(await finder.configured()).values()].map((lane) => lane.id);
-      const found = await Promise.all(
+      const perList = await Promise.all(
         [null, ...lanes].map(async (list) => ({
           lane: await nameOf(list),
           operations: await Promise.all((await suppression.operationsOf(number, list)).map(viewOf)),
         })),
       );
-      return found.filter(({ operations }) => operations.length > 0);
+      return perList.filter(({ operations }) => operations.length > 0);
     },
   };
 }

@@ -112,14 +112,15 @@ export function messageChecker(
 
   /** When it is due, ms; 0: at once. */
   const dueOf = (message: OutboxMessage, now: number): number | Refused => {
-    const own = textOf(message, 'sendAt').trim();
-    if (own === '' && rule.kind === 'now') return tooLate(now, 'is not set, so the message is due now') ?? 0;
-    const member = own !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
-    const text = own !== '' ? own : textOf(message, member).trim();
+    const given = textOf(message, 'sendAt').trim();
+    if (given === '' && rule.kind === 'now')
+      return tooLate(now, 'is not set, so the message is due now') ?? 0;
+    const member = given !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
+    const text = given !== '' ? given : textOf(message, member).trim();
     if (text === '') return [member, `is missing, but the send time follows from it (${settings.sendAt})`];
     const time = readTime(text, zone);
     if (!time.ok) return [member, time.reason];
-    const at = own !== '' || rule.kind === 'now' ? time.at : applyRule(rule, time.at, zone);
+    const at = given !== '' || rule.kind === 'now' ? time.at : applyRule(rule, time.at, zone);
     const shown = (): string => formatInZone(zone ?? 'UTC', at);
     if (at + lateMs <= now)
       return [

@@ -40,9 +40,9 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
   const fields = withDefaults(config, 'outbox', input);
   throwInputErrors(problemsOf(fieldsOf('outbox'), fields));
   const { sender = '', priority = FIELDS.priority.usual } = fields;
-  const found = placeholdersOf(input.message);
-  if (!found.ok) return refuse('message', found.reason);
-  const reserved = found.names.find((name) => name.startsWith('@') || RESERVED.includes(name));
+  const placeholders = placeholdersOf(input.message);
+  if (!placeholders.ok) return refuse('message', placeholders.reason);
+  const reserved = placeholders.names.find((name) => name.startsWith('@') || RESERVED.includes(name));
   if (reserved !== undefined)
     refuse(
       'message',
@@ -70,7 +70,7 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
     ...storedValues(OUTBOX_NAMES, { ...fields, window, country: input.country }),
     sender,
     priority,
-    placeholders: [...found.names],
+    placeholders: [...placeholders.names],
     sendAt,
     ...(input.zone === undefined ? {} : { zone: input.zone }),
     lateMs,

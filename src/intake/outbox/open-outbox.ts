@@ -126,8 +126,8 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
       const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
       // Whether the lane has such an outbox is found out when it is opened.
       if (wanted?.length === 1 && wanted[0] !== undefined) return wanted[0];
-      const found = await lanesWithOutbox(redis, keys, name);
-      const possible = wanted === undefined ? found : found.filter((lane) => wanted.includes(lane));
+      const holders = await lanesWithOutbox(redis, keys, name);
+      const possible = wanted === undefined ? holders : holders.filter((lane) => wanted.includes(lane));
       const [only, ...others] = possible.length < 2 ? possible : await existing(possible, name);
       if (only === undefined) throw noSuchOutbox(name);
       if (others.length === 0) return only;

@@ -45,20 +45,20 @@ export async function pageOfOutboxes(
     count,
   }: { lanes?: readonly LaneId[] | undefined; after?: string | undefined; count: number },
 ): Promise<{ readonly outboxes: readonly IndexedOutbox[]; readonly next: string | null }> {
-  const found: string[] = [];
+  const matching: string[] = [];
   let last = after;
   for (let read = 0; read < ENTRIES_PER_PAGE; read += ENTRIES_AT_ONCE) {
     const start = last === undefined ? '-' : `(${last}`;
     const entries = await redis.zrangebylex(keys.outboxes, start, '+', 'LIMIT', 0, ENTRIES_AT_ONCE);
-    found.push(...entries.filter((entry) => lanes?.includes(outboxOf(entry).lane) ?? true));
-    if (found.length > count) {
-      const page = found.slice(0, count);
+    matching.push(...entries.filter((entry) => lanes?.includes(outboxOf(entry).lane) ?? true));
+    if (matching.length > count) {
+      const page = matching.slice(0, count);
       return { outboxes: page.map(outboxOf), next: page.at(-1) ?? null };
     }
-    if (entries.length < ENTRIES_AT_ONCE) return { outboxes: found.map(outboxOf), next: null };
+    if (entries.length < ENTRIES_AT_ONCE) return { outboxes: matching.map(outboxOf), next: null };
     last = entries.at(-1);
   }
-  return { outboxes: found.map(outboxOf), next: last ?? null };
+  return { outboxes: matching.map(outboxOf), next: last ?? null };
 }
 
 /** All outboxes by name, and those of one name by the id of their lane. */

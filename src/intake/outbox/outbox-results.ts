@@ -29,17 +29,17 @@ export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
     async ended(lane, list, positions) {
       const [, outbox, second] = ENDED_LIST.exec(list) ?? [];
       if (outbox === undefined || second === undefined) return null;
-      const own = outboxKeys(keys, lane, outbox);
-      const key = own.endedList(Number(second));
-      const found = await Promise.all(
+      const boxKeys = outboxKeys(keys, lane, outbox);
+      const key = boxKeys.endedList(Number(second));
+      const runs = await Promise.all(
         runsOf(positions).map(async ([first, last]) => {
           const ids = await redis.lrange(key, first, last);
           return ids.map((id, at) => ({ position: first + at, id }));
         }),
       );
-      const kept = found.flat();
+      const kept = runs.flat();
       const messages = kept.map(({ id }) => id);
-      const raws = messages.length === 0 ? [] : await redis.hmgetBuffer(own.fixed.messages, ...messages);
+      const raws = messages.length === 0 ? [] : await redis.hmgetBuffer(boxKeys.fixed.messages, ...messages);
       const results = new Map<number, ResultOnLane>();
       for (const [at, { position, id }] of kept.entries()) {
         const raw = raws[at] ?? null;

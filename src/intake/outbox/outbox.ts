@@ -154,7 +154,7 @@ export function operatedOutbox(
       sliceOf(lane, place.wave, Math.floor(place.ordinal / SLICE)),
       recipientReader(lane.redis, lane.keys, lane.id, place.wave).record(place.ordinal),
     ]);
-    const found = slice[place.ordinal % SLICE];
+    const planned = slice[place.ordinal % SLICE];
     // Its wave was removed, and its id is free.
     if (record === null) return 'changed';
     const { state } = record;
@@ -167,12 +167,12 @@ export function operatedOutbox(
     }
     if (version >= 0 && version < (place.version ?? -1)) return { id, outcome: 'stale', sendAt: null };
     const isSame =
-      found?.number === message.number &&
-      found.reference === message.reference &&
-      found.values.length === message.values.length &&
-      found.values.every((value, at) => value === message.values[at]) &&
-      (message.due === 0 || message.due === found.due);
-    return { id, outcome: isSame ? 'unchanged' : 'sent', sendAt: isSame ? await sentAt(found.due) : null };
+      planned?.number === message.number &&
+      planned.reference === message.reference &&
+      planned.values.length === message.values.length &&
+      planned.values.every((value, at) => value === message.values[at]) &&
+      (message.due === 0 || message.due === planned.due);
+    return { id, outcome: isSame ? 'unchanged' : 'sent', sendAt: isSame ? await sentAt(planned.due) : null };
   };
 
   const resultOf = async (id: string, message: WaitingMessage, first: PutReply): Promise<PutResult> => {
@@ -219,10 +219,10 @@ export function operatedOutbox(
         const reply = replies[at];
         if (reply === undefined) throw new Error('Redis stored a message without a result');
         const { outcome, due } = reply;
-        const own = { line, member: null, reason: null };
+        const valid = { line, member: null, reason: null };
         if (outcome !== 'planned' && outcome !== 'full')
-          return { id, outcome, sendAt: whenSent(settings, lane, iso(due)), ...own };
-        return resultOf(id, message, reply).then((result) => ({ ...result, ...own }));
+          return { id, outcome, sendAt: whenSent(settings, lane, iso(due)), ...valid };
+        return resultOf(id, message, reply).then((result) => ({ ...result, ...valid }));
       }),
     );
     return [...invalidLines, ...stored].sort((a, b) => a.line - b.line);
@@ -239,17 +239,17 @@ export function operatedOutbox(
     let bytes = 0;
     let batch: Line[] = [];
     let invalidLines: BulkResult[] = [];
-    const add = (own: MessageLine): void => {
-      const { line } = own;
-      if (!('message' in own)) {
-        invalidLines.push(invalid(own.id, line, own.member, own.reason));
+    const add = (parsed: MessageLine): void => {
+      const { line } = parsed;
+      if (!('message' in parsed)) {
+        invalidLines.push(invalid(parsed.id, line, parsed.member, parsed.reason));
         return;
       }
-      const checked = check(own.message, clock());
+      const checked = check(parsed.message, clock());
       if (!checked.ok) {
         const [{ member, reason }] = checked.problems;
         invalidLines.push(
-          invalid(checked.id, line, member === 'to' ? (own.toColumn ?? 'to') : member, reason),
+          invalid(checked.id, line, member === 'to' ? (parsed.toColumn ?? 'to') : member, reason),
         );
         return;
       }
@@ -276,12 +276,12 @@ export function operatedOutbox(
       invalidLines = [];
       return before ?? [];
     };
-    for await (const own of lines) {
+    for await (const parsed of lines) {
       if (seen.bytes > reserved) {
         reserved = seen.bytes;
         await onMemory?.(reserved);
       }
-      add(own);
+      add(parsed);
       if (batch.length + invalidLines.length >= MESSAGES_AT_ONCE || bytes >= BATCH_BYTES)
         yield* await flush();
     }

@@ -93,13 +93,13 @@ export function openOutboxes(
       throw new InputError(`ask for 1 to ${MAX_PAGE} outboxes`, { field: 'limit' });
     const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
     const { outboxes, next } = await pageOfOutboxes(redis, keys, { lanes: wanted, after, count: limit });
-    const found = await Promise.all(
+    const statuses = await Promise.all(
       outboxes.map(async ({ name, lane: id }) => {
         const lane = await finder.withId(id);
         return readOutboxStatus(lane, name, await whyUnserved(finder, lane));
       }),
     );
-    return { outboxes: found.filter((status) => status !== null), next };
+    return { outboxes: statuses.filter((status) => status !== null), next };
   };
 
   return {
@@ -149,11 +149,11 @@ export function openOutboxes(
     },
 
     async list(options = {}) {
-      const found: OutboxStatus[] = [];
+      const all: OutboxStatus[] = [];
       for (let after: string | undefined; ; ) {
         const { outboxes, next } = await page({ ...options, limit: MAX_PAGE, after });
-        found.push(...outboxes);
-        if (next === null) return found;
+        all.push(...outboxes);
+        if (next === null) return all;
         after = next;
       }
     },

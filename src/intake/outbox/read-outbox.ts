@@ -39,10 +39,10 @@ export async function readOutboxStatus(
   unserved: string | null = null,
 ): Promise<OutboxStatus | null> {
   const { redis, keys, id } = lane;
-  const own = outboxKeys(keys, id, name);
+  const boxKeys = outboxKeys(keys, id, name);
   const settings = await readOutboxSettings(redis, keys, id, name);
   if (settings === null) return null;
-  const { outbox, waves } = own.fixed;
+  const { outbox, waves } = boxKeys.fixed;
   const { fields, states } = await countScript.run(
     redis,
     { outbox, waves, states: keys.lane(id, 'states') },
@@ -183,8 +183,8 @@ export async function readMessage(lane: Lane, name: string, id: string): Promise
  */
 export async function* reportMessages(lane: Lane, name: string): AsyncGenerator<OutboxMessageStatus> {
   const { redis, keys, id } = lane;
-  const own = outboxKeys(keys, id, name);
-  for (const wave of await redis.zrange(own.fixed.waves, '0', '-1')) {
+  const boxKeys = outboxKeys(keys, id, name);
+  for (const wave of await redis.zrange(boxKeys.fixed.waves, '0', '-1')) {
     const reader = recipientReader(redis, keys, id, wave);
     for (let from = 0; ; ) {
       const chunk = await reader.chunk(from, () => true, SLICE);

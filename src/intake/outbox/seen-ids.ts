@@ -37,9 +37,9 @@ export class SeenIds {
     const slot = this.#slotOf(entry);
     const earlier = this.#slots[slot] ?? 0;
     if (earlier !== 0) {
-      const found = this.#entry(earlier);
-      const isSame = found[CONTENT] === entry[CONTENT] && found[CONTENT + 1] === entry[CONTENT + 1];
-      return isSame ? null : (found[LINE] ?? 0);
+      const known = this.#entry(earlier);
+      const isSame = known[CONTENT] === entry[CONTENT] && known[CONTENT + 1] === entry[CONTENT + 1];
+      return isSame ? null : (known[LINE] ?? 0);
     }
     if (this.#size % ENTRIES_PER_CHUNK === 0) this.#chunks.push(new Uint32Array(ENTRIES_PER_CHUNK * WIDTH));
     this.#size += 1;

@@ -139,7 +139,7 @@ export interface StoreOptions {
 /** The messages of one outbox in Redis. */
 export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }: StoreOptions) {
   const { redis, keys, id } = lane;
-  const own = outboxKeys(keys, id, name);
+  const boxKeys = outboxKeys(keys, id, name);
   /** The wave that gets messages, as far as this process knows. */
   let wave = '';
 
@@ -148,7 +148,7 @@ export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }
     { plans = false, now }: PutOptions,
   ): Promise<PutReplies> => {
     const mayPlan = plans && messages.some(({ message }) => message.due === 0);
-    if (mayPlan && wave === '') wave = (await redis.hget(own.fixed.outbox, 'wave')) ?? '';
+    if (mayPlan && wave === '') wave = (await redis.hget(boxKeys.fixed.outbox, 'wave')) ?? '';
     const entryArgs = messages.flatMap(({ id: message, message: content, key = '', over }) => [
       message,
       packMessage(content),
@@ -158,7 +158,7 @@ export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }
     ]);
     const args = { name, wave, plans: mayPlan ? 1 : 0, lateMs, limit, time: now };
     const reply = await putScript(lane, args, [], {
-      ownKeys: { ...own.fixed, recipients: recipientListKey(keys, id, wave) },
+      ownKeys: { ...boxKeys.fixed, recipients: recipientListKey(keys, id, wave) },
       entryArgs,
     });
     if (reply.state !== 'open') throw new OutboxGoneError(reply.state);
@@ -185,7 +185,11 @@ export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }
       time,
     };
     const reply = await cancelScript(lane, args, [], {
-      ownKeys: { ...own.fixed, list: own.endedList(forgetAt), statuses: statusesKey(keys, id, within) },
+      ownKeys: {
+        ...boxKeys.fixed,
+        list: boxKeys.endedList(forgetAt),
+        statuses: statusesKey(keys, id, within),
+      },
       entryArgs: messages,
     });
     if (!reply.exists) throw new OutboxGoneError('missing');
@@ -194,18 +198,18 @@ export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }
 
   /** Reads what is stored under ids. */
   const read = async (messages: readonly string[]): Promise<(Buffer | null)[]> => {
-    const found: (Buffer | null)[] = [];
+    const stored: (Buffer | null)[] = [];
     for (let from = 0; from < messages.length; from += READ_AT_ONCE) {
       const some = messages.slice(from, from + READ_AT_ONCE);
-      found.push(...(await redis.hmgetBuffer(own.fixed.messages, ...some)));
+      stored.push(...(await redis.hmgetBuffer(boxKeys.fixed.messages, ...some)));
     }
-    return found;
+    return stored;
   };
 
   /** All ids, with what is stored under them, in no order. One that is stored or changed meanwhile may be missing, or come twice. */
   async function* all(): AsyncGenerator<ReadonlyMap<string, Buffer>> {
     for (let cursor = '0'; ; ) {
-      const [next, flat] = await redis.hscanBuffer(own.fixed.messages, cursor, 'COUNT', READ_AT_ONCE);
+      const [next, flat] = await redis.hscanBuffer(boxKeys.fixed.messages, cursor, 'COUNT', READ_AT_ONCE);
       const some = new Map<string, Buffer>();
       for (let at = 0; at + 1 < flat.length; at += 2)
         some.set(String(flat[at]), flat[at + 1] ?? Buffer.alloc(0));
@@ -216,7 +220,7 @@ export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }
   }
 
   return {
-    keys: own,
+    keys: boxKeys,
 
     /** Stores messages. Throws an {@link OutboxGoneError}. Repeating it changes nothing. */
     async put(messages: readonly Entry[], options: PutOptions = {}): Promise<PutReplies> {

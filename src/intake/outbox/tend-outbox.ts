@@ -98,13 +98,13 @@ async function tend(
   options: TendOptions,
   plans: boolean,
 ): Promise<Tended & { readonly lapsesAt: number }> {
-  const own = outboxKeys(lane.keys, lane.id, name);
-  const tending: Tending = { lane, name, own, options, plans, events: [] };
+  const boxKeys = outboxKeys(lane.keys, lane.id, name);
+  const tending: Tending = { lane, name, boxKeys, options, plans, events: [] };
   let [planned, lapsed, lapsesAt, needsWave] = [0, 0, Number.POSITIVE_INFINITY, false];
   for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
-    const [json = null, wave] = await lane.redis.hmget(own.fixed.outbox, 'settings', 'wave');
+    const [json = null, wave] = await lane.redis.hmget(boxKeys.fixed.outbox, 'settings', 'wave');
     if (json === null) {
-      await lane.redis.zrem(own.fixed.outboxes, name);
+      await lane.redis.zrem(boxKeys.fixed.outboxes, name);
       break;
     }
     const settings = parseSettings(json);
@@ -123,7 +123,7 @@ async function tend(
 interface Tending {
   readonly lane: LaneStore;
   readonly name: string;
-  readonly own: OutboxKeys;
+  readonly boxKeys: OutboxKeys;
   readonly options: TendOptions;
   readonly plans: boolean;
   readonly events: ScriptEvent[];
@@ -131,7 +131,7 @@ interface Tending {
 
 /** Moves the messages that are due. `begin`: the part of the wave that never changes, if it is a new one; otherwise ''. */
 async function moveDue(
-  { lane, name, own, options, plans, events }: Tending,
+  { lane, name, boxKeys, options, plans, events }: Tending,
   settings: OutboxSettings,
   wave: string,
   begin = '',
@@ -155,8 +155,8 @@ async function moveDue(
     [],
     {
       ownKeys: {
-        ...own.fixed,
-        list: own.endedList(forgetAt),
+        ...boxKeys.fixed,
+        list: boxKeys.endedList(forgetAt),
         recipients: recipientListKey(keys, id, wave),
         meta: metaKey(keys, id, wave),
       },
@@ -181,7 +181,7 @@ async function beginWave(tending: Tending, settings: OutboxSettings): Promise<Do
 
 /** Does what a round has found that needs the keys of a wave or of a list. */
 async function tendWaves(
-  { lane, own, options, events }: Tending,
+  { lane, boxKeys, options, events }: Tending,
   { late, full, lists }: Done,
 ): Promise<{ readonly lapsed: number; readonly isChanged: boolean }> {
   let lapsed = 0;
@@ -196,10 +196,10 @@ async function tendWaves(
       // A wave that cannot be packed takes more memory, but has to end.
       if (!isFull(error)) throw error;
     });
-    events.push(...(await sealScript(lane, { id, time: options.now }, [], { ownKeys: own.fixed })));
+    events.push(...(await sealScript(lane, { id, time: options.now }, [], { ownKeys: boxKeys.fixed })));
   }
   for (const second of lists) {
-    const ownKeys = { ...own.fixed, list: own.endedList(Number(second)) };
+    const ownKeys = { ...boxKeys.fixed, list: boxKeys.endedList(Number(second)) };
     await forgetScript(lane, { second }, [], { ownKeys });
   }
   return { lapsed, isChanged: lapsed > 0 || full.length > 0 || lists.length > 0 };

@@ -83,10 +83,10 @@ export async function forgetWave(lane: LaneStore, wave: string): Promise<void> {
   const { redis, keys, id } = lane;
   const state = await readState(redis, keys, id, wave);
   if (state === null || state.outbox === undefined || state.endedAt === 0) return;
-  const own = outboxKeys(keys, id, state.outbox);
+  const boxKeys = outboxKeys(keys, id, state.outbox);
   const run = (ids: readonly string[], counts: Partial<Record<RecipientState, number>>, isLast: 0 | 1) =>
     forgetScript(lane, { wave, counts: JSON.stringify(counts), isLast }, [], {
-      ownKeys: own.fixed,
+      ownKeys: boxKeys.fixed,
       entryArgs: ids,
     });
   const slices = await countSlices(redis, keys, { lane: id, campaign: wave, series: 'slices' });

@@ -124,15 +124,15 @@ async function sourceOf({
 }: ScheduleInput): Promise<{ source: Definition['source']; recipients: readonly RecipientInput[] | null }> {
   if (typeof recipients === 'string') {
     const path = resolve(recipients);
-    const found = await stat(path).catch(() => null);
-    if (found === null)
+    const stats = await stat(path).catch(() => null);
+    if (stats === null)
       throw new InputError(
         `there is no file ${path}: give the path of a CSV file that the workers can read`,
         {
           field: 'recipients',
         },
       );
-    if (!found.isFile()) throw new InputError(`the path ${path} is not a file`, { field: 'recipients' });
+    if (!stats.isFile()) throw new InputError(`the path ${path} is not a file`, { field: 'recipients' });
     return { source: { kind: 'file', path }, recipients: null };
   }
   if ('provided' in recipients) {

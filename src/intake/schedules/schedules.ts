@@ -113,9 +113,9 @@ export function openSchedules({
   const missing = (id: string): NotFoundError =>
     new NotFoundError(`there is no schedule ${id}; \`volley schedule list\` shows all`);
   const read = async (ref: string): Promise<StoredSchedule> => {
-    const found = await store.read(ref);
-    if (found === null) throw missing(idOfRef(ref));
-    return found;
+    const stored = await store.read(ref);
+    if (stored === null) throw missing(idOfRef(ref));
+    return stored;
   };
   /** The schedule with this id, on any lane or on one of these. */
   const find = async (id: string, { lanes }: ScheduleChoice = {}): Promise<StoredSchedule> => {
@@ -126,8 +126,8 @@ export function openSchedules({
     const [only, ...others] = refs;
     if (only === undefined) throw missing(id);
     if (others.length === 0) return read(only);
-    const found = await Promise.all(refs.map(read));
-    const names = await Promise.all(found.map(({ definition }) => finder.nameOf(definition.lane)));
+    const schedules = await Promise.all(refs.map(read));
+    const names = await Promise.all(schedules.map(({ definition }) => finder.nameOf(definition.lane)));
     throw new AmbiguousNameError('schedule', id, names.sort());
   };
   const view = async (stored: StoredSchedule): Promise<Schedule> =>
@@ -191,14 +191,14 @@ export function openSchedules({
     },
     async list({ lanes, after, limit = Number.POSITIVE_INFINITY } = {}) {
       const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
-      const found: Schedule[] = [];
+      const listed: Schedule[] = [];
       const from = after && refOf(after.id, await finder.idOf(after.lane));
-      if (limit < 1) return found;
+      if (limit < 1) return listed;
       for await (const stored of store.list({ after: from, lanes: ids, atOnce: limit })) {
-        found.push(await view(stored));
-        if (found.length >= limit) break;
+        listed.push(await view(stored));
+        if (listed.length >= limit) break;
       }
-      return found;
+      return listed;
     },
     async get(id, choice) {
       const stored = await find(id, choice);
@@ -252,11 +252,11 @@ export async function pauseSchedulesOf(
   store: ScheduleStore,
   key: string,
 ): Promise<(id: string, lane: LaneId) => boolean> {
-  const found = new Set<string>();
+  const paused = new Set<string>();
   for await (const { ref, createdBy } of store.list()) {
     if (createdBy.kind !== 'key' || createdBy.id !== key) continue;
     await store.change(ref, 'pause', { reason: 'its API key was revoked' });
-    found.add(ref);
+    paused.add(ref);
   }
-  return (id, lane) => found.has(refOf(id, lane));
+  return (id, lane) => paused.has(refOf(id, lane));
 }

@@ -260,8 +260,8 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
 
     /** The latest occurrences, newest first. */
     async occurrences(ref: string, limit: number): Promise<StoredOccurrence[]> {
-      const found = await redis.zrange(names.occurrences(ref), '0', String(limit - 1), 'REV');
-      return found.map((json) => storedOccurrence.parse(JSON.parse(json)));
+      const texts = await redis.zrange(names.occurrences(ref), '0', String(limit - 1), 'REV');
+      return texts.map((json) => storedOccurrence.parse(JSON.parse(json)));
     },
 
     /** The references of the schedules with this id: one for each lane that has one. */
@@ -276,8 +276,8 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
         const wanted = refs.filter((ref) => lanes?.includes(laneOfRef(ref)) ?? true);
         const perRead = Math.min(atOnce, PER_READ);
         for (let from = 0; from < wanted.length; from += perRead) {
-          const found = await Promise.all(wanted.slice(from, from + perRead).map(read));
-          yield* found.filter((each) => each !== null);
+          const schedules = await Promise.all(wanted.slice(from, from + perRead).map(read));
+          yield* schedules.filter((each) => each !== null);
         }
         const last = refs.at(-1);
         if (last === undefined || refs.length < PER_READ) return;

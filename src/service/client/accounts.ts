@@ -138,8 +138,8 @@ function withoutId(run: string): string {
 
 /** Everything in a response that the service itself may have written. */
 function serviceTextOf({ headers, statusText, body }: Reply): string {
-  const own = Object.entries(headers)
+  const serviceHeaders = Object.entries(headers)
     .filter(([name]) => !HTTP_HEADERS.test(name))
     .map(([name, value]) => `${name}: ${value}`);
-  return [statusText, ...own, body ?? ''].join('\n');
+  return [statusText, ...serviceHeaders, body ?? ''].join('\n');
 }

@@ -122,10 +122,10 @@ function isSigned({ headers, body }: IncomingNotification, tokens: readonly stri
 
 /** The text decoded from hex and base64, where that has the length of a signature. */
 function signaturesIn(text: string, bytes: number): Buffer[] {
-  const found: Buffer[] = [];
-  if (text.length === bytes * 2 && /^[0-9a-f]+$/i.test(text)) found.push(Buffer.from(text, 'hex'));
+  const signatures: Buffer[] = [];
+  if (text.length === bytes * 2 && /^[0-9a-f]+$/i.test(text)) signatures.push(Buffer.from(text, 'hex'));
   if (Math.abs(text.length - Math.ceil((bytes * 4) / 3)) <= 2 && /^[\w+/-]+={0,2}$/.test(text)) {
-    found.push(Buffer.from(text, 'base64'));
+    signatures.push(Buffer.from(text, 'base64'));
   }
-  return found.filter(({ length }) => length === bytes);
+  return signatures.filter(({ length }) => length === bytes);
 }

@@ -60,7 +60,7 @@ export function reportsIn(
     const fields = new Map(
       Object.entries(value).map(([name, field]) => [name.toLowerCase(), field] as const),
     );
-    const own = contextOf(fields, outer);
+    const context = contextOf(fields, outer);
     const status = textOf(fields.get('deliverystatus')) ?? textOf(fields.get('status'));
     const addresses = status === null ? [] : addressesOf(fields.get('address'));
     const meaning = (status === null ? undefined : statusOf(profile, status)) ?? 'DeliveredToNetwork';
@@ -71,11 +71,11 @@ export function reportsIn(
       if (reports.length >= MAX_REPORTS) break;
       const number = numberOf(address);
       if (number === null) continue;
-      reports.push({ ...own, number, status: meaning, ...(word === undefined ? {} : { word }) });
+      reports.push({ ...context, number, status: meaning, ...(word === undefined ? {} : { word }) });
     }
     for (const [name, field] of fields) {
       if (name === 'deliveryinfo' && Array.isArray(field) && field.length === 0) isDeliveryInformation = true;
-      visit(field, own, depth + 1);
+      visit(field, context, depth + 1);
     }
   };
   visit(document, NO_CONTEXT, 0);
@@ -117,8 +117,8 @@ function urlsOf(fields: ReadonlyMap<string, unknown>): string[] {
 
 function first<Found>(urls: readonly string[], find: (url: string) => Found | null): Found | null {
   for (const url of urls) {
-    const found = find(url);
-    if (found !== null) return found;
+    const match = find(url);
+    if (match !== null) return match;
   }
   return null;
 }

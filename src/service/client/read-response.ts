@@ -162,8 +162,8 @@ function pairIn(value: unknown, depth: number): TokenPair | null {
   if (pair !== undefined) return { accessToken: pair[0], refreshToken: pair[1] };
   if (depth === 0) return null;
   for (const inner of Object.values(value)) {
-    const found = pairIn(inner, depth - 1);
-    if (found !== null) return found;
+    const pair = pairIn(inner, depth - 1);
+    if (pair !== null) return pair;
   }
   return null;
 }

@@ -29,14 +29,14 @@ export async function campaignId(volley: Pick<Volley, 'list' | 'idsWith'>, typed
   if (wanted === LAST) return newestId(volley);
   // A whole id needs no search; its command says if there is no such campaign.
   if (wanted.length >= CAMPAIGN_ID_LENGTH) return wanted;
-  const found = await volley.idsWith(wanted, NAMED + 1);
-  return onlyOne(found, typed, 'campaign', '`volley list` shows all campaigns');
+  const ids = await volley.idsWith(wanted, NAMED + 1);
+  return onlyOne(ids, typed, 'campaign', '`volley list` shows all campaigns');
 }
 
 async function newestId(volley: Pick<Volley, 'list'>): Promise<string> {
   const newest = await volley.list({ limit: NAMED });
-  const found = newest.find(({ state }) => state !== 'importing') ?? newest[0];
-  if (found !== undefined) return found.id;
+  const campaign = newest.find(({ state }) => state !== 'importing') ?? newest[0];
+  if (campaign !== undefined) return campaign.id;
   throw new NotFoundError(`There are no campaigns yet. ${HOW_TO_CREATE}`);
 }
 

@@ -106,8 +106,8 @@ function walk(context: Context, typed: string): Promise<Answer> {
     const { settled, skipped } = await walkUnknown(context, volley, id, destination);
     if (settled.some(({ as }) => as === 'resend')) await noteIfNoWorkers(context, volley);
     const done = (['resend', 'accepted', 'abandon'] as const).flatMap((as) => {
-      const own = settled.filter((each) => each.as === as);
-      const requests = own.reduce((sum, { outcome }) => sum + outcome.requests, 0);
+      const resolved = settled.filter((each) => each.as === as);
+      const requests = resolved.reduce((sum, { outcome }) => sum + outcome.requests, 0);
       const how = `${RESOLVED[as]}${as === 'resend' ? via(destination) : ''}`;
       return requests === 0 ? [] : [`${counted(requests, 'request')} ${how}`];
     });
@@ -141,12 +141,12 @@ function requestOf(id: string, typed: string | undefined): string | undefined {
 export async function find(context: Context, typed: string, options: { country?: string }): Promise<Answer> {
   const numbers = await readNumbers(context, [typed]);
   return withLocalVolley(context, async (volley) => {
-    const found: FoundRecipient[] = [];
+    const recipients: FoundRecipient[] = [];
     for (const number of numbers)
-      for await (const recipient of volley.find(number, options)) found.push(recipient);
+      for await (const recipient of volley.find(number, options)) recipients.push(recipient);
     const now = context.clock();
     const time = (iso: string): string => (iso === '' ? '' : moment(Date.parse(iso), now));
-    const rows = found.map((recipient) => [
+    const rows = recipients.map((recipient) => [
       recipient.campaign,
       cut(oneLine(recipient.name), 24),
       recipient.status,
@@ -158,7 +158,7 @@ export async function find(context: Context, typed: string, options: { country?:
     ]);
     const heading = ['CAMPAIGN', 'NAME', 'STATUS', 'REFERENCE', 'REQUEST', 'SENT', 'UPDATED', 'REASON'];
     return {
-      json: { found },
+      json: { found: recipients },
       lines:
         rows.length === 0
           ? ['No campaign contains this number.']

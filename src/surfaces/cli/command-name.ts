@@ -105,10 +105,10 @@ export function exampleFile(name: string, cwd = process.cwd()): string {
 /** The path of a file of this package, such as `.env.example`, from the folder where the command was called. */
 export function packageFile(path: string, cwd = process.cwd()): string {
   // This module is in src/surfaces/cli, or in dist/src/surfaces/cli.
-  const found = ['../../../', '../../../../']
+  const file = ['../../../', '../../../../']
     .map((folder) => fileURLToPath(new URL(`${folder}${path}`, import.meta.url)))
     .find((each) => existsSync(each));
-  return found === undefined || !isReadable(found) ? path : inShell(shorter(found, cwd));
+  return file === undefined || !isReadable(file) ? path : inShell(shorter(file, cwd));
 }
 
 function isReadable(path: string): boolean {

@@ -158,10 +158,10 @@ function valueOption(command: Command, word: string): Option | undefined {
 }
 
 function optionsOf(command: Command): Candidate[] {
-  const own = command.options.flatMap(({ long, hidden, description }) =>
+  const options = command.options.flatMap(({ long, hidden, description }) =>
     long == null || hidden ? [] : [{ text: long, about: description }],
   );
-  return [...own, { text: '--help', about: 'display help for command' }];
+  return [...options, { text: '--help', about: 'display help for command' }];
 }
 
 async function valuesOf(option: Option, context: Context): Promise<readonly Candidate[]> {

@@ -36,14 +36,14 @@ export async function openListFile(context: Context, file: string): Promise<List
 }
 
 async function fileStream(path: string, shown: string): Promise<Readable> {
-  const found = await stat(path).catch((error: unknown) => {
+  const stats = await stat(path).catch((error: unknown) => {
     const reason = readProblem(error, shown);
     throw reason === undefined ? error : new ListError(`${reason}.`);
   });
-  if (found.isDirectory()) {
+  if (stats.isDirectory()) {
     throw new ListError(`The path ${shown} is a folder. Give the path of the CSV file itself.`);
   }
-  if (found.isFile() && found.size === 0)
+  if (stats.isFile() && stats.size === 0)
     throw new ListError(`The file ${shown} is empty. Add at least one row.`);
   return createReadStream(path);
 }
@@ -66,9 +66,9 @@ export async function readNumbers(context: Context, numbers: readonly string[]):
   if (numbers.length > 1)
     throw badInput('Give numbers, or - to read them from standard input, but not both.');
   const lines = (await readText(context, 'the numbers, one per line')).split(/\r\n|\n|\r/);
-  const found = lines.map((line) => line.trim()).filter(Boolean);
-  if (found.length === 0) throw badInput('There are no numbers on standard input. Write one per line.');
-  return found;
+  const written = lines.map((line) => line.trim()).filter(Boolean);
+  if (written.length === 0) throw badInput('There are no numbers on standard input. Write one per line.');
+  return written;
 }
 
 const taken = new WeakSet<NodeJS.ReadableStream>();

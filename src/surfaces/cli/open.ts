@@ -59,15 +59,15 @@ async function find<Configuration extends Config | LocalConfig>(
   const isUrlSet = isSecretSet(env, 'REDIS_URL');
   if (isUrlSet && (await isSimulatorUp(cwd)))
     throw simulatorOrRedis('Stop `volley up --simulator`, or unset REDIS_URL.');
-  const found = isUrlSet ? undefined : await findUp({ cwd, clock });
-  if (found?.up.mode === 'simulator') {
-    const { redis, up } = found;
+  const running = isUrlSet ? undefined : await findUp({ cwd, clock });
+  if (running?.up.mode === 'simulator') {
+    const { redis, up } = running;
     const { simulator } = up;
     const config = { ...simulatedConfig(env, simulator, redis.url), redisUrl: redis.url };
     return { config, simulator, serviceUrl };
   }
   const config = load(env);
-  const redisUrl = config.redisUrl ?? found?.redis.url;
+  const redisUrl = config.redisUrl ?? running?.redis.url;
   if (redisUrl === undefined) {
     const reason = await whyNoEmbedded(cwd);
     // Starting another server would not help then.

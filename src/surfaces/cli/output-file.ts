@@ -24,21 +24,21 @@ export async function outputFile(
   { cwd, force }: OutputOptions,
 ): Promise<(chunks: AsyncIterable<string | Uint8Array>) => Promise<void>> {
   const target = resolve(cwd, path);
-  const found = await stat(target).catch(() => undefined);
-  if (found?.isDirectory()) {
+  const stats = await stat(target).catch(() => undefined);
+  if (stats?.isDirectory()) {
     throw badInput(
       `The path ${path} is a folder. Give the name of a file in it: ${join(path, 'report.csv')}`,
     );
   }
   // A device or a pipe cannot be replaced, and has nothing to lose.
-  if (found !== undefined && !found.isFile()) return (chunks) => written(path, chunks, target, 'a');
-  if (found !== undefined && !force) {
+  if (stats !== undefined && !stats.isFile()) return (chunks) => written(path, chunks, target, 'a');
+  if (stats !== undefined && !force) {
     throw badInput(`The file ${path} exists already. To overwrite it, add --force.`, {
       reason: 'fileExists',
       path,
     });
   }
-  const real = found === undefined ? target : await realpath(target);
+  const real = stats === undefined ? target : await realpath(target);
   const folder = await stat(dirname(real)).catch(() => undefined);
   if (folder === undefined)
     throw badInput(

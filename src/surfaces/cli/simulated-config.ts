@@ -105,8 +105,9 @@ function accountsOf(lanes: Config['lanes']) {
 function clientsOf(lanes: Config['lanes']) {
   return lanes.flatMap(({ profile, credentials }) => {
     const { username: id, password: secret, scope } = accountOf(credentials) ?? {};
-    const own = PROFILES[profile].credentials;
-    if (id === undefined || secret === undefined || scope === undefined || own.kind !== 'client') return [];
-    return [{ id, secret, products: scope.split(' ').filter((each) => each !== own.scope) }];
+    const scheme = PROFILES[profile].credentials;
+    if (id === undefined || secret === undefined || scope === undefined || scheme.kind !== 'client')
+      return [];
+    return [{ id, secret, products: scope.split(' ').filter((each) => each !== scheme.scope) }];
   });
 }

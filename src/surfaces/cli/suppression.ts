@@ -75,10 +75,10 @@ export async function why(context: Context, typed: string, options: NumberOption
   const [number = ''] = await readNumbers(context, [typed]);
   return withLocalVolley(context, async (volley) => {
     const entries = await volley.suppression.entries(number, options);
-    const found = entries.flatMap((entry) => entry.operations);
+    const operations = entries.flatMap((entry) => entry.operations);
     return {
       json: { entries },
-      lines: found.length === 0 ? ['This number is not suppressed.'] : tableOf(context, found),
+      lines: operations.length === 0 ? ['This number is not suppressed.'] : tableOf(context, operations),
     };
   });
 }

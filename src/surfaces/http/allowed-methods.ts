@@ -15,8 +15,8 @@ export function collectMethods(app: FastifyInstance): (url: string) => readonly 
   return (url) => {
     const [path = ''] = url.split('?');
     const steps = path.split('/');
-    const found = [...methodsOf].filter(([pattern]) => matches(pattern.split('/'), steps));
-    return [...new Set(found.flatMap(([, methods]) => [...methods]))].sort();
+    const matching = [...methodsOf].filter(([pattern]) => matches(pattern.split('/'), steps));
+    return [...new Set(matching.flatMap(([, methods]) => [...methods]))].sort();
   };
 }
 

@@ -136,11 +136,11 @@ function streamSlots(max: number) {
     take(key: string, controller: AbortController): () => void {
       // Such a stream was admitted before the app began to close, and `close` would not end it.
       if (isClosing) throw new Problem('unavailable', 'This process is shutting down. Retry.');
-      const own = [...open.values()].filter((other) => other === key).length;
-      if (own >= max - open.size) {
+      const ofKey = [...open.values()].filter((other) => other === key).length;
+      if (ofKey >= max - open.size) {
         throw new Problem(
           'unavailable',
-          `This process has ${open.size} event streams, ${own} of them with this key. Retry later or on another process.`,
+          `This process has ${open.size} event streams, ${ofKey} of them with this key. Retry later or on another process.`,
         );
       }
       open.set(controller, key);

@@ -9,8 +9,8 @@ export const newRequestId = (): string => randomUUID();
 
 /** The `X-Request-Id` of a request, or a new id if it has none that is valid. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  const own = headers['x-request-id'];
-  return typeof own === 'string' && REQUEST_ID.test(own) ? own : newRequestId();
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newRequestId();
 }
 
 /** The headers of every response. A route may replace them. */

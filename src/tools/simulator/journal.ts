@@ -143,10 +143,10 @@ function lineOf(value: object): string {
 /** The content of a journal; undefined for a file that is none. A line that a full disk cut off is left out. */
 function readChanges(path: string): { ids: IdSeries; changes: Change[] } | undefined {
   const [first, ...lines] = textOf(path).split('\n');
-  const found = heading.safeParse(parsed(first ?? '')).data;
-  if (found === undefined) return undefined;
+  const head = heading.safeParse(parsed(first ?? '')).data;
+  if (head === undefined) return undefined;
   const changes = lines.flatMap((line) => change.safeParse(parsed(line)).data ?? []);
-  return { ids: { idPrefix: found.idPrefix, firstNumber: found.firstNumber }, changes };
+  return { ids: { idPrefix: head.idPrefix, firstNumber: head.firstNumber }, changes };
 }
 
 function textOf(path: string): string {

@@ -164,15 +164,16 @@ test('after a 401, a lane that waits for permits renews nothing until it sends a
   const credentials = await turnCredentials(lane, source);
   const refused = await credentials.forRequest();
   if (refused === undefined) throw new Error('no token');
-  await credentials.replaceRefused(refused);
+  await credentials.ended(refused, { kind: 'unauthorised', reason: '401' });
   for (let turn = 0; turn < 3; turn += 1) {
     now += LIFETIME_MS / 10;
     expect(await credentials.closed()).toBeUndefined();
     expect(credentials.current()).toMatchObject({ generation: 2 });
   }
-  expect(await credentials.forRequest()).toMatchObject({ generation: 3 });
+  const newer = await credentials.forRequest();
+  expect(newer).toMatchObject({ generation: 3 });
   expect(credentials.current()).toMatchObject({ generation: 3 });
-  credentials.worked();
+  if (newer !== undefined) await credentials.ended(newer, { kind: 'refused', reason: '400' });
   now += LIFETIME_MS / 2;
   expect(await credentials.forRequest()).toMatchObject({ generation: 3 });
 });

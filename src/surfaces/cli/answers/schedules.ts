@@ -74,8 +74,8 @@ const answers: Answers<'Schedules', typeof operations> = {
     await noteIfNoWorkers(context, volley);
     // Nothing happens before a worker starts.
     const hasWorkers = (await volley.workers()).length > 0;
-    const found = hasWorkers ? await occurrenceAt(scene, at) : undefined;
-    if (found === undefined) {
+    const occurrence = hasWorkers ? await occurrenceAt(scene, at) : undefined;
+    if (occurrence === undefined) {
       const list = recipients.kind === 'provided' ? ` and provides the list ${recipients.name}` : '';
       return {
         json: { id, destination, at, outcome: null, campaign: null, reason: null },
@@ -85,7 +85,7 @@ const answers: Answers<'Schedules', typeof operations> = {
         ],
       };
     }
-    const { outcome, campaign, reason } = found;
+    const { outcome, campaign, reason } = occurrence;
     return {
       json: { id, destination, at, outcome, campaign, reason },
       lines:
@@ -131,8 +131,8 @@ async function occurrenceAt(scene: OnSchedule, at: string): Promise<Occurrence |
     const until = clock() + RUN_WITHIN_MS;
     for (;;) {
       const { latest } = await scheduleOf(scene);
-      const found = latest.find((each) => each.manual && each.at === at);
-      if (found !== undefined || clock() >= until || interrupt.signal.aborted) return found;
+      const occurrence = latest.find((each) => each.manual && each.at === at);
+      if (occurrence !== undefined || clock() >= until || interrupt.signal.aborted) return occurrence;
       await delay(LOOK_EVERY_MS);
     }
   } finally {

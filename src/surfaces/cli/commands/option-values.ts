@@ -102,8 +102,8 @@ export function wholeNumber(from: number, to: number): (text: string) => number 
 /** A parser for one of a few names, in any case. */
 export function oneOf<Name extends string>(names: readonly Name[]): (text: string) => Name {
   return (text) => {
-    const found = names.find((name) => name.toLowerCase() === text.toLowerCase());
-    if (found !== undefined) return found;
+    const named = names.find((name) => name.toLowerCase() === text.toLowerCase());
+    if (named !== undefined) return named;
     const meant = nearest(text, names);
     throw new InvalidArgumentError(
       `${meant === null ? '' : `Did you mean ${meant}? `}Use one of ${names.join(', ')}.`,

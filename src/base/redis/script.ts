@@ -126,7 +126,7 @@ function hashTag(key: string): string {
 
 /**
  * Reads a Lua file: its header becomes locals, and the text of each `-- @include ./other.lua` line takes the line's place,
- * each file once.
+ * each file once. A script may have at most 200 local variables: in a file that others include, prefer one table to many functions.
  */
 export function readLua(url: URL, seen = new Set<string>()): string {
   seen.add(url.href);

@@ -39,18 +39,18 @@ end
 
 local at = next_due()
 if not at or at > now then return claim_end(context, 'nothing', at, {}) end
-local own = permits_own(lane, 'poll', inFlight)
+local own = PERMITS.own(lane, 'poll', inFlight)
 local why, from = READY.lane(keys, lane, rules, now, 'poll', true, own, true)
 if why then return claim_end(context, why, from, {}) end
 
 -- A process that was considered dead joins again: a recovery barrier must wait for its recent polls.
-if process ~= '' then workers_join(lane, process, 0) end
-workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
-local late = permits_late_polls(rules, now, unpolledKey)
+if process ~= '' then WORKERS.join(lane, process, 0) end
+WORKERS.count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
+local late = PERMITS.late_polls(rules, now, unpolledKey)
 -- While the lane's window stays closed for longer than a permit is used, no send waits for one.
 local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now, true)
 local wanted = (opensAt or 0) <= now + rules.window and redis.call('ZCARD', runningKey) > 0 and math.huge or 0
-local permits, more = permits_now(windowKey, pollsKey, lane, rules, now, 'poll', inFlight, 0, wanted, late)
+local permits, more = PERMITS.now(windowKey, pollsKey, lane, rules, now, 'poll', inFlight, 0, wanted, late)
 local take = math.min(want, permits)
 if take <= 0 then return claim_denied(context, more, {}) end
 if own == 0 then lane.busySince = math.max(lane.busySince, now) end

@@ -32,7 +32,7 @@ local events = {}
 local context = { lane = lane, rules = rules, now = now, jitter = jitter, windowKey = windowKey, events = events }
 local claims, fields = settle_claims(pollsKey, settlements)
 local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
-ledger_expire(windowKey, lane, rules, now)
+LEDGER.expire(windowKey, lane, rules, now)
 
 local settled = {}
 for i, settlement in ipairs(settlements) do
@@ -129,7 +129,7 @@ for i, settlement in ipairs(settlements) do
   local c = claim and campaigns[claim.campaign]
   if c then
     local effect, poll = POLL_EFFECTS[settlement.result], poll_of(claim, c, keysPerEntry * (i - 1))
-    local before = gate_before(lane)
+    local before = GATE.before(lane)
     inFlight, count = inFlight - 1, count + 1
     settle_gate(context, effect, claim, settlement, inFlight)
     REQUESTS[effect.request](poll, settlement)
@@ -149,13 +149,13 @@ for i, settlement in ipairs(settlements) do
       c.polls = c.polls + 1
       settle_ledger(context, effect, claim, 'poll')
     end
-    gate_events(lane, before, events)
+    GATE.events(lane, before, events)
   elseif claim then
     -- Its campaign was removed, but the request was made.
     if settlement.result ~= 'gone' and settlement.result ~= 'released' then
-      ledger_spend(windowKey, lane, rules, 'poll', 1, now)
+      LEDGER.spend(windowKey, lane, rules, 'poll', 1, now)
     end
-    gate_unused(lane, claim)
+    GATE.unused(lane, claim)
     REQUESTS.forget({ member = request_member(claim.campaign, claim.first) })
   end
 end

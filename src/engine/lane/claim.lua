@@ -23,7 +23,7 @@ local function turn_enter(lane, rules, kind, turn, call, inFlight)
   elseif call ~= 1 then
     return 'fenced'
   else
-    lane[kind .. 'Inherited'] = math.min(inFlight, permits_cap(lane, rules))
+    lane[kind .. 'Inherited'] = math.min(inFlight, PERMITS.cap(lane, rules))
   end
   lane[turnField], lane[callField] = turn, call
 end
@@ -61,12 +61,12 @@ local function claim_begin(call)
     return nil, turn_reply('again', now, now, events, turn_replay(flightKey, call.turn, call.number))
   end
   lane_has_token(lane)
-  workers_recognise(lane, call.rules, call.seen, now, events)
+  WORKERS.recognise(lane, call.rules, call.seen, now, events)
   if lane.unsureUntil then
     lane_save(call.laneKey, lane)
     return nil, turn_reply('joining', lane.unsureUntil, now, events, {})
   end
-  ledger_expire(call.windowKey, lane, call.rules, now)
+  LEDGER.expire(call.windowKey, lane, call.rules, now)
   if call.kind == 'send' then lane_attend(lane) end
   return { lane = lane, now = now, events = events, inFlight = inFlight, flightKey = flightKey, laneKey = call.laneKey }
 end

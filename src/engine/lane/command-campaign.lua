@@ -32,13 +32,13 @@ if not CAMPAIGN_COMMANDS[c.state][command] then return { c.state, 0, 0, '[]', 0 
 local before = c.state
 local inFlight = campaign_in_flight(claimsKey, id)
 
-workers_recognise(lane, rules, 0, now, events)
+WORKERS.recognise(lane, rules, 0, now, events)
 if command == 'pause' then
   campaign_hold(keys, lane, rules, id, c, reason, now)
 elseif command == 'resume' then
   campaign_resume(keys, lane, id, c, now)
 elseif c.state ~= 'cancelled' then
-  workers_hold(claimsKey, lane, rules, id, c, now)
+  WORKERS.hold(claimsKey, lane, rules, id, c, now)
   local cancelledBefore = c.counts.cancelled or 0
   campaign_give_up(claimsKey, lane, id, c, 'cancelled', now)
   campaign_enter(c, 'cancelled')

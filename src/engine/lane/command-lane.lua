@@ -22,17 +22,17 @@ if command == 'hold' then
   -- The hold of an operator for all lanes takes the place of a tenant's, and not the other way round.
   changed = lane.held == '' or lane.heldByTenant > isLimited
   if changed then lane.held, lane.heldByTenant = reason, isLimited end
-  gate_close(lane)
+  GATE.close(lane)
 elseif command == 'stop' then
   if lane.stopped == reason then return 0 end
-  if not gate_stopped(lane, epoch, reason) then return 0 end
+  if not GATE.stopped(lane, epoch, reason) then return 0 end
 elseif command == 'awaitToken' then
   changed = inMs > 0 or lane.tokenReason == ''
   if changed then lane.tokenAt, lane.tokenReason = lane.time + inMs, reason end
 elseif command == 'resume' then
   if lane.held ~= '' and isLimited > lane.heldByTenant then return -1 end
   changed = lane.held ~= '' or lane.stopped ~= '' or lane.paused ~= ''
-  gate_resume(lane)
+  GATE.resume(lane)
 else
   error('command-lane: unknown command: ' .. command)
 end

@@ -60,7 +60,7 @@ local function past(at) return at > 0 and math.min(at + delayMs, now) or at end
 -- A stored time until which something lasts: no longer than before.
 local function ending(at) return at > 0 and math.min(at + delayMs, now + math.max(0, at - was)) or at end
 
-ledger_move(windowKey, lane, rules, now, delayMs, was)
+LEDGER.move(windowKey, lane, rules, now, delayMs, was)
 for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'awaitsFrom', 'sizedAt', 'repeatFrom' }) do
   lane[name] = past(lane[name])
 end

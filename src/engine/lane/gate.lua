@@ -17,9 +17,10 @@
 -- @include ./record.lua
 -- @include ./ledger.lua
 -- @include ./learning.lua
+local GATE = {}
 
 -- Pauses the lane. `kind`: throttled or unreachable; `reason`: for people.
-local function gate_pause(lane, rules, now, kind, reason, atLeast, jitter)
+function GATE.pause(lane, rules, now, kind, reason, atLeast, jitter)
   local backoff = rules.backoff * 2 ^ math.min(lane.backoff, POLICY.BACKOFF_DOUBLINGS)
   local wait = math.max(atLeast, backoff) * (1 + jitter * POLICY.PAUSE_JITTER)
   lane.backoff = lane.backoff + 1
@@ -29,7 +30,7 @@ local function gate_pause(lane, rules, now, kind, reason, atLeast, jitter)
 end
 
 -- The service answered. Returns true if that reopens the lane.
-local function gate_answered(lane, rules, claim, now)
+function GATE.answered(lane, rules, claim, now)
   lane.failures = 0
   lane.answeredAt = now
   local took = now - claim.at
@@ -37,62 +38,62 @@ local function gate_answered(lane, rules, claim, now)
   if lane.paused == '' or lane.probe ~= claim.number then return false end
   lane.paused, lane.pauseReason, lane.pausedUntil, lane.probe, lane.probeUntil, lane.backoff = '', '', 0, 0, 0, 0
   -- There was room for the probe, so there may be room for more.
-  if lane.deducted > 0 then lane.deducted, lane.deductedAt = limit_deduction(lane, rules, now) / 2, now end
+  if lane.deducted > 0 then lane.deducted, lane.deductedAt = LIMIT.deduction(lane, rules, now) / 2, now end
   return true
 end
 
 -- The service handled a request claimed since an operator resumed the lane: the cause of the stop is fixed.
-local function gate_proven(lane, claim)
+function GATE.proven(lane, claim)
   if claim.epoch >= lane.openedEpoch then lane.onTrial = 0 end
 end
 
 -- The service answered 429. `others` is the number of requests in flight beside the refused one; `message` is what the service
 -- wrote, if it wrote anything.
-local function gate_throttled(windowKey, lane, rules, claim, others, retryAfterMs, message, jitter, now)
+function GATE.throttled(windowKey, lane, rules, claim, others, retryAfterMs, message, jitter, now)
   lane.throttled = lane.throttled + 1
   lane.failures, lane.answeredAt = 0, now
-  if claim.epoch < lane.epoch then return LEARNING.refused(lane, rules, now) end
-  local limit = limit_throttled(windowKey, lane, rules, others, now)
-  local wait = math.max(retryAfterMs, LEARNING.pause_ms(lane, rules))
+  if claim.epoch < lane.epoch then return LIMIT.refused(lane, rules, now) end
+  local limit = LIMIT.throttled(windowKey, lane, rules, others, now)
+  local wait = math.max(retryAfterMs, LIMIT.pause_ms(lane, rules))
   if limit then
     local used = lane.sends + lane.polls + others + 1
-    local free = ledger_free_at(windowKey, lane, rules, math.max(1, used - limit))
+    local free = LEDGER.free_at(windowKey, lane, rules, math.max(1, used - limit))
     local fade = lane.deducted > 0 and rules.window / lane.deducted or nil
     local next = fade and (free and math.min(free - now, fade) or fade) or (free and free - now) or 0
     wait = math.max(wait, next)
   end
-  gate_pause(lane, rules, now, 'throttled', message, wait, jitter)
+  GATE.pause(lane, rules, now, 'throttled', message, wait, jitter)
 end
 
 -- The lane is held or stopped from now on, or was before.
-local function gate_close(lane)
+function GATE.close(lane)
   if lane.closedAt == 0 then lane.closedAt = lane.time end
 end
 
 -- Stops the lane for a cause known since `epoch`. A cause from before an operator resumed the lane does not stop it.
-local function gate_stopped(lane, epoch, reason)
+function GATE.stopped(lane, epoch, reason)
   if epoch < lane.openedEpoch then return false end
   lane.stopped = reason
-  gate_close(lane)
+  GATE.close(lane)
   return true
 end
 
 -- A request failed or got no response.
-local function gate_failed(lane, rules, claim, reason, jitter, now)
+function GATE.failed(lane, rules, claim, reason, jitter, now)
   if claim.epoch < lane.epoch then return end
   lane.failures = lane.failures + 1
   if lane.probe == claim.number or lane.failures >= POLICY.FAILURES_TO_PAUSE then
-    gate_pause(lane, rules, now, 'unreachable', reason, 0, jitter)
+    GATE.pause(lane, rules, now, 'unreachable', reason, 0, jitter)
   end
 end
 
 -- A claim was released before its request was sent. If it was the probe, another claim may probe.
-local function gate_unused(lane, claim)
+function GATE.unused(lane, claim)
   if lane.probe == claim.number then lane.probe, lane.probeUntil = 0, 0 end
 end
 
 -- Resumes a lane, whatever closed it. Responses to earlier claims belong to an earlier epoch: they pause and stop nothing.
-local function gate_resume(lane)
+function GATE.resume(lane)
   if lane.stopped ~= '' then lane.onTrial = 1 end
   lane.held, lane.stopped, lane.paused, lane.pauseReason, lane.pausedUntil = '', '', '', '', 0
   lane.heldByTenant = 0
@@ -105,7 +106,7 @@ end
 
 -- Why the lane may start no request now, and when to ask again; nil if it may. `pollDue`: a poll could probe. `own`: requests of
 -- this kind in flight that this turn started.
-local function gate_closed(lane, rules, now, kind, pollDue, own)
+function GATE.closed(lane, rules, now, kind, pollDue, own)
   if lane.stopped ~= '' then return 'stopped', 0 end
   if lane.held ~= '' then return 'held', 0 end
   if now < lane.graceUntil then return 'recovering', lane.graceUntil end
@@ -124,11 +125,11 @@ local function gate_closed(lane, rules, now, kind, pollDue, own)
 end
 
 -- The gate's state before a settlement, and the events for what the settlement changed.
-local function gate_before(lane)
+function GATE.before(lane)
   return { epoch = lane.epoch, learned = lane.learned, deducted = lane.deducted, stopped = lane.stopped }
 end
 
-local function gate_events(lane, before, events)
+function GATE.events(lane, before, events)
   if lane.epoch > before.epoch then
     events[#events + 1] = {
       type = 'paused', kind = lane.paused, reason = lane.pauseReason, ['until'] = lane.pausedUntil, epoch = lane.epoch,

@@ -28,7 +28,7 @@ local lane, now = lane_load(laneKey, time)
 
 -- Permits that return: when, and those of how many sends and polls.
 local function returning()
-  if lane.bucketMs ~= ledger_width(rules) then return { now + rules.window, lane.sends, lane.polls } end
+  if lane.bucketMs ~= LEDGER.width(rules) then return { now + rules.window, lane.sends, lane.polls } end
   local list, bytes = {}, redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
   for index = lane.firstBucket, lane.firstBucket + SLOTS - 1 do
     local at, place = (index + 1) * lane.bucketMs + rules.window, (index % SLOTS) * 8 + 1
@@ -78,7 +78,7 @@ if not isQuiet then scheduled, scheduledStates = campaigns(scheduledKey, SCHEDUL
 local unlisted = listed == RUNNING_AT_MOST and redis.call('ZCARD', runningKey) - listed or 0
 local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now)
 local view = cjson.encode({
-  now = now, quota = rules.quota > 0 and rules.quota or lane.learned, isProven = not limit_is_unproven(lane, rules),
+  now = now, quota = rules.quota > 0 and rules.quota or lane.learned, isProven = not LIMIT.is_unproven(lane, rules),
   deducted = lane.deducted, deductedAt = lane.deductedAt, returning = returning(),
   inFlightSends = isQuiet and 0 or redis.call('HLEN', claimsKey), inFlightPolls = isQuiet and 0 or redis.call('HLEN', pollsKey),
   lastSendAt = lane.lastSendAt, lastPollAt = lane.lastPollAt, latency = lane.latency, paceAt = lane.paceAt,

@@ -39,12 +39,12 @@ end
 local unpolled, polled = redis.call('ZCARD', unpolledKey), redis.call('ZCARD', polledKey)
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
 
-ledger_choose_window(lane, rules)
+LEDGER.choose_window(lane, rules)
 -- Buckets that have left the window since the ledger was last written are left out, without writing.
-local first = math.floor((now - rules.window) / ledger_width(rules))
+local first = math.floor((now - rules.window) / LEDGER.width(rules))
 local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
 local sends, polls, steps = 0, 0, {}
-if lane.bucketMs == ledger_width(rules) then
+if lane.bucketMs == LEDGER.width(rules) then
   for index = math.max(first, lane.firstBucket), math.max(first, lane.firstBucket) + SLOTS - 1 do
     local at = (index % SLOTS) * 8 + 1
     local s, p = 0, 0
@@ -74,11 +74,11 @@ local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window) + redi
 local function next_at(kind, wantedAt, wanted)
   if not wantedAt then return -1, nil end
   local isPollDue = unpolledAt ~= nil and unpolledAt <= now
-  local why, from = READY.lane(keys, lane, rules, now, kind, isPollDue, permits_own(lane, kind, inFlight), false)
+  local why, from = READY.lane(keys, lane, rules, now, kind, isPollDue, PERMITS.own(lane, kind, inFlight), false)
   if why == 'stopped' or why == 'held' then return -1, why end
   if why then return math.max(from, wantedAt), why end
-  local flightKey, late = kind == 'send' and claimsKey or pollsKey, permits_late_polls(rules, now, unpolledKey)
-  local permits, more = permits_now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
+  local flightKey, late = kind == 'send' and claimsKey or pollsKey, PERMITS.late_polls(rules, now, unpolledKey)
+  local permits, more = PERMITS.now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
   if permits > 0 then return math.max(now, wantedAt), nil end
   return math.max(more or now, wantedAt), 'quota'
 end
@@ -94,12 +94,12 @@ for _, kind in ipairs({ 'send', 'poll' }) do
   if since then failures[#failures + 1] = { kind = kind, since = tonumber(since), error = failure or '' } end
 end
 
-local limit = limit_now(lane, rules, now)
+local limit = LIMIT.now(lane, rules, now)
 local used = sends + polls + inFlight.send + inFlight.poll
 local view = {
   now = now, sends = sends, polls = polls, inFlightSends = inFlight.send, inFlightPolls = inFlight.poll,
   limit = limit or 0, learned = lane.learned,
-  nextPermitAt = limit and used >= limit and (ledger_free_at(windowKey, lane, rules, used - limit + 1) or 0) or 0,
+  nextPermitAt = limit and used >= limit and (LEDGER.free_at(windowKey, lane, rules, used - limit + 1) or 0) or 0,
   permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, heldByTenant = lane.heldByTenant == 1, paused = lane.paused,
   pauseReason = lane.pauseReason, pausedUntil = lane.pausedUntil, graceUntil = lane.graceUntil, unboundedAt = lane.unboundedAt, throttled = lane.throttled, epoch = lane.epoch,
   maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled - waiting, waiting = waiting, awaiting = unpolled + polled,

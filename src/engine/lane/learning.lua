@@ -19,63 +19,61 @@
 ]]
 -- @include ./policy.lua
 -- @include ./ledger.lua
+local LIMIT = {}
 
--- What happens to a limit on trial, and at a 429. One table, because a script may have at most 200 local variables.
-local LEARNING = {}
-
-local function limit_deduction(lane, rules, now)
+function LIMIT.deduction(lane, rules, now)
   if lane.deducted == 0 then return 0 end
   return lane.deducted * math.max(0, 1 - (now - lane.deductedAt) / rules.window)
 end
 
 -- Requests per window; nil while the limit is unknown.
-local function limit_now(lane, rules, now)
+function LIMIT.now(lane, rules, now)
   local limit = rules.quota > 0 and rules.quota or lane.learned
   if limit == 0 then return nil end
-  return math.max(1, math.floor(limit - limit_deduction(lane, rules, now)))
+  return math.max(1, math.floor(limit - LIMIT.deduction(lane, rules, now)))
 end
 
 -- Permits that the window still has, beside `inFlight` requests; 0 while the limit is unknown.
-local function limit_room(lane, rules, now, inFlight)
-  local limit = limit_now(lane, rules, now)
+function LIMIT.room(lane, rules, now, inFlight)
+  local limit = LIMIT.now(lane, rules, now)
   return limit and limit - lane.sends - lane.polls - inFlight or 0
 end
 
-local function limit_is_unproven(lane, rules)
+function LIMIT.is_unproven(lane, rules)
   return rules.quota == 0 and (lane.trial > 0 or lane.cleanWindows < POLICY.WINDOWS_TO_PROVE)
 end
 
 -- From how many requests in the window on they are sent one at a time.
-local function limit_single_from(lane)
+function LIMIT.single_from(lane)
   -- A limit that an older version learned has no confirmed part yet.
   local confirmed = lane.confirmed > 0 and lane.confirmed or lane.learned
   return math.floor(confirmed * (1 - POLICY.SINGLE_BEFORE))
 end
 
 -- How many more requests may be in flight, given those in the window and in flight (`own`: those of this process), at most `cap`.
-local function limit_in_flight(lane, rules, used, own, cap)
+function LIMIT.in_flight(lane, rules, used, own, cap)
   if rules.quota > 0 then return cap end
   if lane.learned == 0 then return math.min(cap, 1 + math.floor(lane.accepted / POLICY.START) - own) end
-  local left = math.max(0, limit_single_from(lane) - (used - own))
+  local left = math.max(0, LIMIT.single_from(lane) - (used - own))
   return math.min(cap, 1 + lane.beyond + math.floor(left / POLICY.TAPER) - own)
 end
 
 -- Notes how many requests the window holds, with these in flight.
-local function limit_reaches(lane, rules, inFlight)
+function LIMIT.reaches(lane, rules, inFlight)
   if rules.quota == 0 then lane.reached = math.max(lane.reached, lane.sends + lane.polls + inFlight) end
 end
 
 -- From when on a limit on trial is put to the test: the requests before it count no more. 0: none is on trial.
-function LEARNING.test_at(lane, rules)
+function LIMIT.test_at(lane, rules)
   return lane.trial > 0 and lane.watchedFrom + rules.window + rules.timeout + lane.bucketMs or 0
 end
 
 -- Puts a limit on trial to the test: goes beyond it once the window is full, one request at a time. If the service accepts twice
 -- as many, the 429 had another cause, and the limit is unknown again. While permits return, what the service accepts shows nothing.
-function LEARNING.test(windowKey, lane, rules, now)
+function LIMIT.test(windowKey, lane, rules, now)
   local held = lane.sends + lane.polls
-  if held < lane.learned or now < LEARNING.test_at(lane, rules) then return end
-  local returns = ledger_free_at(windowKey, lane, rules, 1)
+  if held < lane.learned or now < LIMIT.test_at(lane, rules) then return end
+  local returns = LEDGER.free_at(windowKey, lane, rules, 1)
   if returns and returns < now + rules.timeout then return end
   if held < 2 * lane.trial then
     lane.learned = held + 1
@@ -85,9 +83,9 @@ function LEARNING.test(windowKey, lane, rules, now)
 end
 
 -- After a window that reached the learned limit without a 429, the limit may be higher.
-local function limit_raise(windowKey, lane, rules, now)
+function LIMIT.raise(windowKey, lane, rules, now)
   if rules.quota > 0 then return end
-  if lane.trial > 0 then LEARNING.test(windowKey, lane, rules, now) end
+  if lane.trial > 0 then LIMIT.test(windowKey, lane, rules, now) end
   if lane.learned == 0 or now - lane.learnedAt < rules.window then return end
   -- There is more to send, but one at a time was too slow to reach the limit.
   local isHeldBack = now - lane.heldBackAt < rules.window / 10
@@ -105,8 +103,8 @@ end
 -- The limit after a 429, with `used` requests in the window. The first burst may have spanned the turn of the service's window
 -- and so hold up to twice its limit: an unproven limit comes down to what was used. A proven one comes down slowly, because
 -- another client may be using the key.
-function LEARNING.lowered(lane, used)
-  if used >= limit_single_from(lane) then
+function LIMIT.lowered(lane, used)
+  if used >= LIMIT.single_from(lane) then
     -- While permits return, the service accepts a few more than it does otherwise.
     local more = used - lane.confirmed
     if more > 0 and more <= math.max(1, POLICY.RAISE * lane.confirmed) then used = lane.confirmed end
@@ -120,21 +118,21 @@ end
 
 -- What the window is likely to hold, with `used` requests in it at the first 429. A token bucket has been refilled since the oldest
 -- of them, so it admitted more than it does in the long run.
-function LEARNING.likely(windowKey, lane, rules, used, now)
-  local freeAt = ledger_free_at(windowKey, lane, rules, 1)
+function LIMIT.likely(windowKey, lane, rules, used, now)
+  local freeAt = LEDGER.free_at(windowKey, lane, rules, 1)
   local took = freeAt and now - (freeAt - rules.window) or 0
   return math.max(1, math.floor(used * rules.window / (rules.window + math.max(0, took))))
 end
 
 -- Notes a 429 of a request whose pause has begun already.
-function LEARNING.refused(lane, rules, now)
+function LIMIT.refused(lane, rules, now)
   if rules.quota == 0 and lane.learned == 0 and now - lane.watchedFrom < rules.window then lane.refused = lane.refused + 1 end
 end
 
-function LEARNING.is_close(one, other) return math.abs(one - other) <= math.max(1, POLICY.CLOSE * other) end
+function LIMIT.is_close(one, other) return math.abs(one - other) <= math.max(1, POLICY.CLOSE * other) end
 
 -- A 429 while the limit is unknown. Learns the limit, puts it on trial, or neither, because there may be another cause.
-function LEARNING.suspect(windowKey, lane, rules, now)
+function LIMIT.suspect(windowKey, lane, rules, now)
   local age = now - lane.watchedFrom
   if age >= rules.window then
     lane.suspectedBefore = age < 2 * rules.window and lane.suspected or 0
@@ -142,62 +140,62 @@ function LEARNING.suspect(windowKey, lane, rules, now)
   end
   local held = lane.sends + lane.polls - lane.refused
   local isFew, isAgreed = held < POLICY.ENOUGH_TO_LEARN_FROM, false
-  if lane.suspectedBefore > 0 then isAgreed = LEARNING.is_close(held, lane.suspectedBefore) end
+  if lane.suspectedBefore > 0 then isAgreed = LIMIT.is_close(held, lane.suspectedBefore) end
   lane.suspected, lane.refused, lane.doubts, lane.accepted = held, lane.refused + 1, lane.doubts + 1, 0
   -- Without any, another client, or this lane before Redis lost its window, has used the quota up.
   if held <= 0 or (isFew and not isAgreed and lane.doubts <= POLICY.DOUBTS) then return end
-  local likely = isFew and held or LEARNING.likely(windowKey, lane, rules, held, now)
+  local likely = isFew and held or LIMIT.likely(windowKey, lane, rules, held, now)
   lane.learned, lane.confirmed = held, likely
   -- A lane that takes much of a window to send so many has no moment in which only a test can cause a 429.
-  lane.trial = not isAgreed and LEARNING.is_close(likely, held) and held or 0
+  lane.trial = not isAgreed and LIMIT.is_close(likely, held) and held or 0
 end
 
 -- How long to pause at least after a 429: longer each time while there may be another cause; and while the limit is not proven, a part of
 -- the window, because a burst that spans the turn of the service's window taught too high a limit.
-function LEARNING.pause_ms(lane, rules)
+function LIMIT.pause_ms(lane, rules)
   if rules.quota > 0 then return 0 end
   if lane.learned == 0 then return rules.backoff * POLICY.DOUBT_GROWS ^ (lane.doubts - 1) end
-  return limit_is_unproven(lane, rules) and POLICY.UNPROVEN_PAUSE * rules.window or 0
+  return LIMIT.is_unproven(lane, rules) and POLICY.UNPROVEN_PAUSE * rules.window or 0
 end
 
 -- A limit that was learned, or is on trial, is too high. The second window to refuse about as many requests ends the trial.
-function LEARNING.lower(lane, rules, used, now)
+function LIMIT.lower(lane, rules, used, now)
   if lane.trial > 0 then
-    local isAgreed = now - lane.watchedFrom >= rules.window and LEARNING.is_close(used, lane.trial)
+    local isAgreed = now - lane.watchedFrom >= rules.window and LIMIT.is_close(used, lane.trial)
     lane.learned = math.max(1, math.min(lane.learned - 1, used))
     lane.trial = isAgreed and 0 or lane.learned
   else
-    lane.learned = LEARNING.lowered(lane, used)
+    lane.learned = LIMIT.lowered(lane, used)
   end
   lane.confirmed = math.min(lane.confirmed, lane.learned)
 end
 
 -- A 429 arrived; `others` is the number of requests in flight beside the refused one. Returns the limit without a new deduction.
-local function limit_throttled(windowKey, lane, rules, others, now)
+function LIMIT.throttled(windowKey, lane, rules, others, now)
   if rules.quota == 0 and lane.learned == 0 then
-    LEARNING.suspect(windowKey, lane, rules, now)
+    LIMIT.suspect(windowKey, lane, rules, now)
   elseif rules.quota == 0 then
-    LEARNING.lower(lane, rules, lane.sends + lane.polls, now)
+    LIMIT.lower(lane, rules, lane.sends + lane.polls, now)
   end
   if rules.quota == 0 and lane.learned > 0 then
     lane.learnedAt, lane.watchedFrom, lane.learnedEpoch = now, now, lane.epoch + 1
     lane.reached, lane.raises, lane.beyond, lane.heldBackAt = 0, 0, 0, 0
   end
-  local limit = limit_now(lane, rules, now)
-  local room = limit_room(lane, rules, now, others + 1)
-  if room > 0 then lane.deducted, lane.deductedAt = limit_deduction(lane, rules, now) + room, now end
+  local limit = LIMIT.now(lane, rules, now)
+  local room = LIMIT.room(lane, rules, now, others + 1)
+  if room > 0 then lane.deducted, lane.deductedAt = LIMIT.deduction(lane, rules, now) + room, now end
   return limit
 end
 
 -- A request was accepted, which the ledger does not count yet. One of the burst whose first 429 set the limit shows that the limit is
 -- one more.
-local function limit_accepted(lane, rules, claim)
+function LIMIT.accepted(lane, rules, claim)
   if rules.quota > 0 then return end
   lane.accepted = lane.accepted + 1
   if lane.learned == 0 then
     -- The window holds more than at its last 429, which had another cause.
     local held = lane.sends + lane.polls + 1 - lane.refused
-    if held > lane.suspected and not LEARNING.is_close(held, lane.suspected) then lane.suspected = 0 end
+    if held > lane.suspected and not LIMIT.is_close(held, lane.suspected) then lane.suspected = 0 end
     return
   end
   if claim.epoch < 0 or claim.epoch >= lane.epoch or lane.learnedEpoch ~= lane.epoch then return end

@@ -11,13 +11,14 @@
   one window after its end. 384 buckets span the window; the others let a request without an answer count for a timeout longer,
   because it may have arrived at any time until then. A timeout is at most a tenth of the window.
 ]]
+local LEDGER = {}
 local SPAN, AHEAD = 384, 42
 -- Two more: the bucket of now, and the one in which the window begins.
 local SLOTS = SPAN + AHEAD + 2
 
-local function ledger_width(rules) return math.max(1, math.ceil(rules.window / SPAN)) end
+function LEDGER.width(rules) return math.max(1, math.ceil(rules.window / SPAN)) end
 
-local function ledger_read(windowKey, first, count)
+function LEDGER.read(windowKey, first, count)
   local bytes = redis.call('GETRANGE', windowKey, first * 8, (first + count) * 8 - 1)
   local sends, polls = 0, 0
   for at = 1, #bytes - 7, 8 do
@@ -27,17 +28,17 @@ local function ledger_read(windowKey, first, count)
   return sends, polls
 end
 
-local function ledger_clear(windowKey, first, count)
-  local sends, polls = ledger_read(windowKey, first, count)
+function LEDGER.clear(windowKey, first, count)
+  local sends, polls = LEDGER.read(windowKey, first, count)
   if sends + polls > 0 then redis.call('SETRANGE', windowKey, first * 8, string.rep('\0', count * 8)) end
   return sends, polls
 end
 
 -- Adds requests of one kind to the bucket of `at`, which is now or up to AHEAD buckets ahead.
-local function ledger_spend(windowKey, lane, rules, kind, count, at)
+function LEDGER.spend(windowKey, lane, rules, kind, count, at)
   if count == 0 then return end
-  local slot = math.floor(at / ledger_width(rules)) % SLOTS
-  local sends, polls = ledger_read(windowKey, slot, 1)
+  local slot = math.floor(at / LEDGER.width(rules)) % SLOTS
+  local sends, polls = LEDGER.read(windowKey, slot, 1)
   if kind == 'send' then sends = sends + count else polls = polls + count end
   redis.call('SETRANGE', windowKey, slot * 8, struct.pack('>I4I4', sends, polls))
   if kind == 'send' then
@@ -48,18 +49,18 @@ local function ledger_spend(windowKey, lane, rules, kind, count, at)
 end
 
 -- The latest time at which a request without an answer may have arrived. `timeout`: that of its claim.
-local function ledger_latest(rules, timeout, now)
-  return now + math.min(timeout, AHEAD * ledger_width(rules))
+function LEDGER.latest(rules, timeout, now)
+  return now + math.min(timeout, AHEAD * LEDGER.width(rules))
 end
 
 -- While processes with different windows run, the longest counts. The sweep forgets it when its last process has ended.
-local function ledger_choose_window(lane, rules)
+function LEDGER.choose_window(lane, rules)
   lane.windowMs = math.max(lane.windowMs, rules.window)
   rules.window = lane.windowMs
 end
 
 -- Moves the counts to buckets of another length. Each counts until the end of its old bucket, at the earliest.
-local function ledger_resize(windowKey, lane, rules, now, first, width)
+function LEDGER.resize(windowKey, lane, rules, now, first, width)
   local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
   local old = { width = lane.bucketMs, first = lane.firstBucket, sendAt = lane.lastSendAt, pollAt = lane.lastPollAt }
   redis.call('DEL', windowKey)
@@ -69,20 +70,20 @@ local function ledger_resize(windowKey, lane, rules, now, first, width)
     local at = math.min((index + 1) * old.width - 1, now + AHEAD * width)
     if byte + 7 <= #bytes and math.floor(at / width) >= first then
       local sends, polls = struct.unpack('>I4I4', bytes, byte)
-      ledger_spend(windowKey, lane, rules, 'send', sends, at)
-      ledger_spend(windowKey, lane, rules, 'poll', polls, at)
+      LEDGER.spend(windowKey, lane, rules, 'send', sends, at)
+      LEDGER.spend(windowKey, lane, rules, 'poll', polls, at)
     end
   end
   lane.lastSendAt, lane.lastPollAt = old.sendAt, old.pollAt
 end
 
 -- Removes the buckets that ended a window ago.
-local function ledger_expire(windowKey, lane, rules, now)
-  ledger_choose_window(lane, rules)
-  local width = ledger_width(rules)
+function LEDGER.expire(windowKey, lane, rules, now)
+  LEDGER.choose_window(lane, rules)
+  local width = LEDGER.width(rules)
   local first = math.floor((now - rules.window) / width)
   if lane.bucketMs ~= width then
-    return ledger_resize(windowKey, lane, rules, now, first, width)
+    return LEDGER.resize(windowKey, lane, rules, now, first, width)
   end
   local gone = first - lane.firstBucket
   if gone <= 0 then return end
@@ -95,9 +96,9 @@ local function ledger_expire(windowKey, lane, rules, now)
   end
   local from = (first - gone) % SLOTS
   local head = math.min(gone, SLOTS - from)
-  local sends, polls = ledger_clear(windowKey, from, head)
+  local sends, polls = LEDGER.clear(windowKey, from, head)
   if head < gone then
-    local moreSends, morePolls = ledger_clear(windowKey, 0, gone - head)
+    local moreSends, morePolls = LEDGER.clear(windowKey, 0, gone - head)
     sends, polls = sends + moreSends, polls + morePolls
   end
   lane.sends, lane.polls = lane.sends - sends, lane.polls - polls
@@ -105,8 +106,8 @@ end
 
 -- Moves all requests later by `ms`, but none that has certainly arrived by the old time `was` to a later time than now, and the others
 -- no further ahead than they were. With 0, only those are moved that count for too long, because the clock was set back.
-local function ledger_move(windowKey, lane, rules, now, ms, was)
-  -- The buckets may still be those of another window's length (ledger_resize).
+function LEDGER.move(windowKey, lane, rules, now, ms, was)
+  -- The buckets may still be those of another window's length (LEDGER.resize).
   local width = lane.bucketMs
   if width == 0 then return end
   local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
@@ -128,7 +129,7 @@ local function ledger_move(windowKey, lane, rules, now, ms, was)
 end
 
 -- When `count` more permits will have returned, as far as answered requests show; nil if they do not show it.
-local function ledger_free_at(windowKey, lane, rules, count)
+function LEDGER.free_at(windowKey, lane, rules, count)
   local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
   local freed = 0
   for index = lane.firstBucket, lane.firstBucket + SLOTS - 1 do

@@ -10,7 +10,6 @@
 ]]
 -- @include ./ready.lua
 -- @include ./workers.lua
--- One table, because a script may have at most 200 local variables.
 local ORDER = {
   -- How many campaigns one call looks at to find some that it may take from.
   LOOK_AT = 1000,
@@ -37,7 +36,7 @@ local function order_consider(order, id, virtual, c)
     order.touched[id], order.exhausted[#order.exhausted + 1] = c, id
   elseif why then
     order.readyAt = math.min(order.readyAt or from, from)
-  elseif not (order.isForPlaceholders and workers_is_newcomer(order.lane, c)) then
+  elseif not (order.isForPlaceholders and WORKERS.is_newcomer(order.lane, c)) then
     order.ids[#order.ids + 1], order.virtual[id], order.campaigns[id] = id, virtual, c
   end
 end
@@ -64,7 +63,7 @@ end
 
 -- Pauses a campaign, which leaves the order. The caller has checked that its state allows that, and saves it.
 local function campaign_hold(keys, lane, rules, id, c, reason, now)
-  workers_hold(keys.claims, lane, rules, id, c, now)
+  WORKERS.hold(keys.claims, lane, rules, id, c, now)
   campaign_pause(lane, c, reason, now)
   redis.call('ZREM', keys.running, id)
   redis.call('ZREM', keys.scheduled, id)
@@ -99,7 +98,7 @@ end
 local function order_range(order, id, c)
   local lane, rules, now = order.lane, order.rules, order.now
   while campaign_is_sendable(c) do
-    local most = order.isForPlaceholders and workers_lost_batches(lane, rules, c, lane.lostFrom) or campaign_batch_size(lane, rules, c)
+    local most = order.isForPlaceholders and WORKERS.lost_batches(lane, rules, c, lane.lostFrom) or campaign_batch_size(lane, rules, c)
     local range = campaign_next(c, most, lane, not order.isForPlaceholders and now or nil)
     if not range then return nil end
     local isRepeat = range.again == 'underCorrelator' and not order.isForPlaceholders
@@ -130,7 +129,7 @@ local function order_take(order)
   if not id then return nil end
   local c, lane, now = order.campaigns[id], order.lane, order.now
   if c.lapseAt > 0 and c.lapseAt <= now and c.remainder == 'planned' then
-    workers_hold(order.keys.claims, lane, order.rules, id, c, now)
+    WORKERS.hold(order.keys.claims, lane, order.rules, id, c, now)
     campaign_give_up(order.keys.claims, lane, id, c, 'lapsed', now)
     order.touched[id] = c
     campaign_end(order.keys.ended, order.keys.lapsing, id, c, now, order.events)

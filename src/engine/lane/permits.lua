@@ -6,21 +6,22 @@
   window / limit; with `burst`, as soon as a permit is free. campaign/forecast.ts plays these rules forward: change both together.
 ]]
 -- @include ./gate.lua
+local PERMITS = {}
 
-local function permits_cap(lane, rules)
-  return limit_is_unproven(lane, rules) and POLICY.UNPROVEN_IN_FLIGHT or rules.inFlight
+function PERMITS.cap(lane, rules)
+  return LIMIT.is_unproven(lane, rules) and POLICY.UNPROVEN_IN_FLIGHT or rules.inFlight
 end
 
 -- Requests of a kind in flight that this turn started. Those left by the turn before it do not count here, up to the cap:
 -- otherwise the lane of a killed worker would wait until they are overdue. They do count in the window.
-local function permits_own(lane, kind, inFlight)
+function PERMITS.own(lane, kind, inFlight)
   return math.max(0, inFlight[kind] - lane[kind .. 'Inherited'])
 end
 
 -- How many more requests of a kind a turn may have in flight. A lane on trial gets one, whatever is in flight from before the
 -- operator resumed it, or from an earlier turn. `flightKey`: the claims of this kind.
-local function permits_in_flight(flightKey, lane, rules, kind, inFlight)
-  if lane.onTrial == 0 then return permits_cap(lane, rules) - permits_own(lane, kind, inFlight) end
+function PERMITS.in_flight(flightKey, lane, rules, kind, inFlight)
+  if lane.onTrial == 0 then return PERMITS.cap(lane, rules) - PERMITS.own(lane, kind, inFlight) end
   for _, raw in ipairs(redis.call('HVALS', flightKey)) do
     local claim = cjson.decode(raw)
     if claim.epoch >= lane.openedEpoch and claim.turn == lane[kind .. 'Turn'] then return 0 end
@@ -29,7 +30,7 @@ local function permits_in_flight(flightKey, lane, rules, kind, inFlight)
 end
 
 -- Polls per window needed for every request to be polled before its deadline, and when the oldest is due.
-local function permits_late_polls(rules, now, unpolledKey)
+function PERMITS.late_polls(rules, now, unpolledKey)
   local oldest = tonumber(redis.call('ZRANGE', unpolledKey, 0, 0, 'WITHSCORES')[2])
   if not oldest then return 0, nil end
   local left = math.max(rules.window, oldest + rules.deadline - rules.firstPoll - now)
@@ -38,7 +39,7 @@ end
 
 -- The polls' share of the limit, as a whole number: a fraction rounded up on both sides could be used by neither. A single
 -- permit goes to sends and polls in turn, and waits half a window for the kind whose turn it is, which may have no process.
-local function permits_for_polls(lane, rules, now, limit, late)
+function PERMITS.for_polls(lane, rules, now, limit, late)
   local share = math.max(rules.pollShare * limit, math.min(late, limit / 2))
   if limit > 1 or share == 0 then return math.min(limit - 1, math.ceil(share)) end
   local last = math.max(lane.lastSendAt, lane.lastPollAt)
@@ -48,19 +49,19 @@ local function permits_for_polls(lane, rules, now, limit, late)
 end
 
 -- When the next permit comes, with none free now.
-local function permits_next_at(windowKey, lane, rules, now, missing, inFlight)
-  local at = ledger_free_at(windowKey, lane, rules, missing)
+function PERMITS.next_at(windowKey, lane, rules, now, missing, inFlight)
+  local at = LEDGER.free_at(windowKey, lane, rules, missing)
   if not at and inFlight.send + inFlight.poll == 0 then
     -- The missing permits are reserved for the other kind. Its requests return permits or wake this kind; until then only the
     -- turn of a single permit changes.
     local last = math.max(lane.lastSendAt, lane.lastPollAt)
-    at = ledger_free_at(windowKey, lane, rules, 1) or math.ceil(last + 1.5 * rules.window)
+    at = LEDGER.free_at(windowKey, lane, rules, 1) or math.ceil(last + 1.5 * rules.window)
   end
-  if limit_deduction(lane, rules, now) > 0 then
+  if LIMIT.deduction(lane, rules, now) > 0 then
     local fade = math.ceil(math.min(now + rules.window / lane.deducted, lane.deductedAt + rules.window))
     at = at and math.min(at, fade) or fade
   end
-  local testAt = LEARNING.test_at(lane, rules)
+  local testAt = LIMIT.test_at(lane, rules)
   if testAt > now then at = at and math.min(at, testAt) or testAt end
   -- A request in flight returns its permit one window after its answer; ask again soon enough to learn when that is.
   return at or now + math.ceil(math.min(1000, rules.window / 20))
@@ -68,15 +69,15 @@ end
 
 -- Permits that a kind may take now, and when more come. `due`: polls due within the window (for sends); `wanted`: sends that
 -- wait (for polls); `late`: polls per window needed to keep all deadlines.
-local function permits_now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
-  local cap = permits_in_flight(flightKey, lane, rules, kind, inFlight)
+function PERMITS.now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
+  local cap = PERMITS.in_flight(flightKey, lane, rules, kind, inFlight)
   if lane.paused ~= '' then cap = math.min(1, cap) end
-  local limit = limit_now(lane, rules, now)
+  local limit = LIMIT.now(lane, rules, now)
   local used = lane.sends + lane.polls + inFlight.send + inFlight.poll
-  local own = permits_own(lane, 'send', inFlight) + permits_own(lane, 'poll', inFlight)
-  local few = limit_in_flight(lane, rules, used, own, cap)
+  local own = PERMITS.own(lane, 'send', inFlight) + PERMITS.own(lane, 'poll', inFlight)
+  local few = LIMIT.in_flight(lane, rules, used, own, cap)
   if not limit then return few, nil end
-  local share = permits_for_polls(lane, rules, now, limit, late)
+  local share = PERMITS.for_polls(lane, rules, now, limit, late)
   local reserved
   if kind == 'send' then
     reserved = math.max(0, math.min(share, due) - lane.polls - inFlight.poll)
@@ -86,8 +87,8 @@ local function permits_now(windowKey, flightKey, lane, rules, now, kind, inFligh
   local free = limit - used - reserved
   if few < math.min(free, cap) then lane.heldBackAt = now end
   cap = few
-  limit_reaches(lane, rules, inFlight.send + inFlight.poll)
-  if free <= 0 then return math.min(free, cap), permits_next_at(windowKey, lane, rules, now, 1 - free, inFlight) end
+  LIMIT.reaches(lane, rules, inFlight.send + inFlight.poll)
+  if free <= 0 then return math.min(free, cap), PERMITS.next_at(windowKey, lane, rules, now, 1 - free, inFlight) end
   if not rules.smooth or kind == 'poll' then return math.min(free, cap), nil end
   local gap = rules.window / limit
   if lane.paceAt == 0 or lane.paceAt < now - 2 * gap then lane.paceAt = now - gap end

@@ -5,13 +5,12 @@
 -- @include ./gate.lua
 -- @include ./window.lua
 -- @include ./wave.lua
--- One table, because a script may have at most 200 local variables.
 local READY = {}
 
 -- Why the lane may start no request of a kind now, and from when on it may, ms (0: when an operator acts); nil if it may. `pollDue`: a
 -- poll could probe; `own`: requests of this kind in flight that this turn started; `isNoted`: the script may write.
 function READY.lane(keys, lane, rules, now, kind, pollDue, own, isNoted)
-  local why, from = gate_closed(lane, rules, now, kind, pollDue, own)
+  local why, from = GATE.closed(lane, rules, now, kind, pollDue, own)
   if why or kind == 'poll' then return why, from end
   local _, opensAt = WINDOW.at(keys.windows, rules.sendWindow, now, isNoted)
   if opensAt then return 'window', opensAt end

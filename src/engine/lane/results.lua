@@ -20,7 +20,6 @@
 ]]
 -- @include ../../base/redis/server.lua
 
--- One table, because a script may have at most 200 local variables.
 local results = {
   ENTRY_BYTES = 12,
   -- Of 48,960 bytes: with the header of a string, the allocator has 48 kB for them, and 56 kB for more than that.

@@ -63,24 +63,24 @@ end
 local function settle_gate(context, effect, claim, settlement, inFlight)
   local lane, rules, now = context.lane, context.rules, context.now
   local gate, reason = effect.gate, settlement.reason
-  if gate == 'unused' then return gate_unused(lane, claim) end
+  if gate == 'unused' then return GATE.unused(lane, claim) end
   if gate == 'failed' then
-    if not settlement.overdue then gate_failed(lane, rules, claim, reason, context.jitter, now) end
+    if not settlement.overdue then GATE.failed(lane, rules, claim, reason, context.jitter, now) end
     return
   end
-  if gate == 'accepted' or gate == 'proven' or gate == 'throttled' then gate_proven(lane, claim) end
+  if gate == 'accepted' or gate == 'proven' or gate == 'throttled' then GATE.proven(lane, claim) end
   if gate == 'throttled' then
-    return gate_throttled(context.windowKey, lane, rules, claim, inFlight, settlement.retryAfterMs, reason, context.jitter, now)
+    return GATE.throttled(context.windowKey, lane, rules, claim, inFlight, settlement.retryAfterMs, reason, context.jitter, now)
   end
-  if gate == 'accepted' then limit_accepted(lane, rules, claim) end
-  if gate_answered(lane, rules, claim, now) then context.events[#context.events + 1] = { type = 'reopened', epoch = lane.epoch } end
-  if gate == 'stopped' then gate_stopped(lane, claim.epoch, reason) end
+  if gate == 'accepted' then LIMIT.accepted(lane, rules, claim) end
+  if GATE.answered(lane, rules, claim, now) then context.events[#context.events + 1] = { type = 'reopened', epoch = lane.epoch } end
+  if gate == 'stopped' then GATE.stopped(lane, claim.epoch, reason) end
 end
 
 -- Applies a result to the ledger. A request without an answer counts longer, as far as the ring reaches.
 local function settle_ledger(context, effect, claim, kind)
   if effect.ledger == 'none' then return end
   local timeout = claim_timing(claim, context.rules)
-  local at = effect.ledger == 'spendLonger' and ledger_latest(context.rules, timeout, context.now) or context.now
-  ledger_spend(context.windowKey, context.lane, context.rules, kind, 1, at)
+  local at = effect.ledger == 'spendLonger' and LEDGER.latest(context.rules, timeout, context.now) or context.now
+  LEDGER.spend(context.windowKey, context.lane, context.rules, kind, 1, at)
 end

@@ -29,14 +29,14 @@ end
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
 local others = inFlight.send + inFlight.poll
 if action == 'refused' then
-  local before = gate_before(lane)
-  ledger_expire(windowKey, lane, rules, now)
+  local before = GATE.before(lane)
+  LEDGER.expire(windowKey, lane, rules, now)
   -- The refused request is in the window already, and the limit is learned from those before it.
   local field = kind .. 's'
   lane[field] = lane[field] - 1
-  gate_throttled(windowKey, lane, rules, { epoch = lane.epoch }, others, retryAfterMs, reason, jitter, now)
+  GATE.throttled(windowKey, lane, rules, { epoch = lane.epoch }, others, retryAfterMs, reason, jitter, now)
   lane[field] = lane[field] + 1
-  gate_events(lane, before, events)
+  GATE.events(lane, before, events)
   return reply('', now)
 end
 
@@ -48,11 +48,11 @@ if now < lane.graceUntil then return reply('recovering', lane.graceUntil) end
 if lane.barrierUntil > 0 and now < lane.barrierUntil then return reply('recovering', lane.barrierUntil) end
 if now < lane.pausedUntil then return reply(lane.paused, lane.pausedUntil) end
 
-ledger_expire(windowKey, lane, rules, now)
-local limit = limit_now(lane, rules, now)
+LEDGER.expire(windowKey, lane, rules, now)
+local limit = LIMIT.now(lane, rules, now)
 if limit and lane.sends + lane.polls + others >= limit then
-  return reply('quota', permits_next_at(windowKey, lane, rules, now, 1, inFlight))
+  return reply('quota', PERMITS.next_at(windowKey, lane, rules, now, 1, inFlight))
 end
-if limit_is_unproven(lane, rules) and others >= permits_cap(lane, rules) then return reply('inFlight', now + 1000) end
-ledger_spend(windowKey, lane, rules, kind, 1, ledger_latest(rules, rules.timeout + rules.margin, now))
+if LIMIT.is_unproven(lane, rules) and others >= PERMITS.cap(lane, rules) then return reply('inFlight', now + 1000) end
+LEDGER.spend(windowKey, lane, rules, kind, 1, LEDGER.latest(rules, rules.timeout + rules.margin, now))
 return reply('', now)

@@ -9,7 +9,6 @@
     finish    its virtual time when it last had nothing to send, so that an outbox has one share however often it appends
   What was claimed carries its own `notAfter`: it must not be sent again after that time.
 ]]
--- One table, because a script may have at most 200 local variables.
 local WAVE = {}
 
 function WAVE.field(ordinal) return string.format('%.0f', ordinal) end

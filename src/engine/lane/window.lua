@@ -5,7 +5,6 @@
   A window closes MARGIN_MS early, so that what leaves last arrives in time.
   An entry of the lane's hash `windows` is [used at, computed at, from, until, from, until, …], in ms.
 ]]
--- One table, because a script may have at most 200 local variables.
 local WINDOW = { known = {}, MARGIN_MS = 100, UNKNOWN_AGAIN_MS = 1000, NOTE_USE_MS = 86400000 }
 
 -- When the window of this rule closes; or nil, and when it opens. Nil for no rule. `isNoted`: the script may write.

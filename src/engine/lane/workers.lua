@@ -18,7 +18,6 @@
 -- @include ../../base/redis/server.lua
 -- @include ./permits.lua
 -- @include ./campaign.lua
--- One table, because a script may have at most 200 local variables.
 local WORKERS = {
   BURST_MIN = 128,
   BURST_MAX = 10000,
@@ -29,13 +28,13 @@ local WORKERS = {
   REPLICA_REMEMBERED_MS = 3600000,
 }
 
-local function workers_read(text) return text ~= '' and cjson.decode(text) or {} end
-local function workers_text(workers) return next(workers) and cjson.encode(workers) or '' end
+function WORKERS.read(text) return text ~= '' and cjson.decode(text) or {} end
+function WORKERS.text(workers) return next(workers) and cjson.encode(workers) or '' end
 
 -- Where the service deduplicates, a batch whose claim is lost goes again under its correlator, which names its recipients. So the lane
 -- must know how it has divided its campaigns: nothing is claimed with another size, or under other rules for repeats, until this can
 -- no longer be lost. Returns from when the lane may claim.
-local function workers_note_size(lane, rules, now)
+function WORKERS.note_size(lane, rules, now)
   local repeatAs = lane_repeats_as(rules)
   if lane.repeatAs ~= repeatAs then lane.repeatAs, lane.repeatFrom = repeatAs, now end
   if repeatAs == '' then return 0 end
@@ -46,7 +45,7 @@ end
 
 -- The size of the batches of a campaign that may be lost, and from when on they were claimed; 0 if either is not known, so that they
 -- must not go again. `lostFrom`: what is lost was claimed after this time.
-local function workers_lost_batches(lane, rules, c, lostFrom)
+function WORKERS.lost_batches(lane, rules, c, lostFrom)
   local isKnown = lane.repeatAs ~= '' and lane.repeatAs == lane_repeats_as(rules) and lane.batchSize > 0
     and math.max(lane.sizedAt, lane.repeatFrom) <= lostFrom and (c.irregularAt or 0) < lostFrom
   if not isKnown then return campaign_batch_size(lane, rules, c), 0 end
@@ -54,7 +53,7 @@ local function workers_lost_batches(lane, rules, c, lostFrom)
 end
 
 -- Whether the server has, or had recently, a replica that may take over. A new one shows before it copies any data.
-local function workers_see_replica(lane, now)
+function WORKERS.see_replica(lane, now)
   local replicas = tonumber(string.match(lane.server.replication, 'connected_slaves:(%d+)') or 0)
   if replicas > 0 and (lane.replicaAt == 0 or now - lane.replicaAt > WORKERS.REPLICA_REMEMBERED_MS / 60) then lane.replicaAt = now end
   return lane.replicaAt > 0 and now - lane.replicaAt < WORKERS.REPLICA_REMEMBERED_MS
@@ -62,8 +61,8 @@ end
 
 -- Notes how much the server may lose. Returns from when the lane may claim, or nil if nothing bounds the loss. When more may be lost
 -- than before, nothing is claimed for as long: what was claimed, launched, or joined until now can then no longer be lost.
-local function workers_note_loss(lane, loss, replicaLoss, now, events)
-  local hasReplica = workers_see_replica(lane, now)
+function WORKERS.note_loss(lane, loss, replicaLoss, now, events)
+  local hasReplica = WORKERS.see_replica(lane, now)
   if loss < 0 or (hasReplica and replicaLoss < 0) then
     if lane.unboundedAt == 0 then
       lane.unboundedAt = now
@@ -80,50 +79,50 @@ end
 
 -- Adds a process; from the returned time on it may claim. One that only polls is added at 0: it has sent nothing that may be
 -- lost, but it may have used permits.
-local function workers_join(lane, process, now)
-  local workers = workers_read(lane.workers)
+function WORKERS.join(lane, process, now)
+  local workers = WORKERS.read(lane.workers)
   if not workers[process] or (workers[process] == 0 and now > 0) then
     workers[process] = now
-    lane.workers = workers_text(workers)
+    lane.workers = WORKERS.text(workers)
   end
   return workers[process] + lane.mayLoseMs
 end
 
 -- The workers of a list that may have sent.
-local function workers_sending(text)
+function WORKERS.sending(text)
   local senders = {}
-  for process, since in pairs(workers_read(text)) do
+  for process, since in pairs(WORKERS.read(text)) do
     if since > 0 then senders[#senders + 1] = process end
   end
   return senders
 end
 
-local function workers_leave(lane, process)
-  local workers = workers_read(lane.workers)
+function WORKERS.leave(lane, process)
+  local workers = WORKERS.read(lane.workers)
   workers[process] = nil
-  lane.workers = workers_text(workers)
+  lane.workers = WORKERS.text(workers)
 end
 
 -- Removes dead workers, but not while a barrier waits for them or their placeholder claims are still to be made: another loss of
 -- data would then lose them.
-local function workers_prune(lane, alive)
+function WORKERS.prune(lane, alive)
   if lane.workers == '' or lane.barrierUntil > 0 or lane.placeholders > 0 then return end
-  local kept, workers = {}, workers_read(lane.workers)
+  local kept, workers = {}, WORKERS.read(lane.workers)
   for _, process in ipairs(alive) do kept[process] = workers[process] end
-  lane.workers = workers_text(kept)
+  lane.workers = WORKERS.text(kept)
 end
 
 -- The name of the last loss. Its time alone is not unique: the lane's time stands still while a clock that was set back catches up.
-local function workers_loss(lane)
+function WORKERS.loss(lane)
   return string.format('%.0f-%d-%s', lane.lostAt, lane.losses, string.sub(lane.runId, -8))
 end
 
 -- The same, or '' if there was none: it changes if the server may have lost what a script has read before.
-function WORKERS.last_loss(lane) return lane.losses > 0 and workers_loss(lane) or '' end
+function WORKERS.last_loss(lane) return lane.losses > 0 and WORKERS.loss(lane) or '' end
 
 -- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
 -- its last writes.
-local function workers_recognise(lane, rules, seen, now, events)
+function WORKERS.recognise(lane, rules, seen, now, events)
   lane.server = SERVER.now()
   local runId = lane.server.run
   if lane.ahead and lane.clockRunId ~= runId then
@@ -156,20 +155,20 @@ local function workers_recognise(lane, rules, seen, now, events)
   lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
   lane.placeholders = 0
   events[#events + 1] = {
-    type = 'dataLoss', loss = workers_loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = lane.graceUntil - now,
+    type = 'dataLoss', loss = WORKERS.loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = lane.graceUntil - now,
   }
 end
 
 -- Announces again that the barrier waits, in case the process that raised it died before it announced the loss.
-local function workers_announce_again(lane, events)
+function WORKERS.announce_again(lane, events)
   if lane.barrierUntil > 0 and lane.awaited ~= '' and #events == 0 then
-    events[#events + 1] = { type = 'awaiting', loss = workers_loss(lane) }
+    events[#events + 1] = { type = 'awaiting', loss = WORKERS.loss(lane) }
   end
 end
 
 -- Of `take` batches, how many may be claimed now, and when more. In `mayLoseMs`, at most twice as many may be claimed as in the
 -- same time before, so that the number that may be lost stays in proportion to the usual one.
-local function workers_limit_burst(lane, rules, take, now)
+function WORKERS.limit_burst(lane, rules, take, now)
   if lane.mayLoseMs == 0 then return take end
   if now - lane.burstAt >= lane.mayLoseMs then
     local most = rules.quota > 0 and math.min(WORKERS.BURST_MAX, rules.quota) or WORKERS.BURST_MAX
@@ -180,17 +179,17 @@ local function workers_limit_burst(lane, rules, take, now)
 end
 
 -- Batches that may have been claimed in any `mayLoseMs`: the rest of one such span, and the next.
-local function workers_most_lost(lane)
+function WORKERS.most_lost(lane)
   return 3 * math.max(WORKERS.BURST_MIN, lane.burstMax)
 end
 
 -- Until when the barrier holds, or nil. If workers are lost at its end, the lane has to make placeholder claims.
-local function workers_barrier(lane, now, events)
+function WORKERS.barrier(lane, now, events)
   if lane.barrierUntil == 0 then return nil end
-  local lost = workers_sending(lane.awaited)
+  local lost = WORKERS.sending(lane.awaited)
   if lane.mayHaveLost == 1 and #lost > 0 then
     if now < lane.barrierUntil then return lane.barrierUntil end
-    lane.placeholders, lane.unresolvedLoss = workers_most_lost(lane), lane.losses
+    lane.placeholders, lane.unresolvedLoss = WORKERS.most_lost(lane), lane.losses
     events[#events + 1] = { type = 'workersLost', processes = table.concat(lost, ' ') }
   end
   lane.barrierUntil = 0
@@ -198,9 +197,9 @@ local function workers_barrier(lane, now, events)
 end
 
 -- A claim ends the barrier. Without anything to claim, it ends when its time is over.
-local function workers_end_idle_barrier(lane, now)
+function WORKERS.end_idle_barrier(lane, now)
   if now < lane.barrierUntil then return end
-  if lane.barrierUntil > 0 and #workers_sending(lane.awaited) > 0 then lane.unresolvedLoss = lane.losses end
+  if lane.barrierUntil > 0 and #WORKERS.sending(lane.awaited) > 0 then lane.unresolvedLoss = lane.losses end
   lane.barrierUntil, lane.placeholders = 0, 0
 end
 
@@ -213,37 +212,37 @@ end
 
 -- Counts polls of workers that do not replay theirs. Their requests are due again, because the poll is lost as well, but the
 -- permits are spent.
-local function workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
+function WORKERS.count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
   if lane.uncountedPolls == 0 or lane.mayHaveLost ~= 1 then return end
   lane.uncountedPolls = 0
-  local room = limit_room(lane, rules, now, inFlight.send + inFlight.poll)
+  local room = LIMIT.room(lane, rules, now, inFlight.send + inFlight.poll)
   local due = redis.call('ZCOUNT', unpolledKey, '-inf', now) + redis.call('ZCOUNT', polledKey, '-inf', now)
-  ledger_spend(windowKey, lane, rules, 'poll', math.max(0, math.min(due, room)), now)
+  LEDGER.spend(windowKey, lane, rules, 'poll', math.max(0, math.min(due, room)), now)
 end
 
 -- Whether a process may claim sends now: it has joined the workers, and the lane knows what may be lost and has recovered from what was.
 -- Otherwise returns why not, and from when on.
-local function workers_ready(keys, context, rules, process, loss, replicaLoss)
+function WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
   local lane, now, events = context.lane, context.now, context.events
-  local lossKnownAt = workers_note_loss(lane, loss, replicaLoss, now, events)
+  local lossKnownAt = WORKERS.note_loss(lane, loss, replicaLoss, now, events)
   if now < lane.graceUntil then return 'recovering', lane.graceUntil end
   if not lossKnownAt then return 'unbounded', now + WORKERS.UNBOUNDED_AGAIN_MS end
-  local barrierUntil = workers_barrier(lane, now, events)
+  local barrierUntil = WORKERS.barrier(lane, now, events)
   if barrierUntil then return 'recovering', barrierUntil end
-  workers_count_polls(keys.window, keys.unpolled, keys.polled, lane, rules, context.inFlight, now)
-  local from = math.max(lossKnownAt, process ~= '' and workers_join(lane, process, now) or 0)
+  WORKERS.count_polls(keys.window, keys.unpolled, keys.polled, lane, rules, context.inFlight, now)
+  local from = math.max(lossKnownAt, process ~= '' and WORKERS.join(lane, process, now) or 0)
   -- The batches that may be lost were divided by the size as it was then.
-  if lane.placeholders == 0 then from = math.max(from, workers_note_size(lane, rules, now)) end
+  if lane.placeholders == 0 then from = math.max(from, WORKERS.note_size(lane, rules, now)) end
   if from > now then return 'joining', from end
 end
 
 -- A campaign that was launched or resumed after the loss has lost nothing: no worker had claimed from it before.
-local function workers_is_newcomer(lane, c)
+function WORKERS.is_newcomer(lane, c)
   return math.max(c.launchAt, (c.notBefore or 0) - lane.mayLoseMs) > lane.lostAt
 end
 
 -- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane. `size` and `lostFrom`: see
--- workers_lost_batches.
+-- WORKERS.lost_batches.
 local function placeholder_claim(lane, campaign, range, size, lostFrom, now)
   local isFirst = lostFrom > 0 and not range.again
   return {
@@ -280,7 +279,7 @@ end
 local function placeholder_add(claimsKey, lane, rules, id, c, claim, range, now)
   if placeholder_extend(c, claim, range) then return claim end
   if claim then placeholder_store(claimsKey, lane, claim) end
-  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
+  local size, lostFrom = WORKERS.lost_batches(lane, rules, c, lane.lostFrom)
   claim = placeholder_claim(lane, id, range, size, lostFrom, now)
   claim.endsShort = range.count ~= campaign_cut(c, range.first, size) or nil
   return claim
@@ -288,12 +287,12 @@ end
 
 -- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as
 -- many of its batches as may be lost become placeholder claims first.
-local function workers_hold(claimsKey, lane, rules, id, c, now)
-  if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or workers_is_newcomer(lane, c) then return end
-  local isAwaiting = lane.barrierUntil > 0 and #workers_sending(lane.awaited) > 0
+function WORKERS.hold(claimsKey, lane, rules, id, c, now)
+  if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or WORKERS.is_newcomer(lane, c) then return end
+  local isAwaiting = lane.barrierUntil > 0 and #WORKERS.sending(lane.awaited) > 0
   if not isAwaiting and lane.placeholders == 0 then return end
-  local size, claim = workers_lost_batches(lane, rules, c, lane.lostFrom), nil
-  for _ = 1, isAwaiting and workers_most_lost(lane) or lane.placeholders do
+  local size, claim = WORKERS.lost_batches(lane, rules, c, lane.lostFrom), nil
+  for _ = 1, isAwaiting and WORKERS.most_lost(lane) or lane.placeholders do
     local range = campaign_next(c, size, lane)
     if not range then break end
     campaign_move(c, 'planned', 'sending', range.count)

@@ -28,7 +28,7 @@ local events, lapsed, unconfirmed = {}, 0, 0
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 local isOld = c and c.endedAt == 0 and c.state ~= 'importing' and now >= c.launchAt + maxAge
-workers_recognise(lane, rules, 0, now, events)
+WORKERS.recognise(lane, rules, 0, now, events)
 -- After a loss of data, the lane cannot tell yet what was sent.
 if not isOld or lane.unsureUntil then
   lane_save(laneKey, lane)
@@ -37,7 +37,7 @@ end
 
 if c.remainder == 'planned' then
   lapsed = c.counts.planned or 0
-  workers_hold(claimsKey, lane, rules, id, c, now)
+  WORKERS.hold(claimsKey, lane, rules, id, c, now)
   campaign_give_up(claimsKey, lane, id, c, 'lapsed', now)
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)

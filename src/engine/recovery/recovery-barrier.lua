@@ -58,24 +58,24 @@ local function return_placeholders()
   campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 end
 
-workers_recognise(lane, rules, seen, now, events)
+WORKERS.recognise(lane, rules, seen, now, events)
 if action == 'join' or action == 'attend' then
-  workers_note_loss(lane, loss, replicaLoss, now, events)
-  workers_join(lane, process, action == 'join' and now or 0)
+  WORKERS.note_loss(lane, loss, replicaLoss, now, events)
+  WORKERS.join(lane, process, action == 'join' and now or 0)
 elseif action == 'leave' then
-  workers_leave(lane, process)
+  WORKERS.leave(lane, process)
 elseif lane.awaited ~= '' then
-  local awaited = workers_read(lane.awaited)
+  local awaited = WORKERS.read(lane.awaited)
   if awaited[process] then
     awaited[process] = nil
-    lane.awaited = workers_text(awaited)
+    lane.awaited = WORKERS.text(awaited)
     if restored > 0 then lane.mayHaveLost = 1 end
     -- Redis may remember some of these polls, which then count twice for a window. Each must count at least once.
     if lane.mayHaveLost == 1 then
-      ledger_expire(windowKey, lane, rules, now)
-      ledger_spend(windowKey, lane, rules, 'poll', polls, now)
+      LEDGER.expire(windowKey, lane, rules, now)
+      LEDGER.spend(windowKey, lane, rules, 'poll', polls, now)
     end
-    if #workers_sending(lane.awaited) == 0 then
+    if #WORKERS.sending(lane.awaited) == 0 then
       lane.barrierUntil, lane.placeholders = 0, 0
       return_placeholders()
     end

@@ -139,7 +139,7 @@ if c.outbox and first + count > c.ordinals then
 elseif c.outbox and WAVE.skips(c, first) then
   answer = 'settled'
 elseif first >= c.cursor and c.remainder == 'planned' and c.outbox then
-  local size, lostFrom = workers_lost_batches(lane, rules, c, isOther and lane.knownAt or lane.lostFrom)
+  local size, lostFrom = WORKERS.lost_batches(lane, rules, c, isOther and lane.knownAt or lane.lostFrom)
   for _, run in ipairs(WAVE.runs(c, first + count)) do
     campaign_move(c, 'planned', 'sending', run.count)
     put_placeholder(run.first, math.min(run.count, first - run.first), lostFrom > 0 and size or nil, lostFrom, run.notAfter)
@@ -149,7 +149,7 @@ elseif first >= c.cursor and c.remainder == 'planned' and c.outbox then
   WAVE.advance(c)
   put_replayed()
 elseif first >= c.cursor and c.remainder == 'planned' then
-  local size, lostFrom = workers_lost_batches(lane, rules, c, isOther and lane.knownAt or lane.lostFrom)
+  local size, lostFrom = WORKERS.lost_batches(lane, rules, c, isOther and lane.knownAt or lane.lostFrom)
   local isKnown = lostFrom > 0
   local batch, batchEnd = batch_around(c.cursor, size, first)
   if first > c.cursor then

@@ -39,9 +39,9 @@ local WINDOW_AGAIN_MS, WINDOW_UNUSED_MS = 86400000, 30 * 86400000
 local lane, now = lane_load(laneKey, time)
 local events = {}
 
-workers_recognise(lane, rules, 0, now, events)
-workers_announce_again(lane, events)
-workers_see_replica(lane, now)
+WORKERS.recognise(lane, rules, 0, now, events)
+WORKERS.announce_again(lane, events)
+WORKERS.see_replica(lane, now)
 -- It cannot tell yet what is overdue.
 if lane.unsureUntil then
   lane_save(laneKey, lane)
@@ -54,15 +54,15 @@ if lane.unsureUntil then
 end
 lane_attend(lane)
 campaigns_launch(scheduledKey, statesKey, runningKey, windowsKey, lane, now, events)
-if redis.call('ZCARD', runningKey) == 0 then workers_end_idle_barrier(lane, now) end
-workers_prune(lane, alive)
+if redis.call('ZCARD', runningKey) == 0 then WORKERS.end_idle_barrier(lane, now) end
+WORKERS.prune(lane, alive)
 if longest > 0 then lane.windowMs = longest end
 
 local lapsing = redis.call('ZRANGEBYSCORE', lapsingKey, '-inf', now, 'LIMIT', 0, 1000)
 local campaigns = campaigns_load(statesKey, lapsing)
 for id, c in pairs(campaigns) do
   if c.remainder == 'planned' then
-    workers_hold(claimsKey, lane, rules, id, c, now)
+    WORKERS.hold(claimsKey, lane, rules, id, c, now)
     campaign_give_up(claimsKey, lane, id, c, 'lapsed', now)
     redis.call('ZREM', runningKey, id)
     redis.call('ZREM', scheduledKey, id)

@@ -39,9 +39,9 @@ local context, refused = claim_begin({
 })
 if not context then return refused end
 local lane, now, inFlight, events = context.lane, context.now, context.inFlight, context.events
-limit_raise(windowKey, lane, rules, now)
+LIMIT.raise(windowKey, lane, rules, now)
 do
-  local why, from = workers_ready(keys, context, rules, process, loss, replicaLoss)
+  local why, from = WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
   if why then return claim_end(context, why, from, {}) end
 end
 
@@ -55,8 +55,8 @@ local function make_placeholders()
   end)
   for _, claim in pairs(last) do placeholder_store(claimsKey, lane, claim) end
   ORDER.save(order)
-  local room = limit_room(lane, rules, now, inFlight.send + inFlight.poll)
-  ledger_spend(windowKey, lane, rules, 'send', math.max(0, math.min(taken, room)), now)
+  local room = LIMIT.room(lane, rules, now, inFlight.send + inFlight.poll)
+  LEDGER.spend(windowKey, lane, rules, 'send', math.max(0, math.min(taken, room)), now)
   lane.placeholders = taken == most and lane.placeholders - taken or 0
   return claim_end(context, 'more', now, {})
 end
@@ -65,15 +65,15 @@ end
 local function batches_to_send()
   local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window) + redis.call('ZCOUNT', polledKey, '-inf', now + rules.window)
   local needed, oldest = 0, nil
-  if due > 0 then needed, oldest = permits_late_polls(rules, now, unpolledKey) end
-  local own = permits_own(lane, 'send', inFlight)
+  if due > 0 then needed, oldest = PERMITS.late_polls(rules, now, unpolledKey) end
+  local own = PERMITS.own(lane, 'send', inFlight)
   local why, from = READY.lane(keys, lane, rules, now, 'send', oldest and oldest <= now, own, true)
   if why then return 0, nil, claim_end(context, why, from, {}) end
-  local permits, more = permits_now(windowKey, claimsKey, lane, rules, now, 'send', inFlight, due, want, needed)
+  local permits, more = PERMITS.now(windowKey, claimsKey, lane, rules, now, 'send', inFlight, due, want, needed)
   local take = math.min(want, permits)
   if take <= 0 then return 0, nil, claim_denied(context, more, {}) end
   local nextBurstAt
-  take, nextBurstAt = workers_limit_burst(lane, rules, take, now)
+  take, nextBurstAt = WORKERS.limit_burst(lane, rules, take, now)
   if take <= 0 then return 0, nil, claim_end(context, 'joining', nextBurstAt, {}) end
   if own == 0 then lane.busySince = now end
   return take, more
@@ -100,13 +100,13 @@ local taken = ORDER.take(order, take, function(id, c, range)
   })
   if lane.paused ~= '' then lane.probe, lane.probeUntil = number, now + rules.timeout + rules.margin end
   if rules.smooth and lane.paceAt > 0 then
-    lane.paceAt = lane.paceAt + rules.window / (limit_now(lane, rules, now) or 1)
+    lane.paceAt = lane.paceAt + rules.window / (LIMIT.now(lane, rules, now) or 1)
   end
 end)
 if #fields > 0 then redis.call('HSET', claimsKey, unpack(fields)) end
 ORDER.save(order)
 
-limit_reaches(lane, rules, inFlight.send + inFlight.poll + taken)
+LIMIT.reaches(lane, rules, inFlight.send + inFlight.poll + taken)
 lane.burstClaims = lane.mayLoseMs > 0 and lane.burstClaims + taken or 0
 if taken == take then
   if take < want then return claim_denied(context, more, claims) end

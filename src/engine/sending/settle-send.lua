@@ -37,7 +37,7 @@ local events = {}
 local context = { lane = lane, rules = rules, now = now, jitter = jitter, windowKey = windowKey, events = events }
 local claims, fields = settle_claims(claimsKey, settlements)
 local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
-ledger_expire(windowKey, lane, rules, now)
+LEDGER.expire(windowKey, lane, rules, now)
 
 local settled, resolved, stillUnknown = {}, {}, {}
 for i, settlement in ipairs(settlements) do
@@ -243,7 +243,7 @@ for i, settlement in ipairs(settlements) do
   local c = claim and campaigns[claim.campaign]
   if c then
     local effect, place, id = SEND_EFFECTS[settlement.result], keysPerEntry * (i - 1), claim.campaign
-    local before = gate_before(lane)
+    local before = GATE.before(lane)
     if not claim.isLate then inFlight = inFlight - 1 end
     count = count + 1
     -- A matched notification may have made the batch due for a poll. The result decides whether it stays due.
@@ -270,10 +270,10 @@ for i, settlement in ipairs(settlements) do
       c.sends = c.sends + 1
       settle_ledger(context, effect, claim, 'send')
     end
-    gate_events(lane, before, events)
+    GATE.events(lane, before, events)
   elseif claim and not claim.isLate then
     -- Its campaign was removed, but the request was made.
-    ledger_spend(windowKey, lane, rules, 'send', 1, now)
+    LEDGER.spend(windowKey, lane, rules, 'send', 1, now)
   end
 end
 

@@ -95,7 +95,7 @@ local function cancel_planned(ordinal)
     return (state == 'cancelled' or state == 'lapsed') and state or 'sent'
   end
   if c.remainder ~= 'planned' then return ordinal >= c.cursor and c.remainder or 'sent' end
-  workers_recognise(lane, rules, 0, now, events)
+  WORKERS.recognise(lane, rules, 0, now, events)
   if lane_is_recovering(lane) then return 'recovering' end
   if ordinal >= c.cursor then
     WAVE.skip(c, ordinal)

@@ -38,7 +38,7 @@ redis.call('ZADD', outboxesKey, 0, name)
 
 local inFlight = 0
 if command ~= 'close' then
-  workers_recognise(lane, rules, 0, now, events)
+  WORKERS.recognise(lane, rules, 0, now, events)
   local keys = { claims = claimsKey, running = runningKey, scheduled = scheduledKey, windows = windowsKey }
   for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
     local campaigns = campaigns_load(statesKey, { id })

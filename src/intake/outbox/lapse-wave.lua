@@ -22,7 +22,7 @@
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local events, lapsed = {}, 0
-workers_recognise(lane, rules, 0, now, events)
+WORKERS.recognise(lane, rules, 0, now, events)
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 

@@ -8,7 +8,6 @@
   The sorted set `due` has when each message is next due, s: a waiting one to be sent, and one that has ended to be forgotten. The time to
   forget is stored as a negative number, so that the two are apart. A planned message is not in it.
 ]]
--- One table, because a script may have at most 200 local variables.
 local MESSAGE = {}
 do
 local PAID = 128

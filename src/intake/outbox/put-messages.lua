@@ -113,7 +113,7 @@ local function plan(dueNow)
   if outbox[6] ~= '0' and #redis.call('ZRANGEBYSCORE', dueKey, 0, second, 'LIMIT', 0, 1) > 0 then return 0 end
   local lane, now = lane_load(laneKey, time)
   local events, isFirst = {}, 0
-  workers_recognise(lane, rules, 0, now, events)
+  WORKERS.recognise(lane, rules, 0, now, events)
   local campaigns = campaigns_load(statesKey, { wave })
   local c = campaigns[wave]
   -- A message that waits for a window can be changed until it opens.

@@ -48,11 +48,11 @@ local lane, now = lane_load(laneKey, time)
 local outbox = redis.call('HMGET', outboxKey, 'state', 'wave', 'waiting', 'capacity')
 local events, second = {}, math.floor(now / 1000)
 local done = { planned = 0, lapsed = 0, isMore = false, needs = '', late = {}, full = {}, lists = {}, lapsesAt = 0 }
-workers_recognise(lane, rules, 0, now, events)
+WORKERS.recognise(lane, rules, 0, now, events)
 local sends = redis.call('HVALS', claimsKey)
 local inFlight = { send = #sends, poll = redis.call('HLEN', pollsKey) }
 -- Nothing is forgotten while the clock may have been set forward.
-if plans == 1 and not lane.unsureUntil then ledger_expire(windowKey, lane, rules, now) end
+if plans == 1 and not lane.unsureUntil then LEDGER.expire(windowKey, lane, rules, now) end
 
 -- When the waves next have something to do.
 local wavesAt = math.huge
@@ -168,7 +168,7 @@ local function plan(fitting)
 end
 
 if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' and not isPaused then
-  local own = permits_own(lane, 'send', inFlight)
+  local own = PERMITS.own(lane, 'send', inFlight)
   local room = PLAN.room(lane, rules, now, own, inFlight.send + inFlight.poll, planned, #waiting)
   if room > 0 then plan({ unpack(waiting, 1, room) }) end
 end

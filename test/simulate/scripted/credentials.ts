@@ -67,7 +67,7 @@ export const CREDENTIAL_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/lane/command-lane.lua',
-          from: 'if not gate_stopped(lane, epoch, reason) then return 0 end',
+          from: 'if not GATE.stopped(lane, epoch, reason) then return 0 end',
           to: 'lane.stopped = reason',
         },
       ],

@@ -22,7 +22,7 @@ export const QUOTA_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/lane/ledger.lua',
-          from: 'return now + math.min(timeout, AHEAD * ledger_width(rules))',
+          from: 'return now + math.min(timeout, AHEAD * LEDGER.width(rules))',
           to: 'return now',
         },
       ],

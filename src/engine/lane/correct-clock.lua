@@ -61,7 +61,7 @@ local function past(at) return at > 0 and math.min(at + delayMs, now) or at end
 local function ending(at) return at > 0 and math.min(at + delayMs, now + math.max(0, at - was)) or at end
 
 LEDGER.move(windowKey, lane, rules, now, delayMs, was)
-for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'awaitsFrom', 'sizedAt', 'repeatFrom' }) do
+for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'admittedFrom', 'watchedFrom', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'awaitsFrom', 'sizedAt', 'repeatFrom' }) do
   lane[name] = past(lane[name])
 end
 for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'pausedUntil', 'tokenAt', 'probeUntil', 'graceUntil', 'barrierUntil', 'mayLoseFrom' }) do

@@ -126,7 +126,7 @@ end
 
 -- The gate's state before a settlement, and the events for what the settlement changed.
 function GATE.before(lane)
-  return { epoch = lane.epoch, learned = lane.learned, deducted = lane.deducted, stopped = lane.stopped }
+  return { epoch = lane.epoch, learned = LIMIT.known(lane), deducted = lane.deducted, stopped = lane.stopped }
 end
 
 function GATE.events(lane, before, events)
@@ -135,8 +135,9 @@ function GATE.events(lane, before, events)
       type = 'paused', kind = lane.paused, reason = lane.pauseReason, ['until'] = lane.pausedUntil, epoch = lane.epoch,
     }
   end
-  if lane.learned ~= before.learned then
-    events[#events + 1] = { type = 'learned', quota = lane.learned, from = before.learned }
+  local learned = LIMIT.known(lane)
+  if learned ~= before.learned and learned > 0 then
+    events[#events + 1] = { type = 'learned', quota = learned, from = before.learned }
   end
   if lane.deducted > before.deducted then events[#events + 1] = { type = 'deducted', requests = lane.deducted } end
   if lane.stopped ~= before.stopped then events[#events + 1] = { type = 'stopped', reason = lane.stopped } end

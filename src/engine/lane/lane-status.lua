@@ -98,7 +98,7 @@ local limit = LIMIT.now(lane, rules, now)
 local used = sends + polls + inFlight.send + inFlight.poll
 local view = {
   now = now, sends = sends, polls = polls, inFlightSends = inFlight.send, inFlightPolls = inFlight.poll,
-  limit = limit or 0, learned = lane.learned,
+  limit = limit or 0, learned = LIMIT.known(lane),
   nextPermitAt = limit and used >= limit and (LEDGER.free_at(windowKey, lane, rules, used - limit + 1) or 0) or 0,
   permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, heldByTenant = lane.heldByTenant == 1, paused = lane.paused,
   pauseReason = lane.pauseReason, pausedUntil = lane.pausedUntil, graceUntil = lane.graceUntil, unboundedAt = lane.unboundedAt, throttled = lane.throttled, epoch = lane.epoch,

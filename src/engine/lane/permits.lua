@@ -87,7 +87,7 @@ function PERMITS.now(windowKey, flightKey, lane, rules, now, kind, inFlight, due
   local free = limit - used - reserved
   if few < math.min(free, cap) then lane.heldBackAt = now end
   cap = few
-  LIMIT.reaches(lane, rules, inFlight.send + inFlight.poll)
+  LIMIT.note_held(lane, rules, inFlight.send + inFlight.poll, now)
   if free <= 0 then return math.min(free, cap), PERMITS.next_at(windowKey, lane, rules, now, 1 - free, inFlight) end
   if not rules.smooth or kind == 'poll' then return math.min(free, cap), nil end
   local gap = rules.window / limit

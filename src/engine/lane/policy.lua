@@ -29,7 +29,7 @@ local POLICY = {
   -- 429 a lane waits for its permits; only the second puts them to the test.
   UNPROVEN_IN_FLIGHT = 4,
   WINDOWS_TO_PROVE = 2,
-  -- While the limit is unknown, one request is in flight, and one more for each of so many that were accepted since the last 429.
+  -- While the limit is unknown, one request is in flight, and one more for each of so many that were admitted since the last 429.
   START = 8,
   -- A 429 while the window holds fewer requests may have another cause. So many times the lane tries again within a window, and waits
   -- so many times as long each time.
@@ -40,12 +40,16 @@ local POLICY = {
   UNPROVEN_PAUSE = 0.2,
   -- Two windows agree on a limit if they differ by at most this part, or by 1.
   CLOSE = 0.1,
-  -- A learned limit is raised by this part, and by twice as much after each clean window in a row.
+  -- A learned limit is raised by this part, and by twice as much after each clean window in a row. A window is over after this part more,
+  -- or less, of its length.
   RAISE = 0.01,
-  -- This part of the confirmed limit, and everything beyond it, is sent one request at a time. Before that, at most one in so
-  -- many of the requests left are in flight.
+  WINDOW_TOLERANCE = 0.1,
+  -- The last part of what a window certainly admits, and everything beyond it, is sent one request at a time. Before that, at most one in
+  -- so many of the requests left are in flight.
   SINGLE_BEFORE = 0.01,
   TAPER = 4,
+  -- Beside that one, in flight up to what a window likely admits, where one at a time is too slow.
+  LIKELY_IN_FLIGHT = 2,
   -- A 429 lowers a proven limit by at most this part, and by twice as much for each 429 in a row.
   PROVEN_DECREASE = 0.1,
   -- The longest request timeout and margin that can be configured (config/settings.ts, rules.ts); a timeout is also at most this

@@ -21,13 +21,15 @@ local LANE_NUMBERS = {
   'heldByTenant',
   -- since when a campaign has waited for a worker to look at the lane, 0 if none does; it counts as closed for as long
   'awaitsFrom',
-  -- learning.lua: the learned limit, when and in which epoch it was learned, what a window has held without a 429, the most that
-  -- the window held since, windows without a 429, raises in a row, how many more than one may be in flight beyond `confirmed`,
-  -- and when fewer were in flight for this reason
-  'learned', 'learnedAt', 'learnedEpoch', 'confirmed', 'reached', 'cleanWindows', 'raises', 'beyond', 'heldBackAt', 'deducted', 'deductedAt',
-  -- learning.lua: the limit on trial, 0 if none is; when the last 429 came, and requests accepted since; while the limit is unknown, since
-  -- when a window is watched, how many requests it held at its last 429, how many the window before it held, its 429s, and its pauses
-  'trial', 'accepted', 'watchedFrom', 'suspected', 'suspectedBefore', 'refused', 'doubts',
+  -- learning.lua: the learned limit, when it last changed, and in which epoch it was learned; what a window certainly admits, and what it
+  -- likely does where one request at a time is too slow, or 0; the most that the window held since the limit changed, windows without a
+  -- 429, raises in a row, how many more than one may be in flight from `certain` on, and when fewer were in flight for this reason
+  'learned', 'learnedAt', 'learnedEpoch', 'certain', 'likely', 'mostHeld', 'cleanWindows', 'raises', 'extraInFlight', 'heldBackAt',
+  'deducted', 'deductedAt',
+  -- learning.lua: requests that the service has not refused for the quota, and since when they count; the limit on trial, 0 if none is; when
+  -- the last 429 came. While the limit is unknown, since when a window is watched, how many requests it held at its last 429, how many the
+  -- window before it held, its 429s, and its pauses
+  'admitted', 'admittedFrom', 'trial', 'watchedFrom', 'suspected', 'suspectedBefore', 'refused', 'doubts',
   -- learned from refusals and reports: recipients per request, age at the first poll
   'maxRecipients', 'firstPoll',
   -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing

@@ -73,6 +73,7 @@ local function settle_gate(context, effect, claim, settlement, inFlight)
     return GATE.throttled(context.windowKey, lane, rules, claim, inFlight, settlement.retryAfterMs, reason, context.jitter, now)
   end
   if gate == 'accepted' then LIMIT.accepted(lane, rules, claim) end
+  LIMIT.note_admitted(lane, rules)
   if GATE.answered(lane, rules, claim, now) then context.events[#context.events + 1] = { type = 'reopened', epoch = lane.epoch } end
   if gate == 'stopped' then GATE.stopped(lane, claim.epoch, reason) end
 end

@@ -39,7 +39,7 @@ local context, refused = claim_begin({
 })
 if not context then return refused end
 local lane, now, inFlight, events = context.lane, context.now, context.inFlight, context.events
-LIMIT.raise(windowKey, lane, rules, now)
+LIMIT.raise(windowKey, lane, rules, now, events)
 do
   local why, from = WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
   if why then return claim_end(context, why, from, {}) end
@@ -106,7 +106,7 @@ end)
 if #fields > 0 then redis.call('HSET', claimsKey, unpack(fields)) end
 ORDER.save(order)
 
-LIMIT.reaches(lane, rules, inFlight.send + inFlight.poll + taken)
+LIMIT.note_held(lane, rules, inFlight.send + inFlight.poll + taken, now)
 lane.burstClaims = lane.mayLoseMs > 0 and lane.burstClaims + taken or 0
 if taken == take then
   if take < want then return claim_denied(context, more, claims) end

@@ -48,7 +48,9 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const filledBar =
     quota.limit === null ? '' : `${padded(paint('cyan', bar(used / quota.limit, BAR_WIDTH)), BAR_WIDTH)} `;
-  const learned = quota.learned === null ? '' : `, ${grouped(quota.learned)} learned`;
+  const isTried = quota.configured === 'auto' && quota.limit !== null;
+  const learned =
+    quota.learned === null ? (isTried ? ', not known yet' : '') : `, ${grouped(quota.learned)} learned`;
   const permits = quota.permitsToCome
     .slice(0, STEPS_SHOWN)
     .map(

@@ -201,7 +201,7 @@ export const FIELDS = {
     stored: 'ifGiven',
     compared: 'tags',
     withoutRead: 'masked',
-    returned: 'The tags, in the order of their characters',
+    returned: 'The tags, sorted',
     problem: (tags) => labelsProblem('tag', tags),
   },
   metadata: {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { INSECURE } from './cleartext.js';
 import { authorization, xAuthorization } from './credentials.js';
 import * as formats from './formats.js';
+import { count, duration, megabytes, oneOf, orAuto, orNever, secretsKey } from './formats.js';
 import { MAX_HOURLY_QUOTA, MAX_RECIPIENTS_PER_REQUEST } from './lane.js';
 
 /**
@@ -57,9 +58,7 @@ export const SECTIONS = {
         Hosts that Volley reaches without the proxy, separated by commas. Each includes its subdomains; "*" means all.`),
     SERVICE_CA_FILE: z.optional(z.string()).describe(`
         File with certificates (PEM) that the services may use beside the public ones, such as those of your own proxy.`),
-    HOURLY_QUOTA: z
-      .prefault(formats.orAuto(formats.count(1, MAX_HOURLY_QUOTA, 'requests an hour')), 'auto')
-      .describe(`
+    HOURLY_QUOTA: z.prefault(orAuto(count(1, MAX_HOURLY_QUOTA, 'requests an hour')), 'auto').describe(`
         Requests per hour that the API key may make; sends and polls count together. Set it if you know the number.
         With "auto", Volley learns it from the service's 429 responses.`),
     SEND_WINDOW: z.optional(z.string()).describe(`
@@ -92,7 +91,7 @@ export const SECTIONS = {
     DEFAULT_COUNTRY: z.optional(into('defaultCountry', formats.country)).describe(`
         Country of phone numbers in national format. If not set, only international numbers (+44…) are valid,
         because a wrong guess would text strangers.`),
-    NUMBER_KINDS: z.prefault(into('numberKinds', formats.oneOf('any', 'mobile')), 'any').describe(`
+    NUMBER_KINDS: z.prefault(into('numberKinds', oneOf('any', 'mobile')), 'any').describe(`
         Which numbers a list may contain. With "mobile", numbers that are known to be landline, premium rate, shared cost,
         or voicemail numbers are invalid. With "any", \`volley preview\` counts them and warns: the service restricts no
         destination, and which landlines receive messages depends on the country.`),
@@ -102,9 +101,7 @@ export const SECTIONS = {
     PRICE_FILE: z.optional(z.string()).describe(`
         Path of a CSV file with the prices of numbers by their first digits, in the columns "prefix" and "price", such as
         +44,0.042 EUR. The longest prefix counts. PRICE_PER_SEGMENT is the price of all other numbers.`),
-    MAX_SCHEDULE_AHEAD: z
-      .prefault(into('maxScheduleAheadMs', formats.duration('1m', '365000d')), '365d')
-      .describe(`
+    MAX_SCHEDULE_AHEAD: z.prefault(into('maxScheduleAheadMs', duration('1m', '365000d')), '365d').describe(`
         How far in the future a campaign may start. Its numbers are stored until then.`),
   },
   Redis: {
@@ -114,9 +111,7 @@ export const SECTIONS = {
         Password of REDIS_URL, if that contains none. Unlike there, special characters are not escaped.`),
     REDIS_PREFIX: z.prefault(into('redisPrefix', formats.redisPrefix), 'volley').describe(`
         Start of every Redis key. Change it if several installations share a server.`),
-    REDIS_MAY_LOSE: z
-      .prefault(into('redisMayLoseMs', formats.orAuto(formats.duration('0s', '1m'))), 'auto')
-      .describe(`
+    REDIS_MAY_LOSE: z.prefault(into('redisMayLoseMs', orAuto(duration('0s', '1m'))), 'auto').describe(`
         How much of its acknowledged writes Redis may lose in a power cut or failover. A process, a campaign, and
         a resume wait for this long before their first message, so that a lost record does not cause a second send.
         With "auto", Volley asks Redis: nothing with appendfsync always and no replica, 2s with appendfsync everysec;
@@ -124,22 +119,20 @@ export const SECTIONS = {
         neither applies, or does not reveal its settings, workers start only if you set this: to the longest time
         for which a master that is cut off accepts writes. Up to 2s, the value counts only for a server without a
         replica: with one, workers do not send. 0s is right for one server with appendfsync always.`),
-    RETENTION: z.prefault(into('retentionMs', formats.duration('1m', '3650d')), '30d').describe(`
+    RETENTION: z.prefault(into('retentionMs', duration('1m', '3650d')), '30d').describe(`
         How long to keep the data of a finished campaign. After that, its phone numbers and texts are deleted, also from
         the append-only file of Redis within a day.`),
-    MAX_CAMPAIGN_AGE: z.prefault(into('maxCampaignAgeMs', formats.duration('1h', '3650d')), '90d').describe(`
+    MAX_CAMPAIGN_AGE: z.prefault(into('maxCampaignAgeMs', duration('1h', '3650d')), '90d').describe(`
         Time after its start at which Volley ends a campaign that does not end by itself, for example because it is paused
         or has an unknown outcome. Its unsent recipients lapse. FOLLOW_UP_DEADLINE later (at once with "never"), its other
         recipients are abandoned or unconfirmed, and RETENTION begins.`),
-    AUDIT_RETENTION: z.prefault(into('auditRetentionMs', formats.duration('1h', '3650d')), '365d').describe(`
+    AUDIT_RETENTION: z.prefault(into('auditRetentionMs', duration('1h', '3650d')), '365d').describe(`
         How long to keep the audit trail, which says who did what (\`volley audit\`). It contains no phone numbers.`),
-    SECRETS_KEY: z.optional(into('secretsKey', inFile('every', formats.secretsKey))).describe(`
+    SECRETS_KEY: z.optional(into('secretsKey', inFile('every', secretsKey))).describe(`
         Key that encrypts the tokens in Redis and authenticates API keys. If not set, anyone who can read Redis can read the
         tokens, and anyone who can write to it can create API keys. Set the same key for all processes. To change it, see
         SECRETS_KEY_PREVIOUS.`),
-    SECRETS_KEY_PREVIOUS: z
-      .optional(into('previousSecretsKey', inFile('every', formats.secretsKey)))
-      .describe(`
+    SECRETS_KEY_PREVIOUS: z.optional(into('previousSecretsKey', inFile('every', secretsKey))).describe(`
         The former SECRETS_KEY, after you have changed it. Tokens and API keys that were made with it still work, and Volley
         stores them with SECRETS_KEY when they are used. Remove it when \`volley doctor\` says that no API key needs it.`),
     ALLOW_INSECURE: z.optional(formats.someOf(INSECURE)).describe(`
@@ -149,24 +142,22 @@ export const SECTIONS = {
   },
   'Sending and following up': {
     QUOTA_WINDOW_MS: z
-      .prefault(into('quotaWindowMs', formats.count(1_000, 86_400_000, 'milliseconds')), '3600000')
+      .prefault(into('quotaWindowMs', count(1_000, 86_400_000, 'milliseconds')), '3600000')
       .describe(`
         Window that the quota applies to. Keep the default; tests and demos use shorter windows.`),
-    MAX_RECIPIENTS_PER_REQUEST: z
-      .prefault(formats.count(1, MAX_RECIPIENTS_PER_REQUEST, 'recipients'), '1')
-      .describe(`
+    MAX_RECIPIENTS_PER_REQUEST: z.prefault(count(1, MAX_RECIPIENTS_PER_REQUEST, 'recipients'), '1').describe(`
         Recipients per send request. Raise it if the service accepts requests that contain an invalid number: its
         documentation does not say what happens to the other recipients.`),
     REQUEST_TIMEOUT_MS: z
-      .prefault(into('requestTimeoutMs', formats.count(50, 300_000, 'milliseconds')), '30000')
+      .prefault(into('requestTimeoutMs', count(50, 300_000, 'milliseconds')), '30000')
       .describe(`
         How long to wait for a response before the outcome of a request is unknown. At most a tenth of
         QUOTA_WINDOW_MS, because a permit is held back until its request can no longer arrive.`),
     FOLLOW_UP_FIRST_MS: z
-      .prefault(into('followUpFirstMs', formats.count(1, 86_400_000, 'milliseconds')), '15000')
+      .prefault(into('followUpFirstMs', count(1, 86_400_000, 'milliseconds')), '15000')
       .describe(`
         Time from a request to its first poll, until the delivery times of the lane are known.`),
-    FOLLOW_UP_DEADLINE: z.prefault(formats.orNever(formats.duration('1s', '30d')), '72h').describe(`
+    FOLLOW_UP_DEADLINE: z.prefault(orNever(duration('1s', '30d')), '72h').describe(`
         How long to poll for delivery reports. Recipients without a final report by then become "unconfirmed".
         Phones may be switched off for days. With "never", Volley polls until every recipient has a final status, less
         and less often, or the campaign reaches MAX_CAMPAIGN_AGE.`),
@@ -178,7 +169,7 @@ export const SECTIONS = {
     CALLBACK_SECURITY_TOKEN: z.optional(inFile('every', formats.securityToken)).describe(`
         Secret from which each lane's secret path and security token are derived. Required with CALLBACK_URL. Set the
         same value for all processes.`),
-    CALLBACK_PROOF: z.prefault(formats.oneOf('token', 'path'), 'token').describe(`
+    CALLBACK_PROOF: z.prefault(oneOf('token', 'path'), 'token').describe(`
         How a notification proves that the service sent it: with its security token, or with the secret path alone.
         Set "path" only if the service does not send the token. Anyone who can read the path, such as in a proxy's
         log, can then forge notifications.`),
@@ -192,7 +183,7 @@ export const SECTIONS = {
     RECORDS_CLIENT_SECRET: z
       .optional(into('records.client.secret', inFile('service', z.string())))
       .describe('Secret of RECORDS_CLIENT_ID. It is sent to the token address of the contract only.'),
-    RECORDS_IN_FLIGHT: z.prefault(into('records.inFlight', formats.count(1, 32, 'requests')), '1').describe(`
+    RECORDS_IN_FLIGHT: z.prefault(into('records.inFlight', count(1, 32, 'requests')), '1').describe(`
         Requests for call records that may be on the wire per credential at a time. Set the same value for all processes.`),
   },
   'HTTP API': {
@@ -200,17 +191,15 @@ export const SECTIONS = {
         Address that the HTTP API listens on. The API uses plain HTTP: put a TLS proxy in front before you expose it.`),
     HTTP_PORT: z.prefault(into('http.port', formats.port), '8080').describe('Port of the HTTP API.'),
     HTTP_REQUESTS_PER_MINUTE: z
-      .prefault(into('http.requestsPerMinute', formats.count(1, 1_000_000, 'requests')), '600')
+      .prefault(into('http.requestsPerMinute', count(1, 1_000_000, 'requests')), '600')
       .describe(`
         Requests per minute that each API key may make to each process, and as many at once after a quiet minute. A page
         of a list counts as several, by its size. Each address may make as many without a key, for the documentation.
         Requests that pause, resume, cancel, or resolve have a limit of their own, and so have event streams.`),
-    HTTP_MB_PER_MINUTE: z
-      .prefault(into('http.bytesPerMinute', formats.megabytes(1, 1_000_000)), '1000')
-      .describe(`
+    HTTP_MB_PER_MINUTE: z.prefault(into('http.bytesPerMinute', megabytes(1, 1_000_000)), '1000').describe(`
         Megabytes per minute that the requests and responses of each API key may transfer with each process. A request
         that has begun is never cut off; uploads and reports after it have to wait.`),
-    KEY_MEMORY_MB: z.prefault(into('keyBytes', formats.megabytes(1, 1_000_000)), '256').describe(`
+    KEY_MEMORY_MB: z.prefault(into('keyBytes', megabytes(1, 1_000_000)), '256').describe(`
         Megabytes of Redis that each API key may use on a lane for its campaigns, outboxes, and messages, until they are
         removed: enough for 25 million recipients with a name and a city (10 bytes each), 200,000 campaigns with one
         recipient, or two million messages of outboxes. The default is a quarter of the memory that the Compose file
@@ -220,16 +209,12 @@ export const SECTIONS = {
         Addresses or networks of the proxies in front of the HTTP API, separated by commas, such as 10.0.0.0/8. Their
         X-Forwarded-For names the client, whose invalid API keys are limited. If not set, the client is the one that
         connects.`),
-    HTTP_MAX_JSON_MB: z.prefault(into('http.maxJsonBytes', formats.megabytes(1, 100)), '10').describe(`
+    HTTP_MAX_JSON_MB: z.prefault(into('http.maxJsonBytes', megabytes(1, 100)), '10').describe(`
         Largest JSON body with a list; without one, it is 100 kB. For longer lists, upload a CSV file, which is not kept in
         memory.`),
-    HTTP_MAX_UPLOAD_MB: z
-      .prefault(into('http.maxUploadBytes', formats.megabytes(1, 10_000)), '1000')
-      .describe(`
+    HTTP_MAX_UPLOAD_MB: z.prefault(into('http.maxUploadBytes', megabytes(1, 10_000)), '1000').describe(`
         Largest CSV upload. A million rows with a name take about 30 megabytes.`),
-    HTTP_LIST_MEMORY_MB: z
-      .prefault(into('http.listMemoryBytes', formats.megabytes(64, 100_000)), '256')
-      .describe(`
+    HTTP_LIST_MEMORY_MB: z.prefault(into('http.listMemoryBytes', megabytes(64, 100_000)), '256').describe(`
         Memory for all lists that the process reads at the same time: 32 MB that the garbage collector has not freed yet,
         17 to 35 bytes per row of a CSV or NDJSON upload, and four times the length of JSON. Besides those 32 MB, one list
         may take three eighths of it, and those of one API key half. Further lists wait up to 30 seconds, and then get a
@@ -245,10 +230,7 @@ export const SECTIONS = {
         Port of a worker's metrics. If not set, the worker serves no metrics. Each worker on a machine needs its own
         port. The HTTP API serves metrics on its own port.`),
     LOG_LEVEL: z
-      .prefault(
-        into('logLevel', formats.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')),
-        'info',
-      )
+      .prefault(into('logLevel', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')), 'info')
       .describe(`
         Lowest level to log. "debug" logs every turn, and "trace" logs every request.`),
   },

@@ -14,7 +14,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { findServer } from '../../src/base/redis/find-server.js';
+import { obtainServer } from '../../src/base/redis/find-server.js';
 import { type AttackName, runAttack } from './attacks.js';
 import { violationsOf } from './checker.js';
 import { figuresOf } from './figures.js';
@@ -34,10 +34,12 @@ async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   if (typeof options === 'string') return refuse(options);
   if (options.check !== undefined) return check(options.check);
-  if ((await findServer()) === undefined)
-    return refuse(
-      'the fault scenarios start their own Redis, but this machine has no redis-server or valkey-server',
-    );
+  // The fault scenarios start their own Redis.
+  const missing = await obtainServer().then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  if (missing !== null) return refuse(missing);
   if (options.kills !== undefined) return kill(options.kills, options.seeds[0] ?? 1, options.profile);
   if (options.outboxKills !== undefined) return killOutbox(options.outboxKills, options.seeds[0] ?? 1);
   if (options.attack !== undefined) return attack(options.attack, options.times, options.seeds[0] ?? 1);

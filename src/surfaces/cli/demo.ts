@@ -12,6 +12,7 @@ import { assertLoopback, type Environment, loadLocalConfig } from '../../base/co
 import { createEvents } from '../../base/events/events.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { connect } from '../../base/redis/connection.js';
+import { deleteKeys } from '../../base/redis/keys-with-prefix.js';
 import { provideRedis } from '../../base/redis/provide.js';
 import { numberReader } from '../../campaign/number.js';
 import type { ReportRow } from '../../campaign/recipient-views.js';
@@ -52,7 +53,11 @@ async function runDemo(context: Context, signal: AbortSignal): Promise<void> {
     });
     closing.push(() => redis.stop());
     const prefix = `volley-demo-${randomBytes(6).toString('hex')}`;
-    closing.push(() => deleteKeys(redis.url, prefix));
+    const connection = connect(redis.url);
+    closing.push(async () => {
+      await deleteKeys(connection, prefix);
+      connection.disconnect();
+    });
     const simulator = await startSimulatorProcess(dir);
     closing.push(() => simulator.stop());
     const lanesFile = join(dir, 'lanes.json');
@@ -177,23 +182,6 @@ async function* partOf(file: string, lane: 'main' | 'auto'): AsyncGenerator<Reci
       const values = Object.fromEntries(list.columns.map((name, index) => [name, fields[index] ?? '']));
       yield { ...values, to };
     }
-  }
-}
-
-/** Deletes every key that starts with the prefix, with or without a hash tag, on every node of a cluster. */
-async function deleteKeys(url: string, prefix: string): Promise<void> {
-  const redis = connect(url);
-  try {
-    await redis.ping();
-    for (const node of 'nodes' in redis ? redis.nodes('master') : [redis]) {
-      for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
-        const batches: AsyncIterable<string[]> = node.scanStream({ match: pattern, count: 1_000 });
-        // One by one: a cluster accepts no command with keys of several slots.
-        for await (const keys of batches) await Promise.all(keys.map((key) => redis.unlink(key)));
-      }
-    }
-  } finally {
-    redis.disconnect();
   }
 }
 

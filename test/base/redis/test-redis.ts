@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, inject } from 'vitest';
 import { connect, type Redis } from '../../../src/base/redis/connection.js';
+import { deleteKeys } from '../../../src/base/redis/keys-with-prefix.js';
+
+export { keysOf } from '../../../src/base/redis/keys-with-prefix.js';
 
 /** A test file's part of the run's Redis. */
 export interface TestRedis {
@@ -26,25 +29,4 @@ export function testRedis(name: string): TestRedis {
     redis.disconnect();
   });
   return { url, prefix, redis };
-}
-
-/** Every key that begins with the prefix, plain or as a hash tag. Scans each node of a cluster. */
-export async function keysOf(redis: Redis, prefix: string): Promise<string[]> {
-  const nodes = 'nodes' in redis ? redis.nodes('master') : [redis];
-  const found: string[] = [];
-  for (const node of nodes) {
-    for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
-      let cursor = '0';
-      do {
-        const [next, keys] = await node.scan(cursor, 'MATCH', pattern, 'COUNT', 1000);
-        cursor = next;
-        found.push(...keys);
-      } while (cursor !== '0');
-    }
-  }
-  return found;
-}
-
-async function deleteKeys(redis: Redis, prefix: string): Promise<void> {
-  for (const key of await keysOf(redis, prefix)) await redis.unlink(key);
 }

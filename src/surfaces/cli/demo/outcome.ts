@@ -4,7 +4,7 @@ import type { Summary } from '../../../tools/simulator/index.js';
 import type { Paint } from '../terminal.js';
 import { counted, grouped, padded } from '../text.js';
 import { MAIN_KEY, WORKERS } from './plan.js';
-import { brokenReminders, type Reminders, remindersSent, remindersText } from './reminders.js';
+import { type Reminders, reminderPromises, remindersSent, remindersText } from './reminders.js';
 
 /** What a run of the demo left behind, to compare with its promises. */
 export interface Outcome {
@@ -49,9 +49,9 @@ export function brokenPromises(outcome: Outcome): string[] {
     [summary.refreshesGranted > 0, 'no token was refreshed'],
     [summary.reusedRefreshTokens === 0, `${summary.reusedRefreshTokens} refresh tokens were presented twice`],
     [workers >= WORKERS, `${workers} workers ran, not ${WORKERS}`],
+    ...reminderPromises(reminders),
   ];
-  const broken = promises.filter(([kept]) => !kept).map(([, sentence]) => sentence);
-  return [...broken, ...brokenReminders(reminders)];
+  return promises.filter(([isKept]) => !isKept).map(([, sentence]) => sentence);
 }
 
 /** The lines of a report that are about recipients. The others are rows that were left out because they repeat a number. */

@@ -45,10 +45,10 @@ const isFinal = ({ state }: OutboxMessageStatus): boolean =>
 export const remindersSent = ({ messages }: Reminders): number =>
   messages.filter(({ sentAt }) => sentAt !== null).length;
 
-/** The promises about the reminders that this run did not keep, a sentence each. */
-export function brokenReminders({ messages, movedTo }: Reminders): string[] {
+/** The promises about the reminders: whether this run kept each, and what broke it. */
+export function reminderPromises({ messages, movedTo }: Reminders): [isKept: boolean, sentence: string][] {
   const [kept, moved, cancelled] = messages;
-  const promises: readonly (readonly [boolean, string])[] = [
+  return [
     [kept?.sentAt != null, `the reminder of appt-1 is ${kept?.state}`],
     [
       moved?.sentAt != null && Date.parse(moved.sentAt) >= Date.parse(movedTo),
@@ -56,7 +56,6 @@ export function brokenReminders({ messages, movedTo }: Reminders): string[] {
     ],
     [cancelled?.state === 'cancelled', `the reminder that was cancelled is ${cancelled?.state}`],
   ];
-  return promises.filter(([isKept]) => !isKept).map(([, sentence]) => sentence);
 }
 
 /** The reminders in one line. */

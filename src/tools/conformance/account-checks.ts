@@ -3,13 +3,12 @@ import { formatDuration } from '../../base/duration.js';
 import { lifetimeOf } from '../../service/auth/token-record.js';
 import { readClientToken, readTokenPair } from '../../service/client/read-response.js';
 import { failureReason } from '../../service/client/reason.js';
-import type { Documented } from './check.js';
 import { resultOf, type Title } from './judge.js';
 import type { ConformanceCheck } from './report.js';
 import type { AccountExchange, Run } from './run.js';
 
 /** A check of a response that the token cache has got. */
-interface AccountCheck extends Title, Documented {
+interface AccountCheck extends Title {
   /** Of the token cache; each token of a client is a login. */
   readonly observed: AccountExchange['operation'];
   /** Why there was no such request, if nothing went wrong. */

@@ -9,11 +9,6 @@ import type { TestRequest } from './session.js';
  * in the order of their tables. A row that only looks is not part of the report: it shows which way the service takes (ways.ts).
  */
 
-/** Which row of docs/interface.md a check follows: its first cell. Null: only version 3 documents it (docs/services.md). */
-export interface Documented {
-  readonly documented: string | null;
-}
-
 /** Why a check was not made, or failed, without a request. */
 interface Unsent {
   readonly result: 'skipped' | 'failed';
@@ -29,7 +24,7 @@ interface Request<Subject> {
 }
 
 /** A row that checks one response. */
-export interface Check<Subject> extends Request<Subject>, Omit<Title, 'expected'>, Documented {
+export interface Check<Subject> extends Request<Subject>, Omit<Title, 'expected'> {
   readonly expected: string | ((run: Run) => string);
   /** What else must hold, beside the documented form: what is wrong, or null. */
   readonly also?: (reply: Reply, subject: Subject, run: Run) => string | null;

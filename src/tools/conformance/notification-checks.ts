@@ -3,7 +3,7 @@ import { senderSegment } from '../../service/client/address.js';
 import { type DeliveryReport, reportsIn } from '../../service/client/notification.js';
 import { carriesToken, listCarriesToken } from '../../service/client/notification-token.js';
 import { jsonOf } from '../../service/client/read-response.js';
-import { type Documented, type Rows, runChecks } from './check.js';
+import { type Rows, runChecks } from './check.js';
 import { differencesBetween } from './differences.js';
 import { resultOf, type Title } from './judge.js';
 import type { Listener, Recorded } from './listener.js';
@@ -24,7 +24,7 @@ const ONE_PART = 70;
 const DOCUMENTED = 'One for each change of a state, with the delivery information that a poll returns';
 
 /** The check of what the listener has recorded. */
-export const NOTIFIED: Title & Documented = {
+export const NOTIFIED: Title = {
   name: 'Notifications of the message',
   operation: 'getDeliveryInfos',
   section: 'Events',

@@ -12,6 +12,7 @@ import { loadConfig, loadLocalConfig } from '../../src/base/config/index.js';
 import { keyNames } from '../../src/base/redis/keys.js';
 import type { SimulatorOptions } from '../../src/tools/simulator/index.js';
 import { testRedis } from '../base/redis/test-redis.js';
+import { startTcpProxy } from '../faults/tcp-proxy.js';
 import { at, CONTRACT, WITH_ADDRESS } from './contract.js';
 import { contentOf, january, recordsSetting } from './service.js';
 
@@ -342,6 +343,59 @@ test('A reader may pause for longer than the service may be silent', async () =>
   }
   expect(bytes).toBe(file.length);
   simulator.configure({ records: { bytes: 2_000 } });
+});
+
+test('A download keeps the next request waiting for as long as it takes', async () => {
+  const contract = {
+    ...CONTRACT,
+    timeouts: { ...CONTRACT.timeouts, status: '200ms', silence: '200ms' },
+  };
+  const quick = await recordsSetting(
+    { ...redis, prefix: `${redis.prefix}-quick` },
+    { contract, simulator: { records: { bytes: 900_000 } } },
+  );
+  const file = await quick.volley.records.fetch(january(1));
+  if (file.kind === 'none') throw new Error(file.reason);
+  const body = file.body[Symbol.asyncIterator]();
+  await body.next();
+  // Its slot would end after 400 ms if it were not prolonged.
+  await delay(1_000);
+  const next = quick.volley.records.request(january(2), { waitMs: 0 });
+  await expect(next).rejects.toMatchObject({ name: 'RecordsBusyError' });
+  await body.return?.();
+  expect(await quick.volley.records.request(january(2), { waitMs: 0 })).toMatchObject({ state: 'pending' });
+});
+
+describe('A request is sent once', () => {
+  test('also if two calls send one that was not accepted', async () => {
+    simulator.configure({ records: { faults: { throttle: 1 } } });
+    const { id } = await records.request(january(23, '+3226'));
+    simulator.configure({ ...NO_FAULTS, latency: 100 });
+    await redis.redis.hdel(keys.records('lane-default', `request:${id}`), 'notBefore');
+    const many = createVolley({ config: loadConfig({ ...env, RECORDS_IN_FLIGHT: '4' }) });
+    onTestFinished(() => many.close());
+    const control = new AbortController();
+    const fetches = [1, 2].map(() => many.records.fetch({ id }, { signal: control.signal }));
+    await expect.poll(async () => (await records.show(id)).state).toBe('pending');
+    control.abort();
+    await Promise.allSettled(fetches);
+    simulator.configure({ latency: 0 });
+    expect(acceptedFor('+3226')).toHaveLength(1);
+  });
+
+  test('and not by a process that stood still after its claim', async () => {
+    const url = new URL(redis.url);
+    const proxy = await startTcpProxy(Number(url.port));
+    url.port = String(proxy.port);
+    onTestFinished(() => proxy.close());
+    const slow = createVolley({ config: loadConfig({ ...env, REDIS_URL: url.href }) });
+    onTestFinished(() => slow.close());
+    // The contract allows 500 ms for a request.
+    const stopped = proxy.trap({ on: 'reply', matching: /"claimed"/, action: () => delay(600) });
+    expect(await slow.records.request(january(24, '+3227'))).toMatchObject({ state: 'planned' });
+    await stopped;
+    expect(acceptedFor('+3227')).toEqual([]);
+  });
 });
 
 describe('The state in Redis', () => {

@@ -39,6 +39,8 @@ await redis.hset(keys.records('lane-default', 'request:records'), {
   ...request,
   parameters: '{}',
   key: 'k',
+  claimedUntil: 1,
+  sentAt: 1,
   createdAt: 1,
   updatedAt: 1,
 });

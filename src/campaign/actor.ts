@@ -33,11 +33,8 @@ export function packActor({ kind, id, name }: Actor): readonly string[] {
   return id === null ? [kind, name] : [kind, name, id];
 }
 
-/** Reads what {@link packActor} packed, and what an earlier version stored: all members with their names. */
-export const packedActor = z.union([
-  z
-    .tuple([z.string(), z.string()], z.string())
-    .transform(([kind, name, id = null]) => ({ kind, id, name }))
-    .pipe(actor),
-  actor,
-]);
+/** Reads what {@link packActor} packed. */
+export const packedActor = z
+  .tuple([z.string(), z.string()], z.string())
+  .transform(([kind, name, id = null]) => ({ kind, id, name }))
+  .pipe(actor);

@@ -9,7 +9,7 @@ import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import { idsWithPrefix, listCampaigns, readState, type StoredState } from '../engine/lane/campaigns.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
-import { formerIdempotencyDigest, idempotencyDigest, readHolder } from '../engine/recipients/reservation.js';
+import { idempotencyDigest, readHolder } from '../engine/recipients/reservation.js';
 import type { Heartbeats } from '../engine/recovery/heartbeats.js';
 import { listUnknown } from '../engine/sending/unknown.js';
 import { costSoFar } from './accepted-cost.js';
@@ -183,14 +183,15 @@ export function createCampaignReader({
     return { campaigns, next: null };
   };
 
-  /** The campaigns with this idempotency key, newest first: one of each of these lanes, and one that an earlier version stored. */
+  /** The campaigns with this idempotency key, newest first: one of each of these lanes. */
   async function* withIdempotencyKey(
     key: string,
     after: string | undefined,
     lanes: readonly LaneId[],
   ): AsyncGenerator<{ id: string; lane: LaneId }> {
-    const digests = [formerIdempotencyDigest(key), ...lanes.map((lane) => idempotencyDigest(key, lane))];
-    const holders = await Promise.all(digests.map((digest) => readHolder(redis, keys.idempotency(digest))));
+    const holders = await Promise.all(
+      lanes.map((lane) => readHolder(redis, keys.idempotency(idempotencyDigest(key, lane)))),
+    );
     const campaigns = holders
       .filter((holder) => holder !== null)
       .map(({ campaign, lane }) => ({ id: campaign, lane }));

@@ -151,8 +151,8 @@ async function readCampaignId(
   number: number,
 ): Promise<string | null> {
   const field = Math.floor(number / IDS_TOGETHER);
-  const [ids, earlier] = await redis.hmget(keys.lane(lane, 'results'), `i${field}`, `c${number}`);
-  return ids?.split(',')[number % IDS_TOGETHER] || earlier || null;
+  const ids = await redis.hget(keys.lane(lane, 'results'), `i${field}`);
+  return ids?.split(',')[number % IDS_TOGETHER] || null;
 }
 
 /** The outbox of a campaign that is a wave, and the ids of its messages. */

@@ -20,8 +20,7 @@ import { payerOf, trailFull } from '../../engine/recipients/key-bytes.js';
 /** An entry. `lane`: the lane's id, because a lane keeps its entries when it is renamed. */
 const storedEntry = z.object({
   actor: packedActor.nullable(),
-  // Entries of earlier versions call a hold a pause.
-  action: z.preprocess((name) => (name === 'lane.pause' ? 'lane.hold' : name), z.enum(AUDIT_ACTIONS)),
+  action: z.enum(AUDIT_ACTIONS),
   lane: z.string().optional(),
   campaign: z.string().optional(),
   details: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
@@ -45,10 +44,9 @@ function packEntry(entry: StoredEntry): string {
   return JSON.stringify(values.slice(0, values.findLastIndex((value) => value !== null) + 1));
 }
 
-/** Reads what {@link packEntry} packed, and what an earlier version stored: all members with their names. */
+/** Reads what {@link packEntry} packed. */
 function unpackEntry(json: string): StoredEntry {
-  const stored: unknown = JSON.parse(json);
-  if (!Array.isArray(stored)) return storedEntry.parse(stored);
+  const stored = z.array(z.unknown()).parse(JSON.parse(json));
   const members = MEMBERS.map((member, at) => [
     member,
     stored[at] ?? (member === 'actor' ? null : undefined),

@@ -13,7 +13,7 @@ export const importModules = lazily(() =>
 
 /** What an import needs. `laneNamed`: opens the lane of a campaign that is checked. */
 export const importDeps = (
-  { redis, keys, config, finder, events, suppression, launched, random, format }: Instance,
+  { redis, keys, config, finder, events, suppression, launched, random }: Instance,
   laneNamed: ImportDeps['laneNamed'],
   by: Operator,
 ) => ({
@@ -28,5 +28,4 @@ export const importDeps = (
   random,
   by,
   laneNamed,
-  mayHaveFormerKeys: format.mayHaveFormerKeys,
 });

@@ -88,7 +88,7 @@ export function openInstance({ config, redisUrl, events, random }: InstanceOptio
   const unwatch = watchConnection(redis, watcher);
   const finder = openLanes({ redis, keys, config, events, random });
   const heartbeats = openHeartbeats(redis, keys, systemClock);
-  const format = dataFormat({ redis, keys, heartbeats, clock: systemClock, machine: systemMachine });
+  const format = dataFormat({ heartbeats, machine: systemMachine });
   const suppression = openSuppression(redis, keys, format.check);
   // Blocking connections and clients of the service are created on first use and closed in reverse order.
   const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];

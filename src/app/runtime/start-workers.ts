@@ -66,7 +66,6 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
           throw new InputError(
             `Redis may lose records of sent messages in a failover, so they could be sent twice: ${why}. ${BOUND_THE_LOSS}`,
           );
-        await untilAnswered(() => suppression.ready(), { signal: control.signal });
         // Loads the modules that only a working process needs.
         const { work } = await import('../worker.js');
         const reconciler = notifications.reconcile(lanes, heartbeats.name());

@@ -110,8 +110,6 @@ export function keyNames(prefix: string) {
       removed: (operation: string): string => `{${prefix}:suppression:lists}:removed:${operation}`,
       /** Hash: the id of a lane, or '' for the whole installation → when its list last lost a number, ms. */
       removedAt: `{${prefix}:suppression:lists}:removedAt`,
-      /** Set: the suppressed numbers of an earlier version, packed. */
-      before: `${prefix}:suppressed`,
     },
     /** Recurring campaigns. They share a hash tag, which no lane has, because no lane's id contains a colon. */
     schedules: {
@@ -143,8 +141,6 @@ export function keyNames(prefix: string) {
     workers: `${prefix}:workers`,
     /** Sorted set with a lifetime: `loss lane`, the latest losses of data, by time. Each worker looks here for those of its lanes. */
     losses: `${prefix}:losses`,
-    /** String: the format of the stored data, and since when it is in use, ms. */
-    format: `${prefix}:format`,
     /** Sorted set: the lanes by when each is due for a sweep, ms. */
     due: `${prefix}:due`,
     /** String with a lifetime, which shows its age: when these lanes were last swept. */

@@ -11,7 +11,7 @@
                chunk]; the last of them has no end
     next       the number of the campaign numbered last
     i<number>  ids of the campaigns with IDS_TOGETHER numbers, from that number times IDS_TOGETHER on, with commas between them; one that
-               is removed leaves an empty id. An earlier version stored each in a field of its own, c<number>
+               is removed leaves an empty id
     w<number>  chunks that are kept at least as long as that campaign: those whose last kept campaign it is
     <number>   a chunk
   A list of messages that ended while they waited in an outbox is numbered like a campaign (outbox/ended.lua).
@@ -85,7 +85,6 @@ function results.forget(resultsKey, number)
   local changed = {}
   set_id(resultsKey, changed, number, '')
   store_ids(resultsKey, changed)
-  redis.call('HDEL', resultsKey, 'c' .. number)
 end
 
 -- Has a chunk kept as long as the last of its campaigns that is kept; returns false if none is.
@@ -94,7 +93,7 @@ function results.keep(resultsKey, chunk, data)
   local function is_kept(number)
     local field, place = place_of_id(number)
     known[field] = known[field] or ids_in(resultsKey, field)
-    return (known[field][place] or '') ~= '' or redis.call('HEXISTS', resultsKey, 'c' .. number) == 1
+    return (known[field][place] or '') ~= ''
   end
   for at = #data - results.ENTRY_BYTES + 1, 1, -results.ENTRY_BYTES do
     local number = struct.unpack('>I4', data, at)

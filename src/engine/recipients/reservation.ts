@@ -31,11 +31,6 @@ export function contentKey(keys: Keys, digest: string, lane: string): string {
   return keys.idempotency(`content:${short}:${lane}`);
 }
 
-/** The same key in data of format 1: with the whole digest. */
-export function formerContentKey(keys: Keys, digest: string, lane: string): string {
-  return keys.idempotency(`content:${digest}:${lane}`);
-}
-
 /** The earlier holders of a reservation. The key is in the same slot of a cluster. */
 const formerHoldersKey = (key: string): string => `{${key}}:former`;
 
@@ -44,11 +39,6 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 /** Identifies an idempotency key, which belongs to its lane. No two pairs of key and lane have the same result. */
 export function idempotencyDigest(idempotencyKey: string, lane: LaneId): string {
   return `lane:${sha256(idempotencyKey)}:${lane}`;
-}
-
-/** The same until data of format 3, if the client was not limited to lanes: all lanes shared its idempotency keys. */
-export function formerIdempotencyDigest(idempotencyKey: string): string {
-  return sha256(idempotencyKey);
 }
 
 /** Identifies the idempotency key of an occurrence of a schedule. No key of a client has the same result. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Redis, serverTime } from '../../base/redis/connection.js';
+import type { Redis } from '../../base/redis/connection.js';
 import { joinCalls } from '../../base/redis/join-calls.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
@@ -169,45 +169,11 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     return numbers;
   };
 
-  /** Takes over the set of an earlier version, which had one list and no operations. */
-  const takeOver = async (): Promise<void> => {
-    if ((await redis.exists(names.before)) === 0) return;
-    // Earlier workers know only that set.
-    await beforeChange();
-    const operation = {
-      list: null,
-      actor: { kind: 'library', id: null, name: 'an earlier version' },
-      source: 'upgrade',
-      reason: '',
-      at: await serverTime(redis),
-    } as const;
-    const id = String(await redis.incr(names.last));
-    await write(id, { ...operation, change: 'add', numbers: 0 });
-    let numbers = 0;
-    for (let cursor = '0'; ; ) {
-      const [next, members] = await redis.sscanBuffer(names.before, cursor, 'COUNT', NUMBERS_PER_COMMAND);
-      if (members.length > 0) numbers += await change('add', null, id, members);
-      cursor = next.toString();
-      if (cursor === '0') break;
-    }
-    await write(id, { ...operation, change: 'add', numbers });
-    await redis.unlink(names.before);
-  };
-  let takenOver: Promise<void> | undefined;
-  const ready = (): Promise<void> => {
-    takenOver ??= takeOver().catch((error: unknown) => {
-      takenOver = undefined;
-      throw error;
-    });
-    return takenOver;
-  };
-
   const perform = async (
     how: 'add' | 'remove',
     numbers: Batches,
     { max, ...made }: NewOperation,
   ): Promise<FoundOperation> => {
-    await ready();
     await beforeChange();
     const apiKey = max === undefined ? '' : (made.actor.id ?? '');
     const operation: StoredOperation = { ...made, change: how, numbers: 0 };
@@ -232,8 +198,6 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
   };
 
   return {
-    /** Takes over the numbers of an earlier version. Call it before anything is sent. */
-    ready,
     /**
      * Adds numbers, each of which occurs once, to a list and returns the operation. Rejects with a NotAllowedError, and changes nothing, if its API key would
      * add too many.
@@ -260,7 +224,6 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     operation: read,
     /** Operations, newest first, that are older than `before`. */
     async *operations(before?: string): AsyncGenerator<FoundOperation> {
-      await ready();
       const newest = before === undefined ? Number(await redis.get(names.last)) || 0 : Number(before) - 1;
       for (let last = newest; last > 0; last -= NUMBERS_PER_COMMAND) {
         const ids = Array.from({ length: Math.min(last, NUMBERS_PER_COMMAND) }, (_, at) => String(last - at));
@@ -272,7 +235,6 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     },
     /** The operations that keep a number on a list, the first one first; none if it is not on the list. */
     async operationsOf(number: string, list: LaneId | null): Promise<FoundOperation[]> {
-      await ready();
       const [value] = await redis.hmget(names.list(list), ...packed([number]));
       const operations = await Promise.all((value?.split(',') ?? []).map(read));
       return operations.filter((operation) => operation !== null);
@@ -284,7 +246,6 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     },
     /** Every number of a list once, in no particular order. A number added or removed meanwhile may or may not appear. */
     async *list(list: LaneId | null): AsyncGenerator<string> {
-      await ready();
       // A scan may return a number twice while Redis resizes the hash.
       const seen = new Set<number>();
       for await (const entries of scan(names.list(list))) {

@@ -1,6 +1,4 @@
-import { type Clock, type Machine, pause } from '../../base/clock.js';
-import { type Redis, serverTime } from '../../base/redis/connection.js';
-import type { Keys } from '../../base/redis/keys.js';
+import { type Machine, pause } from '../../base/clock.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { OtherFormatError } from '../../campaign/errors.js';
 import { DATA_FORMAT, type Heartbeats, type WorkerProcess } from './heartbeats.js';
@@ -10,16 +8,11 @@ const CHECK_AGAIN_MS = 60_000;
 /** How long a starting worker waits for others: longer than the heartbeat of a killed one is seen. */
 const WAIT_MS = 15_000;
 const LOOK_EVERY_MS = 500;
-/** Longer than the former key of a content is kept. */
-const FORMER_KEYS_MS = 25 * 60 * 60 * 1_000;
 /** Processes that a message names. */
 const NAMED = 3;
 
 interface DataFormatOptions {
-  readonly redis: Redis;
-  readonly keys: Keys;
   readonly heartbeats: Pick<Heartbeats, 'alive'>;
-  readonly clock: Clock;
   readonly machine: Pick<Machine, 'monotonic' | 'alarm'>;
 }
 
@@ -27,9 +20,8 @@ interface DataFormatOptions {
  * Keeps processes apart that store data in different formats: an earlier version would read only a part of it, and could send to
  * numbers that are suppressed by now.
  */
-export function dataFormat({ redis, keys, heartbeats, clock, machine }: DataFormatOptions) {
+export function dataFormat({ heartbeats, machine }: DataFormatOptions) {
   let checkedAt = Number.NEGATIVE_INFINITY;
-  let since: number | undefined;
 
   const others = async (): Promise<WorkerProcess[]> =>
     (await heartbeats.alive()).filter(({ format }) => format !== DATA_FORMAT);
@@ -52,20 +44,6 @@ export function dataFormat({ redis, keys, heartbeats, clock, machine }: DataForm
         if (machine.monotonic() >= until) throw new OtherFormatError(messageFor(differing));
         await pause(machine.alarm, LOOK_EVERY_MS, signal);
       }
-    },
-
-    /** Whether an earlier version may have stored something for a day that this version stores under another key. */
-    async mayHaveFormerKeys(): Promise<boolean> {
-      if (since === undefined) {
-        const noteFirstUse = async (): Promise<string | null> => {
-          await redis.set(keys.format, `${DATA_FORMAT} ${await serverTime(redis)}`, 'NX');
-          return redis.get(keys.format);
-        };
-        // A full Redis refuses even a SET that would change nothing.
-        const [, at = '0'] = ((await redis.get(keys.format)) ?? (await noteFirstUse()) ?? '').split(' ');
-        since = Number(at);
-      }
-      return clock() - since < FORMER_KEYS_MS;
     },
   };
 }

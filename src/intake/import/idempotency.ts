@@ -10,7 +10,6 @@ import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js'
 import { readState } from '../../engine/lane/campaigns.js';
 import {
   contentKey,
-  formerContentKey,
   type Holder,
   readFormerHolders,
   readHolder,
@@ -28,14 +27,6 @@ type KeyOutcome =
   | { readonly kind: 'reserved'; readonly session: ImportSession }
   | { readonly kind: 'held'; readonly holder: Holder };
 
-/** The idempotency key of an import, if it has one, and its lane. */
-interface ReservedKey {
-  readonly digest: string | undefined;
-  /** Under which an earlier version may have reserved it for all lanes. */
-  readonly former?: string | undefined;
-  readonly lane: LaneId;
-}
-
 /**
  * Begins an import and reserves its idempotency key, if it has one. The import begins before the key is reserved: so a
  * holder without a state can never be committed, and its key may be released. If two processes use one key, one of them gets
@@ -45,18 +36,14 @@ interface ReservedKey {
 export async function beginWithKey(
   redis: Redis,
   keys: Keys,
-  { digest, former, lane }: ReservedKey,
+  digest: string | undefined,
   signal: AbortSignal | undefined,
   begin: () => Promise<ImportSession>,
 ): Promise<KeyOutcome> {
   if (digest === undefined) return { kind: 'reserved', session: await begin() };
   const key = keys.idempotency(digest);
   for (;;) {
-    const [own, earlier] = await Promise.all([
-      committedHolder(redis, keys, key, signal),
-      former === undefined ? null : formerHolder(redis, keys, former, lane, signal),
-    ]);
-    const holder = own ?? earlier;
+    const holder = await committedHolder(redis, keys, key, signal);
     if (holder !== null) return { kind: 'held', holder };
     const session = await begin();
     let isReserved = false;
@@ -80,20 +67,6 @@ export async function campaignOfKey(
   signal?: AbortSignal,
 ): Promise<string | null> {
   return (await committedHolder(redis, keys, keys.idempotency(digest), signal))?.campaign ?? null;
-}
-
-/** The campaign of this lane for which an earlier version reserved a key for all lanes, or null. */
-async function formerHolder(
-  redis: Redis,
-  keys: Keys,
-  former: string,
-  lane: LaneId,
-  signal: AbortSignal | undefined,
-): Promise<Holder | null> {
-  const key = keys.idempotency(former);
-  // A campaign of another lane is none of this client's business.
-  if ((await readHolder(redis, key))?.lane !== lane) return null;
-  return committedHolder(redis, keys, key, signal);
 }
 
 /**
@@ -184,12 +157,6 @@ export async function compareWithHolder(
   };
 }
 
-/** Where a content may be reserved. */
-interface ContentSearch {
-  /** Contents that an earlier version has reserved count, too. */
-  readonly hasFormerKeys?: boolean;
-}
-
 /**
  * Reserves a content for 24 hours for an import that begins. Returns the id of the campaign that already holds it, or null if there is
  * none. A campaign that was cancelled and sent nothing holds no content. With `again`, the content is always reserved. An idempotency key says that
@@ -200,25 +167,12 @@ export async function reserveNewContent(
   keys: Keys,
   content: string,
   session: Pick<ImportSession, 'id' | 'lane' | 'begun'>,
-  {
-    again = false,
-    idempotencyKey,
-    signal,
-    hasFormerKeys = false,
-  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal'> & ContentSearch,
+  { again = false, idempotencyKey, signal }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal'>,
 ): Promise<string | null> {
   const reserving: Holder = { lane: session.lane, campaign: session.id };
   const key = contentKey(keys, content, reserving.lane);
-  // Read at the same time. If there is one, this import is discarded, and with it what it reserves.
-  const reading =
-    hasFormerKeys && !again && idempotencyKey === undefined
-      ? committedHolder(redis, keys, formerContentKey(keys, content, reserving.lane), signal)
-      : null;
-  reading?.catch(() => {});
   for (;;) {
     const isReserved = await onceBegun(redis, session, () => reserveContent(redis, key, reserving, again));
-    const former = await reading;
-    if (former !== null && !(await sentNothing(redis, keys, former))) return former.campaign;
     if (isReserved || idempotencyKey !== undefined) return null;
     const holder = await committedHolder(redis, keys, key, signal);
     if (holder === null) continue;
@@ -233,21 +187,14 @@ export async function findRepeated(
   keys: Keys,
   content: string,
   lane: LaneId,
-  {
-    again,
-    idempotencyKey,
-    hasFormerKeys = false,
-  }: Pick<CampaignInput, 'again' | 'idempotencyKey'> & ContentSearch,
+  { again, idempotencyKey }: Pick<CampaignInput, 'again' | 'idempotencyKey'>,
 ): Promise<string | null> {
   if (again === true || idempotencyKey !== undefined) return null;
-  const former = hasFormerKeys ? [formerContentKey(keys, content, lane)] : [];
-  for (const key of [contentKey(keys, content, lane), ...former]) {
-    const holder = await readHolder(redis, key);
-    if (holder === null) continue;
-    if (!(await isOpen(redis, keys, holder))) return holder.campaign;
-    for (const former of await readFormerHolders(redis, key))
-      if (!(await isOpen(redis, keys, former))) return former.campaign;
-  }
+  const key = contentKey(keys, content, lane);
+  const holder = await readHolder(redis, key);
+  if (holder === null) return null;
+  for (const each of [holder, ...(await readFormerHolders(redis, key))])
+    if (!(await isOpen(redis, keys, each))) return each.campaign;
   return null;
 }
 

@@ -16,7 +16,6 @@ import { activated } from '../../engine/lane/wake.js';
 import { CostCollector } from '../../engine/recipients/costs.js';
 import { MAX_STORED_DUPLICATES } from '../../engine/recipients/duplicates.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
-import { formerIdempotencyDigest } from '../../engine/recipients/reservation.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
 import {
   type CampaignInput,
@@ -72,8 +71,6 @@ export interface ImportDeps extends DraftDeps {
   readonly paidBy?: Actor | undefined;
   /** The lease of an import, ms; tests shorten it. */
   readonly importLeaseMs?: number | undefined;
-  /** Whether the contents of an earlier version's campaigns may be reserved. Default: they are not. */
-  mayHaveFormerKeys?(): Promise<boolean>;
   /** Opens a configured lane. */
   laneNamed(name: string): Promise<Lane>;
   /** Wakes the lane of a campaign that was just committed: `inMs` is 0, or the time until it is launched. */
@@ -92,9 +89,7 @@ export async function previewChecked(deps: ImportDeps, checked: CheckedCampaign)
   const { preview, content, opened } = await readWithoutStoring(deps, campaign, lane);
   const refused = refusedCampaign(preview, campaign, opened);
   if (refused !== null) return { ...preview, refusal: { kind: refused, campaign: null } };
-  const hasFormerKeys = await deps.mayHaveFormerKeys?.();
-  const search = { ...campaign, ...(hasFormerKeys && { hasFormerKeys }) };
-  const repeated = await findRepeated(deps.redis, deps.keys, content, lane.id, search);
+  const repeated = await findRepeated(deps.redis, deps.keys, content, lane.id, campaign);
   return { ...preview, refusal: repeated === null ? null : { kind: 'repeated', campaign: repeated } };
 }
 
@@ -127,22 +122,11 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
   const campaign = checkCampaign(deps.config, input, deps.clock());
   const lane = await deps.laneNamed(campaign.lane.name);
   const draft = draftOf(deps, campaign, lane.id);
-  const { idempotencyKey, signal } = campaign;
   const payer = payerOf(deps.paidBy ?? deps.by.actor, deps.config.keyBytes);
-  const former =
-    deps.digestOf === undefined && idempotencyKey !== undefined
-      ? formerIdempotencyDigest(idempotencyKey)
-      : undefined;
-  const key = await beginWithKey(
-    redis,
-    keys,
-    { digest: draft.idempotency, former, lane: draft.lane },
-    signal,
-    async () => {
-      await mustHaveRoom(redis);
-      return beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer });
-    },
-  );
+  const key = await beginWithKey(redis, keys, draft.idempotency, campaign.signal, async () => {
+    await mustHaveRoom(redis);
+    return beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer });
+  });
   if (key.kind === 'held') {
     const { opened, preview, fingerprint } = await readWithoutStoring(deps, campaign, lane);
     if (refusedList(preview, { skipInvalid: true }, opened.duplicates) === 'differentTexts')
@@ -173,11 +157,8 @@ async function fillAndCommit(
   let isRefused = false;
   let stored = 0;
   const costs = new CostCollector();
-  const reserve = async (content: string): Promise<string | null> => {
-    const hasFormerKeys = await deps.mayHaveFormerKeys?.();
-    const search = { ...campaign, ...(hasFormerKeys && { hasFormerKeys }) };
-    return reserveNewContent(redis, keys, content, session, search);
-  };
+  const reserve = (content: string): Promise<string | null> =>
+    reserveNewContent(redis, keys, content, session, campaign);
   let reserving: Promise<string | null> | undefined;
   const { preview, content, fingerprint } = await readList(opened, {
     campaign,

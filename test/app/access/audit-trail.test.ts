@@ -62,30 +62,6 @@ test('Entries older than the retention are not shown, and are deleted by the clo
   expect(await redis.xlen(keys.audit)).toBe(2);
 });
 
-test('An entry of an earlier version is shown like a new one', async () => {
-  const { keys, trail } = open('earlier');
-  const entries = [
-    { actor: SHOP, action: 'campaign.create', lane: 'main', campaign: 'c1', details: { recipients: 3 } },
-    { actor: null, action: 'key.refused', details: { address: '192.0.2.1', requests: 4 } },
-    { actor: ANNA, action: 'lane.hold', lane: 'main', failed: 'no such thing' },
-  ] as const;
-  for (const entry of entries) {
-    await redis.xadd(keys.audit, '*', 'e', JSON.stringify(entry));
-    await trail.record(entry);
-  }
-  const shown = (await trail.audit()).entries.map(({ id: _id, at: _at, ...entry }) => entry);
-  for (const at of [0, 2, 4]) expect(shown[at]).toEqual(shown[at + 1]);
-  expect(shown[4]).toMatchObject({ actor: SHOP, campaign: 'c1', details: { recipients: 3 }, failed: null });
-  expect(shown[2]).toMatchObject({ actor: null, lane: null, details: { requests: 4 } });
-  expect(shown[0]).toMatchObject({ actor: ANNA, failed: 'no such thing', details: {} });
-});
-
-test('An entry of an earlier version that calls a hold a pause is shown as a hold', async () => {
-  const { keys, trail } = open('older', () => Date.now());
-  await redis.xadd(keys.audit, '*', 'e', JSON.stringify({ actor: ANNA, action: 'lane.pause' }));
-  expect((await trail.audit()).entries).toMatchObject([{ action: 'lane.hold' }]);
-});
-
 test('Pages are contiguous, newest first, and can be limited to lanes and a campaign', async () => {
   const { trail } = open('pages');
   const by = trail.operator(ANNA);

@@ -168,25 +168,6 @@ test('An API key adds at most as many numbers as it may, over all lists and requ
   expect(await list.count('other')).toBe(4);
 });
 
-test('The numbers of an earlier version stay suppressed for all lanes', async () => {
-  const list = open('upgrade');
-  const key = keyNames(`${prefix}-upgrade`).suppression.before;
-  const bytes = Buffer.alloc(8);
-  for (let at = 0; at < 1_500; at += 1) {
-    bytes.writeDoubleBE(Number(number(at)));
-    await redis.sadd(key, bytes);
-  }
-  await list.ready();
-  expect(await list.count('main')).toBe(1_500);
-  expect(await list.areSuppressed('main', [number(0), number(1_499), number(1_500)])).toEqual([
-    true,
-    true,
-    false,
-  ]);
-  expect(await redis.exists(key)).toBe(0);
-  expect(await list.operationsOf(number(7), null)).toMatchObject([{ source: 'upgrade', numbers: 1_500 }]);
-});
-
 test('Numbers that an API key removes count against its limit for as long as they are kept', async () => {
   const list = open('removals');
   await list.add([number(1), number(2), number(3)], SUPPRESSING);

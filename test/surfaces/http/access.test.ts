@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { keyNames } from '../../../src/base/redis/keys.js';
-import { formerIdempotencyDigest, idempotencyDigest } from '../../../src/engine/recipients/reservation.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { serveApi } from './api.js';
 
-const { url, prefix, redis } = testRedis('http-access');
+const { url, prefix } = testRedis('http-access');
 const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
 writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
@@ -330,23 +328,6 @@ test('An idempotency key belongs to its lane, whichever API key of the lane send
     expect((await createWith(other, idempotencyKey, 'other')).status).toBe(201);
     expect((await createWith(all, idempotencyKey, 'other')).status).toBe(200);
   }
-});
-
-test('A reservation of an earlier version counts for every API key of its lane, and for no other lane', async () => {
-  const [all, main, other] = [
-    await key(['send']),
-    await key(['send'], ['main']),
-    await key(['send'], ['other']),
-  ];
-  const { id } = (await createWith(all, 'order-10', 'main')).json as { id: string };
-  const keys = keyNames(prefix);
-  const former = keys.idempotency(formerIdempotencyDigest('order-10'));
-  await redis.rename(keys.idempotency(idempotencyDigest('order-10', 'main')), former);
-  for (const own of [all, main])
-    expect(await createWith(own, 'order-10', 'main')).toMatchObject({ status: 200, json: { id } });
-  expect((await createWith(other, 'order-10', 'other')).status).toBe(201);
-  const listed = await call('GET', '/v1/campaigns?idempotencyKey=order-10&lane=main');
-  expect(listed.json).toMatchObject({ campaigns: [{ id }] });
 });
 
 test('No two pairs of a lane and an idempotency key are the same', async () => {

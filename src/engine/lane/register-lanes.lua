@@ -7,8 +7,9 @@
   ARGV  mode         find: changes nothing; register; or restore: only writes again what Redis has lost
         lanes        JSON: list of { name, id, credential, wanted }; id: '' unless this process already uses one; credential: ''
                      in a process without credentials; wanted: whether to register it
-  Returns  JSON: for each lane { id, known, refused, owner }; known: 1 if the name is registered; refused: '', `renamed` (the
-           credentials belong to the lane `owner`), or `unconfirmed` (the name is new, and so it may be one for the lane `owner`)
+  Returns  JSON: for each lane { id, known, refusal }; known: 1 if the name is registered; refusal, if it is refused: { kind, owner }, with
+           the kind `renamed` (the credentials belong to the lane `owner`) or `unconfirmed` (the name is new, and so it may be one for
+           the lane `owner`)
 ]]
 local function get(key, field) return redis.call('HGET', key, field) or nil end
 
@@ -42,17 +43,17 @@ local results, owners, refused = {}, {}, false
 for at, config in ipairs(lanes) do
   local owner = config.credential ~= '' and get(credentialsKey, config.credential) or nil
   local registered = get(idsKey, config.name)
-  local result = { id = registered or new_id(config.name), known = registered and 1 or 0, refused = '', owner = '' }
+  local result = { id = registered or new_id(config.name), known = registered and 1 or 0 }
   if owner and owner ~= registered then
-    result.refused, result.owner = 'renamed', get(namesKey, owner) or owner
+    result.refusal = { kind = 'renamed', owner = get(namesKey, owner) or owner }
   elseif config.credential ~= '' and owners[config.credential] then
-    result.refused, result.owner = 'renamed', owners[config.credential]
+    result.refusal = { kind = 'renamed', owner = owners[config.credential] }
   elseif config.credential == '' and not registered then
     local other = missing_lane()
-    if other then result.refused, result.owner = 'unconfirmed', other end
+    if other then result.refusal = { kind = 'unconfirmed', owner = other } end
   end
   if config.credential ~= '' then owners[config.credential] = config.name end
-  refused = refused or (config.wanted and result.refused ~= '')
+  refused = refused or (config.wanted and result.refusal ~= nil)
   results[at] = result
 end
 

@@ -29,8 +29,7 @@ const registrations = z.array(
   z.object({
     id: z.string(),
     known: z.number().transform((known) => known === 1),
-    refused: z.enum(['', 'renamed', 'unconfirmed']),
-    owner: z.string(),
+    refusal: z.object({ kind: z.enum(['renamed', 'unconfirmed']), owner: z.string() }).optional(),
   }),
 );
 const registerScript = loadScript(import.meta.url, './register-lanes.lua', (reply) =>
@@ -97,9 +96,9 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
       { names, ids, credentials },
       { mode, lanes: JSON.stringify(lanes) },
     );
-    return results.map(({ id, known: isKnown, refused, owner }, at) => {
+    return results.map(({ id, known: isKnown, refusal }, at) => {
       const name = config.lanes[at]?.name ?? '';
-      const problem = refused === '' ? null : problemOf(refused, name, owner, isKnown);
+      const problem = refusal === undefined ? null : problemOf(refusal, name, isKnown);
       return { name, id, isRegistered: isKnown, problem };
     });
   };
@@ -157,13 +156,12 @@ function digestOf(secret: string, baseUrl: string, credentials: Credentials): st
 }
 
 function problemOf(
-  refused: 'renamed' | 'unconfirmed',
+  { kind, owner }: { readonly kind: 'renamed' | 'unconfirmed'; readonly owner: string },
   name: string,
-  owner: string,
   isKnown: boolean,
 ): string {
   const rename = `if ${name} is its new name, run \`volley lane rename ${owner} ${name}\``;
-  if (refused === 'unconfirmed') {
+  if (kind === 'unconfirmed') {
     return `lane ${name} is not registered, but lane ${owner} is, and it is not configured here: ${rename}; if it is a new lane, start a worker with its credentials first`;
   }
   const problem = `lane ${name} has the credentials of lane ${owner}, and so its quota`;

@@ -5,6 +5,7 @@ import { got, Options, type PlainResponse, type Request, RequestError } from 'go
 import { AbortedError, type Exchange, exchangeOf, OverdueError, OversizeError } from './exchange.js';
 import { writeInTime } from './got-transport.js';
 import type { AgentFactory } from './keep-alive.js';
+import { SEND_ONCE } from './send-once.js';
 
 /** One download. Header names in lower case. */
 interface DownloadRequest {
@@ -51,13 +52,7 @@ export async function openDownload(
 ): Promise<OpenedDownload | Exchange> {
   const { host } = new URL(url);
   const agent = limits.agents(url, { keepAlive: false });
-  const options = new Options(undefined, {
-    retry: { limit: 0, enforceRetryRules: true },
-    followRedirect: false,
-    throwHttpErrors: false,
-    decompress: false,
-    isStream: true,
-  });
+  const options = new Options(undefined, SEND_ONCE);
   options.method = method;
   options.url = url;
   options.headers = { 'user-agent': 'volley', 'accept-encoding': 'identity', ...headers };

@@ -16,6 +16,7 @@ import {
 } from './exchange.js';
 import { type AgentFactory, keepAlive } from './keep-alive.js';
 import { proxyAgent } from './proxy.js';
+import { SEND_ONCE } from './send-once.js';
 
 /** One HTTP request. Header names in lower case; `body` already serialised. */
 interface HttpRequest {
@@ -80,14 +81,7 @@ export function gotTransport(settings: TransportSettings): Transport {
     (pooling) => (agents === undefined ? agentFor(settings, pooling) : agents(baseUrl, pooling)),
     clocks,
   );
-  const options = new Options(undefined, {
-    retry: { limit: 0, enforceRetryRules: true },
-    followRedirect: false,
-    throwHttpErrors: false,
-    // got would decompress without a limit.
-    decompress: false,
-    isStream: true,
-  });
+  const options = new Options(undefined, SEND_ONCE);
 
   return {
     async exchange({ method, path, headers, body, signal, isLate = () => false }) {

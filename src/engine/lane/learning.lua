@@ -19,7 +19,7 @@
   Where one at a time is too slow to fill a window, three are in flight up to what windows have held (`likely`), and each such window
   allows one more, until the next 429: on average, there is still at most one 429 per window.
   A second 429 within a window shows that the limit is far too high: a burst spanned the turn of the service's window, or used up what a
-  token bucket had saved. The limit comes down to what a window certainly admits.
+  token bucket had saved. The limit comes down to what a window certainly admits, and is soon raised by more than 1 %.
 
   A 429 while the window has room means that another client uses the key: a deduction takes that room away. It fades over one window,
   and an accepted probe halves it.
@@ -154,7 +154,8 @@ function LIMIT.lowered(windowKey, lane, rules, used, now)
     local span = LIMIT.span(windowKey, lane, rules, now)
     local more = used - lane.certain
     if now - lane.watchedFrom < rules.window and span > POLICY.CLOSE * rules.window then
-      used = math.min(used, math.max(lane.certain, LIMIT.at_least(rules, used, span)))
+      -- What a window certainly admits may be far too low.
+      used, lane.raises = math.min(used, math.max(lane.certain, LIMIT.at_least(rules, used, span))), POLICY.RAISES_SKIPPED
     elseif more > 0 and more <= math.max(1, POLICY.RAISE * lane.certain) then
       -- While permits return, the service admits a few more than it does otherwise.
       used = lane.certain
@@ -218,6 +219,7 @@ end
 
 -- A 429 arrived; `others` is the number of requests in flight beside the refused one. Returns the limit without a new deduction.
 function LIMIT.throttled(windowKey, lane, rules, others, now)
+  lane.raises = 0
   if rules.quota == 0 and lane.learned == 0 then
     LIMIT.suspect(windowKey, lane, rules, now)
   elseif rules.quota == 0 then
@@ -226,7 +228,7 @@ function LIMIT.throttled(windowKey, lane, rules, others, now)
   if rules.quota == 0 and lane.learned > 0 then
     lane.learnedAt, lane.watchedFrom, lane.learnedEpoch = now, now, lane.epoch + 1
     lane.admitted, lane.admittedFrom = 0, now
-    lane.mostHeld, lane.raises, lane.extraInFlight, lane.heldBackAt = 0, 0, 0, 0
+    lane.mostHeld, lane.extraInFlight, lane.heldBackAt = 0, 0, 0
   end
   local limit = LIMIT.now(lane, rules, now)
   local room = LIMIT.room(lane, rules, now, others + 1)

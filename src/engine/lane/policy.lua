@@ -40,9 +40,10 @@ local POLICY = {
   UNPROVEN_PAUSE = 0.2,
   -- Two windows agree on a limit if they differ by at most this part, or by 1.
   CLOSE = 0.1,
-  -- A learned limit is raised by this part, and by twice as much after each clean window in a row. A window is over after this part more,
-  -- or less, of its length.
+  -- A learned limit is raised by this part, and by twice as much after each clean window in a row. A limit that came down far is raised as
+  -- after so many of them. A window is over after this part more, or less, of its length.
   RAISE = 0.01,
+  RAISES_SKIPPED = 2,
   WINDOW_TOLERANCE = 0.1,
   -- The last part of what a window certainly admits, and everything beyond it, is sent one request at a time. Before that, at most one in
   -- so many of the requests left are in flight.

@@ -97,7 +97,7 @@ export const LEARNING_BUGS: readonly LearningBug[] = [
     from: 'math.floor(used * rules.window / (rules.window + span))',
     to: 'used',
     run: (place) => learnsAShortWindow(place, 'bucket', 100),
-    caughtAs: 'refusals ahead of one per window',
+    caughtAs: 'mean refusals in later windows',
   },
   {
     name: 'a second 429 within a window lowers the limit by as little as the first',

@@ -52,6 +52,10 @@ export function delays(most: number, seed: number, least = 0): () => number {
 const used = ({ accepted }: Run, quota: number, from: number): number =>
   sum(accepted.slice(from)) / ((accepted.length - from) * quota);
 
+/** By how many the refusals were ahead of one per window, after each window but the first two: several only after windows without any. */
+const ahead = ({ throttled }: Run): number[] =>
+  throttled.map((_, window) => sum(throttled.slice(2, window + 1)) - (window - 1)).slice(2);
+
 /** A quota of an hour: each window's first requests use it up. */
 export async function learnsAnHourlyQuota(place: Place, model: QuotaModelName, quota: number, round = 0) {
   const lane = await learningLane(place);
@@ -74,10 +78,17 @@ export async function learnsAShortWindow(place: Place, model: QuotaModelName, qu
   const run = await runVirtually(lane, model, quota, 16, delays(100, 17 + round), begin);
   expect(most(run.throttled.slice(0, 2)), 'refusals in each of the first two windows').toBeLessThanOrEqual(6);
   expect(sum(run.throttled.slice(2)) / 14, 'mean refusals in later windows').toBeLessThanOrEqual(0.75);
-  // A window may have more than one only after windows without any.
-  const ahead = run.throttled.map((_, window) => sum(run.throttled.slice(2, window + 1)) - (window - 1));
-  expect(most(ahead.slice(2)), 'refusals ahead of one per window').toBeLessThanOrEqual(0);
+  expect(most(ahead(run)), 'refusals ahead of one per window').toBeLessThanOrEqual(0);
   expect(used(run, quota, 2), 'part of the quota that is used').toBeGreaterThanOrEqual(0.95);
+}
+
+/** One request at a time is too slow to fill a window, and a token bucket saves what is not used. */
+export async function learnsWhatABucketRefills(place: Place, round = 0) {
+  const lane = await learningLane(place, SHORT);
+  const begin = START + 1_234_567 + round * 3_000;
+  const run = await runVirtually(lane, 'bucket', 75, 16, delays(400, 17 + round), begin);
+  expect(most(ahead(run)), 'refusals ahead of one per window').toBeLessThanOrEqual(0);
+  expect(used(run, 75, 2), 'part of the quota that is used').toBeGreaterThanOrEqual(0.95);
 }
 
 /** The service raises the quota tenfold. */

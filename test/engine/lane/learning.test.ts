@@ -12,6 +12,7 @@ import {
   learnsAnHourlyQuota,
   learnsAShortWindow,
   learnsNothingFromStrays,
+  learnsWhatABucketRefills,
   MODELS,
   ROUNDS,
   showsWhatIsKnown,
@@ -49,6 +50,12 @@ describe.each(MODELS)('Against a service that counts by %s', (model) => {
   test('it is followed within 24 windows where one request at a time is too slow', { timeout }, async () => {
     for (const round of rounds) await followsARaisedQuotaSlowly(place, model, round);
   });
+});
+
+test('A token bucket that is emptied slowly refuses no more than one request a window', {
+  timeout,
+}, async () => {
+  for (const round of rounds) await learnsWhatABucketRefills(place, round);
 });
 
 test.each([1, 3, 5])(

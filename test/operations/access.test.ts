@@ -6,6 +6,7 @@ import {
   type Access,
   admit,
   allLanes,
+  byConfiguredLanes,
   byLane,
   byLanesOfKey,
   byNamedLane,
@@ -84,6 +85,13 @@ describe('An operation on an object', () => {
     expect(await lanesOf(keyFor(['west']), 'thing', 'west')).toEqual(['west']);
   });
 
+  test('gets the object as the rule has read it', async () => {
+    expect((await admit(byThing, keyFor(['west']), volley, { name: 'thing' })).found).toEqual({
+      lane: 'west',
+    });
+    expect((await admit(byLanesOfKey, keyFor(['west']), volley, {})).found).toBeUndefined();
+  });
+
   test('gives a key the same error for an object of another lane as for none', async () => {
     const errors = await Promise.all(
       [lanesOf(keyFor(['east']), 'thing'), lanesOf(keyFor(['west']), 'other')].map((each) =>
@@ -112,6 +120,15 @@ test('A list covers the lanes of the key, or the one that it names', async () =>
   expect(await lanesOf(keyFor(['east', 'west']))).toEqual(['east', 'west']);
   expect(await lanesOf(keyFor(['east', 'west']), 'west')).toEqual(['west']);
   expect(await lanesOf(keyFor(null))).toBeUndefined();
+  await expect(lanesOf(keyFor(['east']), 'west')).rejects.toThrow(NotAllowedError);
+});
+
+test('A feed does not wait for events of a lane that is not configured', async () => {
+  const lanesOf = async (caller: Caller | null, lane?: string) =>
+    (await admit(byConfiguredLanes, caller, volley, { lane })).lanes;
+  expect(await lanesOf(keyFor(null))).toBeUndefined();
+  expect(await lanesOf(keyFor(null), 'east')).toEqual(['east']);
+  await expect(lanesOf(keyFor(null), 'nowhere')).rejects.toThrow('There is no lane nowhere.');
   await expect(lanesOf(keyFor(['east']), 'west')).rejects.toThrow(NotAllowedError);
 });
 

@@ -44,6 +44,11 @@ export interface CampaignFields {
   readonly toColumn?: string | undefined;
   /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
   readonly country?: string | undefined;
+  /**
+   * The column, or the member of each recipient, with the country of each number that is written nationally; default: in a CSV, found by its
+   * name and its values; for objects, none. A row without a country has that of `country`.
+   */
+  readonly countryColumn?: string | undefined;
   /** When sending begins, ms since the epoch; default: now. */
   readonly at?: number | undefined;
   /** `high` gets a larger share of the lane; default: `normal`. */
@@ -237,6 +242,19 @@ export const FIELDS = {
     setting: 'defaultCountry',
     stored: 'never',
     // The numbers that result from it are part of the list.
+    compared: null,
+    withoutRead: 'whole',
+  },
+  countryColumn: {
+    kind: 'text',
+    longest: 200,
+    description:
+      'The column (in JSON: the member of each recipient) with the country of its number, if that is written nationally: an ISO 3166 code such as `DE`, or a name such as `Germany`. Rows without one use `country`. Default: none.',
+    flag: '--country-column <column>',
+    help: 'the column with the country of each number in national format: ISO codes or names (default: found by name and content)',
+    takenBy: LISTS,
+    stored: 'never',
+    // As for `country`.
     compared: null,
     withoutRead: 'whole',
   },

@@ -5,6 +5,8 @@ import { planOfCallingCode } from './numbering-plan.js';
 interface ReadNumber {
   readonly callingCode: string;
   readonly national: string;
+  /** Set if it was written without its calling code, so that it is a number of the country in which it was read. */
+  readonly isNational?: true;
 }
 
 /** `unsure`: a spelling with special rules (Argentina's 15, Brazil's carrier codes), which is left to the library. */
@@ -39,7 +41,8 @@ export function readLocal(digits: string, plan: NumberingPlan): Reading {
     if (isPlusMissing === 'unsure') return 'unsure';
     if (isPlusMissing) return readInternational(`+${digits}`);
   }
-  return withNational(plan, digits);
+  const national = stripTrunkPrefix(plan, digits);
+  return national === 'unsure' ? 'unsure' : { callingCode: plan.callingCode, national, isNational: true };
 }
 
 function withNational(plan: NumberingPlan, digits: string): Reading {

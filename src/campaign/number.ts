@@ -14,6 +14,8 @@ type NumberOutcome =
       readonly number: string;
       /** Set if it is known to be a landline, premium rate, shared cost, or voicemail number. */
       readonly isNotMobile?: true;
+      /** Set if it was written without its calling code, so that it is a number of the country in which it was read. */
+      readonly isNational?: true;
     }
   | {
       readonly ok: false;
@@ -22,8 +24,11 @@ type NumberOutcome =
       readonly cause?: Extract<InvalidCause, 'noCountry' | 'noNumber'>;
     };
 
-/** Turns one spelling of a number into E.164. Never throws. */
-export type NumberReader = (spelling: string) => NumberOutcome;
+/**
+ * Turns one spelling of a number into E.164. Never throws. `country`: in which country it is written if it has no calling code (two capital
+ * letters; null: in none); default: the country of the reader.
+ */
+export type NumberReader = (spelling: string, country?: string | null) => NumberOutcome;
 
 const EXAMPLE = '+447700900123';
 
@@ -43,11 +48,12 @@ const MIN_DIGITS_WITHOUT_PLUS = 11;
  * it also refuses numbers that are known to be landline, premium rate, shared cost, or voicemail numbers.
  */
 export function numberReader(defaultCountry: string | undefined, kinds: NumberKinds = 'any'): NumberReader {
-  const home = defaultCountry === undefined ? undefined : planOfCountry(defaultCountry);
-  if (defaultCountry !== undefined && home === undefined)
+  if (defaultCountry !== undefined && planOfCountry(defaultCountry) === undefined)
     throw new InputError(noSuchCountry(defaultCountry), { field: 'country' });
-  return (spelling) => {
-    const context = { spelling, country: defaultCountry, kinds };
+  return (spelling, own) => {
+    const country = own === undefined ? defaultCountry : (own ?? undefined);
+    const home = country === undefined ? undefined : planOfCountry(country);
+    const context = { spelling, country, kinds };
     const trimmed = spelling.trim();
     if (DIGITS.test(trimmed)) return readDigits(trimmed, home, context);
     if (SPACED.test(trimmed)) return readDigits(trimmed.replace(SEPARATORS, ''), home, context);
@@ -117,7 +123,7 @@ function settle(reading: Reading, digits: string, context: Context): NumberOutco
         `${quote(context.spelling)} begins with a calling code that does not exist; write it like ${EXAMPLE}`,
       );
     default:
-      return judge(reading.callingCode, reading.national, context);
+      return judge(reading, context);
   }
 }
 
@@ -141,20 +147,25 @@ function readUnusual(tidied: string, context: Context): NumberOutcome {
       `${quote(spelling)} has an extension, which cannot receive messages; write the number without it`,
     );
   }
-  return judge(parsed.countryCallingCode, parsed.nationalNumber, context);
+  const { countryCallingCode: callingCode, nationalNumber: national } = parsed;
+  const isNational =
+    !tidied.startsWith('+') && country !== undefined && planOfCountry(country)?.callingCode === callingCode;
+  return judge({ callingCode, national, ...(isNational && { isNational }) }, context);
 }
 
-function judge(callingCode: string, national: string, { spelling, kinds }: Context): NumberOutcome {
+function judge(reading: Exclude<Reading, string>, { spelling, kinds }: Context): NumberOutcome {
+  const { callingCode, national, isNational } = reading;
   const known = kindsOfCallingCode(callingCode);
   const number = `+${callingCode}${national}`;
-  if (known.mobile.test(national)) return { ok: true, number };
+  const taken = { ok: true, number, ...(isNational && { isNational }) } as const;
+  if (known.mobile.test(national)) return taken;
   if (known.barred.test(national)) {
-    if (kinds === 'any') return { ok: true, number, isNotMobile: true };
+    if (kinds === 'any') return { ...taken, isNotMobile: true };
     return invalid(`${quote(spelling)} is a landline or service number (${number}); use a mobile number`);
   }
-  if (known.other.test(national)) return { ok: true, number };
+  if (known.other.test(national)) return taken;
   if (known.mobileLengths.includes(national.length) && number.length - 1 <= MAX_DIGITS) {
-    return readsAsItself(callingCode, national) ? { ok: true, number } : invalid(noNumber(spelling));
+    return readsAsItself(callingCode, national) ? taken : invalid(noNumber(spelling));
   }
   const right = listOr(known.mobileLengths);
   return invalid(

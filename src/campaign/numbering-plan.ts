@@ -34,6 +34,9 @@ const FIXED = 0;
 const MOBILE = 1;
 const BARRED = [FIXED, 3, 5, 9];
 const OTHER = [2, 4, 6, 7, 8];
+const KINDS = [MOBILE, ...BARRED, ...OTHER];
+
+const LONGEST_CALLING_CODE = 3;
 
 const NOTHING = /(?!)/;
 
@@ -43,6 +46,11 @@ const rawByCountry = new Map<string, Raw>(Object.entries(metadata.countries));
 const rawNonGeographic = new Map<string, Raw>(Object.entries(metadata.nonGeographic));
 const countriesByCode = new Map<string, readonly string[]>(Object.entries(metadata.country_calling_codes));
 
+/** All countries with a numbering plan, by their two-letter codes in capitals. */
+export const COUNTRIES: ReadonlySet<string> = new Set(rawByCountry.keys());
+
+/** By country. */
+const ranges = new Map<string, RegExp>();
 /** By country, and by calling code with a plus. */
 const plans = new Map<string, NumberingPlan | undefined>();
 const kinds = new Map<string, NumberKinds>();
@@ -60,6 +68,39 @@ export function planOfCallingCode(code: string): NumberingPlan | undefined {
 /** The main country of a calling code: `GB` of `44`. Undefined for an unknown code. */
 export function mainCountryOf(code: string): string | undefined {
   return countriesByCode.get(code)?.[0];
+}
+
+/** The calling code of a number in E.164 with its plus: `44`. Undefined if it begins with none. */
+export function callingCodeOf(number: string): string | undefined {
+  for (let end = 2; end <= LONGEST_CALLING_CODE + 1; end++) {
+    const code = number.slice(1, end);
+    if (countriesByCode.has(code) || rawNonGeographic.has(code)) return code;
+  }
+  return undefined;
+}
+
+/**
+ * The country of a number in E.164 with its plus, as libphonenumber determines it: where several countries share a calling code, the first one
+ * with a range that contains the number, and the main country if none has. Undefined for numbers of no country, such as +800.
+ */
+export function countryOfNumber(number: string): string | undefined {
+  const code = callingCodeOf(number) ?? '';
+  const countries = countriesByCode.get(code) ?? [];
+  if (countries.length < 2) return countries[0];
+  const national = number.slice(code.length + 1);
+  return countries.find((country) => rangesOf(country).test(national)) ?? countries[0];
+}
+
+/** Matches the numbers of a country that shares its calling code: by their first digits if these suffice, otherwise by their kind. */
+function rangesOf(country: string): RegExp {
+  const known = ranges.get(country);
+  if (known !== undefined) return known;
+  const raw = rawByCountry.get(country) ?? [];
+  const leading = text(raw[10]);
+  const compiled =
+    leading === null ? whole(KINDS.map((kind) => patternOf(raw, kind))) : new RegExp(`^(?:${leading})`);
+  ranges.set(country, compiled);
+  return compiled;
 }
 
 /** The kinds of numbers under a calling code. Under an unknown code, no number is of any kind. */

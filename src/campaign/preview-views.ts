@@ -7,13 +7,14 @@ import { sendWindow } from './views.js';
  */
 
 /**
- * Why a row is invalid, for programs: a number in national format without a country, a number that is missing or invalid, a
- * column that is empty or unusable although the message uses it, or anything else about the whole row.
+ * Why a row is invalid, for programs: a number in national format without a country, a number that is missing or invalid, a country that
+ * does not exist, a column that is empty or unusable although the message uses it, or anything else about the whole row.
  */
 export const INVALID_CAUSES = [
   'noCountry',
   'noNumber',
   'invalidNumber',
+  'invalidCountry',
   'noValue',
   'invalidValue',
   'row',
@@ -27,7 +28,7 @@ export const UNIFORM_CAUSES: readonly InvalidCause[] = ['noCountry', 'noNumber',
 const cause = z
   .enum(INVALID_CAUSES)
   .describe(
-    '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `row`: the whole row',
+    '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `invalidCountry`: the number is in national format, and the country of its row is unknown; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `row`: the whole row',
   );
 
 /** An invalid row of a list. */
@@ -55,6 +56,26 @@ export const repeatedRow = z
 /** See {@link repeatedRow}. */
 export type RepeatedRow = z.output<typeof repeatedRow>;
 
+/** The numbers of a list by country. */
+export const numbersByCountry = z
+  .array(
+    z
+      .object({
+        country: z
+          .string()
+          .nullable()
+          .describe(
+            'ISO 3166; of those that share a calling code, the one whose range contains the number; null: a number of no country',
+          ),
+        callingCode: z.string().describe('Without its plus'),
+        numbers: count,
+      })
+      .readonly(),
+  )
+  .readonly();
+/** The numbers of a country. */
+export type NumbersOfCountry = z.output<typeof numbersByCountry>[number];
+
 /** How many rows have the number of an earlier row and a different text. */
 export const differentTexts = count.describe(
   'Rows with the number of an earlier row and a different text. With `duplicates: keep` they are recipients; otherwise they count as duplicates.',
@@ -81,6 +102,10 @@ export const invalidGroup = z
       .describe(
         'For `noCountry`: the country (ISO 3166) in which most of these numbers are valid, if one is likely',
       ),
+    countryColumn: z
+      .string()
+      .nullable()
+      .describe('For `noCountry`: a column that contains countries and is not used, if there is one'),
   })
   .readonly();
 /** See {@link invalidGroup}. */
@@ -140,6 +165,13 @@ export const preview = z
     refusal: refusal.nullable().describe('Why the campaign would be refused; null if it would not'),
     columns: z.array(z.string()).readonly(),
     numberColumn: z.string(),
+    countryColumn: z
+      .string()
+      .nullable()
+      .describe('The column with the country of each row; null if none is used'),
+    countries: numbersByCountry.describe(
+      'The valid numbers by country, suppressed ones included and each once; the commonest country first',
+    ),
     rows: count.describe('The sum of `recipients`, `duplicates`, `suppressed`, and `invalid`'),
     recipients: count.describe('Recipients who get a message'),
     duplicates: count.describe('Rows that are left out because their number is that of an earlier row'),

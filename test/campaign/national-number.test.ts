@@ -26,7 +26,7 @@ it('Digits are read as libphonenumber reads them, in every country', () => {
       } else if (parsed === undefined) {
         expect(reading.national.length < MIN_DIGITS || reading.national.length > 17).toBe(true);
       } else {
-        expect(reading).toEqual({
+        expect(reading).toMatchObject({
           callingCode: parsed.countryCallingCode,
           national: parsed.nationalNumber,
         });

@@ -40,7 +40,7 @@ describe('Spellings of one number', () => {
     '+447700900123',
     '(07700) 900 123',
   ])('include %s in a British list', (spelling) => {
-    expect(british(spelling)).toEqual(expected);
+    expect(british(spelling)).toMatchObject(expected);
   });
 
   it.each(['+447700900123', '0044 7700 900123', '+44 (0)7700 900123', 'tel:+447700900123'])(
@@ -60,6 +60,20 @@ describe('Spellings of one number', () => {
     expect(danish('447911123456')).toEqual({ ok: true, number: '+447911123456' });
     expect(danish('20123456201')).toMatchObject({ ok: false });
     expect(anywhere('447911123456')).toMatchObject({ ok: false });
+  });
+
+  it('are marked as national without the calling code, and only then', () => {
+    for (const national of ['07700 900123', '7700900123', '(07700) 900 123'])
+      expect(british(national)).toEqual({ ...expected, isNational: true });
+    for (const international of ['+44 7700 900123', '0044 7700 900123', '447700900123'])
+      expect(british(international)).toEqual(expected);
+  });
+
+  it('may be written in the country of their row, or in none', () => {
+    expect(danish('07700 900123', 'GB')).toEqual({ ...expected, isNational: true });
+    expect(anywhere('07700 900123', 'GB')).toEqual({ ...expected, isNational: true });
+    expect(british('07700 900123', null)).toMatchObject({ ok: false, cause: 'noCountry' });
+    expect(british('+44 7700 900123', null)).toEqual(expected);
   });
 
   it('may begin with 00 in a country that dials 011', () => {
@@ -163,7 +177,11 @@ describe('In every country', () => {
       if (example === undefined) continue;
       const read = numberReader(code);
       const taken = { ok: true, number: example.number };
-      expect([code, read(example.number), read(example.formatNational())]).toEqual([code, taken, taken]);
+      expect([code, read(example.number), read(example.formatNational())]).toEqual([
+        code,
+        taken,
+        { ...taken, isNational: true },
+      ]);
     }
   });
 
@@ -173,7 +191,7 @@ describe('In every country', () => {
         const parsed = parsePhoneNumberFromString(digits, { defaultCountry: country, extract: false });
         const type = parsed?.getType();
         if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return;
-        expect(numberReader(country)(digits)).toEqual({ ok: true, number: parsed?.number });
+        expect(numberReader(country)(digits)).toMatchObject({ ok: true, number: parsed?.number });
       }),
       { numRuns: 3_000 },
     );

@@ -112,6 +112,8 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     refusal: null,
     columns,
     numberColumn,
+    countryColumn: null,
+    countries: [],
     rows: 1,
     recipients: 1,
     duplicates,

@@ -34,6 +34,8 @@ export interface CsvStream {
 export interface CampaignInput extends CampaignFields {
   /** The path of a CSV file, a stream of one, or recipients as objects. */
   readonly recipients: string | CsvStream | Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
+  /** Whether a column of a CSV with the country of each row is used even if `countryColumn` does not name it; default: it is. */
+  readonly findsCountries?: boolean | undefined;
   /** With `skipInvalid`: called for each invalid row, with the columns of the list. */
   readonly onInvalid?: ((row: InvalidRow, columns: readonly string[]) => void) | undefined;
   /**

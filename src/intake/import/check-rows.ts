@@ -2,7 +2,9 @@ import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surro
 import { type NumberKinds, numberReader } from '../../campaign/number.js';
 import type { InvalidCause } from '../../campaign/preview-views.js';
 import type { Template } from '../../campaign/template.js';
+import { countryColumn, withCountryAdvice } from './country-column.js';
 import { numberColumn } from './number-column.js';
+import { numberCountries } from './number-countries.js';
 import { mapRows, type Row, type Rows } from './rows.js';
 import { SeenRecipients } from './seen-recipients.js';
 
@@ -85,6 +87,12 @@ export interface CheckedRows {
   readonly columns: readonly string[];
   /** The name of the column with the phone numbers. */
   readonly numberColumn: string;
+  /** The name of the column with the country of each row; null if none is used. */
+  readonly countryColumn: string | null;
+  /** The name of a column that contains countries and is not used; null if there is none. */
+  readonly unusedCountryColumn: string | null;
+  /** The countries of the recipients read so far. */
+  readonly countries: Pick<ReturnType<typeof numberCountries>, 'counts' | 'warnings'>;
   /** Can be read once, in the order of the list. */
   readonly batches: AsyncIterable<readonly CheckedRow[]>;
   /** Covers the batches read so far. */
@@ -97,7 +105,11 @@ export interface CheckedRows {
 export interface CheckOptions {
   /** The column with the phone numbers; default: found by its name or its values. */
   readonly toColumn?: string | undefined;
-  /** ISO 3166 code of nationally written numbers. Without it they are invalid. */
+  /** The column with the country of each nationally written number; default: found by its name and its values if `findsCountries`. */
+  readonly countryColumn?: string | undefined;
+  /** Whether a column with countries is used without being named; default: it is. */
+  readonly findsCountries?: boolean | undefined;
+  /** ISO 3166 code of nationally written numbers in rows without a country. Without it they are invalid. */
   readonly defaultCountry?: string | undefined;
   /** Default: `any`. */
   readonly numberKinds?: NumberKinds | undefined;
@@ -111,7 +123,7 @@ export interface CheckOptions {
  * Checks a list row by row: its number, its duplicates, and the values that the message needs. Every row results in exactly
  * one {@link CheckedRow}. An invalid row does not hide a later valid row with the same number. Memory does not grow with the
  * list, except for 17 to 31 bytes per recipient that detect duplicates.
- * Throws a ListError if the column with the phone numbers is not clear, and an InputError for an unknown country.
+ * Throws a ListError if the column with the phone numbers, or with the countries, is not clear, and an InputError for an unknown country.
  */
 export async function checkRows(list: Rows, options: CheckOptions = {}): Promise<CheckedRows> {
   try {
@@ -120,7 +132,14 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const readMobile = numberReader(options.defaultCountry, 'mobile');
     const first = await list.batches.next();
     const rows = first.done === true ? [] : first.value;
-    const position = numberColumn(list.columns, rows, readMobile, options.toColumn);
+    const country = countryColumn(list.columns, rows, {
+      wanted: options.countryColumn,
+      isDetected: options.findsCountries !== false,
+    });
+    // Those of a column that is not used only make numbers doubtful.
+    const usedColumn = country?.isUsed === true ? country : null;
+    const position = numberColumn(list.columns, rows, readMobile, options.toColumn, usedColumn?.countryOf);
+    const countries = numberCountries(options.defaultCountry, country);
     const { template, duplicates } = options;
     const referencePosition = referenceColumn(list.columns);
     const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
@@ -128,13 +147,18 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const seen = new SeenRecipients({ hasDigests });
     const keepsTexts = duplicates === 'keep';
     const counts = { recipient: 0, duplicate: 0, invalid: 0, differentTexts: 0 };
-    const checkRow = ({ line, fields, fault, unusable, reference: own = '' }: Row): CheckedRow => {
+    const checkRow = (row: Row): CheckedRow => {
+      const { line, fields, fault, unusable, reference: own = '' } = row;
       if (fault !== null)
         return { kind: 'invalid', line, column: null, cause: 'row', reason: fault, row: fields };
-      const outcome = readNumber(fields[position] ?? '');
+      const readIn = usedColumn?.countryOf(row);
+      const outcome = readNumber(fields[position] ?? '', readIn);
       if (!outcome.ok) {
         const { cause = 'invalidNumber', reason } = outcome;
-        return invalid(line, list.columns[position], cause, reason, fields);
+        if (cause !== 'noCountry') return invalid(line, list.columns[position], cause, reason, fields);
+        return readIn === null && country !== null
+          ? invalid(line, country.name, 'invalidCountry', country.problemOf(row), fields)
+          : invalid(line, list.columns[position], cause, withCountryAdvice(reason, country), fields);
       }
       const missing = template?.missing(fields) ?? null;
       if (missing !== null)
@@ -154,8 +178,16 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const { number, isNotMobile } = outcome;
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
       const earlier = seen.add(number, line, digest, { keepsTexts });
-      if (earlier === null)
+      if (earlier === null) {
+        const isNational = outcome.isNational === true;
+        countries.add({
+          line,
+          number,
+          isNational,
+          country: usedColumn === null ? country?.countryOf(row) : readIn,
+        });
         return { kind: 'recipient', line, number, values: fields, reference, isNotMobile };
+      }
       const { line: firstLine, isSameText } = earlier;
       if (!isSameText) counts.differentTexts += 1;
       return isSameText || !keepsTexts
@@ -170,6 +202,9 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     return {
       columns: list.columns,
       numberColumn: list.columns[position] ?? '',
+      countryColumn: usedColumn?.name ?? null,
+      unusedCountryColumn: country === usedColumn ? null : (country?.name ?? null),
+      countries,
       batches: mapRows(rows, list.batches, check, () => list.close()),
       counts: () => ({
         rows: counts.recipient + counts.duplicate + counts.invalid,

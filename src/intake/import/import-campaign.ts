@@ -42,6 +42,7 @@ import { type ListSummary, type OpenList, openList, type ReadOptions, readList }
  *   read the list      read-list.ts        once, batch by batch:
  *        │               rows                csv/read-csv.ts, or read-objects.ts for recipients from code
  *        │               number column       number-column.ts
+ *        │               country column      country-column.ts
  *        │               checks              check-rows.ts: each row is a recipient, a duplicate, or invalid
  *        │               preview             preview.ts: counts, segments, cost, time
  *        │               write               import-session.ts: slices of recipients, and of the rows left out as duplicates
@@ -225,6 +226,7 @@ async function fillAndCommit(
             ...preview,
             message: '',
             lane: '',
+            countries: [],
             problems: [],
             repeats: [],
             samples: [],

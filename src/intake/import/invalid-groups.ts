@@ -16,7 +16,14 @@ export function invalidRows() {
     add(row: InvalidRow): void {
       const { cause, column, line } = row;
       const name = `${cause} ${column}`;
-      const group = groups.get(name) ?? { cause, column, count: 0, lines: [], country: null };
+      const group = groups.get(name) ?? {
+        cause,
+        column,
+        count: 0,
+        lines: [],
+        country: null,
+        countryColumn: null,
+      };
       groups.set(name, group);
       group.count += 1;
       if (group.lines.length < MAX_NAMED) group.lines = [...group.lines, line];
@@ -26,12 +33,20 @@ export function invalidRows() {
     },
     /** The first of the rows, with a reason each. */
     problems: (): readonly InvalidRow[] => problems,
-    /** All rows, by their cause. `international`: numbers that suggest a country for those without one. */
-    groups(columns: readonly string[], international: readonly string[]): InvalidGroup[] {
+    /**
+     * All rows, by their cause. `international`: numbers that suggest a country for those without one. `countryColumn`: a column that contains
+     * countries and is not used, which suggests more.
+     */
+    groups(
+      columns: readonly string[],
+      international: readonly string[],
+      countryColumn: string | null,
+    ): InvalidGroup[] {
       return [...groups.values()].map((group) => {
         if (group.cause !== 'noCountry') return group;
         const numbers = withoutCountry.map(({ row }) => row[columns.indexOf(group.column ?? '')] ?? '');
-        return { ...group, country: likelyCountry(numbers, international) };
+        const country = countryColumn === null ? likelyCountry(numbers, international) : null;
+        return { ...group, country, countryColumn };
       });
     },
   };

@@ -30,13 +30,14 @@ const MIN_DIGITS_OF_A_NUMBER = 9;
  * Finds the column with the phone numbers and returns its position: the column `wanted` by the caller; else the only
  * column with a usual name; else the only column whose first values are all numbers that `read` accepts. Throws a {@link ListError} that
  * names the columns if none of these decides, and one that says so if the header is missing: otherwise the first
- * recipient would be taken for the header.
+ * recipient would be taken for the header. `countryOf`: the country of a row, if it has its own.
  */
 export function numberColumn(
   columns: readonly string[],
   first: readonly Row[],
   read: NumberReader,
   wanted: string | undefined,
+  countryOf: (row: Row) => string | null | undefined = () => undefined,
 ): number {
   if (wanted !== undefined) return wantedColumn(columns, wanted);
   const all = columns.map((_, position) => position);
@@ -50,7 +51,7 @@ export function numberColumn(
     );
   }
   const candidates = usual.length > 0 ? usual : all;
-  const matching = candidates.filter((position) => containsNumbers(first, position, read));
+  const matching = candidates.filter((position) => containsNumbers(first, position, read, countryOf));
   const [found] = matching;
   if (found !== undefined && matching.length === 1) return found;
   const ambiguous = matching.length > 1 ? matching : usual;
@@ -80,7 +81,8 @@ export function withOptionalHeader(list: Rows): Rows {
   return { columns: ['number'], batches: batches(), close: () => list.close() };
 }
 
-function wantedColumn(columns: readonly string[], wanted: string): number {
+/** The position of the column that a caller names. Throws a {@link ListError} if there is none. */
+export function wantedColumn(columns: readonly string[], wanted: string): number {
   const meant = namesMeant(wanted.trim(), columns);
   const [only] = meant;
   if (only !== undefined && meant.length === 1) return columns.indexOf(only);
@@ -89,10 +91,15 @@ function wantedColumn(columns: readonly string[], wanted: string): number {
   );
 }
 
-function containsNumbers(rows: readonly Row[], position: number, read: NumberReader): boolean {
-  const values = rows.slice(0, ROWS_EXAMINED).map((row) => row.fields[position]?.trim() ?? '');
-  const filled = values.filter((value) => value !== '');
-  return filled.length > 0 && filled.every((value) => read(value).ok);
+function containsNumbers(
+  rows: readonly Row[],
+  position: number,
+  read: NumberReader,
+  countryOf: (row: Row) => string | null | undefined,
+): boolean {
+  const isFilled = (row: Row): boolean => (row.fields[position]?.trim() ?? '') !== '';
+  const filled = rows.slice(0, ROWS_EXAMINED).filter(isFilled);
+  return filled.length > 0 && filled.every((row) => read(row.fields[position] ?? '', countryOf(row)).ok);
 }
 
 function plain(name: string): string {

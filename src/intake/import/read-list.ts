@@ -41,6 +41,8 @@ export async function openList(
   const list = await checkRows(rows, {
     // Objects have their number in `to`; in a file the column has to be found.
     toColumn: campaign.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
+    countryColumn: campaign.countryColumn,
+    findsCountries: isCsv(recipients) && campaign.findsCountries !== false,
     defaultCountry: campaign.country,
     numberKinds: config.numberKinds,
     template,

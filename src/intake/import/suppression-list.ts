@@ -7,7 +7,7 @@ import type { LaneId } from '../../base/redis/keys.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError, NotFoundError } from '../../campaign/errors.js';
-import type { InvalidRow } from '../../campaign/preview-views.js';
+import type { InvalidGroup, InvalidRow, NumbersOfCountry } from '../../campaign/preview-views.js';
 import type { SuppressionOperation } from '../../campaign/suppression.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import {
@@ -52,9 +52,21 @@ export interface SuppressionImport {
   readonly operation: string | null;
   /** Numbers that were not on the list before. */
   readonly added: number;
-  /** Rows of the file, invalid ones included. */
+  /** Numbers that were on the list before. */
+  readonly alreadyListed: number;
+  /** Rows of the file: the sum of `added`, `alreadyListed`, `duplicates`, and the invalid rows. */
   readonly rows: number;
+  /** Rows with the number of an earlier row. */
+  readonly duplicates: number;
   readonly invalid: readonly InvalidRow[];
+  /** The invalid rows, by their cause and column. */
+  readonly invalidGroups: readonly InvalidGroup[];
+  /** The column with the country of each row; null if none is used. */
+  readonly countryColumn: string | null;
+  /** The valid numbers by country, the commonest first. */
+  readonly countries: readonly NumbersOfCountry[];
+  /** Which rows look doubtful, in sentences for people. */
+  readonly warnings: readonly string[];
 }
 
 /** On which list a number is, and which operations keep it there. `lane`: null for the list of the whole installation. */
@@ -91,7 +103,11 @@ export interface SuppressionList {
    */
   import(
     list: string | CsvStream,
-    options?: ChangeOptions & { readonly toColumn?: string | undefined },
+    options?: ChangeOptions & {
+      readonly toColumn?: string | undefined;
+      /** The column with the country of each nationally written number; default: found by its name and its values. */
+      readonly countryColumn?: string | undefined;
+    },
   ): Promise<SuppressionImport>;
   /** Lists the changes, newest first, one page at a time. */
   operations(
@@ -112,6 +128,8 @@ export interface SuppressionList {
 /** Reading a million numbers takes seconds; after this many, other work of the process gets a turn. */
 const NUMBERS_PER_TICK = 1_000;
 const DEFAULT_LIMIT = 50;
+/** Numbers that may show the country of numbers without one. */
+const MAX_NUMBERS_READ = 100;
 /** What a number takes in Redis, with its part of the record of its operation. */
 const NUMBER_BYTES = 100;
 const NOTHING: SuppressionChange = { operation: null, numbers: 0 };
@@ -232,30 +250,49 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       );
       yield* suppression.list(list);
     },
-    async import(input, { toColumn, country, ...options } = {}) {
-      const [{ checkRows }, { readCsv }, { withOptionalHeader }] = await Promise.all([
+    async import(input, { toColumn, countryColumn, country, ...options } = {}) {
+      const [{ checkRows }, { readCsv }, { invalidRows }, { withOptionalHeader }] = await Promise.all([
         import('./check-rows.js'),
         import('./csv/read-csv.js'),
+        import('./invalid-groups.js'),
         import('./number-column.js'),
       ]);
       const list = await checkRows(
         withOptionalHeader(await readCsv(typeof input === 'string' ? input : input.csv)),
         {
           toColumn,
+          countryColumn,
           defaultCountry: country ?? config.defaultCountry,
         },
       );
       const invalid: InvalidRow[] = [];
+      const international: string[] = [];
       async function* numbers(): AsyncGenerator<string[]> {
         for await (const batch of list.batches) {
           invalid.push(...batch.filter((row) => row.kind === 'invalid'));
-          yield batch.filter((row) => row.kind === 'recipient').map(({ number }) => number);
+          const valid = batch.filter((row) => row.kind === 'recipient').map(({ number }) => number);
+          if (international.length < MAX_NUMBERS_READ) international.push(...valid);
+          yield valid;
         }
       }
       const source = typeof input === 'string' ? `file ${basename(input)}` : undefined;
       const named = { ...options, source: options.source ?? source };
       const done = await perform('add', named, {}, (made) => suppression.addBatches(numbers(), made));
-      return { operation: done.operation, added: done.numbers, rows: list.counts().rows, invalid };
+      const { rows, duplicates, recipients } = list.counts();
+      const collected = invalidRows();
+      for (const row of invalid) collected.add(row);
+      return {
+        operation: done.operation,
+        added: done.numbers,
+        alreadyListed: recipients - done.numbers,
+        rows,
+        duplicates,
+        invalid,
+        invalidGroups: collected.groups(list.columns, international, list.unusedCountryColumn),
+        countryColumn: list.countryColumn,
+        countries: list.countries.counts(),
+        warnings: list.countries.warnings(),
+      };
     },
 
     async operations({ lanes, limit = DEFAULT_LIMIT, after } = {}) {

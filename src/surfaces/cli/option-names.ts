@@ -1,5 +1,6 @@
 /** The options whose names the library uses in its messages: in backticks, such as `toColumn`. */
-const OPTIONS = /`(accountBaseUrl|baseUrl|country|duplicates|from|except|sender|to|toColumn|window|zone)`/g;
+const OPTIONS =
+  /`(accountBaseUrl|baseUrl|country|countryColumn|duplicates|from|except|sender|to|toColumn|window|zone)`/g;
 
 /** Names the options of the command line in a message of the library: "set `toColumn`" becomes "use --to-column". */
 export function withOptions(message: string): string {

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { fieldsFrom } from '../../campaign/field-sets.js';
+import { listed } from '../../campaign/listed.js';
 import type {
   InvalidCause,
   InvalidGroup,
@@ -11,6 +12,7 @@ import type {
 import { REPEATED, refusalOfList } from '../../campaign/refusal.js';
 import { rowProblem } from '../../campaign/row-problem.js';
 import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
+import { countryText } from '../../intake/import/number-countries.js';
 import { listenForStop } from '../lifecycle.js';
 import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
@@ -156,8 +158,9 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...line('validity', validityText(seen, now)),
     ...line(
       'recipients',
-      `${paint('bold', grouped(seen.recipients))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.numberColumn))}`,
+      `${paint('bold', grouped(seen.recipients))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.numberColumn))}${countryColumnText(seen)}`,
     ),
+    ...(seen.countries.length === 0 ? [] : line('countries', countriesText(seen))),
     ...(left === '' ? [] : line('left out', left)),
     ...line('segments', ...segmentTexts(seen)),
     ...(seen.cost === null ? [] : line('cost', ...costTexts(seen.cost))),
@@ -202,6 +205,16 @@ function senderText({ sender, senderName }: Preview): string {
 function serviceText(destination: string | null, { paint }: Look): string {
   if (destination === SIMULATOR) return paint('green', `${SIMULATOR}: no message is sent`);
   return destination ?? 'the service of the workers (MESSAGING_BASE_URL is not set here)';
+}
+
+/** `, countries in column "Land"`; empty if no column is used. */
+export function countryColumnText({ countryColumn }: Pick<Preview, 'countryColumn'>): string {
+  return countryColumn === null ? '' : `, countries in column ${JSON.stringify(oneLine(countryColumn))}`;
+}
+
+/** How many numbers each country has: `412 of Germany (+49), 35 of France (+33)`. */
+export function countriesText({ countries }: Pick<Preview, 'countries'>): string {
+  return listed(countries.map(countryText));
 }
 
 function validityText({ startsAt, validForMs }: Preview, now: number): string {

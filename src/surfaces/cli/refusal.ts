@@ -1,6 +1,6 @@
 import type { InvalidGroup, PlannedCost, Preview } from '../../campaign/preview-views.js';
 import type { RefusalKind } from '../../campaign/refusal.js';
-import { grouped } from './text.js';
+import { grouped, oneLine } from './text.js';
 
 type Listed = Pick<Preview, 'invalid' | 'rows' | 'invalidGroups' | 'cost'>;
 
@@ -26,8 +26,13 @@ function fixOfRows({ invalid, rows, invalidGroups }: Listed): string {
   return `${country}, and fix the others${leaveOut}.`;
 }
 
-/** `--country GB`, or how to write it if no country is likely. */
-export function countryFlag({ country }: Pick<InvalidGroup, 'country'>): string {
+/** `--country-column Land` if the list has such a column; otherwise `--country GB`, or how to write it if no country is likely. */
+export function countryFlag({
+  country,
+  countryColumn,
+}: Pick<InvalidGroup, 'country' | 'countryColumn'>): string {
+  if (countryColumn !== null)
+    return `--country-column ${/^[\p{L}\p{N}_.-]+$/u.test(countryColumn) ? countryColumn : JSON.stringify(oneLine(countryColumn))}`;
   return `--country ${country ?? 'with their country, such as --country GB'}`;
 }
 

@@ -167,6 +167,7 @@ async function sampleInput(
   }
   const checked = await checkRows(list, {
     toColumn: input.toColumn,
+    countryColumn: input.countryColumn,
     defaultCountry: country,
     template: compiled.template,
   });
@@ -180,6 +181,7 @@ async function sampleInput(
       ...input,
       recipients: [recipient],
       toColumn: 'to',
+      countryColumn: undefined,
       name: `sample of ${input.name}`,
     };
   }

@@ -7,7 +7,7 @@ import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { openListFile, readNumbers, STDIN } from './input.js';
 import { withLocalVolley } from './open.js';
-import { renderInvalid } from './preview.js';
+import { countriesText, countryColumnText, lookOf, renderInvalid, renderWarnings } from './preview.js';
 import { runCall } from './run-operation.js';
 import { counted, grouped } from './text.js';
 
@@ -22,6 +22,7 @@ interface ChangeOptions extends NumberOptions {
 
 interface ImportOptions extends ChangeOptions {
   toColumn?: string;
+  countryColumn?: string;
 }
 
 /** `volley suppress add` */
@@ -90,26 +91,43 @@ export function importFile(context: Context, file: string, options: ImportOption
       ...options,
       source: file === STDIN ? 'standard input' : `file ${basename(file)}`,
     });
-    const { added, rows, invalid, operation } = outcome;
-    const valid = rows - invalid.length;
-    const summary =
-      valid === 0
-        ? `No number was added from ${counted(rows, 'row')}.`
-        : addedText(added, added === 0 ? valid : 0, ` from ${counted(rows, 'row')}`, operation);
-    if (invalid.length === 0) return { json: { added, operation, rows, invalid: [] }, lines: [summary] };
+    const { added, alreadyListed, rows, duplicates, invalid, operation } = outcome;
+    const { invalidGroups, countryColumn, countries, warnings } = outcome;
+    const from = ` from ${counted(rows, 'row')}`;
+    const stored =
+      operation === null
+        ? [`No number was added${from}.`]
+        : [
+            addedText(added, alreadyListed, from, operation),
+            ...(duplicates === 0 ? [] : [`${counted(duplicates, 'row')} with the number of an earlier row.`]),
+            `Numbers by country: ${countriesText(outcome)}${countryColumnText(outcome)}.`,
+            ...renderWarnings(
+              outcome,
+              lookOf(context, invalid.length === 0 ? context.stdout : context.stderr),
+            ),
+          ];
+    const json = {
+      added,
+      alreadyListed,
+      operation,
+      rows,
+      duplicates,
+      countryColumn,
+      countries,
+      warnings,
+    };
+    if (invalid.length === 0) return { json: { ...json, invalid: [] }, lines: stored };
     const collected = invalidRows();
     for (const row of invalid) collected.add(row);
     const problems = collected.problems();
     throw badInput(
       [
-        summary,
+        ...stored,
         `${counted(invalid.length, 'row')} without a valid number:`,
-        ...renderInvalid({ invalid: invalid.length, invalidGroups: collected.groups([], []), problems }),
+        ...renderInvalid({ invalid: invalid.length, invalidGroups, problems }),
       ].join('\n'),
       {
-        added,
-        operation,
-        rows,
+        ...json,
         invalid: invalid.length,
         problems: problems.map(({ line, column, reason }) => ({ line, column, reason })),
       },

@@ -167,5 +167,7 @@ function inputOf(
   campaign: CampaignDetails,
   { config }: Checks,
 ): Omit<CampaignInput, 'recipients'> {
-  return { ...fieldsIn('preview', campaign), lane: laneMeant(callerOf(request, config), campaign.lane) };
+  const lane = laneMeant(callerOf(request, config), campaign.lane);
+  // A program says which column it means.
+  return { ...fieldsIn('preview', campaign), findsCountries: false, lane };
 }

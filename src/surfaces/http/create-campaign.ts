@@ -169,11 +169,16 @@ function invalidRowItems({ problems }: Preview, isUpload: boolean): ProblemItem[
   });
 }
 
+function countryFix({ country, countryColumn }: Preview['invalidGroups'][number]): string {
+  if (countryColumn !== null) return `Set \`countryColumn\` to ${JSON.stringify(countryColumn)}`;
+  return `Set \`country\`${country === null ? '' : ` to \`${country}\``}`;
+}
+
 function invalidRowsFix({ invalid, rows, invalidGroups }: Preview): string {
   const national = invalidGroups.find(({ cause }) => cause === 'noCountry');
   const fix =
     national === undefined
       ? 'Fix them'
-      : `Set \`country\`${national.country === null ? '' : ` to \`${national.country}\``}${national.count === invalid ? '' : ', and fix the others'}`;
+      : `${countryFix(national)}${national.count === invalid ? '' : ', and fix the others'}`;
   return invalid === rows ? fix : `${fix}, or set \`skipInvalid\` to leave them out`;
 }

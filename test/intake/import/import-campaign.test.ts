@@ -152,8 +152,9 @@ test('The stored preview contains no number and no text', async () => {
   const { id, preview } = await created({ recipients, message: 'To {{to}}', idempotencyKey: 'stored' });
   expect(preview.samples).not.toEqual([]);
   expect(preview.repeats).not.toEqual([]);
+  expect(preview.countries).not.toEqual([]);
   const stored = (await readMeta(redis, keys, lane, id))?.preview;
-  expect(stored).toEqual({ ...preview, message: '', lane: '', samples: [], repeats: [] });
+  expect(stored).toEqual({ ...preview, message: '', lane: '', samples: [], repeats: [], countries: [] });
 });
 
 test('Without an idempotency key, no preview is stored: no request is compared with it', async () => {

@@ -65,6 +65,7 @@ describe('A schedule that is due', () => {
       metadata: { shop: '17' },
       toColumn: 'phone',
       country: 'GB',
+      countryColumn: 'home',
       priority: 'high',
       validForMs: 2 * HOUR,
       window: 'Mon-Sun 00:00-24:00',
@@ -73,7 +74,7 @@ describe('A schedule that is due', () => {
       skipInvalid: true,
       maxCost: '50',
     };
-    const recipients = [{ to: '', phone: mobile(1), name: 'Ada' }];
+    const recipients = [{ to: '', phone: mobile(1), name: 'Ada', home: 'GB' }];
     const given = { id: 'full', cron: '0 9 * * *', zone: 'Europe/London', recipients, ...fields };
     const { definition } = await checkInput(given as ScheduleInput, {
       now: MONDAY,

@@ -21,7 +21,9 @@ test('A change of a suppression list is shown with its actor and reason, and can
   const file = join(cwd, 'opt-outs.csv');
   writeFileSync(file, '+447700900101\n+447700900102\n');
   const imported = await volley('suppress', 'import', file, '--lane', 'main', '--reason', 'monthly list');
-  expect(imported.stdout).toBe('2 numbers added from 2 rows. To undo it: volley suppress undo 1\n');
+  expect(imported.stdout).toBe(
+    '2 numbers added from 2 rows. To undo it: volley suppress undo 1\nNumbers by country: United Kingdom (+44) 2.\n',
+  );
   const added = await json('suppress', 'add', '+447700900102', '+447700900103');
   expect(added.output).toEqual({ added: 2, operation: '2' });
 

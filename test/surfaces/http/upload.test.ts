@@ -45,6 +45,72 @@ test('A CSV may have semicolons, a byte order mark, and quotes, and the request 
   expect(found.json).toMatchObject({ found: [{ campaign: (json as { id: string }).id }] });
 });
 
+test('A CSV takes the country of each row from a column only if the request names it', async () => {
+  const csv = 'phone,Land\n0171 1234567,Deutschland\n06 12 34 56 78,FR\n07400 123456,UK\n+44 7400 123457,\n';
+  const asked = campaign({ message: 'Hi', sender: '+447400100100' });
+  const guessed = await upload(asked, csv);
+  expect([guessed.status, guessed.json]).toMatchObject([
+    422,
+    {
+      code: 'invalidRows',
+      invalid: 3,
+      detail: expect.stringContaining('Set `countryColumn` to "Land"'),
+      errors: [
+        { line: 2, column: 'phone', message: expect.stringContaining('column "Land" contains countries') },
+        {},
+        {},
+      ],
+    },
+  ]);
+  // It is not used, but makes the country of the list doubtful.
+  const doubted = await call('POST', '/v1/preview', { form: campaignForm({ ...asked, country: 'DE' }, csv) });
+  expect([doubted.status, doubted.json]).toMatchObject([
+    200,
+    {
+      countryColumn: null,
+      warnings: [expect.stringContaining('than column "Land" says'), expect.anything()],
+    },
+  ]);
+  const named = { ...asked, countryColumn: 'Land' };
+  const seen = await call('POST', '/v1/preview', { form: campaignForm(named, csv) });
+  expect([seen.status, seen.json]).toMatchObject([
+    200,
+    {
+      countryColumn: 'Land',
+      countries: [
+        { country: 'GB', callingCode: '44', numbers: 2 },
+        { country: 'DE', callingCode: '49', numbers: 1 },
+        { country: 'FR', callingCode: '33', numbers: 1 },
+      ],
+      warnings: [],
+    },
+  ]);
+  expect(await upload(named, csv)).toMatchObject({ status: 201, json: { recipients: 4, invalid: 0 } });
+});
+
+test('Recipients in JSON take their country from the member that the request names', async () => {
+  const recipients = [
+    { to: '0171 1234567', country: 'DE' },
+    { to: '06 12 34 56 79', country: 'Narnia' },
+  ];
+  const body = campaign({ message: 'Hi', recipients, countryColumn: 'country' });
+  const { status, json } = await call('POST', '/v1/campaigns', { body });
+  expect([status, json]).toMatchObject([
+    422,
+    {
+      code: 'invalidRows',
+      errors: [
+        {
+          pointer: '/recipients/1/country',
+          line: 2,
+          column: 'country',
+          message: '"Narnia" is not a country; enter a code such as DE, or a name such as Germany.',
+        },
+      ],
+    },
+  ]);
+});
+
 test('Invalid rows of a CSV reject the list by line, column, and reason, or are left out', async () => {
   const csv = 'name,phone\nAnna,+447700900111\nBo,12\n"Cy\nthe second",+447700900112\n,+447700900113\nDee\n';
   const before = await campaignKeys();

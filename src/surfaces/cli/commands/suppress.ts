@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { FIELDS } from '../../../campaign/fields.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withCountry } from './campaign-flags.js';
@@ -51,7 +52,8 @@ export function addNumberCommands(program: Command, context: Context): void {
         '--to-column <column>',
         'the column with the numbers (default: found by name and content)',
         filled,
-      ),
+      )
+      .option(FIELDS.countryColumn.flag, FIELDS.countryColumn.help, filled),
   )
     .option('-l, --lane <name>', 'the list of this lane (default: the list for all lanes)', filled)
     .option('--reason <text>', 'why, for the record of the change', filled)

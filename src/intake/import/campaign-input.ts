@@ -188,7 +188,7 @@ function budgetOf(
   if (maxCost === undefined) return undefined;
   if (prices === undefined) return 'a cost limit needs prices: set PRICE_PER_SEGMENT or PRICE_FILE';
   const limit = parseLimit(String(maxCost), prices.currency);
-  return typeof limit === 'string' ? `the limit of the cost ${limit}` : limit;
+  return typeof limit === 'string' ? `the cost limit ${limit}` : limit;
 }
 
 /** What {@link draftOf} depends on. */

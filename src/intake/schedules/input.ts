@@ -155,8 +155,8 @@ const FIX: Readonly<Record<Exclude<Refusal['kind'], 'repeated'>, string>> = {
   noRows: 'add at least one recipient',
   invalidRows: 'fix them, or leave invalid rows out',
   differentTexts: 'send the first, or keep both',
-  noPrice: 'give it a price, or leave out the limit of the cost',
-  overBudget: 'raise the limit of the cost, or shorten the list or the text',
+  noPrice: 'give it a price, or leave out the cost limit',
+  overBudget: 'raise the cost limit, or shorten the list or the text',
 };
 
 /** Throws an InputError for a list whose first campaign would be refused. */

@@ -135,7 +135,7 @@ test('Without prices, nothing has a cost, and a limit is refused', async () => {
   await expect(limited).rejects.toThrow('a cost limit needs prices');
 });
 
-describe('A limit of the cost', () => {
+describe('A cost limit', () => {
   const recipients = (count: number, first = 0): RecipientInput[] =>
     Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
   const keysOf = async (keyPrefix: string) =>
@@ -210,10 +210,10 @@ describe('A limit of the cost', () => {
   });
 
   test.each([
-    ['50 USD', 'the limit of the cost must be in EUR, the currency of the prices'],
-    ['a lot', 'the limit of the cost must be an amount with at most six decimals, such as 50 or 50 EUR'],
-    [-1, 'the limit of the cost must be an amount with at most six decimals, such as 50 or 50 EUR'],
-    [Number.NaN, 'the limit of the cost must be an amount with at most six decimals, such as 50 or 50 EUR'],
+    ['50 USD', 'the cost limit must be in EUR, the currency of the prices'],
+    ['a lot', 'the cost limit must be an amount with at most six decimals, such as 50 or 50 EUR'],
+    [-1, 'the cost limit must be an amount with at most six decimals, such as 50 or 50 EUR'],
+    [Number.NaN, 'the cost limit must be an amount with at most six decimals, such as 50 or 50 EUR'],
   ])('of %j is refused', async (maxCost, message) => {
     const input = { recipients: recipients(1), message: 'Hi', maxCost };
     await expect(importCampaign(flat.deps, input)).rejects.toThrow(message);

@@ -71,7 +71,7 @@ test('A limit in another currency, and one without prices, are bad requests that
   expect(await post('/v1/campaigns', campaign({ maxCost: '5 USD' }))).toMatchObject({
     status: 400,
     json: {
-      detail: 'The limit of the cost must be in EUR, the currency of the prices.',
+      detail: 'The cost limit must be in EUR, the currency of the prices.',
       errors: [{ pointer: '/maxCost' }],
     },
   });

@@ -76,6 +76,12 @@ export function storedForm({ kind }: Kind, value: unknown): unknown {
   }
 }
 
+/** Why a text is too long for its field; null if it is not, or is no text. */
+export function tooLong(kind: Kind, name: string, value: unknown): string | null {
+  if (kind.kind !== 'text' || typeof value !== 'string' || value.length <= kind.longest) return null;
+  return `${name} has ${value.length} characters; the maximum is ${kind.longest}`;
+}
+
 /** How many labels there may be, and how long each. */
 export const MAX_LABELS = 10;
 export const MAX_LABEL_LENGTH = 64;

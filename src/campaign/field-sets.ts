@@ -1,5 +1,5 @@
 import { InputError } from './errors.js';
-import { emptyOf, storedForm } from './field-kinds.js';
+import { emptyOf, storedForm, tooLong } from './field-kinds.js';
 import { type CampaignFields, FIELDS, type Field, type FieldName, type Taker } from './fields.js';
 import { listed } from './listed.js';
 
@@ -72,8 +72,8 @@ export const storedAs = (name: StoredName): keyof StoredFields =>
   (fieldNamed(name).storedAs ?? name) as keyof StoredFields;
 
 /**
- * The fields that something takes, from values by their spelled names. `read`: makes the value of a field of what a client has sent; default: it
- * is one already.
+ * The fields that something takes, from values by their spelled names. `read` turns what a client has sent into the value of a field. Without
+ * it, the values are used as they are.
  */
 export function fieldsFrom<By extends Taker>(
   by: By,
@@ -122,7 +122,10 @@ export function problemsOf(names: readonly FieldName[], fields: Partial<Campaign
   return names.flatMap((name) => {
     const field = fieldNamed(name);
     const value = fields[name];
-    const problem = value === undefined ? field.missing : field.problem?.(value as never);
+    const problem =
+      value === undefined
+        ? field.missing
+        : (tooLong(field, spelled(name), value) ?? field.problem?.(value as never));
     return typeof problem === 'string' ? [new InputError(problem, { field: spelled(name) })] : [];
   });
 }

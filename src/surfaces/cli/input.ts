@@ -4,6 +4,7 @@ import { basename, extname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { readProblem } from '../../base/config/file-problem.js';
+import { FIELDS } from '../../campaign/fields.js';
 import type { CsvStream } from '../../intake/import/campaign-input.js';
 import { ListError } from '../../intake/import/rows.js';
 import type { Context } from './context.js';
@@ -31,7 +32,7 @@ export async function openListFile(context: Context, file: string): Promise<List
   });
   return {
     csv: Readable.from(decoded, { objectMode: false }),
-    name: isStdin ? 'standard input' : basename(file, extname(file)),
+    name: isStdin ? 'standard input' : basename(file, extname(file)).slice(0, FIELDS.name.longest),
   };
 }
 

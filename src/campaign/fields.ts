@@ -106,11 +106,11 @@ export type Field = Kind & {
   readonly stored: 'always' | 'ifGiven' | 'never';
   /** The member of a stored campaign, if it is not the name in code. */
   readonly storedAs?: string;
-  /** What texts call it if requests with one idempotency key must agree on it; null: they may differ. */
+  /** Its name in error texts, if requests with one idempotency key must agree on it; null: they may differ. */
   readonly compared: string | null;
   /** What a key without the scope `read` sees of it. */
   readonly withoutRead: 'whole' | 'masked' | 'nothing';
-  /** It is the producer's own data: what the status, reports, and results of the campaign say that it is when they return it. */
+  /** For the producer's own data, which the status, reports, and results of the campaign return: how the API describes it there. */
   readonly returned?: string;
   /** Why a value is invalid; null if it is valid. */
   problem?(value: never): string | null;

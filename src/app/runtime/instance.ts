@@ -70,7 +70,7 @@ export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'r
   readonly scheduled: ReturnType<typeof scheduleStore>;
   /** Lists that this process provides for schedules, by name. */
   readonly provided: Map<string, ProvidedList>;
-  /** End the parts, in reverse order. Instance that are opened later add theirs. */
+  /** End the parts, in reverse order. Parts that are opened later add theirs. */
   readonly closers: (() => unknown)[];
 }
 

@@ -65,8 +65,8 @@ export function recordsLanes(
       if (name === undefined && (only === undefined || others.length > 0)) {
         throw new InputError(`there are several lanes; choose one: ${listed(names)}`, { field: 'lane' });
       }
-      const found = await finder.named(name ?? only ?? '');
-      return lane(found.id, found.name);
+      const named = await finder.named(name ?? only ?? '');
+      return lane(named.id, named.name);
     },
     withId: async (id: string): Promise<RecordsLane> => lane(id, await finder.nameOf(id)),
     /** The id of a lane, configured or not. */

@@ -57,8 +57,8 @@ export function openRecords(options: RecordsOptions): Records & { close(): Promi
   }
 
   async function open(): Promise<RecordsService> {
-    const found = await contract();
-    if (found === null) {
+    const configured = await contract();
+    if (configured === null) {
       throw new InputError(
         'call records need a contract: set RECORDS_CONTRACT (docs/call-records.md describes it)',
       );
@@ -69,10 +69,10 @@ export function openRecords(options: RecordsOptions): Records & { close(): Promi
     ]);
     const machine = systemMachine;
     return createRecords({
-      account: found.client ? accountOf(clientCredentials(config, found.client)) : undefined,
+      account: configured.client ? accountOf(clientCredentials(config, configured.client)) : undefined,
       store: await openStore(),
-      contract: found,
-      client: createRecordsClient(found, { origin: simulatorOrigin, machine, route }),
+      contract: configured,
+      client: createRecordsClient(configured, { origin: simulatorOrigin, machine, route }),
       ...{ lanes, events, machine, inFlight },
     });
   }

@@ -21,7 +21,7 @@ export function requestReader(store: RecordsStore, lanes: RecordsLanes) {
 
     /** The requests of all credentials, newest first. */
     async list({ lanes: only, state, limit }: RecordsFilter = {}): Promise<RecordsRequest[]> {
-      const found: StoredRequest[] = [];
+      const matching: StoredRequest[] = [];
       const ids = only && (await Promise.all(only.map(lanes.idOf)));
       const isWanted = (stored: StoredRequest): boolean =>
         (ids === undefined || ids.includes(stored.lane)) && (state === undefined || stored.state === state);
@@ -29,13 +29,13 @@ export function requestReader(store: RecordsStore, lanes: RecordsLanes) {
         let count = 0;
         for await (const stored of store.list(credential)) {
           if (!isWanted(stored)) continue;
-          found.push(stored);
+          matching.push(stored);
           count += 1;
           if (count === limit) break;
         }
       }
-      found.sort((a, b) => b.createdAt - a.createdAt);
-      return Promise.all(found.slice(0, limit).map(view));
+      matching.sort((a, b) => b.createdAt - a.createdAt);
+      return Promise.all(matching.slice(0, limit).map(view));
     },
   };
 }

@@ -178,8 +178,8 @@ export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
     /** Rejects with a NotFoundError if there is no such request. */
     async read(id: string): Promise<StoredRequest> {
       const wanted = (await credentials()).map((credential) => ({ credential, id }));
-      const found = (await readAll(wanted)).find((each) => each !== null);
-      if (found) return found;
+      const stored = (await readAll(wanted)).find((each) => each !== null);
+      if (stored) return stored;
       throw new NotFoundError(
         `there is no request for call records ${id}; \`volley records list\` shows all`,
       );
@@ -192,10 +192,10 @@ export function recordsStore(redis: Redis, keys: Keys, retentionMs: number) {
       const ids = await answered(() => redis.zrange(all(credential), '0', '-1', 'REV'));
       for (let at = 0; at < ids.length; at += PER_READ) {
         const some = ids.slice(at, at + PER_READ);
-        const found = await readAll(some.map((id) => ({ credential, id })));
-        const gone = some.filter((_, each) => found[each] === null);
+        const stored = await readAll(some.map((id) => ({ credential, id })));
+        const gone = some.filter((_, each) => stored[each] === null);
         if (gone.length > 0) await answered(() => redis.zrem(all(credential), ...gone));
-        yield* found.filter((each) => each !== null);
+        yield* stored.filter((each) => each !== null);
       }
     },
   };

@@ -136,10 +136,10 @@ function readCredentials(
       return undefined;
     }
     if (variable === undefined) return value;
-    const found = readSecret(environment, variable, readFile);
-    if (found !== undefined && 'value' in found) return found.value.trim();
-    if (found !== undefined) {
-      report([...path.slice(0, -1), `${field}Env`], `names ${variable}, but ${found.problem}`);
+    const secret = readSecret(environment, variable, readFile);
+    if (secret !== undefined && 'value' in secret) return secret.value.trim();
+    if (secret !== undefined) {
+      report([...path.slice(0, -1), `${field}Env`], `names ${variable}, but ${secret.problem}`);
       return undefined;
     }
     const message = `names ${variable}, which is not set (needed as ${path.join('.')})`;

@@ -79,15 +79,15 @@ function singleLaneCredentials(
   isSimulated: boolean,
 ): Credentials | undefined {
   const { API_KEY: apiKey, ACCOUNT_USERNAME: username, ACCOUNT_PASSWORD: password } = settings;
-  const found = ACCOUNT_SETTINGS.filter((name) => isSet.has(name));
-  if (!isSet.has('API_KEY') && found.length === 0) {
+  const given = ACCOUNT_SETTINGS.filter((name) => isSet.has(name));
+  if (!isSet.has('API_KEY') && given.length === 0) {
     if (isSimulated) return { kind: 'apiKey', apiKey: 'simulator' };
     problems.push(
       'API_KEY must be set, or ACCOUNT_USERNAME and ACCOUNT_PASSWORD, or LANES_FILE: there are no credentials to send with',
     );
     return undefined;
   }
-  const [first] = found;
+  const [first] = given;
   if (first !== undefined && username === undefined)
     problems.push(`ACCOUNT_USERNAME must be set together with ${first}`);
   if (first !== undefined && password === undefined)

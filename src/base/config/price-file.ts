@@ -31,12 +31,12 @@ export function readPrices(
     return undefined;
   }
   const read = readPriceFile(contents, standard?.currency);
-  const found = read.problems.map((problem) => `PRICE_FILE ${file}${problem}`);
-  problems.push(...found.slice(0, MAX_PROBLEMS));
-  if (found.length > MAX_PROBLEMS)
-    problems.push(`PRICE_FILE ${file}: ${found.length - MAX_PROBLEMS} more lines are invalid`);
+  const lines = read.problems.map((problem) => `PRICE_FILE ${file}${problem}`);
+  problems.push(...lines.slice(0, MAX_PROBLEMS));
+  if (lines.length > MAX_PROBLEMS)
+    problems.push(`PRICE_FILE ${file}: ${lines.length - MAX_PROBLEMS} more lines are invalid`);
   const { currency, prefixes } = read;
-  return found.length > 0 || currency === undefined
+  return lines.length > 0 || currency === undefined
     ? undefined
     : { currency, standard: standard?.micros, prefixes };
 }
@@ -73,8 +73,8 @@ function readPriceFile(contents: string, expected: string | undefined) {
       );
       continue;
     }
-    const own = currencyAt === undefined || currencyAt === -1 ? '' : (fields[currencyAt] ?? '');
-    const text = `${fields[priceAt] ?? ''} ${own}`;
+    const currencyOfRow = currencyAt === undefined || currencyAt === -1 ? '' : (fields[currencyAt] ?? '');
+    const text = `${fields[priceAt] ?? ''} ${currencyOfRow}`;
     const price = parsePrice(text);
     if (typeof price === 'string') {
       report(`the price ${price}; it is ${shown(text)}`);

@@ -26,12 +26,12 @@ export function readSecretFiles(
   const sources = new Map<string, string>();
   const problems: string[] = [];
   for (const name of secretsInFiles(local ? 'every' : 'all')) {
-    const found = readSecret(environment, name, readFile);
-    if (found === undefined) continue;
-    if ('problem' in found) problems.push(found.problem);
-    else if (found.file !== undefined) {
-      values[name] = found.value;
-      sources.set(name, `${name}_FILE, ${found.file}`);
+    const secret = readSecret(environment, name, readFile);
+    if (secret === undefined) continue;
+    if ('problem' in secret) problems.push(secret.problem);
+    else if (secret.file !== undefined) {
+      values[name] = secret.value;
+      sources.set(name, `${name}_FILE, ${secret.file}`);
     }
   }
   return { environment: { ...environment, ...values }, sources, problems };

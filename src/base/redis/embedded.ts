@@ -129,9 +129,9 @@ export function findEmbeddedFolder(cwd: string): Promise<string | undefined> {
 async function findFolder(cwd: string, isOwn = true): Promise<string | undefined> {
   for (let at = resolve(cwd); ; at = dirname(at)) {
     const folder = join(at, FOLDER);
-    const found = await stat(folder).catch(() => undefined);
+    const stats = await stat(folder).catch(() => undefined);
     const uid = process.getuid?.();
-    if (found?.isDirectory() && (uid === undefined || (found.uid === uid) === isOwn)) return folder;
+    if (stats?.isDirectory() && (uid === undefined || (stats.uid === uid) === isOwn)) return folder;
     if (at === dirname(at)) return undefined;
   }
 }

@@ -70,8 +70,8 @@ export async function obtainServer({
   folders = programFolders(),
   isRoot = process.getuid?.() === 0,
 }: ServerOptions = {}): Promise<string> {
-  const found = await findProgram(SERVERS, folders);
-  if (found !== undefined) return found;
+  const server = await findProgram(SERVERS, folders);
+  if (server !== undefined) return server;
   const manager = await findPackageManager(folders);
   if (install && isRoot && manager !== undefined && manager.install.length > 0) {
     announce(`There is no Redis on this machine: installing one with ${manager.program}.`);

@@ -20,11 +20,11 @@ export function joinCalls<Call, Answer>(
   let answer: Promise<Answer> | undefined;
   return (call) => {
     if (answer === undefined || calls.length === MAX_JOINED) {
-      const own: Call[] = [];
-      calls = own;
+      const joined: Call[] = [];
+      calls = joined;
       const started = new Promise<void>((resolve) => process.nextTick(resolve)).then(() => {
-        if (calls === own) answer = undefined;
-        return run(own);
+        if (calls === joined) answer = undefined;
+        return run(joined);
       });
       answer = started;
     }

@@ -3,14 +3,14 @@ import { mastersOf } from './durability.js';
 
 /** Every key that begins with the prefix, plain or as a hash tag: `prefix…` or `{prefix…`; of a cluster, on every node. */
 export async function keysOf(redis: Redis, prefix: string): Promise<string[]> {
-  const found: string[] = [];
+  const matching: string[] = [];
   for (const node of await mastersOf(redis)) {
     for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
       const batches: AsyncIterable<string[]> = node.scanStream({ match: pattern, count: 1_000 });
-      for await (const keys of batches) found.push(...keys);
+      for await (const keys of batches) matching.push(...keys);
     }
   }
-  return found;
+  return matching;
 }
 
 /** Deletes them, one by one, because a cluster accepts no command with keys of several slots. */

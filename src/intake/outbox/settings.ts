@@ -37,8 +37,8 @@ export function differenceOf(stored: OutboxDefinition, wanted: OutboxDefinition)
   const field = OUTBOX_NAMES.find(isDifferent);
   if (field !== undefined) return spelled(field);
   const names = Object.keys(OWN) as (keyof typeof OWN)[];
-  const found = names.find(isDifferent);
-  return found && OWN[found];
+  const different = names.find(isDifferent);
+  return different && OWN[different];
 }
 
 /** The rule of an outbox for messages without a time of their own. */

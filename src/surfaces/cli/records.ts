@@ -54,8 +54,8 @@ export function list(
   { state, lane, limit }: { state?: RecordsState; lane?: readonly string[]; limit: number },
 ): Promise<Answer> {
   return withLocalVolley(context, async ({ records }) => {
-    const found = await records.list({ state, lanes: lane, limit });
-    const rows = found.map((each) => [
+    const requests = await records.list({ state, lanes: lane, limit });
+    const rows = requests.map((each) => [
       each.id,
       each.lane,
       each.state,
@@ -66,7 +66,7 @@ export function list(
     const heading = ['id', 'lane', 'state', 'days', 'created', 'note'];
     const lines =
       rows.length === 0 ? ['There are no requests.'] : table(heading, rows, columnsOf(context.stdout));
-    return { json: { requests: found }, lines };
+    return { json: { requests }, lines };
   });
 }
 

@@ -81,10 +81,10 @@ export async function* testConformance(
   await by.audited({ action: 'conformance.test', lane: lane.id, details }, async () => {});
 
   const accountExchanges: AccountExchange[] = [];
-  const own = keysFor(dependencies, accountBaseUrl);
+  const testKeys = keysFor(dependencies, accountBaseUrl);
   const tokenSources = openTokenSources({
     redis,
-    keys: own.keys,
+    keys: testKeys.keys,
     events,
     config: () => ({ ...config, accountBaseUrl }),
     observe: (operation, exchange) => void accountExchanges.push({ operation, exchange }),
@@ -152,7 +152,7 @@ export async function* testConformance(
     await listener?.close();
     for (const each of [session, ...others]) each.close();
     await tokenSources.close();
-    await own.expire();
+    await testKeys.expire();
   }
 }
 

@@ -92,8 +92,8 @@ function parsedDescription(profile: ProfileName): InterfaceDescription {
   const validatorOf = (schema: object): ValidateFunction => {
     const known = validators.get(schema);
     if (known !== undefined) return known;
-    const own = JSON.stringify(schema).replaceAll('"#/components/', '"interface#/components/');
-    const compiled = ajv.compile(JSON.parse(own));
+    const text = JSON.stringify(schema).replaceAll('"#/components/', '"interface#/components/');
+    const compiled = ajv.compile(JSON.parse(text));
     validators.set(schema, compiled);
     return compiled;
   };

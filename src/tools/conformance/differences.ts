@@ -11,16 +11,16 @@ export function differencesBetween(poll: unknown, notification: unknown): string
   const [before, after] = [new Map<string, string>(), new Map<string, string>()];
   collect(poll, '', before);
   collect(notification, '', after);
-  const found: string[] = [];
+  const differences: string[] = [];
   for (const [path, shape] of after) {
-    const own = before.get(path);
-    if (own === undefined) found.push(`it adds ${path}`);
-    else if (own !== shape) found.push(`${path} is ${shape}, not ${own}`);
+    const polled = before.get(path);
+    if (polled === undefined) differences.push(`it adds ${path}`);
+    else if (polled !== shape) differences.push(`${path} is ${shape}, not ${polled}`);
   }
-  for (const path of before.keys()) if (!after.has(path)) found.push(`it lacks ${path}`);
-  if (found.length === 0) return null;
-  const more = found.length - MOST;
-  return `${found.slice(0, MOST).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+  for (const path of before.keys()) if (!after.has(path)) differences.push(`it lacks ${path}`);
+  if (differences.length === 0) return null;
+  const more = differences.length - MOST;
+  return `${differences.slice(0, MOST).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
 /** The members of a value, with the shape of each. The entries of a list count as one. */

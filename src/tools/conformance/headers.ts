@@ -46,15 +46,15 @@ export async function noteHeaders({ session, ways }: Run): Promise<void> {
     if (status === 200 || status === 404) accepted.push(form);
     else refused.push(`${form.text} (${status})`);
   }
-  const found = [
+  const headers = [
     ...(accepted.length > 0 ? [`accepts ${accepted.map(({ text }) => text).join(', and ')}`] : []),
     ...(refused.length > 0 ? [`refuses ${refused.join(', and ')}`] : []),
   ];
-  if (found.length === 0) return;
+  if (headers.length === 0) return;
   const [first] = accepted;
   ways.note(
     'headers',
-    found.join('; '),
+    headers.join('; '),
     first === undefined
       ? 'Check the credentials of the lane: the service accepts none of these.'
       : `For the lane: ${first.setting}.`,

@@ -176,13 +176,13 @@ function finalOf(number: string, reports: readonly DeliveryReport[]): DeliveryRe
 
 /** What has not arrived of a recipient; null if nothing is missing. */
 function missingOf(number: string, reports: readonly DeliveryReport[], isShortText: boolean): string | null {
-  const own = reports.filter((each) => each.number === number);
-  if (own.length === 0) return 'a recipient has no notification';
-  const [final] = finalOf(number, own);
+  const ofNumber = reports.filter((each) => each.number === number);
+  if (ofNumber.length === 0) return 'a recipient has no notification';
+  const [final] = finalOf(number, ofNumber);
   if (final === undefined) return 'a recipient has no notification of a final status';
   // A message that is impossible at once was never in the network.
   const isTypical = isShortText && final === 'DeliveredToTerminal';
-  return isTypical && !own.some(({ status }) => status === 'DeliveredToNetwork')
+  return isTypical && !ofNumber.some(({ status }) => status === 'DeliveredToNetwork')
     ? 'a recipient has no notification of DeliveredToNetwork'
     : null;
 }

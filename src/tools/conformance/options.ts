@@ -6,13 +6,13 @@ import { type ConformanceOptions, recipientsOf } from './report.js';
 /** The lane that an option names, or the only one. Throws an InputError that lists the lanes. */
 export function laneOf({ lanes }: Config, name: string | undefined): LaneSettings {
   const names = lanes.map((each) => each.name).join(', ');
-  const found =
+  const lane =
     name === undefined
       ? lanes.length === 1
         ? lanes[0]
         : undefined
       : lanes.find((each) => each.name === name);
-  if (found !== undefined) return found;
+  if (lane !== undefined) return lane;
   const why =
     name === undefined ? 'there are several lanes; choose one' : `there is no lane ${name}; the lanes are`;
   throw new InputError(`${why}: ${names}`, { field: 'lane' });

@@ -141,10 +141,10 @@ export class Records {
 
   handle(request: Incoming, now: number, origin: string): Answer {
     if (request.path.startsWith(FILES)) return this.#file(request, now);
-    const found = this.#partOf(request.method, request.path);
+    const addressed = this.#partOf(request.method, request.path);
     const contract = this.#contract;
-    if (found === null || contract === null) return failure(404, 'no such resource');
-    const { part, values: fromPath } = found;
+    if (addressed === null || contract === null) return failure(404, 'no such resource');
+    const { part, values: fromPath } = addressed;
     const key = this.#keyOf(part, request.headers, now);
     if (key === undefined) return failure(401, 'the credentials are missing or invalid');
     const read = readValues(contract, part, request);
@@ -299,18 +299,18 @@ function readValues(contract: Contract, part: Part, { query, body }: Incoming): 
     for (const [name, text] of pairs) {
       const value = read.get(name);
       if (value === null && isOptional(text)) continue;
-      const found = value === null ? null : matched(text, value, '.*');
-      if (found === null) return `parameter ${name} is missing or wrong`;
-      Object.assign(values, found);
+      const named = value === null ? null : matched(text, value, '.*');
+      if (named === null) return `parameter ${name} is missing or wrong`;
+      Object.assign(values, named);
     }
     return null;
   };
   const readJson = (shape: unknown, value: unknown, at: string): string | null => {
     if (typeof shape === 'string') {
       if (typeof value === 'object' || value === undefined) return `${at} is missing or wrong`;
-      const found = matched(shape, String(value), '.*');
-      if (found === null) return `${at} is wrong`;
-      Object.assign(values, found);
+      const named = matched(shape, String(value), '.*');
+      if (named === null) return `${at} is wrong`;
+      Object.assign(values, named);
       return null;
     }
     if (typeof shape !== 'object' || shape === null) return shape === value ? null : `${at} is wrong`;
@@ -346,8 +346,8 @@ function namesIn(text: string): string[] {
 function matched(text: string, value: string, any: string): Record<string, string> | null {
   const names = namesIn(text);
   const literals = text.split(/\{[^{}]*\}/).map((literal) => literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  const found = new RegExp(`^${literals.join(`(${any})`)}$`, 's').exec(value);
-  return found === null ? null : Object.fromEntries(names.map((name, at) => [name, found[at + 1] ?? '']));
+  const match = new RegExp(`^${literals.join(`(${any})`)}$`, 's').exec(value);
+  return match === null ? null : Object.fromEntries(names.map((name, at) => [name, match[at + 1] ?? '']));
 }
 
 function decoded(text: string): string {
@@ -366,8 +366,8 @@ function mapValues(values: Filled, change: (value: string) => string): Filled {
 function answerWith(members: readonly (readonly [pointer: string, json: string])[]): Answer {
   const headers = ['Content-Type', 'application/json'];
   const write = (all: readonly (readonly [steps: readonly string[], json: string])[]): string => {
-    const own = all.find(([steps]) => steps.length === 0);
-    if (own !== undefined) return own[1];
+    const whole = all.find(([steps]) => steps.length === 0);
+    if (whole !== undefined) return whole[1];
     const names = [...new Set(all.map(([[first = '']]) => first))];
     const written = names.map((name) => {
       const below = all

@@ -44,8 +44,8 @@ export async function redisFacts(connection: Redis, clock: Clock): Promise<Redis
 /** CLUSTER NODES lists them at the end of the node's own line: `[4421->-id]` on its way from it, `[4421-<-id]` to it. */
 async function movingSlotsOf(node: Node): Promise<string[]> {
   const list = String(await node.cluster('NODES').catch(() => ''));
-  const own = /^.*\bmyself\b.*$/m.exec(list)?.[0] ?? '';
-  return [...own.matchAll(/\[(\d+)-[<>]-/g)].map(([, slot = '']) => slot);
+  const self = /^.*\bmyself\b.*$/m.exec(list)?.[0] ?? '';
+  return [...self.matchAll(/\[(\d+)-[<>]-/g)].map(([, slot = '']) => slot);
 }
 
 async function factsOf(redis: Node, clock: Clock): Promise<RedisFacts> {

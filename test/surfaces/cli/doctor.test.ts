@@ -93,6 +93,19 @@ test('A lane shows how many permits come when, and how many requests await repor
   expect(lines).toContain('1 request awaits reports');
 });
 
+test.each([
+  [null, null, /quota +0 used; the quota is not known yet/],
+  [5, null, /0 of 5 used .*; configured: auto, not known yet$/m],
+  [5, 5, /0 of 5 used .*; configured: auto, 5 learned$/m],
+] as const)(
+  'A lane with a limit of %s, of which it has learned %s, says whether the quota is known',
+  (...row) => {
+    const [limit, learned, said] = row;
+    const learning: LaneStatus = { ...lane, quota: { ...lane.quota, configured: 'auto', limit, learned } };
+    expect(renderLane(learning, 0, (_ink, text) => text).join('\n')).toMatch(said);
+  },
+);
+
 test('A lane whose turns fail shows since when, and the error', () => {
   const failure = { kind: 'poll', since: new Date(NOON).toISOString(), error: 'broken' } as const;
   const lines = renderLane({ ...lane, turnFailures: [failure] }, NOON, (_ink, text) => text);

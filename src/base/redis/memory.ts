@@ -1,3 +1,4 @@
+import { type Clock, monotonicClock } from '../clock.js';
 import type { Redis } from './connection.js';
 import { mastersOf } from './durability.js';
 import { perConnection } from './join-calls.js';
@@ -36,8 +37,8 @@ async function memoryOf(redis: Redis): Promise<Memory> {
 const checked = perConnection((redis) => {
   let last: Promise<Memory | undefined> | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
-  return (): Promise<Memory | undefined> => {
-    const now = performance.now();
+  return (monotonic: Clock): Promise<Memory | undefined> => {
+    const now = monotonic();
     if (last !== undefined && now - checkedAt < CHECK_EVERY_MS) return last;
     checkedAt = now;
     // A server that does not answer fails the command that follows, with the reason.
@@ -48,10 +49,11 @@ const checked = perConnection((redis) => {
 
 /**
  * Rejects with a {@link RedisFullError} if Redis has used 85 % of `maxmemory`. Call it before something new is stored: a campaign, a
- * message, a schedule. Suppressed numbers are stored as long as Redis has room at all, because nothing may be sent to them.
+ * message, a schedule. Suppressed numbers are stored as long as Redis has room at all, because nothing may be sent to them. An answer of the
+ * server counts for a second by the clock `monotonic`.
  */
-export async function mustHaveRoom(redis: Redis): Promise<void> {
-  const memory = await checked(redis)();
+export async function mustHaveRoom(redis: Redis, monotonic = monotonicClock): Promise<void> {
+  const memory = await checked(redis)(monotonic);
   if (memory === undefined || shareOf(memory) < FULL_FROM) return;
   const megabytes = (bytes: number): string => (bytes / 1_048_576).toFixed(bytes < 10_485_760 ? 1 : 0);
   throw new RedisFullError(

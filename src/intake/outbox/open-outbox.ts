@@ -98,7 +98,7 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
       if (inMs <= WAKE_AHEAD_MS) await wakers.wake('send', lane.id, inMs);
     };
     const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
-      await mustHaveRoom(redis);
+      await mustHaveRoom(redis, lane.monotonic);
       try {
         const { replies, events } = await activate(
           lane,

@@ -9,13 +9,13 @@ import type { StoredMessage, WaitingMessage } from './stored-message.js';
  * with a RedisFullError if one of them would store something. `now`: ms.
  */
 export async function repliesWhenFull(
-  { redis }: Pick<Lane, 'redis'>,
+  { redis, monotonic }: Pick<Lane, 'redis' | 'monotonic'>,
   store: Pick<OutboxStore, 'find'>,
   messages: readonly Entry[],
   now: number,
 ): Promise<readonly PutReply[] | null> {
   try {
-    await mustHaveRoom(redis);
+    await mustHaveRoom(redis, monotonic);
     return null;
   } catch (error) {
     if (!(error instanceof RedisFullError)) throw error;

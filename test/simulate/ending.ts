@@ -107,7 +107,7 @@ export class Ending {
       if (world.jobs.size > 0) throw new Violation(10, `${world.jobs.size} jobs remain`);
     };
     // Most worlds end here, because waiting for the removal of the data takes as many commands as the rest.
-    const skipsRetention = !streams('ending').chance(0.25);
+    const skipsRetention = world.stage?.checksRemoval !== true && !streams('ending').chance(0.25);
     // A job of an outbox waits until what was cancelled is forgotten.
     const forgetMs = world.outbox === undefined ? 0 : scenario.config.retentionMs + FORGET_EVERY_MS;
     const followUpMs = scenario.notifications === undefined ? 0 : scenario.config.followUpDeadlineMs;

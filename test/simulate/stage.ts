@@ -43,6 +43,8 @@ interface Cue {
  */
 export class Stage {
   readonly faults: Faults;
+  /** Whether the world goes on until everything that has ended is removed. */
+  checksRemoval = false;
   readonly #world: World;
   readonly #fates: Record<RequestKind, Fate[]> = { send: [], poll: [] };
   readonly #cues: Cue[] = [];

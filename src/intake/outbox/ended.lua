@@ -37,7 +37,11 @@ local function ended_all(keys, outbox, waiting, kind, endedAt, forgetAt)
   local list = { number = number }
   results.note(list, results.LIST.recipients, length - #ids, #ids)
   results.append(keys.results, keys.latestResults, { ['outbox:' .. outbox .. ':' .. second] = list })
-  if not number then redis.call('HSET', keys.outbox, field, list.number) end
+  if not number then
+    redis.call('HSET', keys.outbox, field, list.number)
+    -- All its messages may be put again before it is forgotten.
+    redis.call('ZADD', keys.due, '-' .. second, MESSAGE.LIST .. second)
+  end
   redis.call('HINCRBY', keys.outbox, 'waiting', -#ids)
   redis.call('HINCRBY', keys.outbox, kind == 'C' and 'cancelled' or 'lapsed', #ids)
 end

@@ -6,9 +6,10 @@
   The first bit of the byte with the length of the version says that an API key pays for the message: then its number and what it pays
   follow the version, until the message is forgotten.
   The sorted set `due` has when each message is next due, s: a waiting one to be sent, and one that has ended to be forgotten. The time to
-  forget is stored as a negative number, so that the two are apart. A planned message is not in it.
+  forget is stored as a negative number, so that the two are apart. A planned message is not in it. Beside messages, it has the lists of
+  those that have ended (ended.lua), each as the byte LIST, with which no id begins, and its second.
 ]]
-local MESSAGE = {}
+local MESSAGE = { LIST = '\255' }
 do
 local PAID = 128
 -- In which what a message takes is counted, so that two bytes suffice.

@@ -93,13 +93,16 @@ end
 local account = key_bytes.account(keyBytesKey)
 local function forget()
   local ids = redis.call('ZREVRANGEBYSCORE', dueKey, -1, -second, 'LIMIT', 0, most)
-  local listed, gone = {}, {}
+  local listed, gone, messages = {}, {}, 0
   for at, raw in ipairs(MESSAGE.read_all(messagesKey, ids)) do
-    local list = string.format('%.0f', MESSAGE.at(raw))
+    local list = raw and string.format('%.0f', MESSAGE.at(raw)) or string.sub(ids[at], #MESSAGE.LIST + 1)
     if listed[list] == nil then listed[list] = redis.call('HEXISTS', outboxKey, 'log:' .. list) == 1 end
     if not listed[list] then
       gone[#gone + 1] = ids[at]
-      MESSAGE.give_back(account, raw)
+      if raw then
+        MESSAGE.give_back(account, raw)
+        messages = messages + 1
+      end
     end
   end
   for list, isListed in pairs(listed) do
@@ -108,7 +111,7 @@ local function forget()
   if #gone == 0 then return end
   redis.call('HDEL', messagesKey, unpack(gone))
   redis.call('ZREM', dueKey, unpack(gone))
-  redis.call('HINCRBY', outboxKey, 'stored', -#gone)
+  if messages > 0 then redis.call('HINCRBY', outboxKey, 'stored', -messages) end
   done.isMore = done.isMore or #gone == most
 end
 forget()

@@ -57,6 +57,31 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       ],
     },
   },
+  {
+    name: 'put-again-after-its-cancel',
+    seeds: [700849],
+    about:
+      'A message is cancelled, and put again. Nothing else is in the list of messages that are to be forgotten with it, which is removed all the same.',
+    scenario: scenario({ campaigns: [], outbox }),
+    script(stage) {
+      stage.checksRemoval = true;
+      stage.at(1_000, () => stage.producer.put('m0', 1, 3_000));
+      stage.at(2_000, () => stage.producer.cancel('m0', 2));
+      stage.at(3_000, () => stage.producer.put('m0', 3, 1));
+    },
+    bug: {
+      name: 'a list of ended messages is removed only with one of them',
+      invariant: 10,
+      why: 'the list, and its place in the log of results, stay in Redis',
+      lua: [
+        {
+          file: 'intake/outbox/ended.lua',
+          from: "redis.call('ZADD', keys.due, '-' .. second, MESSAGE.LIST .. second)",
+          to: '',
+        },
+      ],
+    },
+  },
 ];
 
 /**

@@ -66,13 +66,14 @@ function LIMIT.at_least(rules, used, span)
   return math.max(1, math.floor(used * rules.window / (rules.window + span)))
 end
 
--- Notes what a window certainly admits: what it has admitted since the last 429, on average. A permit returns a little later than after
--- a window, so a lane that is always busy sends a little less than the limit.
+-- Notes what a window certainly admits: what it has admitted since the last 429, on average. One that has begun counts in full, because
+-- the service's may have turned. A permit returns a little later than after a window.
 function LIMIT.note_certain(lane, rules, now)
   local span = now - lane.admittedFrom
   if span < rules.window then return end
   local period = rules.window + lane.latency + lane.bucketMs / 2
-  local mean = math.floor(lane.admitted * period / span + 0.5)
+  local windows = math.max(1, math.ceil(span / period - POLICY.PERIOD_TOLERANCE))
+  local mean = math.floor(lane.admitted / windows)
   lane.certain = math.max(lane.certain, math.min(lane.learned, mean))
 end
 

@@ -48,6 +48,8 @@ local POLICY = {
   -- The last part of what a window certainly admits, and everything beyond it, is sent one request at a time. Before that, at most one in
   -- so many of the requests left are in flight.
   SINGLE_BEFORE = 0.01,
+  -- A burst may end by this part of a window later than the one before.
+  PERIOD_TOLERANCE = 0.03,
   TAPER = 4,
   -- Beside that one, in flight up to what a window likely admits, where one at a time is too slow.
   LIKELY_IN_FLIGHT = 2,

@@ -100,13 +100,6 @@ export const LEARNING_BUGS: readonly LearningBug[] = [
     caughtAs: 'mean refusals in later windows',
   },
   {
-    name: 'a second 429 within a window lowers the limit by as little as the first',
-    from: 'if now - lane.watchedFrom < rules.window and span > POLICY.CLOSE * rules.window then',
-    to: 'if false then',
-    run: (place) => learnsAShortWindow(place, 'clock', 100),
-    caughtAs: 'mean refusals in later windows',
-  },
-  {
     name: 'the limit is raised after a third of a window',
     from: 'and 1 - POLICY.WINDOW_TOLERANCE or 1 + POLICY.WINDOW_TOLERANCE',
     to: 'and 0.3 or 0.3',

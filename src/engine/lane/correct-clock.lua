@@ -92,7 +92,8 @@ local function older(firstAt) return firstAt > 0 and firstAt - backMs or firstAt
 lane.lostFrom, lane.knownAt = older(lane.lostFrom), older(lane.knownAt)
 
 local function change_send(claim)
-  if backMs > 0 then claim.firstAt = older(batch_first_at(claim)) end
+  -- After a step forward, not later than before: machines that were suspended look the same, and the service has not been.
+  if rules.repeatFor > 0 then claim.firstAt = older(batch_first_at(claim)) end
   claim.at = past(claim.at)
 end
 change_all(claimsKey, change_send)

@@ -61,4 +61,33 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
       ],
     },
   },
+  {
+    name: 'suspended-together',
+    seeds: [4100777],
+    about:
+      'A request gets no response. All machines are suspended, and count none of that time, for almost as long as the service remembers a correlator. To them, the clock of Redis seems to be set forward.',
+    scenario: scenario({
+      lanes: [lane({ settings: { clientCorrelator: { deduplicatesForMs: 20_000 } } })],
+      chaosMs: 60_000,
+    }),
+    script(stage) {
+      stage.fates('send', { kind: 'silence' });
+      stage.at(1_500, () => {
+        for (const name of ['p1', 'p2'])
+          stage.faults.stop(stage.process(name), 19_000, ['monotonic', 'uptime']);
+      });
+    },
+    bug: {
+      name: 'a step forward makes requests younger',
+      invariant: 2,
+      why: 'a batch is repeated after the service has forgotten its correlator',
+      lua: [
+        {
+          file: 'engine/lane/correct-clock.lua',
+          from: 'if rules.repeatFor > 0 then claim.firstAt',
+          to: 'if backMs > 0 then claim.firstAt',
+        },
+      ],
+    },
+  },
 ];

@@ -147,7 +147,7 @@ export function checkCampaign(config: LocalConfig, input: CampaignInput, now: nu
   };
 }
 
-/** The fields that something takes, with their defaults. */
+/** The fields that something takes, with their defaults. A value that means the same as none becomes undefined. */
 export function withDefaults<By extends Taker>(
   config: LocalConfig,
   by: By,
@@ -159,7 +159,7 @@ export function withDefaults<By extends Taker>(
       const { setting, usual } = field;
       const given: unknown = fields[name] ?? (setting === undefined ? usual : config[setting]);
       const value = given === undefined ? undefined : storedForm(field, given);
-      return value === undefined ? [] : [[name, value]];
+      return value === undefined && fields[name] === undefined ? [] : [[name, value]];
     }),
   ) as unknown as Pick<CampaignFields, FieldOf<By>>;
 }

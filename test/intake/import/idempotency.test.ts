@@ -88,6 +88,15 @@ describe('An idempotency key', () => {
     expect(await enqueue({ ...change, tags: [] })).toMatchObject({ kind: 'conflict', id });
   });
 
+  test.each([
+    ['no tags first', {}, { tags: [] }],
+    ['an empty list first', { tags: [] }, {}],
+  ])('with an empty list of tags is the same as without tags: %s', async (what, first, second) => {
+    const request = { message: 'No tags', idempotencyKey: what, recipients: to(35, 1), again: true };
+    const id = idOf(await enqueue({ ...request, ...first }));
+    expect(await enqueue({ ...request, ...second })).toMatchObject({ kind: 'existing', id });
+  });
+
   test('with another name for people still returns the campaign that it created', async () => {
     const change = { message: 'Named', idempotencyKey: 'named', recipients: to(90, 1) };
     const id = idOf(await enqueue(change));

@@ -6,6 +6,7 @@ import { messageText } from '../../../src/surfaces/cli/commands/campaign-flags.j
 import {
   duration,
   moment,
+  namedValues,
   oneOf,
   someOf,
   wholeNumber,
@@ -97,4 +98,14 @@ describe('The text of a message', () => {
     expect(() => messageText('  ')).toThrow('The text is empty');
     expect(() => messageText(file('empty.txt', '\n'))).toThrow('The text is empty');
   });
+});
+
+test('Values of one name each are collected, and a name that is lost or set twice is refused', () => {
+  const read = namedValues('name=Ada', (_, value) => (value === '' ? 'It has no value.' : null));
+  expect(read('b=2=3', read('a=1'))).toEqual({ a: '1', b: '2=3' });
+  expect(() => read('=1')).toThrow('such as name=Ada');
+  expect(() => read('a')).toThrow('such as name=Ada');
+  expect(() => read('a=')).toThrow('It has no value.');
+  expect(() => read('__proto__=1')).toThrow('This name cannot be used.');
+  expect(() => read('a=2', read('a=1'))).toThrow('The name a is set twice.');
 });

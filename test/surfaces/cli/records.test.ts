@@ -85,6 +85,7 @@ test('Bad input is refused before anything is sent', async () => {
     [['records', 'fetch', '--from', '2026-01-01'], 'Give the first and the last day'],
     [['records', 'request', ...DAYS, '--set', 'zonee=1'], 'did you mean zone?'],
     [['records', 'request', ...DAYS, '--set', 'zone'], 'Use a name, an equals sign, and a value'],
+    [['records', 'request', ...DAYS, '--set', '__proto__=1'], 'This name cannot be used'],
     [
       ['records', 'request', ...DAYS, '--from', '2019-12-31', '--to', '2020-01-01'],
       'call records from 2020-01-01 on',

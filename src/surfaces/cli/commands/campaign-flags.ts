@@ -18,6 +18,7 @@ import {
   filled,
   listOf,
   moment,
+  namedValues,
   oneOf,
   someNames,
   tomorrow,
@@ -81,7 +82,7 @@ function withField(command: Command, context: Context, field: Field & { readonly
     case 'labels':
       return command.addOption(new ItemOption(flag, help, field.spelled).argParser(listOf(label)));
     case 'entries':
-      return command.option(flag, help, entry);
+      return command.option(flag, help, namedValues('shop=17'));
     default:
       return field satisfies never;
   }
@@ -120,12 +121,6 @@ function withMessage(command: Command, context: Context, { flag, help }: Field):
 }
 
 /** Adds an entry to those of earlier options. */
-function entry(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('Write a name and a value: shop=17.');
-  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
-}
-
 /**
  * Adds `--country`. Its value is checked against the metadata of all countries, which takes long to load, so it is
  * checked only when the option is used.

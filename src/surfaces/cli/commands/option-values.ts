@@ -166,3 +166,28 @@ export function filled(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It is empty.');
   return text;
 }
+
+type Values = Readonly<Record<string, string>>;
+
+/**
+ * Collects the values of an option that is repeated, by their names. `example`: one, such as `name=Ada`. `refusal`: why a name or its value
+ * cannot be used; null if it can.
+ */
+export function namedValues(
+  example: string,
+  refusal: (name: string, value: string) => string | null = () => null,
+): (text: string, before?: Values) => Values {
+  return (text, before = {}) => {
+    const at = text.indexOf('=');
+    const name = text.slice(0, Math.max(0, at));
+    if (name === '')
+      throw new InvalidArgumentError(`Use a name, an equals sign, and a value, such as ${example}.`);
+    const value = text.slice(at + 1);
+    const reason = refusal(name, value);
+    if (reason !== null) throw new InvalidArgumentError(reason);
+    // Readers of objects leave it out.
+    if (name === '__proto__') throw new InvalidArgumentError('This name cannot be used.');
+    if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The name ${name} is set twice.`);
+    return { ...before, [name]: value };
+  };
+}

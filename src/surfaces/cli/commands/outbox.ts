@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { FIELDS } from '../../../campaign/fields.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withFields } from './campaign-flags.js';
 import { addOperations } from './operation.js';
-import { filled, wholeNumber } from './option-values.js';
+import { filled, namedValues, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../outbox.js');
 
@@ -78,12 +78,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   reference: '--reference',
 };
 
-function setting(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('Use a name, an equals sign, and a value, such as name=Ada.');
-  const name = text.slice(0, at);
+const setting = namedValues('name=Ada', (name) => {
   const instead = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined;
-  if (instead !== undefined)
-    throw new InvalidArgumentError(`Use ${instead}: ${name} is not a value of the text.`);
-  return { ...before, [name]: text.slice(at + 1) };
-}
+  return instead === undefined ? null : `Use ${instead}: ${name} is not a value of the text.`;
+});

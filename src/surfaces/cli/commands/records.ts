@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { addOperations } from './operation.js';
-import { filled, someNames, wholeNumber } from './option-values.js';
+import { filled, namedValues, someNames, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../records.js');
 
@@ -84,10 +84,6 @@ function withResolution(command: Command): Command {
   return command;
 }
 
-function parameter(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const [, name = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
-  if (name === '')
-    throw new InvalidArgumentError('Use a name, an equals sign, and a value, such as product=IBN.');
-  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The parameter ${name} is set twice.`);
-  return { ...before, [name]: value };
-}
+const parameter = namedValues('product=IBN', (name, value) =>
+  value === '' ? `The parameter ${name} has no value.` : null,
+);

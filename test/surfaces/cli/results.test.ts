@@ -54,5 +54,7 @@ test('Results have the references of the list, and continue after a cursor', asy
   expect([lost.exit, lost.stderr]).toEqual([2, expect.stringContaining('start again without a cursor')]);
   const invalid = await volley('results', '--after', 'nonsense');
   expect([invalid.exit, invalid.stderr]).toEqual([2, expect.stringContaining('The cursor is invalid')]);
-  expect((await volley(...send, '--metadata', 'x')).stderr).toContain('Write a name and a value');
+  expect((await volley(...send, '--metadata', 'x')).stderr).toContain(
+    'Use a name, an equals sign, and a value',
+  );
 });

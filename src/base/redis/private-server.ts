@@ -26,8 +26,8 @@ interface PrivateRedisOptions {
   program?: string;
   /** More lines of its configuration. */
   settings?: readonly string[];
-  /** Runs with the process id of the server before the server listens. If it rejects, so does the start. */
-  beforeListening?: (pid: number) => Promise<void>;
+  /** Runs with the process id of the server and its port, before the server listens. If it rejects, so does the start. */
+  beforeListening?: (pid: number, port: number) => Promise<void>;
 }
 
 /** A Redis server that belongs to this process. */
@@ -59,13 +59,15 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
   const program = options.program ?? (await obtainServer());
   const dir = options.dir ?? (await mkdtemp(join(tmpdir(), 'volley-redis-')));
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const port = options.port ?? (await freePort());
   const password = options.password ?? randomBytes(24).toString('hex');
-  const url = `redis://:${password}@127.0.0.1:${port}`;
-  const start = (): Promise<RunningServer> => launch({ ...options, program, dir, port, password, url });
-  let server = await start();
+  const urlOf = (port: number): string => `redis://:${password}@127.0.0.1:${port}`;
+  const startOn = (port: number): Promise<RunningServer> =>
+    launch({ ...options, program, dir, port, password, url: urlOf(port) });
+  const first = await (options.port === undefined ? onFreePort(startOn) : startOn(options.port));
+  const { port } = first;
+  let server = first;
   return {
-    url,
+    url: urlOf(port),
     port,
     get pid() {
       return server.pid;
@@ -76,7 +78,7 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
     kill: () => server.end('SIGKILL'),
     async restart() {
       await server.end('SIGKILL');
-      server = await start();
+      server = await startOn(port);
     },
     async stop() {
       await server.end('SIGTERM');
@@ -85,7 +87,7 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
   };
 }
 
-interface RunningServer extends Pick<PrivateRedis, 'pid' | 'ended'> {
+interface RunningServer extends Pick<PrivateRedis, 'pid' | 'port' | 'ended'> {
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -108,7 +110,7 @@ async function launch(options: LaunchOptions): Promise<RunningServer> {
     await ended;
   };
   // The server reads all its settings before it opens its port.
-  await beforeListening?.(pid).catch(async (error: unknown) => {
+  await beforeListening?.(pid, port).catch(async (error: unknown) => {
     await end('SIGKILL');
     throw error;
   });
@@ -121,11 +123,27 @@ async function launch(options: LaunchOptions): Promise<RunningServer> {
     const log = await readFile(join(dir, 'redis.log'), 'utf8').catch(() => '');
     const reason = error instanceof Error ? error.message : String(error);
     const lastLines = log.trim().split('\n').slice(-3).join(' | ');
-    throw new Error(`${program} did not start on port ${port}: ${reason}. Its log ends: ${lastLines}`, {
+    const Failure = lastLines.includes('Address already in use') ? PortTakenError : Error;
+    throw new Failure(`${program} did not start on port ${port}: ${reason}. Its log ends: ${lastLines}`, {
       cause: error,
     });
   }
-  return { pid, ended, end };
+  return { pid, port, ended, end };
+}
+
+class PortTakenError extends Error {}
+
+const STARTS = 3;
+
+/** Starts a server on a free port, and on another one if a process takes the port before the server listens on it. */
+async function onFreePort(startOn: (port: number) => Promise<RunningServer>): Promise<RunningServer> {
+  for (let starts = 1; ; starts += 1) {
+    try {
+      return await startOn(await freePort());
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || starts === STARTS) throw error;
+    }
+  }
 }
 
 /** Linux gives the ports from 32768 to outgoing connections, macOS those from 49152: one of them may be taken at any moment. */

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -49,6 +51,25 @@ describe.skipIf(program === undefined)('a private server', () => {
     const shown = await readFile(`/proc/${server.pid}/cmdline`, 'utf8').catch(() => '');
     expect(shown).not.toContain(password);
     expect(await readFile(join(dir, 'redis.log'), 'utf8')).not.toContain(password);
+  });
+
+  test('starts on another port if a process takes the one that was free', async () => {
+    const taken: number[] = [];
+    const another = await startPrivateRedis({
+      appendfsync: 'everysec',
+      beforeListening: async (_, port) => {
+        if (taken.push(port) > 1) return;
+        const other = createServer().listen(port, '127.0.0.1');
+        onTestFinished(() => void other.close());
+        await once(other, 'listening');
+      },
+    });
+    onTestFinished(() => another.stop());
+    expect(taken).toHaveLength(2);
+    expect(another.port).toBe(taken[1]);
+    const client = connect(another.url);
+    onTestFinished(() => client.disconnect());
+    expect(await client.ping()).toBe('PONG');
   });
 
   test('keeps its address and its data when it is restarted, and removes only a folder of its own', async () => {

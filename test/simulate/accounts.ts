@@ -26,7 +26,7 @@ export class Accounts {
   readonly #lifeMs: number;
   readonly #presented = new Set<string>();
   readonly #pairs: Pair[] = [];
-  /** The processes that have received a refusal in time since then. */
+  /** The processes that have received, in time, a refusal decided since then, or since the last successful login. */
   #informed: Process[] = [];
   #mayLogInAgain = false;
   /** 401s that no early refresh has followed yet. */
@@ -74,9 +74,11 @@ export class Accounts {
   }
 
   login(process: Process): Promise<LoginOutcome> {
+    let informed = this.#informed;
     const decide = (): LoginOutcome => {
       if (!this.isPasswordWrong) {
         this.logins += 1;
+        this.#informed = [];
         if (this.#world.isQuiet && this.logins > 1 && !this.#mayLogInAgain) {
           throw new Violation(6, `${this.logins} logins although there were no faults`);
         }
@@ -85,15 +87,15 @@ export class Accounts {
       this.refused += this.logins === 0 ? 1 : 0;
       this.refusedAt = this.#world.clock.now;
       // After a successful login, only refusals that reached a live process count against the password.
-      const informed = this.#informed.filter(({ isDead }) => !isDead).length;
-      const login = this.logins === 0 ? this.refused : informed + 1;
+      informed = this.#informed;
+      const login = this.logins === 0 ? this.refused : informed.filter(({ isDead }) => !isDead).length + 1;
       // The count in Redis may be lost along with other data.
       if (login > 2 && !this.#world.checker.hasLostData)
         throw new Violation(6, `login number ${login} with a refused password`);
       return { kind: 'badCredential' };
     };
     const onReceived = ({ kind }: LoginOutcome): void => {
-      if (kind === 'badCredential') this.#informed.push(process);
+      if (kind === 'badCredential') informed.push(process);
     };
     return this.#request(process, 'login', decide, onReceived);
   }

@@ -215,10 +215,13 @@ export class Producer {
       this.#world.clock.schedule(this.#random.integer(500, 8_000), () => this.#command());
   }
 
-  async command(command: 'pause' | 'resume' | 'close'): Promise<void> {
+  /** Pauses, resumes, or closes the outbox through this process; default: chance decides. */
+  async command(command: 'pause' | 'resume' | 'close', through = this.#nextProcess()): Promise<void> {
     this.#log(`${command} outbox`);
     this.#commands += 1;
     const place = this.#commands;
+    // A resume that is not answered yet may take effect after a pause that finds the outbox paused already.
+    const isResuming = this.#resuming > 0;
     if (command === 'resume') {
       // From now on it may be resumed, until the answer comes; without one, at any time.
       this.#checker.pauseAnswered(false);
@@ -230,9 +233,9 @@ export class Producer {
         this.#log(`${command}: ${shown(answer)}`);
         if (answer === undefined) return;
         if (command === 'resume') this.#resuming -= 1;
-        if (command === 'pause' && place === this.#commands && this.#resuming === 0)
-          this.#checker.pauseAnswered(true);
+        if (command === 'pause' && place === this.#commands && !isResuming) this.#checker.pauseAnswered(true);
       },
+      through,
     );
   }
   #commands = 0;
@@ -248,15 +251,19 @@ export class Producer {
     return last + 1;
   }
 
+  /** The process that the platform asks next; undefined if its request takes no time. */
+  #nextProcess(): Process | undefined {
+    const able = this.#world.processes.filter((process) => !process.isStopped);
+    return able.length > 0 && this.#random.chance(0.5) ? this.#random.pick(able) : undefined;
+  }
+
   /** Asks the outbox at once, or through a process. */
   async #ask<Result>(
     what: (outbox: Outbox) => Promise<Result>,
     answered: (answer: Answer<Result>) => void,
+    process = this.#nextProcess(),
   ): Promise<void> {
-    const { processes, operator, clock } = this.#world;
-    const able = processes.filter((process) => !process.isStopped);
-    const process: Process | undefined =
-      able.length > 0 && this.#random.chance(0.5) ? this.#random.pick(able) : undefined;
+    const { operator, clock } = this.#world;
     if (process === undefined) {
       answered(await answerOf(what(operator.outbox())));
       return;

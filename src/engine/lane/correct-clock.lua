@@ -60,11 +60,16 @@ local function past(at) return at > 0 and math.min(at + delayMs, now) or at end
 -- A stored time until which something lasts: no longer than before.
 local function ending(at) return at > 0 and math.min(at + delayMs, now + math.max(0, at - was)) or at end
 
+-- The same for a recovery. A process that knew the new time may have begun it after the step, in a lane that Redis had restored to the
+-- old time. Then its times are right, and a delay by the step would make it last as much longer.
+local function recovering(at) return at > 0 and math.min(ending(at), now + math.max(0, at - lane.lostAt)) or at end
+lane.graceUntil, lane.barrierUntil = recovering(lane.graceUntil), recovering(lane.barrierUntil)
+
 LEDGER.move(windowKey, lane, rules, now, delayMs, was)
 for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'admittedFrom', 'watchedFrom', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'awaitsFrom', 'sizedAt', 'repeatFrom' }) do
   lane[name] = past(lane[name])
 end
-for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'pausedUntil', 'tokenAt', 'probeUntil', 'graceUntil', 'barrierUntil', 'mayLoseFrom' }) do
+for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'pausedUntil', 'tokenAt', 'probeUntil', 'mayLoseFrom' }) do
   lane[name] = ending(lane[name])
 end
 if lane.workers ~= '' then

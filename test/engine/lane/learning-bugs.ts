@@ -1,4 +1,5 @@
 import {
+  emptiesATokenBucket,
   followsARaisedQuota,
   followsARaisedQuotaSlowly,
   learnsAnHourlyQuota,
@@ -105,6 +106,13 @@ export const LEARNING_BUGS: readonly LearningBug[] = [
     to: 'and 0.3 or 0.3',
     run: (place) => learnsAShortWindow(place, 'clock', 100, 1),
     caughtAs: 'mean refusals in later windows',
+  },
+  {
+    name: 'a second 429 within a window lowers the limit by no more than the first',
+    from: 'if now - lane.watchedFrom < rules.window and span > POLICY.CLOSE * rules.window then',
+    to: 'if false then',
+    run: emptiesATokenBucket,
+    caughtAs: 'refusals ahead of one per window',
   },
   {
     name: 'a lane that sends one request at a time never sends more',

@@ -82,6 +82,14 @@ export async function learnsAShortWindow(place: Place, model: QuotaModelName, qu
   expect(used(run, quota, 2), 'part of the quota that is used').toBeGreaterThanOrEqual(0.95);
 }
 
+/** The first burst uses up what a token bucket has saved, so that it teaches far too high a limit. */
+export async function emptiesATokenBucket(place: Place, round = 0) {
+  const lane = await learningLane(place, SHORT);
+  const begin = START + 1_234_567 + round * 3_000;
+  const run = await runVirtually(lane, 'bucket', 200, 5, delays(100, 17 + round), begin);
+  expect(most(ahead(run)), 'refusals ahead of one per window').toBeLessThanOrEqual(0);
+}
+
 /** One request at a time is too slow to fill a window, and a token bucket saves what is not used. */
 export async function learnsWhatABucketRefills(place: Place, round = 0) {
   const lane = await learningLane(place, SHORT);

@@ -6,6 +6,7 @@ import { plantIn } from '../../intake/outbox/planted-bug.js';
 import { LEARNING_BUGS } from './learning-bugs.js';
 import {
   delays,
+  emptiesATokenBucket,
   followsARaisedQuota,
   followsARaisedQuotaSlowly,
   learningLane,
@@ -56,6 +57,12 @@ test('A token bucket that is emptied slowly refuses no more than one request a w
   timeout,
 }, async () => {
   for (const round of rounds) await learnsWhatABucketRefills(place, round);
+});
+
+test('After a burst that uses up what a token bucket has saved, refusals never get ahead of one a window', {
+  timeout,
+}, async () => {
+  for (const round of rounds) await emptiesATokenBucket(place, round);
 });
 
 test.each([1, 3, 5, 15])(

@@ -62,6 +62,32 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
     },
   },
   {
+    name: 'clock-set-before-a-loss',
+    seeds: [1357],
+    about:
+      'The clock is set forward by an hour, and Redis loses that the lane was corrected. p1 knows the new time and finds the loss; only then does p2 correct the lane again.',
+    scenario: scenario({ lossMs: 2_000 }),
+    script(stage) {
+      stage.at(1_000, () => stage.faults.forget(1_000));
+      stage.at(1_500, () =>
+        stage.faults.setClock(3_600_000, ({ name }) => (name === 'p1' ? 100 : undefined)),
+      );
+      stage.at(2_500, () => stage.command('cancel', 'c00'));
+    },
+    bug: {
+      name: 'a recovery that began after a step is delayed by it',
+      invariant: 10,
+      why: 'the lane recovers for an hour, and its job waits for that',
+      lua: [
+        {
+          file: 'engine/lane/correct-clock.lua',
+          from: 'recovering(lane.graceUntil), recovering(lane.barrierUntil)',
+          to: 'ending(lane.graceUntil), ending(lane.barrierUntil)',
+        },
+      ],
+    },
+  },
+  {
     name: 'suspended-together',
     seeds: [4100777],
     about:

@@ -74,6 +74,35 @@ export const CREDENTIAL_WORLDS: readonly ScriptedWorld[] = [
     },
   },
   {
+    name: 'refused-before-the-fix',
+    seeds: [1828, 2699, 5702],
+    about:
+      'A login is refused. Before its process hears of that, an operator corrects the password, so that the next login succeeds. From then on, the password may be refused twice again.',
+    scenario: scenario({
+      lanes: [accountLane({ tokenLifeMs: 3_600_000 })],
+      campaigns: [campaign(), campaign({ committedAt: 10_000 }, 1), campaign({ committedAt: 30_000 }, 2)],
+      chaosMs: 60_000,
+    }),
+    script(stage) {
+      stage.at(5_000, () => stage.accountOf('lane0').block());
+      stage.at(10_017, () => stage.faults.stop(stage.process('p1'), 1_000, []));
+      stage.at(10_500, () => stage.accountOf('lane0').correctPassword());
+      stage.at(25_000, () => stage.accountOf('lane0').block());
+    },
+    bug: {
+      name: 'a password may be refused once more than it should',
+      invariant: 6,
+      why: 'the service may block the account',
+      lua: [
+        {
+          file: 'service/auth/login-attempt.lua',
+          from: '(mine or late) and counted() >= rules.limit',
+          to: '(mine or late) and counted() > rules.limit',
+        },
+      ],
+    },
+  },
+  {
     name: 'refusal-while-full',
     seeds: [2007387, 2007473, 2008450],
     about:

@@ -13,6 +13,19 @@ const outbox: OutboxPlan = {
   isVersioned: true,
 };
 
+const PAUSED_PLANS: ScriptedWorld['bug'] = {
+  name: 'a paused outbox plans messages',
+  invariant: 8,
+  why: 'they are sent after pause has returned',
+  lua: [
+    {
+      file: 'intake/outbox/tend-outbox.lua',
+      from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' and not isPaused then",
+      to: 'if plans == 1 and opensAt == 0 then',
+    },
+  ],
+};
+
 /** Worlds in which a platform puts, changes, and cancels the messages of an outbox. */
 export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
   {
@@ -23,18 +36,27 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       stage.at(1_000, () => stage.producer.put('m0', 1, 3));
       stage.at(2_000, () => stage.producer.command('pause'));
     },
-    bug: {
-      name: 'a paused outbox plans messages',
-      invariant: 8,
-      why: 'they are sent after pause has returned',
-      lua: [
-        {
-          file: 'intake/outbox/tend-outbox.lua',
-          from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' and not isPaused then",
-          to: 'if plans == 1 and opensAt == 0 then',
-        },
-      ],
+    bug: PAUSED_PLANS,
+  },
+  {
+    name: 'paused-again-while-resumed',
+    seeds: [5024],
+    about:
+      'A resume is on its way to Redis when the outbox is paused again, which finds it paused already. The resume takes effect last, and is answered first. A message is due then, and another one after one more pause.',
+    scenario: scenario({ campaigns: [], outbox, chaosMs: 30_000 }),
+    script(stage) {
+      const command = (name: 'pause' | 'resume', process: string) => () =>
+        stage.producer.command(name, stage.process(process));
+      stage.at(100, () => stage.producer.put('m0', 1, 7));
+      stage.at(200, () => stage.producer.put('m1', 1, 12));
+      stage.at(1_000, command('pause', 'p1'));
+      stage.delay('p1', 'command-outbox', 1_500, 1);
+      stage.at(2_000, command('resume', 'p1'));
+      stage.delay('p2', 'zrange', 2_500);
+      stage.at(3_000, command('pause', 'p2'));
+      stage.at(10_000, command('pause', 'p1'));
     },
+    bug: PAUSED_PLANS,
   },
   {
     name: 'overtaken-put',

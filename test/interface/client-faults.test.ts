@@ -10,7 +10,6 @@ import { closedPort, PERMIT, rawServer, reply } from './raw-server.js';
 
 const MESSAGE = { sender: 'ACME', recipients: ['+358401234567'], text: 'Hello' };
 const CREATED = reply(['HTTP/1.1 201 Created', 'Location: http://h/outbound/ACME/requests/r1']);
-const INFOS = reply(['HTTP/1.1 200 OK'], '{"deliveryInfoList":{"deliveryInfo":[]}}');
 
 function clientOf(
   baseUrl: string,
@@ -325,104 +324,6 @@ describe('a request that may have left', () => {
     };
     await send(client, signal);
     await expect.poll(() => listeners).toBe(0);
-  });
-});
-
-describe('timeouts and connections', () => {
-  it('reads a response that arrived in time while the process was busy', async () => {
-    const server = await rawServer((socket) => {
-      socket.write(CREATED);
-      const until = performance.now() + 400;
-      while (performance.now() < until);
-    });
-    expect((await send(clientOf(server.origin, { timeoutMs: 200 }))).kind).toBe('accepted');
-  });
-
-  it('closes an idle connection before a server would, and all idle ones on close', async () => {
-    const closed: number[] = [];
-    const server = await rawServer(CREATED, (socket) => {
-      const opened = performance.now();
-      socket.once('close', () => closed.push(performance.now() - opened));
-    });
-    const [closing, idle] = [clientOf(server.origin), clientOf(server.origin)];
-    await send(idle);
-    await send(closing);
-    closing.close();
-    await expect.poll(() => closed.length).toBe(1);
-    await expect.poll(() => closed.length, { timeout: 5000 }).toBe(2);
-    expect(closed[0]).toBeLessThan(1500);
-    expect(closed[1]).toBeGreaterThan(2500);
-  });
-
-  it('waits for a slow response longer than it keeps an idle connection', async () => {
-    const server = await rawServer((socket) => void setTimeout(() => socket.write(CREATED), 3500));
-    expect((await send(clientOf(server.origin))).kind).toBe('accepted');
-  });
-
-  it('finishes a request in flight when it is closed', async () => {
-    const late: Socket[] = [];
-    const server = await rawServer((socket) => void late.push(socket));
-    const client = clientOf(server.origin);
-    const pending = send(client);
-    await expect.poll(() => late.length).toBe(1);
-    client.close();
-    late[0]?.write(CREATED);
-    expect((await pending).kind).toBe('accepted');
-  });
-});
-
-describe('a response that breaks off', () => {
-  const cut = (head: string) => (socket: Socket) => {
-    socket.write(`HTTP/1.1 ${head}\r\nContent-Length: 500\r\n\r\n{"outboundSMS`, () => reset(socket));
-  };
-
-  it.each([
-    ['200 OK', 'unknown'],
-    ['201 Created', 'unknown'],
-    ['500 Internal Server Error', 'unknown'],
-    ['201 Created\r\nLocation: http://h/outbound/ACME/requests/r1', 'accepted'],
-    ['429 Too Many Requests', 'throttled'],
-    ['403 Forbidden', 'stopped'],
-  ])('with the head %j means for a send: %s', async (head, kind) => {
-    const server = await rawServer(cut(head));
-    expect((await send(clientOf(server.origin))).kind).toBe(kind);
-    expect(server.requests).toHaveLength(1);
-  });
-
-  it('leaves a poll unanswered, and the next poll may succeed', async () => {
-    const server = await rawServer([cut('200 OK'), INFOS]);
-    const client = clientOf(server.origin);
-    expect((await poll(client)).kind).toBe('unanswered');
-    expect((await poll(client)).kind).toBe('infos');
-  });
-
-  it('leaves the outcome unknown if the body stalls until the timeout', async () => {
-    const server = await rawServer('HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"outbound');
-    expect((await send(clientOf(server.origin, { timeoutMs: 300 }))).kind).toBe('unknown');
-  });
-
-  it('leaves the outcome unknown if a chunked body is incomplete', async () => {
-    const server = await rawServer((socket) => {
-      socket.end('HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"out\r\n');
-    });
-    expect((await send(clientOf(server.origin))).kind).toBe('unknown');
-  });
-
-  it('leaves the outcome unknown if a compressed body cannot be decompressed', async () => {
-    const server = await rawServer(reply(['HTTP/1.1 201 Created', 'Content-Encoding: gzip'], 'no gzip'));
-    expect((await send(clientOf(server.origin))).kind).toBe('unknown');
-  });
-});
-
-describe('polls during faults', () => {
-  it.each([
-    ['a reset', reset],
-    ['a closed connection', (socket: Socket) => void socket.end()],
-    ['silence', hang],
-  ])('are unanswered after %s', async (_what, answer) => {
-    const server = await rawServer(answer);
-    expect((await poll(clientOf(server.origin, { timeoutMs: 300 }))).kind).toBe('unanswered');
-    expect(server.requests).toHaveLength(1);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
+import type { TokenCache } from '../../../src/service/auth/token-cache.js';
 
 /** A JWT with these claims, as a service would sign it. */
 export function jwt(claims: Record<string, unknown>): string {
@@ -60,4 +61,31 @@ export function accountService(lifeMs: number | undefined = 60_000): AccountServ
 export function serialOf(token: string): unknown {
   const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
   return typeof claims === 'object' && claims !== null && 'serial' in claims ? claims.serial : undefined;
+}
+
+/** The token's serial number and generation; fails on any other outcome. */
+export async function tokenFrom(outcome: ReturnType<TokenCache['get']>) {
+  const got = await outcome;
+  if (got.kind !== 'token') throw new Error(`no token: ${got.kind}: ${got.reason}`);
+  return { serial: serialOf(got.token), generation: got.generation };
+}
+
+/** The reason why the account is stopped; fails on any other outcome. */
+export async function stopFrom(outcome: ReturnType<TokenCache['get']>): Promise<string> {
+  const got = await outcome;
+  if (got.kind !== 'stopped') throw new Error(`not stopped: ${got.kind}`);
+  return got.reason;
+}
+
+/** A login that the test answers when it wants to. */
+export function slowLogin() {
+  let answer: ((outcome: LoginOutcome) => void) | undefined;
+  return {
+    login: () =>
+      new Promise<LoginOutcome>((resolve) => {
+        answer = resolve;
+      }),
+    isRequested: () => answer !== undefined,
+    answer: () => answer?.({ kind: 'pair', accessToken: jwt({ serial: 'slow' }), refreshToken: 'slow' }),
+  };
 }

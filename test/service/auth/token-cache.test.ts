@@ -11,7 +11,7 @@ import {
 } from '../../../src/service/auth/token-cache.js';
 import { accountId } from '../../../src/service/auth/token-record.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { type AccountService, accountService, jwt, serialOf } from './account-service.js';
+import { type AccountService, accountService, slowLogin, stopFrom, tokenFrom } from './account-service.js';
 
 const { url, prefix, redis } = testRedis('token-cache');
 const keys = keyNames(prefix);
@@ -40,33 +40,6 @@ function cache(options: Partial<TokenCacheOptions> = {}): TokenCache {
 /** The Redis key of this test's token. */
 function tokenKey(): string {
   return keys.token(accountId({ username, password: 'right' }));
-}
-
-/** A login that the test answers when it wants to. */
-function slowLogin() {
-  let answer: ((outcome: LoginOutcome) => void) | undefined;
-  return {
-    login: () =>
-      new Promise<LoginOutcome>((resolve) => {
-        answer = resolve;
-      }),
-    isRequested: () => answer !== undefined,
-    answer: () => answer?.({ kind: 'pair', accessToken: jwt({ serial: 'slow' }), refreshToken: 'slow' }),
-  };
-}
-
-/** The token's serial number and generation; fails on any other outcome. */
-async function tokenFrom(outcome: ReturnType<TokenCache['get']>) {
-  const got = await outcome;
-  if (got.kind !== 'token') throw new Error(`no token: ${got.kind}: ${got.reason}`);
-  return { serial: serialOf(got.token), generation: got.generation };
-}
-
-/** The reason why the account is stopped; fails on any other outcome. */
-async function stopFrom(outcome: ReturnType<TokenCache['get']>): Promise<string> {
-  const got = await outcome;
-  if (got.kind !== 'stopped') throw new Error(`not stopped: ${got.kind}`);
-  return got.reason;
 }
 
 test('the first caller logs in, and all other callers get the same token', async () => {
@@ -420,57 +393,6 @@ test('a process with a valid token picks up a newer one in the background', asyn
   await vi.waitFor(async () => expect(await tokenFrom(one.get())).toMatchObject({ generation: 2 }), SOON);
 });
 
-test('Redis stores tokens encrypted with a secrets key, and in the clear without one', async () => {
-  const stored = async () => JSON.stringify(await redis.hgetall(tokenKey()));
-  const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
-  service.loginEnds = pair;
-  await cache({ secretsKey: 'key' }).get();
-  expect(await stored()).toContain('gcm2:');
-  expect(await stored()).not.toContain('marked-');
-  expect(await cache({ secretsKey: 'key' }).get()).toMatchObject({
-    kind: 'token',
-    token: 'marked-access',
-  });
-  username += '-clear';
-  await cache().get();
-  expect(await stored()).toContain('marked-access');
-});
-
-test('a process with another secrets key, or none, reports that and spends no refresh token', async () => {
-  await cache({ secretsKey: 'key' }).get();
-  for (const stranger of [cache({ secretsKey: 'other' }), cache()]) {
-    expect(await stopFrom(stranger.get())).toMatch(/another SECRETS_KEY/);
-    expect(await stopFrom(stranger.replaceRefused(1))).toMatch(/another SECRETS_KEY/);
-  }
-  expect(service.presented).toEqual([]);
-  expect(await tokenFrom(cache({ secretsKey: 'key' }).replaceRefused(1))).toMatchObject({ generation: 2 });
-  expect(await tokenFrom(cache({ secretsKey: 'other' }).login({ again: true }))).toMatchObject({
-    generation: 3,
-  });
-});
-
-test('after a change of the secrets key, a token is used with the previous key, and sealed with the new one', async () => {
-  await cache({ secretsKey: 'one' }).get();
-  const changing = cache({ secretsKey: 'two', previousSecretsKey: 'one' });
-  expect(await tokenFrom(changing.get())).toMatchObject({ generation: 1 });
-  expect(await stopFrom(cache({ secretsKey: 'one' }).get())).toMatch(/another SECRETS_KEY/);
-  const changed = cache({ secretsKey: 'two' });
-  expect(await tokenFrom(changed.get())).toMatchObject({ generation: 1 });
-  expect(service.logins).toBe(1);
-  // The refresh token was sealed again as well.
-  expect(await tokenFrom(changed.refreshNow())).toMatchObject({ generation: 2 });
-  expect([service.logins, service.presented.length]).toEqual([1, 1]);
-});
-
-test('with a secrets key, a token that is not encrypted is neither used nor refreshed, but replaced by a login', async () => {
-  await cache().get();
-  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
-  expect([service.logins, service.presented]).toEqual([2, []]);
-  expect((await cache({ secretsKey: 'key' }).show()).encrypted).toBe(true);
-  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
-  expect(service.logins).toBe(2);
-});
-
 test('the shown state contains no token', async () => {
   const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
   expect(await cache().show()).toMatchObject({
@@ -509,52 +431,4 @@ test('a closing process finishes its own refresh and stops waiting for the refre
   expect(await waited).toMatchObject({ kind: 'later', reason: expect.stringContaining('shutting down') });
   await one.close();
   expect(await tokenFrom(refreshing)).toMatchObject({ generation: 2 });
-});
-
-/** The cache of an OAuth 2 client, whose tokens have no refresh token. */
-function clientCache(scope: string, options: Partial<TokenCacheOptions> = {}): TokenCache {
-  const login = async (): Promise<LoginOutcome> => {
-    const outcome = await service.login();
-    return outcome.kind === 'pair' ? { ...outcome, refreshToken: '', lifetimeMs: 60_000 } : outcome;
-  };
-  return cache({ account: { username, password: 'secret', scope }, login, ...options });
-}
-
-test('a client gets each token with its secret, once for all processes, and presents no refresh token', async () => {
-  service.lifeMs = undefined;
-  const fleet = [clientCache('sms a'), clientCache('sms a', { secretsKey: undefined })];
-  const got = await Promise.all(fleet.map((each) => tokenFrom(each.get())));
-  expect(got).toEqual(Array(2).fill({ serial: 1, generation: 1 }));
-  const [one, other] = fleet;
-  if (one === undefined || other === undefined) throw new Error('no cache');
-  const newer = await Promise.all([tokenFrom(one.replaceRefused(1)), tokenFrom(other.replaceRefused(1))]);
-  expect(newer).toEqual(Array(2).fill({ serial: 2, generation: 2 }));
-  expect(service.logins).toBe(2);
-  expect(service.presented).toEqual([]);
-  expect(await one.show()).toMatchObject({ refreshToken: 'none', state: 'usable' });
-});
-
-test('the lifetime of an opaque token is the one that its response stated, also with encryption at rest', async () => {
-  service.lifeMs = undefined;
-  const one = clientCache('sms a', { secretsKey: randomBytes(32).toString('hex') });
-  await one.get();
-  const { expiresInMs, refreshToken } = await one.show();
-  expect(expiresInMs).toBeGreaterThan(50_000);
-  expect(expiresInMs).toBeLessThanOrEqual(60_000);
-  expect(refreshToken).toBe('none');
-});
-
-test('a client with other scopes has a token of its own, and shares the budget of its secret', async () => {
-  service.loginEnds = { kind: 'refused', reason: 'invalid_client' };
-  const [one, other] = [clientCache('sms a'), clientCache('sms b')];
-  expect(await stopFrom(one.get())).toMatch(
-    /^The token service refused the client .* twice \(invalid_client\)\. Check TOKEN_URL/,
-  );
-  expect(service.logins).toBe(2);
-  await stopFrom(other.get());
-  expect(service.logins).toBe(2);
-  service.loginEnds = undefined;
-  const got = await one.login({ again: true });
-  expect(got.kind).toBe('token');
-  expect((await tokenFrom(other.get())).serial).toBe(2);
 });

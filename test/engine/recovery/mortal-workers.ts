@@ -1,0 +1,96 @@
+import type { ClaimReply } from '../../../src/engine/lane/claim-reply.js';
+import type { ScriptRules } from '../../../src/engine/lane/rules.js';
+import { type BarrierReport, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { keysOf, type testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+
+/** What the server may lose, if a test does not say otherwise. */
+export const LOSS_MS = 2_000;
+
+/** A lane with workers that may die, on a server that may lose all writes after `backUp`. */
+export async function laneWithWorkers(
+  { redis, prefix }: Pick<ReturnType<typeof testRedis>, 'redis' | 'prefix'>,
+  name: string,
+  recipients: number,
+  change: Partial<ScriptRules> = {},
+  loss = LOSS_MS,
+) {
+  const lane = laneFixture(redis, `${prefix}-${name}`, 'default', change);
+  await lane.campaign('c', recipients);
+  const laneKey = lane.keys.lane('default', 'lane');
+  const seen = new Map<string, number>();
+  let [turns, backup] = [0, new Map<string, Buffer>()];
+  const self = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss, replicaLoss: loss });
+  const report = (
+    action: BarrierReport,
+    process: string,
+    counts: Parameters<typeof reportToBarrier>[3],
+  ): ReturnType<typeof reportToBarrier> => reportToBarrier(lane.store, action, self(process), counts);
+  return {
+    ...lane,
+    join: (process: string, now: number) => report('join', process, { now }),
+    attend: (process: string, now: number) => report('attend', process, { now }),
+    leave: (process: string, now: number) => report('leave', process, { now }),
+    replayed: (process: string, now: number, restored = 0, polls = 0) =>
+      report('replayed', process, { restored, polls, now }),
+    async claim(process: string, want: number, now: number): Promise<ClaimReply<SendClaim>> {
+      turns += 1;
+      const reply = await lane.claims.send({ turn: `t${turns}`, call: 1, want, ...self(process), now });
+      for (const { number } of reply.claims) seen.set(process, Math.max(seen.get(process) ?? 0, number));
+      return reply;
+    },
+    async accept(claims: readonly SendClaim[], now: number): Promise<void> {
+      const entries = claims.map(
+        (claim) => ({ claim, result: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' }) as const,
+      );
+      await lane.settlements.send(entries, 0.5, now);
+    },
+    async backUp(): Promise<void> {
+      for (const key of await keysOf(redis, `${prefix}-${name}`)) {
+        const dump = await redis.dumpBuffer(key);
+        if (dump !== null) backup.set(key, dump);
+      }
+    },
+    /** Replaces the server by one that has lost all writes after `backUp`. */
+    async failOver(): Promise<void> {
+      for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
+      for (const [key, dump] of backup) await redis.restore(key, 0, dump);
+      await redis.hset(laneKey, 'runId', 'another');
+      backup = new Map();
+    },
+    /** These processes join at `START`, and then the server is backed up. */
+    async backUpWith(...processes: readonly string[]): Promise<void> {
+      for (const process of processes) await this.join(process, START);
+      await this.backUp();
+    },
+    /** These processes join at `START`, and then the server fails over without having lost their joining. */
+    async failOverWith(...processes: readonly string[]): Promise<void> {
+      await this.backUpWith(...processes);
+      await this.failOver();
+    },
+    /** Claims and accepts everything from that time on, and returns the ordinals. */
+    async claimRest(process: string, from: number): Promise<number[]> {
+      const ordinals: number[] = [];
+      let now = from;
+      for (let tries = 0; tries < 100; tries += 1) {
+        const reply = await this.claim(process, 32, now);
+        ordinals.push(...reply.claims.map(({ first }) => first));
+        await this.accept(reply.claims, now);
+        if (reply.why === 'nothing') return ordinals;
+        now += Math.max(1, reply.againInMs ?? 0);
+      }
+      throw new Error('the lane never says that nothing is left');
+    },
+    /** Settles overdue claims as unknown, as the sweep does. */
+    async sweep(now: number): Promise<void> {
+      const { overdueSends } = await lane.views.tend(1e12, now, []);
+      const entries = overdueSends.map((claim) => ({ claim, result: 'unknown', overdue: true }) as const);
+      await lane.settlements.send(entries, 0.5, now);
+    },
+    field: (field: string) => redis.hget(laneKey, field),
+    async workers(): Promise<string[]> {
+      return Object.keys(JSON.parse((await redis.hget(laneKey, 'workers')) ?? '{}')).sort();
+    },
+  };
+}

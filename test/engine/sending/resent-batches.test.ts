@@ -1,0 +1,221 @@
+import { expect, test } from 'vitest';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+
+const { redis, prefix } = testRedis('resent-batches');
+const accepted = (claim: SendClaim, letter = 'N') =>
+  ({
+    claim,
+    result: 'accepted',
+    letters: letter.repeat(claim.count),
+    requestId: `r${claim.number}`,
+  }) as const;
+const unknown = (claim: SendClaim) => ({ claim, result: 'unknown', reason: 'timed out' }) as const;
+
+test('A batch sent again under its correlator keeps its recipients, even above a smaller limit per request', async () => {
+  const change = { repeatFor: 86_400_000, maxRecipients: 8 };
+  const lane = laneFixture(redis, prefix, 'correlator', change);
+  await lane.campaign('c', 8);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  await redis.hset(lane.keys.lane('correlator', 'lane'), 'maxRecipients', 4);
+  const again = await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START + 2 });
+  expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 8]]);
+});
+
+/** A lane with correlators, and a batch of two recipients that may have been accepted and will be sent again. */
+async function laneWithRepeat(name: string, change: Record<string, unknown> = {}) {
+  const lane = laneFixture(redis, prefix, name, { repeatFor: 86_400_000, maxRecipients: 2 });
+  await lane.campaign('c', 6, change);
+  const claim = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+  const { claims } = await claim(1, START);
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const sweep = async (now: number) => {
+    const { overdueSends } = await lane.views.tend(86_400_000, now);
+    const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+    await lane.settlements.send(overdue, 0, now);
+  };
+  return { ...lane, claim, sweep };
+}
+
+test('A batch that may have been accepted becomes unknown when its campaign is cancelled before it is sent again', async () => {
+  const lane = await laneWithRepeat('repeat-cancelled');
+  expect(await lane.commands.campaign('cancel', 'c')).toMatchObject({ outcome: 'done', cancelled: 4 });
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, sending: 2, planned: 0 });
+  await lane.sweep(START + 60_000);
+  expect(await lane.state('c')).toMatchObject({
+    state: 'cancelled',
+    endedAt: 0,
+    counts: { cancelled: 4, unknown: 2, sending: 0 },
+  });
+  const batches = await lane.commands.unknown();
+  expect(batches).toHaveLength(1);
+  await lane.commands.resolve('abandon', 'x', batches, START + 60_000);
+  expect((await lane.state('c'))['endedAt']).toBeGreaterThan(0);
+});
+
+test('The reason of a batch that may have been accepted is the cancellation, not a dead worker', async () => {
+  const lane = await laneWithRepeat('repeat-cancelled-why');
+  await lane.commands.campaign('cancel', 'c');
+  const { overdueSends } = await lane.views.tend(86_400_000, START + 60_000);
+  const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+  const { events } = await lane.settlements.send(overdue, 0, START + 60_000);
+  const reason = 'an earlier request may have been accepted; cancelled before it was sent again';
+  expect(events).toMatchObject([{ type: 'unknown', reason, overdue: false }]);
+  expect(await lane.commands.unknown()).toMatchObject([{ reason }]);
+});
+
+test.each(['tend', 'claim'])(
+  'A batch that may have been accepted becomes unknown when its campaign lapses (%s)',
+  async (by) => {
+    const lane = await laneWithRepeat(`repeat-lapsed-${by}`, { lapseAt: START + 100 });
+    await redis.zadd(lane.keys.lane(`repeat-lapsed-${by}`, 'lapsing'), START + 100, 'c');
+    if (by === 'claim') expect((await lane.claim(2, START + 200)).claims).toEqual([]);
+    await lane.sweep(START + 200);
+    expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
+    await lane.sweep(START + 60_000);
+    expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, unknown: 2, sending: 0 });
+  },
+);
+
+test.each(['tend', 'claim'])(
+  'Recipients that have lapsed stay lapsed when their campaign is cancelled (%s)',
+  async (by) => {
+    const name = `cancel-lapsed-${by}`;
+    const lane = laneFixture(redis, `${prefix}-${name}`, name, { maxRecipients: 2 });
+    await lane.campaign('c', 6, { lapseAt: START + 100 });
+    await redis.zadd(lane.keys.lane(name, 'lapsing'), START + 100, 'c');
+    const take = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+    const { claims } = await take(1, START);
+    if (by === 'claim') await take(2, START + 200);
+    else await lane.views.tend(86_400_000, START + 200);
+    expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
+    await lane.commands.campaign('cancel', 'c', undefined, START + 300);
+    expect(await lane.state('c')).toMatchObject({ state: 'cancelled', remainder: 'lapsed' });
+    await lane.settlements.send(
+      claims.map((claim) => ({ claim, result: 'released' }) as const),
+      0,
+      START + 400,
+    );
+    const { counts, endedAt } = await lane.state('c');
+    expect(counts).toMatchObject({ lapsed: 6, sending: 0, cancelled: 0 });
+    expect(endedAt).toBe(START + 400);
+  },
+);
+
+test('A batch that may have been accepted stays so, and stays whole, after a request that was not accepted', async () => {
+  const lane = await laneWithRepeat('repeat-throttled');
+  const again = await lane.claim(2, START + 10);
+  expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, result: 'throttled', retryAfterMs: 1 })),
+    0,
+    START + 20,
+  );
+  await redis.hset(lane.keys.lane('repeat-throttled', 'lane'), 'maxRecipients', 1);
+  await lane.commands.lane('resume');
+  const third = await lane.claim(3, START + 60_000);
+  expect(third.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
+  await lane.commands.campaign('cancel', 'c');
+  await lane.settlements.send(
+    third.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),
+    0,
+    START + 60_001,
+  );
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, unknown: 2 });
+});
+
+test('A refused batch was not accepted before either, because the service would not have refused it', async () => {
+  const lane = await laneWithRepeat('repeat-refused');
+  const again = await lane.claim(2, START + 10);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, result: 'refused', reason: 'x' })),
+    0,
+    START + 20,
+  );
+  await lane.commands.campaign('cancel', 'c');
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 6 });
+});
+
+test('A batch that may have been accepted becomes unknown, not suppressed, when all its recipients are suppressed by now', async () => {
+  const lane = await laneWithRepeat('repeat-suppressed');
+  const again = await lane.claim(2, START + 10);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, result: 'suppressed' })),
+    0,
+    START + 20,
+  );
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4 });
+});
+
+test('A batch is not sent again under its correlator when some of its recipients are suppressed by now', async () => {
+  const lane = await laneWithRepeat('repeat-divided');
+  const again = await lane.claim(2, START + 10);
+  const divided = again.claims.map(
+    (claim) => ({ claim, result: 'partlySuppressed', letters: 'S-' }) as const,
+  );
+  await lane.settlements.send(divided, 0, START + 20);
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4, sending: 0 });
+  expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2 }]);
+});
+
+test('A batch sent without its suppressed recipients is not sent again under the correlator of the whole batch', async () => {
+  const lane = laneFixture(redis, prefix, 'correlator-part', { repeatFor: 86_400_000, maxRecipients: 3 });
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const partly = claims.map((claim) => ({ ...unknown(claim), letters: '-S-' }));
+  await lane.settlements.send(partly, 0, START + 1);
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, suppressed: 1, planned: 0 });
+});
+
+test('When an operator resends a batch, suppressed recipients stay unknown, and the others are sent without them', async () => {
+  const lane = laneFixture(redis, prefix, 'resent-divided', { maxRecipients: 6 });
+  await lane.campaign('c', 6);
+  const first = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(first.claims.map(unknown), 0, START + 1);
+  const later = START + 120_000;
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
+  const again = await lane.claims.send({ turn: 't', call: 2, want: 9, seen: 0, now: later });
+  const divided = again.claims.map(
+    (claim) => ({ claim, result: 'partlySuppressed', letters: '--SS-S' }) as const,
+  );
+  await lane.settlements.send(divided, 0, later);
+  const parts = await lane.claims.send({ turn: 't', call: 3, want: 9, seen: 0, now: later });
+  expect(parts.claims.map(({ first, count, again }) => [first, count, again])).toEqual([
+    [0, 2, 'byOperator'],
+    [2, 2, 'byOperator'],
+    [4, 1, 'byOperator'],
+    [5, 1, 'byOperator'],
+  ]);
+  const settled = parts.claims.map((claim, at) =>
+    at % 2 === 0 ? accepted(claim) : ({ claim, result: 'suppressed' } as const),
+  );
+  await lane.settlements.send(settled, 0, later + 1);
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 3, deliveredToNetwork: 3, planned: 0 });
+  expect((await lane.commands.unknown()).map(({ first, count }) => [first, count])).toEqual([
+    [2, 2],
+    [5, 1],
+  ]);
+});
+
+test('A batch that an operator resends and then cancels becomes unknown, because it may have been accepted before', async () => {
+  const lane = laneFixture(redis, prefix, 'repeat-resent', { maxRecipients: 3 });
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const later = START + 120_000;
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
+  await redis.hset(lane.keys.lane('repeat-resent', 'lane'), 'maxRecipients', 2);
+  const part = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now: later });
+  await lane.settlements.send(
+    part.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),
+    0,
+    later,
+  );
+  await lane.commands.campaign('cancel', 'c');
+  const found = await lane.views.tend(86_400_000, later + 60_000);
+  const overdue = found.overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+  await lane.settlements.send(overdue, 0, later + 60_000);
+  expect((await lane.state('c')).counts).toMatchObject({ planned: 0, sending: 0, unknown: 3 });
+});

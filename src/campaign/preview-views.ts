@@ -25,11 +25,12 @@ export type InvalidCause = (typeof INVALID_CAUSES)[number];
 /** The causes for which every row has the same reason, so that listing a few rows is enough. */
 export const UNIFORM_CAUSES: readonly InvalidCause[] = ['noCountry', 'noNumber', 'noValue'];
 
-const cause = z
-  .enum(INVALID_CAUSES)
-  .describe(
-    '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `invalidCountry`: the number is in national format, and the country of its row is unknown; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `row`: the whole row',
-  );
+/** What the causes mean. */
+export const INVALID_CAUSE =
+  '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `invalidCountry`: the number is in national format, and the country of its row is unknown; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `row`: the whole row';
+/** See {@link INVALID_CAUSES}. */
+export const invalidCause = z.enum(INVALID_CAUSES);
+const cause = invalidCause.describe(INVALID_CAUSE);
 
 /** An invalid row of a list. */
 export const invalidRow = z

@@ -1,18 +1,39 @@
 import { z } from 'zod';
 import { returnedFields } from './field-schemas.js';
 import { CAMPAIGN_COST, campaignCost } from './measures.js';
+import { INVALID_CAUSE, invalidCause } from './preview-views.js';
 import { REPORTED_STATUSES } from './recipient.js';
 
 /*
  * The public form of recipients: in reports, in the results feed, and found by number.
  */
 
+const leftOut = z
+  .object({
+    line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1'),
+    firstLine: z
+      .int()
+      .nullable()
+      .describe('The line whose number a duplicate repeats; null for an invalid row'),
+    column: z
+      .string()
+      .nullable()
+      .describe('The column at fault of an invalid row; null if the whole row is, and for a duplicate'),
+    code: invalidCause.nullable().describe(`Why a row is invalid: ${INVALID_CAUSE}. Null for a duplicate`),
+  })
+  .readonly()
+  .meta({ id: 'LeftOutRow' });
+
 const reported = {
-  recipient: z.string().describe('E.164'),
+  recipient: z
+    .string()
+    .describe(
+      'E.164. Of an invalid row without a valid number, what the list has in its place, at most 64 characters',
+    ),
   status: z
     .enum(REPORTED_STATUSES)
     .describe(
-      "The recipient's state. `deliveredToNetwork`, `deliveredToTerminal`, and `deliveryImpossible` are the service's delivery statuses (`DeliveredToNetwork`, …). `duplicate`: a row of the list that was left out, because its number is that of an earlier row; `reason` names both lines",
+      "The recipient's state. `deliveredToNetwork`, `deliveredToTerminal`, and `deliveryImpossible` are the service's delivery statuses (`DeliveredToNetwork`, …). `duplicate`: a row of the list that was left out, because its number is that of an earlier row. `invalid`: a row that was left out because it is invalid and `skipInvalid` was set",
     ),
   reason: z.string(),
   requestId: z
@@ -29,6 +50,9 @@ const reported = {
   serviceCode: z
     .string()
     .describe('The code that the service gave with `serviceStatus`, such as `11`, or empty'),
+  leftOut: leftOut
+    .nullable()
+    .describe('Where a row that was left out (`duplicate`, `invalid`) is in the list; null for recipients'),
 };
 
 /** One recipient of a report. */

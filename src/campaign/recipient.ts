@@ -57,10 +57,13 @@ export type RecipientState = keyof typeof RECIPIENT_STATE;
 export const RECIPIENT_STATES = Object.keys(RECIPIENT_STATE) as [RecipientState, ...RecipientState[]];
 
 /**
- * The status of a row of a report: the state of a recipient, or `duplicate` for a row of the list that was left out because its
- * number is that of an earlier row.
+ * The statuses of a row of the list that was left out: its number is that of an earlier row, or it was invalid and `skipInvalid` was set.
+ * No count of the campaign includes such a row.
  */
-export const REPORTED_STATUSES = [...RECIPIENT_STATES, 'duplicate'] as const;
+export const LEFT_OUT_STATUSES = ['duplicate', 'invalid'] as const;
+
+/** The status of a row of a report: the state of a recipient, or why a row of the list was left out. */
+export const REPORTED_STATUSES = [...RECIPIENT_STATES, ...LEFT_OUT_STATUSES] as const;
 
 /** See {@link REPORTED_STATUSES}. */
 export type ReportedStatus = (typeof REPORTED_STATUSES)[number];

@@ -89,6 +89,12 @@ export const campaignStatus = z
     window: sendWindow.nullable().describe('When the campaign may send; null: whenever its lane may'),
     endedAt: time.nullable().describe('When the last recipient was settled; null before'),
     recipients: recipientCounts,
+    duplicates: count.describe(
+      'Rows of the list that were left out because their number is that of an earlier row. No count of recipients includes them',
+    ),
+    invalid: count.describe(
+      'Rows of the list that were left out because they are invalid. No count of recipients includes them',
+    ),
     rate: permitCount
       .nullable()
       .describe(

@@ -169,7 +169,7 @@ export const getReport = rows({
   name: 'getReport',
   summary: 'Get the report of a campaign',
   description:
-    'It has one line for each recipient, in the order of the list. Recipients suppressed during the import follow, and then, with the status `duplicate`, the rows that were left out because their number is that of an earlier row (the first 100,000). In CSV, a reason, id, or reference that a spreadsheet could read as a formula is preceded by an apostrophe.',
+    'It has one line for each recipient, in the order of the list. Recipients suppressed during the import follow, and then the rows that were left out (the first 100,000 of each kind): with the status `duplicate` those with the number of an earlier row, and with the status `invalid` those that are invalid. In CSV, a reason, id, or reference that a spreadsheet could read as a formula is preceded by an apostrophe.',
   httpNote: 'An incomplete response ends without its last chunk, which HTTP clients report as an error.',
   tag: 'Campaigns',
   scope: 'read',
@@ -213,7 +213,7 @@ export const listRecipients = call({
   name: 'listRecipients',
   summary: 'List the recipients of a campaign',
   description:
-    'A page of the report: the recipients in the order of the list, then those suppressed during the import, then the rows that were left out because their number is that of an earlier row. A page may be short before the last one: continue until `next` is null.',
+    'A page of the report: the recipients in the order of the list, then those suppressed during the import, then the rows that were left out. A page may be short before the last one: continue until `next` is null.',
   tag: 'Campaigns',
   scope: 'read',
   cost: { itemsPerToken: 250 },

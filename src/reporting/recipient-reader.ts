@@ -13,17 +13,16 @@ import {
   RECORDS_PER_HASH,
   recordsKey,
   type Series,
-  slicesKey,
   statusesKey,
 } from '../engine/recipients/campaign-keys.js';
-import { type DuplicateRow, readDuplicate } from '../engine/recipients/duplicates.js';
+import { type LeftOutRow, readLeftOut } from '../engine/recipients/left-out.js';
 import {
   parseRecord,
   parseRecords,
   type RequestRecord,
   type StoredRecords,
 } from '../engine/recipients/request-records.js';
-import { SLICE, unpackNumbers, unpackSlice } from '../engine/recipients/slices.js';
+import { SLICE } from '../engine/recipients/slices.js';
 import { parseStatusWord } from '../engine/recipients/status-words.js';
 import {
   countSlices,
@@ -216,6 +215,16 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     return positions;
   };
 
+  const leftOutAt = async (positions: readonly number[]): Promise<Map<number, LeftOutRow>> => {
+    const slices = await readUnpacked('leftOut', slicesOf(positions), recipientsOf);
+    const rows = new Map<number, LeftOutRow>();
+    for (const position of positions) {
+      const row = slices.get(Math.floor(position / SLICE))?.[position % SLICE];
+      if (row !== undefined) rows.set(position, readLeftOut(row));
+    }
+    return rows;
+  };
+
   return {
     /** The recipients from ordinal `first` whose state is wanted; null if there are no more recipients. */
     chunk,
@@ -244,23 +253,12 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     /** The recipients that were suppressed when the list was imported, at some positions among them. */
     suppressedAt: (positions: readonly number[]): Promise<NamedRecipient[]> =>
       readNamed(positions, 'suppressed'),
-    /** The rows at some positions among those that were left out because their number is that of an earlier row. */
-    async duplicatesAt(positions: readonly number[]): Promise<DuplicateRow[]> {
-      const slices = await readUnpacked('duplicates', slicesOf(positions), recipientsOf);
-      const rows = positions.map((position) => slices.get(Math.floor(position / SLICE))?.[position % SLICE]);
-      return rows.filter((row) => row !== undefined).map(readDuplicate);
-    },
-    /** The rows with a number that were left out because it is that of an earlier row. */
-    async *duplicatesOf(number: string): AsyncGenerator<DuplicateRow> {
-      const key = slicesKey(keys, lane, campaign, 'duplicates');
-      const total = await redis.hlen(key);
-      for (let index = 0; index < total; index++) {
-        const blob = await redis.hgetBuffer(key, String(index));
-        if (blob === null) return;
-        if (!unpackNumbers(blob).includes(Number(number))) continue;
-        for (const row of unpackSlice(blob).map(readDuplicate)) if (row.number === number) yield row;
-      }
-    },
+    /** The rows that were left out, by their positions among those. */
+    leftOutAt,
+    /** The rows with a number that were left out. */
+    leftOutOf: async (number: string): Promise<LeftOutRow[]> => [
+      ...(await leftOutAt(await positionsOf('leftOut', number))).values(),
+    ],
   };
 }
 

@@ -4,8 +4,13 @@ import type { ReportRow } from '../campaign/recipient-views.js';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import { jsonText, printable } from '../campaign/visible-text.js';
 
+type LeftOut = NonNullable<ReportRow['leftOut']>;
+
 /** The columns of a CSV report, in order, and their headers. */
-const COLUMNS: readonly { readonly key: keyof ReportRow; readonly header: string }[] = [
+const COLUMNS: readonly {
+  readonly key: keyof ReportRow | `leftOut.${keyof LeftOut}`;
+  readonly header: string;
+}[] = [
   { key: 'recipient', header: 'recipient' },
   { key: 'status', header: 'status' },
   { key: 'reason', header: 'reason' },
@@ -15,6 +20,9 @@ const COLUMNS: readonly { readonly key: keyof ReportRow; readonly header: string
   { key: 'reference', header: 'reference' },
   { key: 'serviceStatus', header: 'service status' },
   { key: 'serviceCode', header: 'service code' },
+  { key: 'leftOut.line', header: 'line' },
+  { key: 'leftOut.column', header: 'column' },
+  { key: 'leftOut.code', header: 'code' },
 ];
 
 /** Formats a report chunk by chunk: CSV with a header line, or one JSON object per line. */
@@ -32,21 +40,25 @@ export async function* formatReport(
   for await (const chunk of csv) yield String(chunk);
 }
 
+const OWN_NUMBER = /^\+\d+$/;
+
 async function* escapedRows(rows: AsyncIterable<ReportRow>): AsyncGenerator<ReportRow> {
   for await (const row of rows) yield forSpreadsheet(row);
 }
 
 /**
- * Escapes the texts that the service or the producer wrote. Phone numbers stay as they are, so that programs can read them: they are
- * our own, a plus and digits, and cannot contain a formula.
+ * Escapes the texts that the service or the producer wrote. Phone numbers stay as they are, so that programs can read them: a
+ * plus and digits are no formula. An invalid row has any text in its place.
  */
 export function forSpreadsheet(row: ReportRow): ReportRow {
   return {
     ...row,
+    recipient: OWN_NUMBER.test(row.recipient) ? row.recipient : spreadsheetSafe(printable(row.recipient)),
     reason: spreadsheetSafe(printable(row.reason)),
     requestId: spreadsheetSafe(printable(row.requestId)),
     reference: spreadsheetSafe(printable(row.reference)),
     serviceStatus: spreadsheetSafe(printable(row.serviceStatus)),
     serviceCode: spreadsheetSafe(printable(row.serviceCode)),
+    leftOut: row.leftOut && { ...row.leftOut, column: spreadsheetSafe(printable(row.leftOut.column ?? '')) },
   };
 }

@@ -1,22 +1,22 @@
 import type { LocalConfig } from '../base/config/index.js';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import { requestReference } from '../campaign/campaign.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { returnedOf } from '../campaign/field-sets.js';
 import {
+  LEFT_OUT_STATUSES,
   parseReportedStatus,
   REPORTED_STATUSES,
-  type RecipientState,
   type ReportedStatus,
 } from '../campaign/recipient.js';
 import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/recipient-views.js';
-import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
+import { readMeta } from '../engine/lane/campaign-meta.js';
 import { findLane, listCampaigns, readState } from '../engine/lane/campaigns.js';
-import { type DuplicateRow, MAX_STORED_DUPLICATES } from '../engine/recipients/duplicates.js';
+import { storedLeftOut } from '../engine/recipients/left-out.js';
 import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
-import { type NamedRecipient, type OrdinalRecord, recipientReader } from './recipient-reader.js';
+import { recipientReader } from './recipient-reader.js';
+import { leftOutRow, listedRows, reportRow, suppressedRow } from './report-rows.js';
 import { costView } from './status.js';
 
 /** Which recipients a report contains. */
@@ -39,8 +39,9 @@ const MAX_LIMIT = 10_000;
 /** Reports on recipients. */
 export interface Reports {
   /**
-   * Every recipient of a campaign, in the order of the list; then those suppressed at the import; then, with the status
-   * `duplicate`, the rows that were left out because their number is that of an earlier row (the first 100,000).
+   * Every recipient of a campaign, in the order of the list; then those suppressed at the import; then the rows that were left out:
+   * with the status `duplicate` those with the number of an earlier row, and with the status `invalid` those that `skipInvalid` left out
+   * (the first 100,000 of each).
    */
   report(id: string, options?: ReportOptions): AsyncIterable<ReportRow>;
   /** A page of what {@link Reports.report} yields, in the same order. */
@@ -49,17 +50,16 @@ export interface Reports {
   reportVersion(id: string): Promise<string>;
 }
 
-/** Why a recipient was not sent to, for states that no request explains. */
-const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
-  lapsed: 'its validity ended before it was sent',
-  cancelled: 'cancelled before it was sent',
-  suppressed: 'on the suppression list',
-};
-
 /** Positions of a report that are read at once. */
 const READ_AT_ONCE = 2_048;
 /** Positions that are read for a page: it may be short if few of them have the wanted status. */
 const MAX_READ_PER_PAGE = 100_000;
+
+/** The statuses of the rows that were settled at the import. */
+const STATUSES: Readonly<Record<'suppressed' | 'leftOut', readonly ReportedStatus[]>> = {
+  suppressed: ['suppressed'],
+  leftOut: LEFT_OUT_STATUSES,
+};
 
 /** Some rows of a report, from a position on. */
 interface RowRange {
@@ -91,10 +91,10 @@ async function openReport(redis: Redis, keys: Keys, id: string) {
     const state = await readState(redis, keys, meta.lane, id);
     if (state === null) return null;
     const { ordinals, total } = state;
-    const leftOut = total + Math.min(meta.duplicates, MAX_STORED_DUPLICATES);
-    const ends = [ordinals, total, leftOut];
+    const last = total + storedLeftOut(meta);
+    const ends = [ordinals, total, last];
     const end = Math.min(ends.find((one) => from < one) ?? from, from + count);
-    const next = end < leftOut ? end : null;
+    const next = end < last ? end : null;
     if (end === from) return { rows: [], next: null };
     if (from < ordinals) {
       const chunk = await reader.chunk(from, (one) => only === undefined || one === only, end - from);
@@ -105,15 +105,12 @@ async function openReport(redis: Redis, keys: Keys, id: string) {
       }));
       return { rows, next };
     }
-    const start = from < total ? ordinals : total;
-    const status = from < total ? 'suppressed' : 'duplicate';
-    if (only !== undefined && only !== status) return { rows: [], next };
+    const [list, start] = from < total ? (['suppressed', ordinals] as const) : (['leftOut', total] as const);
+    if (only !== undefined && !STATUSES[list].includes(only)) return { rows: [], next };
     const positions = Array.from({ length: end - from }, (_, at) => from - start + at);
-    const listed =
-      status === 'suppressed'
-        ? (await reader.suppressedAt(positions)).map((one) => suppressedRow(meta, one))
-        : (await reader.duplicatesAt(positions)).map((one) => duplicateRow(meta, one));
-    return { rows: listed.map((row, at) => ({ position: from + at, row })), next };
+    const listed = await listedRows(reader, meta, list, positions);
+    const rows = [...listed].map(([position, row]) => ({ position: start + position, row }));
+    return { rows: only === undefined ? rows : rows.filter(({ row }) => row.status === only), next };
   };
   return {
     meta,
@@ -191,65 +188,10 @@ export async function reportVersion(redis: Redis, keys: Keys, id: string): Promi
   return JSON.stringify([id, changes, Object.entries(counts).sort(), sends, polls, endedAt]);
 }
 
-/** The report row of a recipient that is part of the campaign. */
-export function reportRow(
-  meta: CampaignMeta,
-  { number, reference, state, request, word, claim, claimedAt, givenUpAt }: OrdinalRecord,
-): ReportRow {
-  const wasSent = !['suppressed', 'rejected'].includes(state);
-  const updatedAt = request?.updatedAt ?? claimedAt ?? givenUpAt;
-  return {
-    recipient: number,
-    status: state,
-    reason: request?.reason || (REASONS[state] ?? ''),
-    requestId: request?.requestId || (claim === null ? '' : requestReference(meta.id, claim)),
-    sentAt: request === null || !wasSent ? '' : iso(request.sentAt),
-    updatedAt: updatedAt === null ? '' : iso(updatedAt),
-    reference,
-    serviceStatus: word?.word ?? '',
-    serviceCode: word?.code ?? '',
-  };
-}
-
-/** The report row of a recipient that was suppressed at the import. */
-export function suppressedRow({ created }: CampaignMeta, { number, reference }: NamedRecipient): ReportRow {
-  return { ...rowOf('suppressed', number, created, reference), reason: REASONS.suppressed ?? '' };
-}
-
-/** The report row of a row that was left out because its number is that of an earlier row. */
-export function duplicateRow(
-  { created }: CampaignMeta,
-  { number, line, firstLine, isSameText, reference = '' }: DuplicateRow,
-): ReportRow {
-  const reason = isSameText
-    ? `line ${line} repeats line ${firstLine}`
-    : `line ${line} has the number of line ${firstLine}, but another text`;
-  return { ...rowOf('duplicate', number, created, reference), reason };
-}
-
-/** A row that was settled when its list was imported. */
-function rowOf(status: ReportedStatus, recipient: string, created: number, reference: string): ReportRow {
-  return {
-    recipient,
-    status,
-    reason: '',
-    requestId: '',
-    sentAt: '',
-    updatedAt: iso(created),
-    reference,
-    serviceStatus: '',
-    serviceCode: '',
-  };
-}
-
 function mustBeStatus(text: string): ReportedStatus {
   const status = parseReportedStatus(text);
   if (status !== null) return status;
   throw new InputError(`invalid status ${JSON.stringify(text)}: use one of ${REPORTED_STATUSES.join(', ')}`);
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 /** Where and how to search for a number. */
@@ -265,7 +207,7 @@ interface FindOptions {
 export interface RecipientFinder {
   /**
    * Every recipient with this number, newest campaign first: a campaign may have several, each with a text of its own, and rows
-   * that were left out as duplicates. Throws an InputError if the number is invalid, and the signal's reason when it fires.
+   * that were left out. Throws an InputError if the number is invalid, and the signal's reason when it fires.
    */
   find(number: string, options?: FindOptions): AsyncIterable<FoundRecipient>;
 }
@@ -308,16 +250,16 @@ export async function* findRecipients(
     const ordinals = await reader.ordinalsOf(number);
     const records = await Promise.all(ordinals.slice(0, MAX_FOUND).map((ordinal) => reader.record(ordinal)));
     const suppressed = records.length > 0 ? [] : await reader.suppressedOf(number);
-    if (records.length + suppressed.length === 0) return [];
+    const leftOut = await reader.leftOutOf(number);
+    if (records.length + suppressed.length + leftOut.length === 0) return [];
     // Read last, because most campaigns do not have the number.
     const meta = await readMeta(redis, keys, lane, id);
     if (meta === null) return [];
-    const rows = records.flatMap((record) => (record === null ? [] : [reportRow(meta, record)]));
-    for (const one of suppressed.slice(0, MAX_FOUND)) rows.push(suppressedRow(meta, one));
-    for await (const row of reader.duplicatesOf(number)) {
-      if (rows.length === MAX_FOUND) break;
-      rows.push(duplicateRow(meta, row));
-    }
+    const rows = [
+      ...records.flatMap((record) => (record === null ? [] : [reportRow(meta, record)])),
+      ...suppressed.map((one) => suppressedRow(meta, one)),
+      ...leftOut.map((one) => leftOutRow(meta, one)),
+    ].slice(0, MAX_FOUND);
     return rows.map((row) => ({ ...row, campaign: id, name: meta.name, ...returnedOf(meta) }));
   };
   for await (const matches of inBatches(campaigns(), SEARCHED_AT_ONCE, findIn)) yield* matches;

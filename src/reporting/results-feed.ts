@@ -10,7 +10,7 @@ import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { inBatches } from './in-batches.js';
 import { type RecipientReader, recipientReader } from './recipient-reader.js';
-import { duplicateRow, reportRow, suppressedRow } from './report.js';
+import { listedRows, reportRow } from './report-rows.js';
 
 /*
  * The results feed: the recipients whose state has changed to settled or unknown. Each lane has a log of such changes
@@ -53,7 +53,7 @@ const MAX_LANES = 100;
 /** Parts of chunks that are read for a page: most entries may be of campaigns that are removed. */
 const MAX_READS_PER_PAGE = 50;
 /** The lists of a campaign, in the order of their numbers in lane/results.lua. */
-const LISTS = ['recipients', 'suppressed', 'duplicates'] as const;
+const LISTS = ['recipients', 'suppressed', 'leftOut'] as const;
 const VALUES_PER_ENTRY = 4;
 const CAMPAIGNS_AT_ONCE = 50;
 
@@ -234,7 +234,7 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
     if (ended !== null)
       return {
         meta: null,
-        rows: { recipients: new Map(ended), suppressed: new Map(), duplicates: new Map() },
+        rows: { recipients: new Map(ended), suppressed: new Map(), leftOut: new Map() },
       };
     const meta = await readMeta(redis, keys, lane, id);
     if (meta === null) return null;
@@ -260,7 +260,7 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
       rows: {
         recipients: resultsOf('recipients'),
         suppressed: resultsOf('suppressed'),
-        duplicates: resultsOf('duplicates'),
+        leftOut: resultsOf('leftOut'),
       },
     };
   };
@@ -345,7 +345,7 @@ function wantedOf(places: readonly Place[]): Wanted[] {
     const known = wanted.get(keyOf(place)) ?? {
       lane,
       number: campaign,
-      positions: { recipients: new Set(), suppressed: new Set(), duplicates: new Set() },
+      positions: { recipients: new Set(), suppressed: new Set(), leftOut: new Set() },
     };
     known.positions[list].add(position);
     wanted.set(keyOf(place), known);
@@ -357,29 +357,16 @@ function wantedOf(places: readonly Place[]): Wanted[] {
 async function readRows(
   reader: RecipientReader,
   meta: CampaignMeta,
-  { recipients, suppressed, duplicates }: Wanted['positions'],
+  { recipients, suppressed, leftOut }: Wanted['positions'],
 ): Promise<Record<Entry['list'], Map<number, ReportRow>>> {
   const rows = new Map<number, ReportRow>();
   for await (const record of reader.records([...recipients].sort((a, b) => a - b)))
     if (RESULT_STATES.includes(record.state)) rows.set(record.ordinal, reportRow(meta, record));
-  const places = { suppressed: [...suppressed], duplicates: [...duplicates] };
-  const [suppressedRows, duplicateRows] = await Promise.all([
-    reader.suppressedAt(places.suppressed),
-    reader.duplicatesAt(places.duplicates),
+  const [suppressedRows, leftOutRows] = await Promise.all([
+    listedRows(reader, meta, 'suppressed', [...suppressed]),
+    listedRows(reader, meta, 'leftOut', [...leftOut]),
   ]);
-  const at = (list: 'suppressed' | 'duplicates', found: readonly ReportRow[]) =>
-    new Map(found.map((row, index) => [places[list][index] ?? 0, row]));
-  return {
-    recipients: rows,
-    suppressed: at(
-      'suppressed',
-      suppressedRows.map((one) => suppressedRow(meta, one)),
-    ),
-    duplicates: at(
-      'duplicates',
-      duplicateRows.map((one) => duplicateRow(meta, one)),
-    ),
-  };
+  return { recipients: rows, suppressed: suppressedRows, leftOut: leftOutRows };
 }
 
 async function* asyncOf<Item>(items: readonly Item[]): AsyncGenerator<Item> {

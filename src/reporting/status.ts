@@ -63,6 +63,8 @@ export function campaignStatus({
     window,
     endedAt: isoOrNull(state.endedAt),
     recipients: { total: state.total, ...counts },
+    duplicates: meta.duplicates,
+    invalid: meta.invalid,
     rate: closed === null ? rateOf(state, counts, view) : null,
     requests: { send: state.sends, poll: state.polls, throttled: state.throttled },
     quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },

@@ -118,38 +118,40 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     updatedAt: later(30_000),
   };
   const number = (at: number): string => mobile(at < 2 ? 100 + at : 101 + at);
-  const expected: Omit<ReportRow, 'recipient' | 'reference' | 'serviceStatus' | 'serviceCode'>[] = [
-    { status: 'deliveredToNetwork', ...request },
-    { status: 'deliveredToTerminal', ...request },
-    { status: 'deliveryImpossible', ...request },
-    { status: 'rejected', reason: 'refused; so to say', requestId: '', sentAt: '', updatedAt: later(5) },
-    { status: 'unknown', ...unknown },
-    { status: 'unknown', ...unknown },
-    { status: 'abandoned', reason: 'given up', requestId: '', sentAt: sent, updatedAt: later(90_000) },
-    {
-      status: 'unconfirmed',
-      reason: 'no report by the deadline',
-      requestId: 'id-7',
-      sentAt: sent,
-      updatedAt: later(90_000),
-    },
-    {
-      status: 'suppressed',
-      reason: 'suppressed before it was sent',
-      requestId: '',
-      sentAt: '',
-      updatedAt: later(1),
-    },
-    { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
-    { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
-    ...Array.from({ length: 4 }, () => ({ status: 'planned' as const, ...none })),
-  ];
+  const expected: Omit<ReportRow, 'recipient' | 'reference' | 'serviceStatus' | 'serviceCode' | 'leftOut'>[] =
+    [
+      { status: 'deliveredToNetwork', ...request },
+      { status: 'deliveredToTerminal', ...request },
+      { status: 'deliveryImpossible', ...request },
+      { status: 'rejected', reason: 'refused; so to say', requestId: '', sentAt: '', updatedAt: later(5) },
+      { status: 'unknown', ...unknown },
+      { status: 'unknown', ...unknown },
+      { status: 'abandoned', reason: 'given up', requestId: '', sentAt: sent, updatedAt: later(90_000) },
+      {
+        status: 'unconfirmed',
+        reason: 'no report by the deadline',
+        requestId: 'id-7',
+        sentAt: sent,
+        updatedAt: later(90_000),
+      },
+      {
+        status: 'suppressed',
+        reason: 'suppressed before it was sent',
+        requestId: '',
+        sentAt: '',
+        updatedAt: later(1),
+      },
+      { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
+      { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
+      ...Array.from({ length: 4 }, () => ({ status: 'planned' as const, ...none })),
+    ];
   expect(await rows(id)).toEqual([
     ...expected.map((row, at) => ({
       recipient: number(at),
       ...row,
       reference: '',
       ...(at === 2 ? { serviceStatus: 'InvalidDestAddress', serviceCode: '11' } : NO_WORD),
+      leftOut: null,
     })),
     {
       recipient: mobile(102),
@@ -159,6 +161,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
       updatedAt: expect.stringMatching(/^20/),
       reference: '',
       ...NO_WORD,
+      leftOut: null,
     },
   ]);
 });

@@ -105,6 +105,7 @@ test('Each recipient that becomes settled or unknown is a result with its refere
     updatedAt: expect.stringMatching(/^20.*Z$/),
     serviceStatus: '',
     serviceCode: '',
+    leftOut: null,
   });
   expect(first.campaigns).toEqual({
     [id]: { name: 'Orders', lane: 'default', idempotencyKey: null, tags: [], metadata: { shop: '17' } },
@@ -159,6 +160,45 @@ test('Two orders for one phone are two results, and a row that was left out is o
     'order-B deliveryImpossible',
   ]);
   expect(results[0]?.reason).toBe('line 3 repeats line 2');
+});
+
+test('An invalid row that is left out is a result with its reference, line, column, and code', async () => {
+  const { feed, campaign } = fixture();
+  const recipients = [
+    { to: mobile(1), name: 'Ada', reference: 'order-A' },
+    { to: mobile(2), name: '', reference: 'order-B' },
+    { to: 'ask at the desk', name: 'Cy', reference: 'order-C' },
+    { to: mobile(1), name: 'Ada', reference: 'order-A-again' },
+    { to: mobile(3), name: 'Di', reference: 'r'.repeat(129) },
+  ];
+  const id = await campaign({ recipients, message: 'Hi {{name}}', skipInvalid: true });
+  const { results } = await readAll(feed, undefined, 2);
+  expect(results).toHaveLength(4);
+  expect(results[0]).toEqual({
+    campaign: id,
+    lane: 'default',
+    outbox: '',
+    message: '',
+    recipient: mobile(2),
+    reference: 'order-B',
+    status: 'invalid',
+    reason: 'line 2, column "name": there is no value, but the message uses it',
+    requestId: '',
+    sentAt: '',
+    updatedAt: expect.stringMatching(/^20.*Z$/),
+    serviceStatus: '',
+    serviceCode: '',
+    leftOut: { line: 2, firstLine: null, column: 'name', code: 'noValue' },
+  });
+  expect(results.slice(1)).toMatchObject([
+    {
+      recipient: 'ask at the desk',
+      reference: 'order-C',
+      leftOut: { line: 3, column: 'to', code: 'invalidNumber' },
+    },
+    { reference: 'order-A-again', status: 'duplicate', leftOut: { line: 4, firstLine: 1 } },
+    { recipient: mobile(3), reference: '', leftOut: { line: 5, column: 'reference', code: 'invalidValue' } },
+  ]);
 });
 
 test('Recipients that are suppressed when the list is imported, or later, are results', async () => {

@@ -47,7 +47,7 @@ export class ResultsChecker {
       const page = await this.#page();
       this.#cursor = page?.next;
       for (const { campaign, message, recipient, status } of page?.results ?? []) {
-        if (status === 'duplicate') continue;
+        if (status === 'duplicate' || status === 'invalid') continue;
         if (campaign === '') {
           this.#ended.set(message, status);
           continue;

@@ -25,7 +25,7 @@ local results = {
   -- Of 48,960 bytes: with the header of a string, the allocator has 48 kB for them, and 56 kB for more than that.
   CHUNK_ENTRIES = 4080,
   -- The numbers of the lists are the upper two bits of a count.
-  LIST = { recipients = 0, suppressed = 1, duplicates = 2 },
+  LIST = { recipients = 0, suppressed = 1, leftOut = 2 },
   LIST_UNIT = 0x40000000,
   -- A field for each campaign would take five times as much memory as its id. Also in reporting/results-feed.ts.
   IDS_TOGETHER = 32,

@@ -9,10 +9,10 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 export const RECORDS_PER_HASH = 128;
 
 /**
- * `slices`: recipients to send to; `suppressed`: recipients that were suppressed when the list was imported; `duplicates`: rows
- * that were left out because their number is that of an earlier row, at most 100,000. The last two have no ordinal.
+ * `slices`: recipients to send to; `suppressed`: recipients that were suppressed when the list was imported; `leftOut`: rows that
+ * were left out, because they are invalid or have the number of an earlier row, at most 100,000 of each kind. The last two have no ordinal.
  */
-export const SERIES = ['slices', 'suppressed', 'duplicates'] as const;
+export const SERIES = ['slices', 'suppressed', 'leftOut'] as const;
 /** See {@link SERIES}. */
 export type Series = (typeof SERIES)[number];
 

@@ -8,6 +8,7 @@ import {
   RECORDS_PER_HASH,
   recipientListKey,
   recordsKey,
+  SERIES,
   slicesKey,
   statusesKey,
 } from './campaign-keys.js';
@@ -53,10 +54,8 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
   }
   const left = [
     statusesKey(keys, lane, campaign),
-    slicesKey(keys, lane, campaign, 'slices'),
+    ...SERIES.map((series) => slicesKey(keys, lane, campaign, series)),
     recipientListKey(keys, lane, campaign),
-    slicesKey(keys, lane, campaign, 'suppressed'),
-    slicesKey(keys, lane, campaign, 'duplicates'),
     metaKey(keys, lane, campaign),
     acceptedKey(keys, lane, campaign),
     costsKey(keys, lane, campaign),

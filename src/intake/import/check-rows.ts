@@ -18,6 +18,8 @@ const MAX_TEXT_LENGTH = 20_000;
 const REFERENCE = 'reference';
 const MAX_REFERENCE_BYTES = 128;
 const CONTROL_CHARACTER = /\p{Cc}/u;
+/** Characters of an invalid number that are kept: enough to recognize it, and no more of a row whose fields are shifted. */
+const MAX_INVALID_NUMBER = 64;
 
 /** The position of the column with the references; -1 if there is none. */
 function referenceColumn(columns: readonly string[]): number {
@@ -70,7 +72,14 @@ export type CheckedRow =
       /** Says what is wrong and what would be right; continues `line 7, column "phone": `. */
       readonly reason: string;
       readonly row: readonly string[];
+      /** E.164 with its plus; if the number is not valid, the beginning of what the list has in its place. */
+      readonly number: string;
+      /** Empty if it has none, or one that cannot be used. */
+      readonly reference: string;
     };
+
+/** An invalid row, before it is known what names it. */
+type Problem = Omit<CheckedRow & { kind: 'invalid' }, 'number' | 'reference'>;
 
 /** Counts of the rows checked so far. `rows` is always the sum of the next three. */
 interface RowCounts {
@@ -147,8 +156,10 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const seen = new SeenRecipients({ hasDigests });
     const keepsTexts = duplicates === 'keep';
     const counts = { recipient: 0, duplicate: 0, invalid: 0, differentTexts: 0 };
-    const checkRow = (row: Row): CheckedRow => {
-      const { line, fields, fault, unusable, reference: own = '' } = row;
+    const referenceOf = ({ fields, reference: own = '' }: Row): string =>
+      (referencePosition === -1 ? own : (fields[referencePosition] ?? '')).trim();
+    const checkRow = (row: Row): Exclude<CheckedRow, { kind: 'invalid' }> | Problem => {
+      const { line, fields, fault, unusable } = row;
       if (fault !== null)
         return { kind: 'invalid', line, column: null, cause: 'row', reason: fault, row: fields };
       const readIn = usedColumn?.countryOf(row);
@@ -166,7 +177,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const [bad] = unusable === undefined ? [] : used.filter((column) => unusable.has(column));
       if (bad !== undefined)
         return invalid(line, list.columns[bad], 'invalidValue', unusable?.get(bad) ?? '', fields);
-      const reference = (referencePosition === -1 ? own : (fields[referencePosition] ?? '')).trim();
+      const reference = referenceOf(row);
       const problem = referenceProblem(reference) ?? unusable?.get(referencePosition);
       if (problem !== undefined)
         return invalid(line, list.columns[referencePosition] ?? 'reference', 'invalidValue', problem, fields);
@@ -194,10 +205,25 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         ? { kind: 'duplicate', line, number, firstLine, isSameText, reference }
         : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine };
     };
+    /** What names an invalid row. */
+    const nameOf = (row: Row): Pick<CheckedRow & { kind: 'invalid' }, 'number' | 'reference'> => {
+      const { fields, fault, unusable } = row;
+      const cell = fields[position] ?? '';
+      const outcome = readNumber(cell, usedColumn?.countryOf(row));
+      const reference = referenceOf(row);
+      // The fields of a row that cannot be read may be shifted, and another one would pass for the reference.
+      const isShifted = fault !== null && referencePosition !== -1;
+      const isUsable =
+        !isShifted && referenceProblem(reference) === undefined && !unusable?.has(referencePosition);
+      return {
+        number: outcome.ok ? outcome.number : cell.trim().slice(0, MAX_INVALID_NUMBER),
+        reference: isUsable ? reference : '',
+      };
+    };
     const check = (row: Row): CheckedRow => {
       const checked = checkRow(row);
       counts[checked.kind] += 1;
-      return checked;
+      return checked.kind === 'invalid' ? { ...checked, ...nameOf(row) } : checked;
     };
     return {
       columns: list.columns,
@@ -227,6 +253,6 @@ function invalid(
   cause: InvalidCause,
   reason: string,
   row: readonly string[],
-): CheckedRow {
+): Problem {
   return { kind: 'invalid', line, column: column ?? null, cause, reason, row };
 }

@@ -12,7 +12,7 @@
         meta        string: what never changes of the campaign, JSON
         slices      hash: slice number -> packed recipients
         suppressed  hash: the same of recipients that were suppressed at the import
-        duplicates  hash: the same of rows that were left out as duplicates
+        leftOut     hash: the same of rows that were left out
         results     hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
         windows     hash: rule of a window -> its openings, JSON (window.lua)
@@ -22,10 +22,10 @@
         meta        what never changes of it, JSON
         at          number: when to launch it, ms; 0: now
         validForMs  number: ms from the launch until unsent recipients lapse; 0: never
-        leftOut     number: rows that are stored as duplicates
+        leftOutRows number: rows that are stored as left out
         limit       number: how many bytes its API key may store
         time        ms, or '' for the server's
-  ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or duplicates; its number; its blob
+  ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or leftOut; its number; its blob
   Returns  1, 0 (the import was discarded), or -1 (its key may not store so much); when the campaign was or will be launched (ms, as a string), or how many bytes the key has stored; in how many ms the lane
            has to be woken for it, -1 if another campaign waits for the lane's turn already; events
 ]]
@@ -47,7 +47,7 @@ end
 local now = clock(time)
 local campaign = campaign_with_defaults(state)
 local events, wakeIn = {}, -1
-local listKeys = { slices = slicesKey, suppressed = suppressedKey, duplicates = duplicatesKey }
+local listKeys = { slices = slicesKey, suppressed = suppressedKey, leftOut = leftOutKey }
 for i = 1, entry_args(), 3 do redis.call('HSET', listKeys[entry_arg(i)], entry_arg(i + 1), entry_arg(i + 2)) end
 campaign.launchAt = math.max(now, at)
 if campaign.ordinals == 1 then campaign.letters = '' end
@@ -57,7 +57,7 @@ redis.call('ZREM', importingKey, id)
 -- These are settled already.
 local suppressed = campaign.counts.suppressed or 0
 if suppressed > 0 then results.note(campaign, results.LIST.suppressed, 0, suppressed) end
-if leftOut > 0 then results.note(campaign, results.LIST.duplicates, 0, leftOut) end
+if leftOutRows > 0 then results.note(campaign, results.LIST.leftOut, 0, leftOutRows) end
 campaign_end(endedKey, lapsingKey, id, campaign, now, events)
 if campaign.endedAt == 0 then
   if validForMs > 0 then

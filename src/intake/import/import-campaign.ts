@@ -14,8 +14,8 @@ import type { Lane } from '../../engine/lane/lane.js';
 import { scriptRules } from '../../engine/lane/rules.js';
 import { activated } from '../../engine/lane/wake.js';
 import { CostCollector } from '../../engine/recipients/costs.js';
-import { MAX_STORED_DUPLICATES } from '../../engine/recipients/duplicates.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
+import { leftOutLimit, storedRow } from '../../engine/recipients/left-out.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
 import {
   type CampaignInput,
@@ -45,7 +45,7 @@ import { type ListSummary, type OpenList, openList, type ReadOptions, readList }
  *        │               country column      country-column.ts
  *        │               checks              check-rows.ts: each row is a recipient, a duplicate, or invalid
  *        │               preview             preview.ts: counts, segments, cost, time
- *        │               write               import-session.ts: slices of recipients, and of the rows left out as duplicates
+ *        │               write               import-session.ts: slices of recipients, and of the rows left out
  *        │
  *        ├────────────────────────────────► invalid rows: `invalidRows`; different texts for a number: `differentTexts`; with a limit of the
  *        │                                  cost: `noPrice` or `overBudget`
@@ -156,7 +156,7 @@ async function fillAndCommit(
   const { redis, keys } = deps;
   const opened = await openList(deps.config, campaign);
   let isRefused = false;
-  let stored = 0;
+  const isKept = leftOutLimit();
   const costs = new CostCollector();
   const reserve = (content: string): Promise<string | null> =>
     reserveNewContent(redis, keys, content, session, campaign);
@@ -188,11 +188,9 @@ async function fillAndCommit(
         if (writer.add(recipient)) await writer.flushed();
       }
     },
-    async onDuplicates(rows) {
+    async onLeftOut(rows) {
       for (const row of isRefused ? [] : rows) {
-        if (stored >= MAX_STORED_DUPLICATES) return;
-        stored += 1;
-        if (session.duplicates.add(row)) await session.duplicates.flushed();
+        if (isKept(row) && session.leftOut.add(storedRow(row))) await session.leftOut.flushed();
       }
     },
   });

@@ -64,7 +64,7 @@ interface ImportCommit {
 const listKeys = (keys: Keys, lane: LaneId, id: string): Record<Series, string> => ({
   slices: slicesKey(keys, lane, id, 'slices'),
   suppressed: slicesKey(keys, lane, id, 'suppressed'),
-  duplicates: slicesKey(keys, lane, id, 'duplicates'),
+  leftOut: slicesKey(keys, lane, id, 'leftOut'),
 });
 
 /** The import was discarded because its process did not renew the lease in time. */
@@ -104,8 +104,8 @@ export interface ImportSession {
   readonly recipients: SliceWriter;
   /** Recipients that are suppressed already; they are never claimed. */
   readonly suppressed: SliceWriter;
-  /** Rows that are left out because their number is that of an earlier row. */
-  readonly duplicates: SliceWriter;
+  /** Rows that are left out: see recipients/left-out.ts. */
+  readonly leftOut: SliceWriter;
   /** Stores what each message costs, where they cost different amounts: fields and values of `campaign:ID:costs`. */
   storeCosts(chunk: readonly (string | Buffer)[]): Promise<void>;
   /**
@@ -181,7 +181,7 @@ export function beginImport(
   const writers = {
     slices: writerOf('slices'),
     suppressed: writerOf('suppressed'),
-    duplicates: writerOf('duplicates'),
+    leftOut: writerOf('leftOut'),
   };
   // A failed renewal shows with the next slice or with the commit.
   const renewal = setInterval(() => write(ownKeys.slices, []).catch(() => {}), leaseMs / 3);
@@ -192,7 +192,7 @@ export function beginImport(
     begun,
     recipients: writers.slices,
     suppressed: writers.suppressed,
-    duplicates: writers.duplicates,
+    leftOut: writers.leftOut,
     storeCosts: (chunk) => write(costsKey(keys, lane, id), chunk),
     async commit(whole) {
       await begun;
@@ -217,7 +217,7 @@ export function beginImport(
             ...countsOf(writers.slices.count, writers.suppressed.count),
           }),
           storedMeta({ ...whole, list }),
-          ...[whole.at ?? 0, whole.validForMs ?? 0, writers.duplicates.count, limit, '', ...rest],
+          ...[whole.at ?? 0, whole.validForMs ?? 0, writers.leftOut.count, limit, '', ...rest],
         ],
       );
       clearInterval(renewal);

@@ -6,7 +6,7 @@ import type { Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import type { PriceList } from '../../campaign/price.js';
 import { compileTemplate, type Template } from '../../campaign/template.js';
 import type { Lane } from '../../engine/lane/lane.js';
-import { storedDuplicate } from '../../engine/recipients/duplicates.js';
+import type { LeftOutRow } from '../../engine/recipients/left-out.js';
 import type { StoredRecipient } from '../../engine/recipients/slices.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
 import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
@@ -80,8 +80,8 @@ export interface ReadOptions {
     suppressed: readonly boolean[],
     costs: readonly number[],
   ): Promise<void>;
-  /** Called with the rows of each batch that are left out because their number is that of an earlier row. */
-  onDuplicates?(duplicates: readonly StoredRecipient[]): Promise<void>;
+  /** Called with the rows of each batch that are left out, because they are invalid or have the number of an earlier row. */
+  onLeftOut?(rows: readonly LeftOutRow[]): Promise<void>;
   onInvalid?: CampaignInput['onInvalid'];
   /**
    * Called when all rows have been read, with their digest and counts. It may still be unknown which numbers of the last batch are
@@ -162,17 +162,27 @@ export async function readList(
     const suppressed = (await checking) ?? [];
     const costs = valid.map((row, at) => preview.addRecipient(row, suppressed[at] === true));
     await options.onRecipients?.(recipients, suppressed, costs);
-    const leftOut: StoredRecipient[] = [];
+    const leftOut: LeftOutRow[] = [];
     for (const row of batch) {
       if (row.kind === 'invalid') {
-        preview.addInvalid(row);
-        options.onInvalid?.(row, list.columns);
+        const { number, reference, ...problem } = row;
+        preview.addInvalid(problem);
+        options.onInvalid?.(problem, list.columns);
+        const { kind, line, cause: code } = problem;
+        leftOut.push({
+          kind,
+          line,
+          number,
+          reference,
+          code,
+          column: positionOf(problem.column, list.columns),
+        });
       } else if (row.firstLine !== undefined) {
         preview.addRepeated(repeatOf(row, row.firstLine));
-        if (row.kind === 'duplicate') leftOut.push(storedDuplicate(row));
+        if (row.kind === 'duplicate') leftOut.push(row);
       }
     }
-    if (leftOut.length > 0) await options.onDuplicates?.(leftOut);
+    if (leftOut.length > 0) await options.onLeftOut?.(leftOut);
   }
   const isCurrent = lane.monotonic() - early.at < CURRENT_MS;
   const outlook = isEstimated ? await (isCurrent ? early.outlook : lane.outlook()) : null;
@@ -183,6 +193,12 @@ export async function readList(
     content: digest,
     fingerprint: references === undefined ? digest : references.update(digest).digest('base64url'),
   };
+}
+
+/** Where the column at fault is. Objects may have a reference without a column for it. */
+function positionOf(column: string | null, columns: readonly string[]): number | 'reference' | null {
+  const position = column === null ? null : columns.indexOf(column);
+  return position === -1 ? 'reference' : position;
 }
 
 /** The batches of a list, and whether each is the last one. */

@@ -61,6 +61,7 @@ export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
           updatedAt: new Date(ended.at * 1_000).toISOString(),
           serviceStatus: '',
           serviceCode: '',
+          leftOut: null,
         });
       }
       return results;

@@ -104,10 +104,12 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
       (line, at) => `  ${paint('dim', padded(at === 0 ? label : '', LABEL_WIDTH + 2))} ${line}`,
     );
   const sentence = campaignSentence(status, now, look.howToStart);
+  const left = leftOutText(status);
   return [
     ...headingLines(status, width, paint),
     `${picture.join('')}${percent}`,
     ...states,
+    ...(left.length === 0 ? [] : labelled('left out', pasteable(left))),
     ...(tags.length === 0 ? [] : labelled('tags', tags.join(' '))),
     ...labelled(
       'requests',
@@ -119,6 +121,16 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     // The picture is not printed as other lines are: a terminal would cut what is too long, such as a command.
     ...fitted(pasteable(sentence.text), width - 2).map((text) => `  ${paint(sentence.ink, text)}`),
   ];
+}
+
+/** Rows of the list that are no recipients, and where they are listed; empty if there are none. */
+function leftOutText({ id, duplicates, invalid }: CampaignStatus): string {
+  const kinds = [
+    ...(duplicates === 0 ? [] : [counted(duplicates, 'duplicate')]),
+    ...(invalid === 0 ? [] : [counted(invalid, 'invalid row')]),
+  ];
+  const which = invalid === 0 ? 'duplicate' : 'invalid';
+  return kinds.length === 0 ? '' : `${kinds.join(', ')}: volley report ${id} --status ${which}`;
 }
 
 /** The name at the left, the rest at the right; below each other if they do not fit. */

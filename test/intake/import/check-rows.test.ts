@@ -61,6 +61,8 @@ describe('Checking a list', () => {
         cause: 'invalidNumber',
         reason: '"12345" has 5 digits after +44; mobile numbers there have 10',
         row: ['Cy', '12345'],
+        number: '12345',
+        reference: '',
       },
       {
         kind: 'invalid',
@@ -69,6 +71,8 @@ describe('Checking a list', () => {
         cause: 'noValue',
         reason: 'is empty, but the message uses {{name}}',
         row: ['', '07700 900124'],
+        number: '+447700900124',
+        reference: '',
       },
       {
         kind: 'invalid',
@@ -77,6 +81,8 @@ describe('Checking a list', () => {
         cause: 'row',
         reason: 'has 3 fields, but the header has 2; put a field that contains the delimiter in quotes',
         row: ['Di', '07700 900125', 'x'],
+        number: '+447700900125',
+        reference: '',
       },
       {
         kind: 'recipient',

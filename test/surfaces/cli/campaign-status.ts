@@ -25,6 +25,8 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     idempotencyKey: null,
     tags: [],
     metadata: {},
+    duplicates: 0,
+    invalid: 0,
     launchAt: isoAt(-60_000),
     window: null,
     endedAt: null,

@@ -197,6 +197,25 @@ test('A list that repeats a number with another text says so before the question
   expect((await cli.volley('report', id, '--status', 'duplicate')).stdout).toContain('line 4 repeats line 2');
 });
 
+test('The status and the report show the rows that --skip-invalid left out', async () => {
+  const partly = join(cwd, 'partly.csv');
+  writeFileSync(partly, 'phone,reference\n+447700900103,r1\nask Bo,r2\n+447700900103,r3\n');
+  const { json, volley } = commandLine(cwd, { ...settings, NO_COLOR: '1' });
+  const sent = await json('send', partly, '-s', '447700900000', '-m', 'Hi', '--skip-invalid', '--yes');
+  const { id } = sent.output as { id: string };
+  expect((await json('status', id)).output).toMatchObject({
+    recipients: { total: 1 },
+    duplicates: 1,
+    invalid: 1,
+  });
+  expect((await volley('status', id)).stdout.replace(/\s+/g, ' ')).toContain(
+    `left out 1 duplicate, 1 invalid row: volley report ${id} --status invalid`,
+  );
+  expect((await volley('report', id, '--status', 'invalid')).stdout).toMatch(
+    /^ask Bo,invalid,"line 3, column ""phone"": the number is invalid",,,[^,]*,r2,,,3,phone,invalidNumber$/m,
+  );
+});
+
 test('Output has colours on a terminal, but not with NO_COLOR or in a file', async () => {
   const colour = '\u001b[';
   expect((await onTerminal('', {}, 'lanes')).stdout).toContain(colour);

@@ -145,7 +145,7 @@ export const OPERATION_COMMANDS = [
     usage: 'report <id>',
     summary: 'get the report of a campaign',
     description:
-      'Get the report of a campaign. It has one line for each recipient, in the order of the list. Recipients suppressed during the import follow, and then, with the status `duplicate`, the rows that were left out because their number is that of an earlier row (the first 100,000). In CSV, a reason, id, or reference that a spreadsheet could read as a formula is preceded by an apostrophe.',
+      'Get the report of a campaign. It has one line for each recipient, in the order of the list. Recipients suppressed during the import follow, and then the rows that were left out (the first 100,000 of each kind): with the status `duplicate` those with the number of an earlier row, and with the status `invalid` those that are invalid. In CSV, a reason, id, or reference that a spreadsheet could read as a formula is preceded by an apostrophe.',
     arguments: { '<id>': 'the campaign: its id, the beginning of it, or last for the newest one' },
     flags: [
       {
@@ -156,7 +156,7 @@ export const OPERATION_COMMANDS = [
       {
         flags: '--status <status>',
         about:
-          'only recipients with this status: delivered (short for deliveredToTerminal), planned, sending, unknown, deliveredToNetwork, deliveredToTerminal, deliveryImpossible, rejected, lapsed, cancelled, suppressed, abandoned, unconfirmed, duplicate',
+          'only recipients with this status: delivered (short for deliveredToTerminal), planned, sending, unknown, deliveredToNetwork, deliveredToTerminal, deliveryImpossible, rejected, lapsed, cancelled, suppressed, abandoned, unconfirmed, duplicate, invalid',
         reads: { as: 'reportedStatus' },
       },
       {

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../../base/duration.js';
+import { LEFT_OUT_STATUSES } from '../../../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../../../campaign/views.js';
 import type { Summary } from '../../../tools/simulator/index.js';
 import type { Paint } from '../terminal.js';
@@ -54,9 +55,14 @@ export function brokenPromises(outcome: Outcome): string[] {
   return promises.filter(([isKept]) => !isKept).map(([, sentence]) => sentence);
 }
 
-/** The lines of a report that are about recipients. The others are rows that were left out because they repeat a number. */
+/** Whether lines of a report with this status are about rows that were left out. */
+function isLeftOut(status: string): boolean {
+  return LEFT_OUT_STATUSES.some((each) => each === status);
+}
+
+/** The lines of a report that are about recipients. */
 function recipientLines(reported: Outcome['reported']): number {
-  return [...reported].reduce((sum, [status, count]) => (status === 'duplicate' ? sum : sum + count), 0);
+  return [...reported].reduce((sum, [status, count]) => (isLeftOut(status) ? sum : sum + count), 0);
 }
 
 /** The results of the demo. */
@@ -70,7 +76,7 @@ export function renderSummary(
   const label = (text: string): string => paint('dim', padded(text, 13));
   const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
   const counts = [...reported]
-    .filter(([status]) => status !== 'duplicate')
+    .filter(([status]) => !isLeftOut(status))
     .map(([status, count]) => `${grouped(count)} ${status}`)
     .join(', ');
   const leftOut = reported.get('duplicate') ?? 0;

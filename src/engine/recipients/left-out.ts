@@ -1,0 +1,98 @@
+import type { InvalidCause } from '../../campaign/preview-views.js';
+import type { StoredRecipient } from './slice-blob.js';
+
+/*
+ * The rows of a list that became no recipient. No count of the campaign includes them, but its report and its results do, so that each
+ * row of a list can be found there.
+ */
+
+/** What every row that was left out has. */
+interface LeftOut {
+  readonly line: number;
+  /** E.164 with its plus; of a row without a valid number what the list has in its place, shortened. */
+  readonly number: string;
+  /** Empty if it has none. */
+  readonly reference: string;
+}
+
+/** A row whose number is that of an earlier row. */
+export interface DuplicateRow extends LeftOut {
+  readonly kind: 'duplicate';
+  /** The line of the row whose number it repeats. */
+  readonly firstLine: number;
+  /** Whether it repeats the text as well. */
+  readonly isSameText: boolean;
+}
+
+/** A row that cannot be sent to. Nothing else of it is stored. */
+export interface InvalidLeftOut extends LeftOut {
+  readonly kind: 'invalid';
+  readonly code: InvalidCause;
+  /** The position of the column at fault; `reference` for that member, which is no column; null if the whole row is. */
+  readonly column: number | 'reference' | null;
+}
+
+/** See {@link DuplicateRow} and {@link InvalidLeftOut}. */
+export type LeftOutRow = DuplicateRow | InvalidLeftOut;
+
+/**
+ * Rows of each kind that a campaign stores; the rest are only counted. An invalid row takes up to 200 bytes if its number and its
+ * reference are random and as long as possible, usually 10.
+ */
+const MAX_STORED = 100_000;
+
+/** How many rows a campaign stores, by how many were left out. */
+export function storedLeftOut({ duplicates, invalid }: Counts): number {
+  return Math.min(duplicates, MAX_STORED) + Math.min(invalid, MAX_STORED);
+}
+
+interface Counts {
+  readonly duplicates: number;
+  readonly invalid: number;
+}
+
+/** Says of each row in turn whether it is stored: those of one kind never take the room of the other. */
+export function leftOutLimit(): (row: LeftOutRow) => boolean {
+  const seen = { duplicate: 0, invalid: 0 };
+  return ({ kind }) => {
+    seen[kind] += 1;
+    return seen[kind] <= MAX_STORED;
+  };
+}
+
+const E164 = /^\+\d{1,15}$/;
+const SAME = 's';
+const DIFFERENT = 'd';
+const REFERENCE = 'reference';
+
+/**
+ * The form in which slices store a row: its number, or 0 and the text in its place; and four values, of which a duplicate uses three.
+ */
+export function storedRow(row: LeftOutRow): StoredRecipient {
+  const { number, line, reference } = row;
+  if (row.kind === 'duplicate') {
+    const text = row.isSameText ? SAME : DIFFERENT;
+    return { number, values: [text, String(line), String(line - row.firstLine), ''], reference };
+  }
+  const values = [row.code, String(line), row.column === null ? '' : String(row.column)];
+  return E164.test(number)
+    ? { number, values: [...values, ''], reference }
+    : { number: '0', values: [...values, number], reference };
+}
+
+/** Reads what {@link storedRow} made. */
+export function readLeftOut({ number, values, reference = '' }: StoredRecipient): LeftOutRow {
+  const [kind = '', line, detail = '', text = ''] = values;
+  const own = { line: Number(line), reference };
+  if (kind === SAME || kind === DIFFERENT) {
+    const firstLine = own.line - Number(detail);
+    return { kind: 'duplicate', ...own, number, firstLine, isSameText: kind === SAME };
+  }
+  return {
+    kind: 'invalid',
+    ...own,
+    number: number === '+0' ? text : number,
+    code: kind as InvalidCause,
+    column: detail === '' ? null : detail === REFERENCE ? REFERENCE : Number(detail),
+  };
+}

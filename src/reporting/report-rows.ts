@@ -1,0 +1,110 @@
+import { requestReference } from '../campaign/campaign.js';
+import type { InvalidCause } from '../campaign/preview-views.js';
+import type { RecipientState, ReportedStatus } from '../campaign/recipient.js';
+import type { ReportRow } from '../campaign/recipient-views.js';
+import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
+import type { LeftOutRow } from '../engine/recipients/left-out.js';
+import type { NamedRecipient, OrdinalRecord, RecipientReader } from './recipient-reader.js';
+
+/*
+ * What a report, the results, and a search say about a recipient, and about a row that was left out.
+ */
+
+/** Why a recipient was not sent to, for states that no request explains. */
+const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
+  lapsed: 'its validity ended before it was sent',
+  cancelled: 'cancelled before it was sent',
+  suppressed: 'on the suppression list',
+};
+
+/** Why a row was left out; continues its line and column. */
+const INVALID: Readonly<Record<InvalidCause, string>> = {
+  noCountry: 'the number has no calling code, and its country is not known',
+  noNumber: 'there is no number',
+  invalidNumber: 'the number is invalid',
+  invalidCountry: 'the country is unknown',
+  noValue: 'there is no value, but the message uses it',
+  invalidValue: 'the value cannot be used',
+  row: 'the row cannot be read, or its text is too long',
+};
+
+/** The row of a recipient that is part of the campaign. */
+export function reportRow(
+  meta: CampaignMeta,
+  { number, reference, state, request, word, claim, claimedAt, givenUpAt }: OrdinalRecord,
+): ReportRow {
+  const wasSent = !['suppressed', 'rejected'].includes(state);
+  const updatedAt = request?.updatedAt ?? claimedAt ?? givenUpAt;
+  return {
+    recipient: number,
+    status: state,
+    reason: request?.reason || (REASONS[state] ?? ''),
+    requestId: request?.requestId || (claim === null ? '' : requestReference(meta.id, claim)),
+    sentAt: request === null || !wasSent ? '' : iso(request.sentAt),
+    updatedAt: updatedAt === null ? '' : iso(updatedAt),
+    reference,
+    serviceStatus: word?.word ?? '',
+    serviceCode: word?.code ?? '',
+    leftOut: null,
+  };
+}
+
+/** The row of a recipient that was suppressed at the import. */
+export function suppressedRow({ created }: CampaignMeta, { number, reference }: NamedRecipient): ReportRow {
+  return { ...settledRow('suppressed', number, created, reference), reason: REASONS.suppressed ?? '' };
+}
+
+/** The row of a row of the list that was left out. */
+export function leftOutRow({ created, columns }: CampaignMeta, row: LeftOutRow): ReportRow {
+  const { kind, number, line, reference } = row;
+  const settled = settledRow(kind, number, created, reference);
+  if (kind === 'duplicate') {
+    const { firstLine, isSameText } = row;
+    const reason = isSameText
+      ? `line ${line} repeats line ${firstLine}`
+      : `line ${line} has the number of line ${firstLine}, but another text`;
+    return { ...settled, reason, leftOut: { line, firstLine, column: null, code: null } };
+  }
+  const { code } = row;
+  const column = typeof row.column === 'number' ? (columns[row.column] ?? null) : row.column;
+  const place = column === null ? '' : `, column ${JSON.stringify(column)}`;
+  const reason = `line ${line}${place}: ${INVALID[code]}`;
+  return { ...settled, reason, leftOut: { line, firstLine: null, column, code } };
+}
+
+/** The rows at some positions of a list whose rows were settled at the import, by their positions. */
+export async function listedRows(
+  reader: RecipientReader,
+  meta: CampaignMeta,
+  list: 'suppressed' | 'leftOut',
+  positions: readonly number[],
+): Promise<Map<number, ReportRow>> {
+  if (list === 'leftOut') {
+    const rows = await reader.leftOutAt(positions);
+    return new Map([...rows].map(([position, row]) => [position, leftOutRow(meta, row)]));
+  }
+  const named = await reader.suppressedAt(positions);
+  return new Map(named.map((one, at) => [positions[at] ?? 0, suppressedRow(meta, one)]));
+}
+
+function settledRow(
+  status: ReportedStatus,
+  recipient: string,
+  created: number,
+  reference: string,
+): ReportRow {
+  return {
+    recipient,
+    status,
+    reason: '',
+    requestId: '',
+    sentAt: '',
+    updatedAt: iso(created),
+    reference,
+    serviceStatus: '',
+    serviceCode: '',
+    leftOut: null,
+  };
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();

@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // Golden files show times of this machine's zone.
+    env: { TZ: 'UTC' },
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/base/redis/provide.ts'],
     // Generous limits, so that only hanging tests time out, even on a busy machine.

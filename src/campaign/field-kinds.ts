@@ -8,7 +8,7 @@ import type { Metadata } from './metadata.js';
 /** The kind of a field, and what belongs to it. */
 export type Kind =
   | { readonly kind: 'switch' }
-  /** In code: ms since the epoch. */
+  /** In code: ms since the epoch, or ISO 8601. Without an offset, it is a local time of the field `zone`. */
   | { readonly kind: 'time' }
   /** In code: ms. */
   | { readonly kind: 'duration' }
@@ -24,13 +24,13 @@ export type Kind =
 export type KindOf<Value> = [Value] extends [boolean]
   ? { readonly kind: 'switch' }
   : [Value] extends [number]
-    ? { readonly kind: 'time' | 'duration' }
+    ? { readonly kind: 'duration' }
     : [Value] extends [readonly string[]]
       ? { readonly kind: 'dates' | 'labels' }
       : [Value] extends [Metadata]
         ? { readonly kind: 'entries' }
         : string extends Value
-          ? { readonly kind: 'message' | 'country' | 'amount' | 'text' }
+          ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'text' }
           : { readonly kind: 'choice'; readonly choices: readonly Value[] };
 
 /** The value of a field that says nothing. */

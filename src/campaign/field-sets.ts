@@ -36,11 +36,18 @@ export type StoredAs<Name extends StoredName> = Fields[Name] extends {
   ? Member
   : Name;
 
+/** The value with which a field is stored. */
+export type StoredValue<Name extends FieldName> = Fields[Name]['kind'] extends 'amount'
+  ? Extract<CampaignFields[Name], string | undefined>
+  : Fields[Name]['kind'] extends 'time'
+    ? Extract<CampaignFields[Name], number | undefined>
+    : CampaignFields[Name];
+
 /** The fields of a stored campaign, with their defaults. */
 export type StoredFields = {
   readonly [Name in NameStored<'always'> as StoredAs<Name>]: NonNullable<CampaignFields[Name]>;
 } & {
-  readonly [Name in NameStored<'ifGiven'> as StoredAs<Name>]?: CampaignFields[Name];
+  readonly [Name in NameStored<'ifGiven'> as StoredAs<Name>]?: StoredValue<Name>;
 };
 
 /** The fields that are the producer's own data. */
@@ -89,11 +96,6 @@ export function fieldsFrom<By extends Taker>(
   ) as unknown as Pick<CampaignFields, FieldOf<By>>;
 }
 
-/** The value with which a field is stored. */
-export type StoredValue<Name extends FieldName> = Fields[Name]['kind'] extends 'amount'
-  ? Extract<CampaignFields[Name], string | undefined>
-  : CampaignFields[Name];
-
 /** Some fields in the form in which they are stored, and no field that is not given. */
 export function storedValues<Name extends FieldName>(
   names: readonly Name[],
@@ -109,9 +111,7 @@ export function storedValues<Name extends FieldName>(
 }
 
 /** The fields of a campaign as members of what is stored of it. */
-export function storedFieldsOf(
-  fields: { readonly [Name in StoredName]?: CampaignFields[Name] },
-): StoredFields {
+export function storedFieldsOf(fields: { readonly [Name in StoredName]?: StoredValue<Name> }): StoredFields {
   return Object.fromEntries(
     STORED_NAMES.map((name) => [storedAs(name), fields[name]]),
   ) as unknown as StoredFields;

@@ -2,6 +2,7 @@ import { type Kind, type KindOf, labelsProblem } from './field-kinds.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './lone-surrogate.js';
 import { type Metadata, metadataProblem } from './metadata.js';
 import { checkSender } from './sender.js';
+import { isZone, noSuchZone } from './zone.js';
 
 /*
  * The fields of a campaign: what a request says besides the list. Each is defined once, as a row, and everything that handles campaigns goes
@@ -49,15 +50,18 @@ export interface CampaignFields {
    * name and its values; for objects, none. A row without a country has that of `country`.
    */
   readonly countryColumn?: string | undefined;
-  /** When sending begins, ms since the epoch; default: now. */
-  readonly at?: number | undefined;
+  /**
+   * When sending begins: ms since the epoch, or ISO 8601, without an offset a local time of `zone`. A local time that the zone skips or
+   * has twice is refused. Default: now.
+   */
+  readonly at?: number | string | undefined;
   /** `high` gets a larger share of the lane; default: `normal`. */
   readonly priority?: 'high' | 'normal' | undefined;
   /** Milliseconds after launch until recipients that were not sent to lapse; default: never. */
   readonly validForMs?: number | undefined;
   /** When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`; default: at any time that the lane allows. */
   readonly window?: string | undefined;
-  /** The IANA zone of `window`, such as `Europe/Paris`. */
+  /** The IANA zone of `window` and of local times, such as `Europe/Paris`; default: the zone of the lane's window. */
   readonly zone?: string | undefined;
   /** Dates on which `window` is closed, such as `2030-05-01`. */
   readonly except?: readonly string[] | undefined;
@@ -260,9 +264,10 @@ export const FIELDS = {
   },
   at: {
     kind: 'time',
-    description: 'When sending starts, in ISO 8601 with a time zone. Default: now.',
+    description:
+      'When sending starts, in ISO 8601. Without an offset, it is a local time of `zone`; one that the zone skips or has twice is rejected. Default: now.',
     flag: '--at <time>',
-    help: 'when sending starts, ISO 8601 with a time zone: {tomorrow}',
+    help: 'when sending starts: "tomorrow 9:00" or "monday 09:00", or ISO 8601: {tomorrow}; without an offset, a local time of --zone',
     takenBy: ONCE,
     stored: 'ifGiven',
     compared: 'time',
@@ -307,14 +312,16 @@ export const FIELDS = {
   zone: {
     kind: 'text',
     longest: 100,
-    description: 'The IANA time zone of `window`, such as `Europe/Paris`.',
+    description:
+      "The IANA time zone of `window` and of local times, such as `Europe/Paris`. Default: the zone of the lane's window.",
     flag: '--zone <zone>',
-    help: 'the time zone of --window, such as Europe/Paris',
+    help: "the time zone of --at and --window, and of the times that you see, such as Europe/Paris (default: that of the lane's window)",
     takenBy: ONCE,
-    // Zone and dates are part of the window's rule, which is stored and compared.
-    stored: 'never',
+    stored: 'ifGiven',
+    // The window's rule contains it, and is compared.
     compared: null,
     withoutRead: 'whole',
+    problem: (zone) => (isZone(zone) ? null : noSuchZone(zone)),
   },
   except: {
     kind: 'dates',
@@ -323,6 +330,7 @@ export const FIELDS = {
     flag: '--except <dates>',
     help: 'dates on which --window is closed: 2030-05-01,2030-12-25',
     takenBy: ALL,
+    // Part of the window's rule, as its zone is.
     stored: 'never',
     compared: null,
     withoutRead: 'whole',

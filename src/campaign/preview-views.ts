@@ -156,6 +156,10 @@ export const preview = z
     senderName: z.string().nullable(),
     lane: z.string(),
     startsAt: time.nullable().describe('Null: as soon as the campaign is created'),
+    zone: z
+      .string()
+      .nullable()
+      .describe("The time zone of the campaign's local times: its own, or else that of its lane's window"),
     window: sendWindow
       .nullable()
       .describe('When messages may be sent, as of the start; null: whenever the lane may'),

@@ -1,5 +1,4 @@
-import { readMoment } from './moment.js';
-import { localTime, momentsOf, resolveLocal } from './zone.js';
+import { localTime, resolveLocal } from './zone.js';
 
 /** When the messages of an outbox are sent: at once, or at a time that follows from one of their values. */
 export type SendTimeRule =
@@ -32,46 +31,6 @@ export function parseSendTimeRule(text: string): SendTimeRule | null {
   return unit === 'd'
     ? { kind: 'relative', column, elapsedMs: 0, days: signed }
     : { kind: 'relative', column, elapsedMs: signed * (UNIT_MS[unit] ?? 0), days: 0 };
-}
-
-/** A time, in ms since the epoch, or why the text is none; the reason continues the name of the value. */
-export type TimeOutcome =
-  | { readonly ok: true; readonly at: number }
-  | { readonly ok: false; readonly reason: string };
-
-const refused = (reason: string): TimeOutcome => ({ ok: false, reason });
-
-/** Reads a time with an offset, or a local time of the zone. A local time that the zone skips or repeats is refused. */
-export function readTime(text: string, zone: string | undefined): TimeOutcome {
-  const moment = readMoment(text.trim());
-  switch (moment.kind) {
-    case 'moment':
-      return { ok: true, at: moment.at };
-    case 'noZone':
-      break;
-    case 'noSuchTime':
-      return refused(`is ${text}, a time that does not exist`);
-    case 'noSuchZone':
-      return refused(`is ${text}, whose offset does not exist`);
-    default:
-      return refused(`is ${JSON.stringify(text)}, which is not a time; write it as 2030-05-01T14:30`);
-  }
-  const { spelled } = moment;
-  if (zone === undefined)
-    return refused(
-      `is ${text}, without an offset, and the outbox has no zone; write an offset, such as ${spelled}+01:00`,
-    );
-  const moments = momentsOf(zone, Date.parse(`${spelled}Z`));
-  const [first] = moments;
-  if (first === undefined)
-    return refused(
-      `is ${text}, which ${zone} skips when its clocks go forward; write another time, or an offset`,
-    );
-  if (moments.length > 1)
-    return refused(
-      `is ${text}, which ${zone} has twice when its clocks go back; write the offset that you mean`,
-    );
-  return { ok: true, at: first };
 }
 
 /** Applies a rule to the time that it refers to. */

@@ -86,6 +86,10 @@ export const campaignStatus = z
       .describe('Null if the campaign has none, or an older version created it'),
     launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
     ...returnedFields,
+    zone: z
+      .string()
+      .nullable()
+      .describe("The time zone of the campaign's local times: its own, or else that of its lane's window"),
     window: sendWindow.nullable().describe('When the campaign may send; null: whenever its lane may'),
     endedAt: time.nullable().describe('When the last recipient was settled; null before'),
     recipients: recipientCounts,

@@ -102,6 +102,12 @@ export function windowParts(rule: string): WindowParts {
   return { window, zone, except: except === '' ? [] : except.split(' ') };
 }
 
+/** The zone of the first of these rules that there is; null if there is none. */
+export function zoneOf(...rules: readonly (string | undefined)[]): string | null {
+  const rule = rules.find((each) => each !== undefined);
+  return rule === undefined ? null : windowParts(rule).zone;
+}
+
 /** The rule for people: `Mon-Sat 09:00-20:00 Europe/Paris, except 2030-05-01`. */
 export function describeWindow(rule: string): string {
   const { window, zone, except } = windowParts(rule);

@@ -31,8 +31,8 @@ function schemaOf(field: Field): z.ZodType {
         .regex(/^[A-Za-z]{2}$/, 'Use two letters of ISO 3166, such as GB')
         .toUpperCase();
     case 'time':
-      return z.string().refine((time) => momentOf(time) !== undefined, {
-        error: 'Use ISO 8601 with a time zone, such as YYYY-MM-DDThh:mm+01:00',
+      return z.string().refine((time) => ['moment', 'noZone'].includes(readMoment(time).kind), {
+        error: 'Use ISO 8601, such as YYYY-MM-DDThh:mm+01:00',
       });
     case 'duration':
       return z
@@ -64,14 +64,8 @@ function schemaOf(field: Field): z.ZodType {
   }
 }
 
-function momentOf(time: string): number | undefined {
-  const moment = readMoment(time);
-  return moment.kind === 'moment' ? moment.at : undefined;
-}
-
 /** The value of a member whose schema has accepted it. */
 function valueFrom({ kind }: Field, value: unknown): unknown {
-  if (kind === 'time') return momentOf(String(value));
   if (kind === 'duration') return parseDuration(String(value));
   return value;
 }

@@ -6,7 +6,7 @@ import { describePause } from '../campaign/pause-reason.js';
 import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views.js';
-import { describeWindow, nextCommonOpening, nextOpening, windowNow } from '../campaign/window.js';
+import { describeWindow, nextCommonOpening, nextOpening, windowNow, zoneOf } from '../campaign/window.js';
 import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
 import type { StoredState } from '../engine/lane/campaigns.js';
 import type { Lane } from '../engine/lane/lane.js';
@@ -60,6 +60,7 @@ export function campaignStatus({
     idempotencyKey: meta.idempotencyKey ?? null,
     launchAt: isoOrNull(state.launchAt),
     ...returnedOf(meta),
+    zone: meta.zone ?? zoneOf(meta.window, lane.rules.sendWindow),
     window,
     endedAt: isoOrNull(state.endedAt),
     recipients: { total: state.total, ...counts },

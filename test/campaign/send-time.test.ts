@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { applyRule, parseSendTimeRule, readTime } from '../../src/campaign/send-time.js';
+import { readTime } from '../../src/campaign/moment.js';
+import { applyRule, parseSendTimeRule } from '../../src/campaign/send-time.js';
 import { formatInZone, isZone, localTime, momentsOf } from '../../src/campaign/zone.js';
 
 const LONDON = 'Europe/London';
@@ -8,7 +9,7 @@ const LONDON = 'Europe/London';
 /** The time that a rule gives, in the zone. */
 function sendAt(text: string, value: string, zone = LONDON): string {
   const rule = parseSendTimeRule(text);
-  const time = readTime(value, zone);
+  const time = readTime(value, zone, 'the outbox');
   if (rule?.kind !== 'relative' || !time.ok) throw new Error(time.ok ? `no rule: ${text}` : time.reason);
   return formatInZone(zone, applyRule(rule, time.at, zone));
 }
@@ -53,21 +54,24 @@ describe('A time', () => {
     ['tomorrow', /not a time/],
     ['2030-05-01T12:00+99:00', /offset does not exist/],
   ])('%s is refused', (text, reason) => {
-    expect(readTime(text, LONDON)).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
+    expect(readTime(text, LONDON, 'the outbox')).toMatchObject({
+      ok: false,
+      reason: expect.stringMatching(reason),
+    });
   });
 
   test('may have microseconds, as many languages write it', () => {
     const at = Date.UTC(2030, 4, 1, 10, 0, 0, 123);
-    expect(readTime('2030-05-01T10:00:00.123456Z', undefined)).toEqual({ ok: true, at });
-    expect(readTime('2030-05-01T11:00:00.123456', LONDON)).toEqual({ ok: true, at });
+    expect(readTime('2030-05-01T10:00:00.123456Z', undefined, 'the outbox')).toEqual({ ok: true, at });
+    expect(readTime('2030-05-01T11:00:00.123456', LONDON, 'the outbox')).toEqual({ ok: true, at });
   });
 
   test('with an offset needs no zone, and without one it does', () => {
-    expect(readTime('2030-10-27T01:30+01:00', undefined)).toEqual({
+    expect(readTime('2030-10-27T01:30+01:00', undefined, 'the outbox')).toEqual({
       ok: true,
       at: Date.UTC(2030, 9, 27, 0, 30),
     });
-    expect(readTime('2030-10-27T01:30', undefined)).toMatchObject({ ok: false });
+    expect(readTime('2030-10-27T01:30', undefined, 'the outbox')).toMatchObject({ ok: false });
   });
 });
 

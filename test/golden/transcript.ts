@@ -14,6 +14,11 @@ export interface Transcript {
 /** What differs from run to run, and its placeholder. */
 const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)/g, '<time>'],
+  // The zone is that of the machine, or of a campaign. Without one, it is a time of day, such as that of a window.
+  [
+    /\b(?:[A-Z][a-z]{2} )?(?:\d{1,2} [A-Z][a-z]{2} (?:\d{4} )?)?\d\d:\d\d(?::\d\d)? (?:UTC|GMT(?:[+-]\d+(?::\d\d)?)?|[A-Z]{3,4})\b/g,
+    '<time> <zone>',
+  ],
   [/\b(?:\d{1,2} [A-Z][a-z]{2} (?:\d{4} )?)?\d\d:\d\d(?::\d\d)?\b/g, '<time>'],
   [/\b20\d\d-\d\d-\d\d\b/g, '<date>'],
   [

@@ -107,6 +107,7 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     sender,
     senderName: null,
     startsAt: null,
+    zone: null,
     window: null,
     validForMs: null,
     refusal: null,

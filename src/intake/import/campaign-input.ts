@@ -18,9 +18,11 @@ import {
   storedFieldsOf,
 } from '../../campaign/field-sets.js';
 import { type CampaignFields, FIELDS, type FieldName, type Taker } from '../../campaign/fields.js';
+import { readTime } from '../../campaign/moment.js';
 import type { InvalidRow, Preview } from '../../campaign/preview-views.js';
 import { parseLimit } from '../../campaign/price.js';
-import { describeWindow, nextCommonOpening, readWindow } from '../../campaign/window.js';
+import { describeWindow, nextCommonOpening, readWindow, zoneOf } from '../../campaign/window.js';
+import { formatInZone, isZone } from '../../campaign/zone.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import { idempotencyDigest } from '../../engine/recipients/reservation.js';
 import type { RecipientInput } from './read-objects.js';
@@ -103,11 +105,13 @@ export type EnqueueOutcome =
 
 /** A campaign whose fields are checked, with the defaults of the configuration. */
 export interface CheckedCampaign
-  extends Omit<CampaignInput, 'lane' | 'window' | 'zone' | 'except' | 'maxCost'> {
+  extends Omit<CampaignInput, 'lane' | 'at' | 'window' | 'except' | 'maxCost'> {
   /** The settings of its lane. */
   readonly lane: LaneRules;
   readonly sender: string;
   readonly priority: 'high' | 'normal';
+  /** When sending begins, ms since the epoch; undefined: now. */
+  readonly at: number | undefined;
   /** The rule of its window. */
   readonly window: string | undefined;
   /** What it may cost at most, in micros; undefined: anything. */
@@ -121,30 +125,57 @@ export interface CheckedCampaign
 export function checkCampaign(config: LocalConfig, input: CampaignInput, now: number): CheckedCampaign {
   requireMembers(input);
   const lane = requestedLane(config, input.lane);
-  const { window: _window, zone: _zone, except: _except, maxCost, ...rest } = input;
+  const { at: given, window: _window, except: _except, maxCost, ...rest } = input;
   const fields = withDefaults(config, 'campaign', { ...rest, lane: lane.name });
   const problems = problemsOf(fieldsOf('campaign'), fields);
   const refuse = (name: FieldName, reason: string): void =>
     void problems.push(new InputError(reason, { field: spelled(name) }));
   const budget = budgetOf(config, maxCost);
   if (typeof budget === 'string') refuse('maxCost', budget);
-  const { at = now, sender = '', priority = FIELDS.priority.usual } = fields;
+  const { sender = '', priority = FIELDS.priority.usual } = fields;
+  const zone = localZone(config, input);
+  const start = startOf(given, zone);
   const latest = now + config.maxScheduleAheadMs;
-  if (!(at <= latest))
+  if (!start.ok) refuse('at', `the start ${start.reason}`);
+  else if (!((start.at ?? now) <= latest))
     refuse(
       'at',
-      `the start is too far ahead: it must be before ${new Date(latest).toISOString()} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
+      `the start is too far ahead: it must be before ${formatInZone(zone ?? 'UTC', latest)} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
     );
   throwInputErrors(problems);
+  const at = start.ok ? start.at : undefined;
   return {
     ...rest,
     ...fields,
     lane,
     sender,
     priority,
-    window: windowOf(input, lane.sendWindow, Math.max(now, at)),
+    at,
+    window: windowOf({ ...input, zone }, lane.sendWindow, Math.max(now, at ?? now)),
     budget: typeof budget === 'string' ? undefined : budget,
   };
+}
+
+/** The zone of the local times of a campaign: its own, or else that of its lane's window. */
+export function localZone(
+  { lanes }: Pick<LocalConfig, 'lanes'>,
+  { zone, lane }: Pick<CampaignFields, 'zone' | 'lane'>,
+): string | undefined {
+  const rules = lane === undefined ? lanes[0] : lanes.find(({ name }) => name === lane);
+  return zone ?? zoneOf(rules?.sendWindow) ?? undefined;
+}
+
+/**
+ * When sending begins, ms since the epoch, undefined: now; or why it cannot, which continues "the start". A zone that does not exist has
+ * its own error.
+ */
+export function startOf(
+  at: CampaignFields['at'],
+  zone: string | undefined,
+): { readonly ok: true; readonly at: number | undefined } | { readonly ok: false; readonly reason: string } {
+  if (typeof at !== 'string' || (zone !== undefined && !isZone(zone)))
+    return { ok: true, at: typeof at === 'string' ? undefined : at };
+  return readTime(at, zone, 'the campaign');
 }
 
 /** The fields that something takes, with their defaults. A value that means the same as none becomes undefined. */
@@ -234,14 +265,10 @@ export function windowOf(
   from: number,
 ): string | undefined {
   if (window === undefined) {
-    const [field, value] = except === undefined ? (['zone', zone] as const) : (['except', except] as const);
-    if (value === undefined) return undefined;
-    throw new InputError(
-      `${field} has no effect without a window: set \`window\`, such as Mon-Sat 09:00-20:00`,
-      {
-        field,
-      },
-    );
+    if (except === undefined) return undefined;
+    throw new InputError('except has no effect without a window: set `window`, such as Mon-Sat 09:00-20:00', {
+      field: 'except',
+    });
   }
   const read = readWindow({ window, zone, except }, from);
   if (!read.ok) throw new InputError(read.reason, { field: read.field });

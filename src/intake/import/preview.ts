@@ -12,7 +12,7 @@ import type { PlannedCost, Preview, RepeatedRow } from '../../campaign/preview-v
 import { costMeter, formatAmount, type PriceList } from '../../campaign/price.js';
 import { charactersForcingUcs2, segmentsOf } from '../../campaign/segments.js';
 import type { Template } from '../../campaign/template.js';
-import { windowNow } from '../../campaign/window.js';
+import { windowNow, zoneOf } from '../../campaign/window.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { SLICE } from '../../engine/recipients/slices.js';
 import type { CheckedCampaign } from './campaign-input.js';
@@ -40,7 +40,7 @@ interface Previewed {
 
 /** Collects the preview of a campaign while its list is read. */
 export function previewBuilder(template: Template, { campaign, lane, prices, now }: Previewed) {
-  const { sender, senderName, at, validForMs, priority, country, budget, window } = campaign;
+  const { sender, senderName, at, validForMs, priority, country, budget, zone, window } = campaign;
   const isShared = template.placeholders.length === 0;
   const shared = isShared ? segmentsOf(template.text) : undefined;
   const ucs2Characters = new Set<string>();
@@ -149,6 +149,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         senderName: senderName ?? null,
         lane: lane.name,
         startsAt: at === undefined ? null : new Date(at).toISOString(),
+        zone: zone ?? zoneOf(window, lane.rules.sendWindow),
         window: windowNow(window, startsAt),
         laneWindow: windowNow(lane.rules.sendWindow, startsAt),
         validForMs: validForMs ?? null,

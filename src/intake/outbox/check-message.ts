@@ -1,7 +1,8 @@
 import { formatDuration } from '../../base/duration.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
+import { readTime } from '../../campaign/moment.js';
 import { type NumberKinds, numberReader } from '../../campaign/number.js';
-import { applyRule, readTime } from '../../campaign/send-time.js';
+import { applyRule } from '../../campaign/send-time.js';
 import { compileTemplate } from '../../campaign/template.js';
 import { describeWindow, nextCommonOpening } from '../../campaign/window.js';
 import { formatInZone } from '../../campaign/zone.js';
@@ -118,7 +119,7 @@ export function messageChecker(
     const member = given !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
     const text = given !== '' ? given : textOf(message, member).trim();
     if (text === '') return [member, `is missing, but the send time follows from it (${settings.sendAt})`];
-    const time = readTime(text, zone);
+    const time = readTime(text, zone, 'the outbox');
     if (!time.ok) return [member, time.reason];
     const at = given !== '' || rule.kind === 'now' ? time.at : applyRule(rule, time.at, zone);
     const shown = (): string => formatInZone(zone ?? 'UTC', at);

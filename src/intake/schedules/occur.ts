@@ -232,6 +232,7 @@ async function create(
     const outcome = await deps.enqueue(
       {
         ...definition.campaign,
+        zone: definition.zone,
         name: definition.name,
         lane: deps.laneName(definition.lane),
         recipients: await recipientsOf(deps, schedule, at),

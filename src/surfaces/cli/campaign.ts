@@ -8,10 +8,11 @@ import { destinationOf, via } from './destination.js';
 import { badInput } from './errors.js';
 import { howToStartWorkers } from './how-to-start.js';
 import { readNumbers } from './input.js';
+import { moment, until } from './moments.js';
 import { withLocalVolley } from './open.js';
 import { renderCampaign } from './progress.js';
 import { columnsOf } from './terminal.js';
-import { counted, cut, explanation, moment, oneLine, table, until } from './text.js';
+import { counted, cut, explanation, oneLine, table } from './text.js';
 import { noteIfNoWorkers, watchCampaign } from './watch.js';
 
 /** Requests with an unknown outcome that people see; `--json` has up to 100. */
@@ -34,13 +35,13 @@ export function status(context: Context, typed = LAST, { watch }: { watch?: bool
   });
 }
 
-function unknownLines({ clock }: Context, { unknownOutcomes }: CampaignStatus): string[] {
+function unknownLines({ clock }: Context, { zone, unknownOutcomes }: CampaignStatus): string[] {
   if (unknownOutcomes.length === 0) return [];
   const lines = unknownOutcomes
     .slice(0, UNKNOWN_SHOWN)
     .map(
       ({ request, recipients, since, reason }) =>
-        `  ${request}  ${counted(recipients, 'recipient')}, since ${moment(Date.parse(since), clock())}: ${oneLine(reason)}`,
+        `  ${request}  ${counted(recipients, 'recipient')}, since ${moment(Date.parse(since), clock(), zone)}: ${oneLine(reason)}`,
     );
   const more = unknownOutcomes.length > UNKNOWN_SHOWN ? ['  … and more; --json shows up to 100'] : [];
   return ['Requests with an unknown outcome:', ...lines, ...more];
@@ -63,7 +64,8 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
   if (as === undefined) return refuseToGuess(context, typed, options);
   return withCampaign(context, typed, async (volley, id, setting) => {
     const outcome = await volley.resolve(id, { as, request: requestOf(id, options.request) });
-    const destination = destinationOf(setting, (await volley.status(id)).lane);
+    const { lane, zone } = await volley.status(id);
+    const destination = destinationOf(setting, lane);
     const { requests, recipients, tooEarly } = outcome;
     if (as === 'resend') await noteIfNoWorkers(context, volley);
     const done =
@@ -74,7 +76,7 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
       tooEarly === null
         ? []
         : [
-            `A worker may still be about to send ${counted(tooEarly.requests, 'request')}. Try again at ${until(tooEarly.until, context.clock())}.`,
+            `A worker may still be about to send ${counted(tooEarly.requests, 'request')}. Try again at ${until(tooEarly.until, context.clock(), zone)}.`,
           ];
     return {
       json: { id, destination, as, ...outcome },
@@ -102,7 +104,8 @@ function refuseToGuess(context: Context, typed: string, { request }: ResolveOpti
 function walk(context: Context, typed: string): Promise<Answer> {
   return withCampaign(context, typed, async (volley, id, setting) => {
     const { walkUnknown } = await import('./resolve-unknown.js');
-    const destination = destinationOf(setting, (await volley.status(id)).lane);
+    const { lane, zone } = await volley.status(id);
+    const destination = destinationOf(setting, lane);
     const { settled, skipped } = await walkUnknown(context, volley, id, destination);
     if (settled.some(({ as }) => as === 'resend')) await noteIfNoWorkers(context, volley);
     const done = (['resend', 'accepted', 'abandon'] as const).flatMap((as) => {
@@ -117,7 +120,7 @@ function walk(context: Context, typed: string): Promise<Answer> {
       first === undefined
         ? []
         : [
-            `A worker may still be about to send ${counted(early.length, 'request')}. Try again at ${until(first.until, context.clock())}.`,
+            `A worker may still be about to send ${counted(early.length, 'request')}. Try again at ${until(first.until, context.clock(), zone)}.`,
           ];
     const rest = skipped === 0 ? '' : `; ${counted(skipped, 'request')} left`;
     const summary =

@@ -1,8 +1,9 @@
 import type { LaneStatus, SendWindow } from '../../campaign/views.js';
+import { until } from './moments.js';
 import { bar, quotaUse } from './progress.js';
 import { failureText } from './sentence.js';
 import type { Paint } from './terminal.js';
-import { counted, grouped, oneLine, padded, until } from './text.js';
+import { counted, grouped, oneLine, padded } from './text.js';
 
 const BAR_WIDTH = 24;
 const STEPS_SHOWN = 4;
@@ -28,15 +29,15 @@ const MEANING = {
   held: 'held by an operator',
 } as const;
 
-/** `Mon-Sat 09:00-20:00 Europe/Paris, opens 09:00:00 (in 2h)` */
+/** `Mon-Sat 09:00-20:00 Europe/Paris, opens 09:00:00 CET (in 2h)` */
 export function windowText({ window, zone, except, opensAt, closesAt }: SendWindow, now: number): string {
   const [first, ...others] = except;
   const not = first === undefined ? '' : `, except ${[first, ...others].join(', ')}`;
   const next =
     closesAt !== null
-      ? `; closes ${until(closesAt, now)}`
+      ? `; closes ${until(closesAt, now, zone)}`
       : opensAt !== null
-        ? `; opens ${until(opensAt, now)}`
+        ? `; opens ${until(opensAt, now, zone)}`
         : '';
   return `${window} ${zone}${not}${next}`;
 }
@@ -44,6 +45,7 @@ export function windowText({ window, zone, except, opensAt, closesAt }: SendWind
 /** A lane in a few lines. */
 export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {
   const { id, name, targetAccount, state, quota, pause: pauseOf, turnFailures, window, campaigns } = lane;
+  const zone = window?.zone ?? null;
   const label = (text: string): string => `  ${paint('dim', padded(text, 9))} `;
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const filledBar =
@@ -55,7 +57,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     .slice(0, STEPS_SHOWN)
     .map(
       (step) =>
-        `${grouped(step.permits)} ${Date.parse(step.at) <= now ? 'now' : `at ${until(step.at, now)}`}`,
+        `${grouped(step.permits)} ${Date.parse(step.at) <= now ? 'now' : `at ${until(step.at, now, zone)}`}`,
     )
     .join(', ');
   const howToResume =
@@ -64,12 +66,12 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     pauseOf === null
       ? []
       : [
-          `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : ` (${state === 'noToken' ? 'next attempt' : 'until'} ${until(pauseOf.until, now)})`}${howToResume}`,
+          `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : ` (${state === 'noToken' ? 'next attempt' : 'until'} ${until(pauseOf.until, now, zone)})`}${howToResume}`,
         ];
   return [
     `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,
     ...reason,
-    ...turnFailures.map((failure) => `${label('failing')}${paint('red', failureText(failure, now))}`),
+    ...turnFailures.map((failure) => `${label('failing')}${paint('red', failureText(failure, now, zone))}`),
     ...(window === null ? [] : [`${label('window')}${windowText(window, now)}`]),
     `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(permits === '' ? [] : [`${label('permits')}${permits}`]),

@@ -3,10 +3,11 @@ import type { ListFilters } from '../../campaign/list-filters.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { HOW_TO_CREATE } from './commands/action.js';
 import type { Answer, Context } from './context.js';
+import { minute, moment, shortMoment } from './moments.js';
 import { withLocalVolley } from './open.js';
 import { percentOf, settledOf } from './progress.js';
 import { columnsOf } from './terminal.js';
-import { compact, cut, grouped, moment, money, oneLine, shortMoment, type Table, table } from './text.js';
+import { compact, cut, grouped, money, oneLine, type Table, table } from './text.js';
 
 /** Which campaigns `volley list` shows. Times in ms since the epoch. */
 interface ListOptions extends ListFilters {
@@ -48,8 +49,8 @@ export function listLines(
   now: number,
   width: number | undefined,
 ): string[] {
-  const startOf = ({ launchAt }: CampaignStatus, form: typeof moment): string =>
-    launchAt === null ? '' : form(Date.parse(launchAt), now);
+  const startOf = ({ launchAt, zone }: CampaignStatus, form: typeof moment): string =>
+    launchAt === null ? '' : form(Date.parse(launchAt), now, zone);
   const shown = MORE.filter(({ of }) => campaigns.some((campaign) => of(campaign) !== ''));
   const headings = shown.map(({ heading }) => heading);
   /** Puts these texts before the last column. */
@@ -98,17 +99,14 @@ export function listLines(
       ),
     ),
     flexible: 'NAME',
-    optional: ['TAGS', 'COST', 'LANE'],
+    optional: ['TAGS', 'COST', 'LANE', 'RATE'],
   };
   return table(full.heading, full.rows, width, short);
 }
 
-/** `09:00` of `09:00:00`. */
-const toMinute = (text: string): string => text.replace(/^(\d{2}:\d{2}):\d{2}$/, '$1');
-
 /** What an operator has to act on or to know: unknown outcomes, a closed window, a lane that sends nothing until it is resumed, and what fails. Empty if nothing. */
 function attention(
-  { recipients, lane, blockedBy, waitingFor, turnFailures }: CampaignStatus,
+  { recipients, lane, zone, blockedBy, waitingFor, turnFailures }: CampaignStatus,
   now: number,
   { short = false } = {},
 ): string {
@@ -124,13 +122,13 @@ function attention(
     ...(waitingFor === 'window' && blockedBy !== null && blockedBy.until !== null
       ? [
           short
-            ? `opens ${shortMoment(Date.parse(blockedBy.until), now)}`
-            : `waits until ${toMinute(moment(Date.parse(blockedBy.until), now))} (window)`,
+            ? `opens ${shortMoment(Date.parse(blockedBy.until), now, zone)}`
+            : `waits until ${minute(Date.parse(blockedBy.until), now, zone)} (window)`,
         ]
       : []),
     ...turnFailures.map(({ kind, since }) => {
       const fails = kind === 'send' ? 'sending fails' : 'polling fails';
-      return short ? fails : `${fails} since ${moment(Date.parse(since), now)}`;
+      return short ? fails : `${fails} since ${moment(Date.parse(since), now, zone)}`;
     }),
     ...(waitingFor === 'workers' ? [short ? 'no worker' : 'no worker is running'] : []),
   ].join(', ');

@@ -16,7 +16,6 @@ import type {
 import { rowProblem } from '../../campaign/row-problem.js';
 import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
 import { jsonText, printable } from '../../campaign/visible-text.js';
-import { formatInZone } from '../../campaign/zone.js';
 import { cancelMessage, cancelMessages, getMessage, putMessage } from '../../operations/messages.js';
 import { getOutbox } from '../../operations/outboxes.js';
 import { stillRunning } from './answers/outboxes.js';
@@ -26,6 +25,7 @@ import { destinationOf, via } from './destination.js';
 import { badInput, CliError } from './errors.js';
 import { openListFile, readNumbers } from './input.js';
 import { windowText } from './lane.js';
+import { moment } from './moments.js';
 import { type Setting, withLocalVolley } from './open.js';
 import { stateLabel } from './progress.js';
 import { requireTerminal, runCall } from './run-operation.js';
@@ -99,7 +99,7 @@ export function show(
   return runCall(context, getMessage, { name, lane, id }, async (run, { volley, lanes }) => {
     const message = await run();
     const { zone } = await volley.outbox(name, { lanes }).status();
-    return { json: message, lines: messageLines(message, zone) };
+    return { json: message, lines: messageLines(message, zone, context.clock()) };
   });
 }
 
@@ -114,7 +114,7 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
     ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, now)}`]),
     `  text      ${oneLine(outbox.message)}`,
     `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,
-    ...(nextDue === null ? [] : [`  next due  ${formatInZone(zone ?? 'UTC', Date.parse(nextDue))}`]),
+    ...(nextDue === null ? [] : [`  next due  ${moment(Date.parse(nextDue), now, zone)}`]),
     ...(messages.unknown === 0
       ? []
       : [
@@ -126,11 +126,12 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
 function messageLines(
   { id, state, sendAt, to, reference, campaign, reason }: OutboxMessageStatus,
   zone: string | null,
+  now: number,
 ): string[] {
   return [
     `Message ${oneLine(id)}, ${stateLabel(state)}${reason === null ? '' : `: ${oneLine(reason)}`}`,
     ...(to === null ? [] : [`  to        ${to}`]),
-    ...(sendAt === null ? [] : [`  due       ${formatInZone(zone ?? 'UTC', Date.parse(sendAt))}`]),
+    ...(sendAt === null ? [] : [`  due       ${moment(Date.parse(sendAt), now, zone)}`]),
     ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),
     ...(campaign === null ? [] : [`  campaign  ${campaign}`]),
     ...(state === 'unknown' ? [`  to settle volley resolve ${campaign}`] : []),
@@ -157,7 +158,7 @@ export async function put(
       const destination = destinationOf(setting, lanes[0] ?? '');
       return {
         json: { ...result, destination },
-        lines: [putLine(result, zone, destination)],
+        lines: [putLine(result, zone, destination, context.clock())],
         ...(result.outcome === 'stale' ? { exit: EXIT.failed } : {}),
       };
     },
@@ -175,11 +176,10 @@ function putLine(
   { id, outcome, sendAt }: PutResult,
   zone: string | null,
   destination: string | null,
+  now: number,
 ): string {
   const at =
-    sendAt === null
-      ? ''
-      : ` It is due at ${formatInZone(zone ?? 'UTC', Date.parse(sendAt))}${via(destination)}.`;
+    sendAt === null ? '' : ` It is due at ${moment(Date.parse(sendAt), now, zone)}${via(destination)}.`;
   return `Message ${oneLine(id)} ${DONE[outcome]}${at}`;
 }
 

@@ -11,20 +11,22 @@ import type {
 } from '../../campaign/preview-views.js';
 import { REPEATED, refusalOfList } from '../../campaign/refusal.js';
 import { rowProblem } from '../../campaign/row-problem.js';
-import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
+import { type CampaignInput, type CsvStream, localZone } from '../../intake/import/campaign-input.js';
 import { countryText } from '../../intake/import/number-countries.js';
 import { listenForStop } from '../lifecycle.js';
 import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, SIMULATOR } from './destination.js';
-import { badInput, interrupted } from './errors.js';
+import { interrupted } from './errors.js';
 import { openListFile } from './input.js';
 import { windowText } from './lane.js';
+import { between, moment, until } from './moments.js';
 import { type SettingWithoutRedis, withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
 import { countryFlag, FIX, unpricedList } from './refusal.js';
+import { mustBeInFuture, startTime } from './start-time.js';
 import { columnsOf, type Ink, type Paint } from './terminal.js';
-import { between, counted, grouped, moment, money, oneLine, padded, until, wrapped } from './text.js';
+import { counted, grouped, money, oneLine, padded, wrapped } from './text.js';
 
 /** Of a long text, people see so many characters: enough for twelve segments. */
 const TEXT_SHOWN = 2_000;
@@ -34,12 +36,14 @@ const LABEL_WIDTH = 12;
 
 /** `volley preview` */
 export function preview(context: Context, file: string, options: CampaignFlags): Promise<Answer> {
-  mustBeInFuture(options.at, context.clock());
   const show = async (
     setting: SettingWithoutRedis,
     see: (input: CampaignInput) => Promise<Preview>,
   ): Promise<Answer> => {
-    const input = await campaignInput(context, file, options);
+    const { config } = setting;
+    const at = startTime(config, options, context.clock());
+    mustBeInFuture(at, context.clock(), localZone(config, options) ?? null);
+    const input = await campaignInput(context, file, { ...options, at });
     const interrupt = listenForStop();
     try {
       return previewed(context, setting, await see({ ...input, signal: interrupt.signal }), options);
@@ -104,14 +108,6 @@ function refusalText(seen: Preview): string | null {
   return `${reason}. ${FIX[kind](seen)}`;
 }
 
-/** Refuses a start time that has passed. */
-export function mustBeInFuture(at: number | undefined, now: number): void {
-  if (at === undefined || at > now) return;
-  throw badInput(
-    `option '--at <time>': the time has passed (it is ${new Date(now).toISOString()} now). Leave out --at to send immediately.`,
-  );
-}
-
 /** The library's input for a list and its options. */
 export async function campaignInput(
   context: Context,
@@ -152,7 +148,7 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...line('sender', senderText(seen)),
     ...line('lane', seen.lane),
     ...line('service', serviceText(destination, look)),
-    ...line('start', seen.startsAt === null ? 'now' : until(seen.startsAt, now)),
+    ...line('start', seen.startsAt === null ? 'now' : until(seen.startsAt, now, seen.zone)),
     ...(seen.window === null ? [] : line('window', windowText(seen.window, now))),
     ...(seen.laneWindow === null ? [] : line('window', `of the lane: ${windowText(seen.laneWindow, now)}`)),
     ...line('validity', validityText(seen, now)),
@@ -217,10 +213,10 @@ export function countriesText({ countries }: Pick<Preview, 'countries'>): string
   return listed(countries.map(countryText));
 }
 
-function validityText({ startsAt, validForMs }: Preview, now: number): string {
+function validityText({ startsAt, validForMs, zone }: Preview, now: number): string {
   if (validForMs === null) return 'no limit';
   const end = (startsAt === null ? now : Date.parse(startsAt)) + validForMs;
-  return `${formatDuration(validForMs)}: messages not sent by ${moment(end, now)} lapse`;
+  return `${formatDuration(validForMs)}: messages not sent by ${moment(end, now, zone)} lapse`;
 }
 
 /** How long the messages are, and which of them are UCS-2, and why. */
@@ -267,11 +263,11 @@ export function leftOut(counts: Pick<Preview, 'duplicates' | 'invalid' | 'suppre
 }
 
 /** When the last message is sent, and when its delivery status is known. */
-function timeTexts({ eta, completion, isSuppressionChecked }: Preview, now: number): string[] {
+function timeTexts({ eta, completion, zone, isSuppressionChecked }: Preview, now: number): string[] {
   if (!isSuppressionChecked) return ['not known without Redis'];
   if (eta === null || completion === null) return ['nothing to send'];
-  const sent = `last message ${between(eta, now)}`;
-  return eta.latest === null ? [sent] : [sent, `last delivery status ${between(completion, now)}`];
+  const sent = `last message ${between(eta, now, zone)}`;
+  return eta.latest === null ? [sent] : [sent, `last delivery status ${between(completion, now, zone)}`];
 }
 
 /** The listed rows with the number of an earlier row, one per line, and how many more of the `count` there are. */

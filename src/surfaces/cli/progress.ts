@@ -2,9 +2,10 @@ import type { CampaignCost } from '../../campaign/measures.js';
 import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../../campaign/recipient.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { pasteable } from './command-name.js';
+import { moment, until } from './moments.js';
 import { campaignSentence } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';
-import { counted, cut, grouped, moment, money, oneLine, padded, until, widthOf, wrapped } from './text.js';
+import { counted, cut, grouped, money, oneLine, padded, widthOf, wrapped } from './text.js';
 
 /** How to draw a picture. */
 interface Look {
@@ -85,7 +86,7 @@ export function percentOf(status: CampaignStatus): string {
 export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const { paint, now } = look;
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
-  const { recipients, tags, rate, requests, quota, cost } = status;
+  const { recipients, tags, rate, requests, cost } = status;
 
   const percent = percentOf(status).padStart(6);
   const columns = shares(
@@ -115,7 +116,7 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
       'requests',
       `${grouped(requests.send)} sent, ${counted(requests.poll, 'poll')}, ${grouped(requests.throttled)} throttled (429)`,
     ),
-    ...labelled('quota', quotaText(quota, now)),
+    ...labelled('quota', quotaText(status, now)),
     ...(cost === null ? [] : labelled('cost', costText(cost))),
     ...(rate === null ? [] : labelled('rate', `${rateText(rate)} on average`)),
     // The picture is not printed as other lines are: a terminal would cut what is too long, such as a command.
@@ -206,11 +207,12 @@ export function quotaUse(used: number, limit: number | null): string {
   return used > limit ? `all ${grouped(limit)} used` : `${grouped(used)} of ${grouped(limit)} used`;
 }
 
-function quotaText({ used, limit, nextPermitAt }: CampaignStatus['quota'], now: number): string {
+function quotaText({ quota, zone }: CampaignStatus, now: number): string {
+  const { used, limit, nextPermitAt } = quota;
   const next =
     nextPermitAt === null || Date.parse(nextPermitAt) <= now
       ? ''
-      : `, next permit ${until(nextPermitAt, now)}`;
+      : `, next permit ${until(nextPermitAt, now, zone)}`;
   return `${quotaUse(used, limit)}${next}`;
 }
 
@@ -221,5 +223,5 @@ export function campaignLine(status: CampaignStatus, now: number, howToStart?: s
     (state) => `${SHOWN[state].label} ${grouped(recipients[state])}`,
   );
   const settled = `${grouped(settledOf(status))} of ${grouped(recipients.total)} settled`;
-  return `${moment(now, now)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${counts.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;
+  return `${moment(now, now, status.zone)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${counts.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;
 }

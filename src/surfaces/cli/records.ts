@@ -12,12 +12,13 @@ import { exitOf, lastDayWarning, requestAnswer, stateText } from './answers/reco
 import { LAST, recordsId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
+import { moment } from './moments.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { withRecords } from './records-service.js';
 import { runCall } from './run-operation.js';
 import { columnsOf, createLivePicture } from './terminal.js';
-import { counted, grouped, moment, oneLine, table } from './text.js';
+import { counted, grouped, oneLine, table } from './text.js';
 
 interface RequestOptions {
   from?: string;

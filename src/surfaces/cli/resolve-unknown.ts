@@ -5,7 +5,8 @@ import type { CampaignStatus } from '../../campaign/views.js';
 import { ask } from './ask.js';
 import type { Context } from './context.js';
 import { via } from './destination.js';
-import { counted, moment, oneLine } from './text.js';
+import { moment } from './moments.js';
+import { counted, oneLine } from './text.js';
 
 type Unknown = CampaignStatus['unknownOutcomes'][number];
 
@@ -32,11 +33,11 @@ export async function walkUnknown(
   const rows = await rowsByRequest(volley, id);
   for (;;) {
     // A status lists at most 100 of them.
-    const { unknownOutcomes } = await volley.status(id);
+    const { unknownOutcomes, zone } = await volley.status(id);
     const next = unknownOutcomes.find(({ request }) => !seen.has(request));
     if (next === undefined) return { settled, skipped: seen.size - settled.length };
     seen.add(next.request);
-    for (const line of evidence(next, rows.get(next.request) ?? [], context)) context.note(line);
+    for (const line of evidence(next, rows.get(next.request) ?? [], zone, context)) context.note(line);
     const choice = await choose(context, destination);
     if (choice === 'q') return { settled, skipped: unknownOutcomes.length };
     if (choice === 's') continue;
@@ -58,6 +59,7 @@ async function rowsByRequest(volley: Volley, id: string): Promise<Map<string, Re
 function evidence(
   { request, recipients, since, reason }: Unknown,
   rows: readonly ReportRow[],
+  zone: string | null,
   { clock, paintErr }: Context,
 ): string[] {
   const now = clock();
@@ -73,8 +75,8 @@ function evidence(
       : [`${label('to')}${rows.map(({ recipient }) => recipient).join(', ')}${more}`]),
     ...(sent === undefined
       ? []
-      : [`${label('sent')}${moment(sent, now)} (${formatDuration(now - sent)} ago)`]),
-    `${label('unknown')}since ${moment(Date.parse(since), now)}`,
+      : [`${label('sent')}${moment(sent, now, zone)} (${formatDuration(now - sent)} ago)`]),
+    `${label('unknown')}since ${moment(Date.parse(since), now, zone)}`,
     `${label('because')}${oneLine(reason)}`,
   ];
 }

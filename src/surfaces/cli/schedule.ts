@@ -58,7 +58,7 @@ export function add(context: Context, file: string | undefined, options: AddOpti
         what,
         ...(schedule.state === 'paused'
           ? [pausedLine(schedule)]
-          : ['It is due next:', ...timesIn(schedule, times)]),
+          : ['It is due next:', ...timesIn(schedule, times, context)]),
       ],
     };
   });

@@ -6,7 +6,12 @@ import { asSentence } from '../../campaign/errors.js';
 import { numberReader } from '../../campaign/number.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { compileTemplate } from '../../campaign/template.js';
-import type { CampaignInput, CsvStream, EnqueueOutcome } from '../../intake/import/campaign-input.js';
+import {
+  type CampaignInput,
+  type CsvStream,
+  type EnqueueOutcome,
+  localZone,
+} from '../../intake/import/campaign-input.js';
 import { checkRows } from '../../intake/import/check-rows.js';
 import { readCsv } from '../../intake/import/csv/read-csv.js';
 import type { RecipientInput } from '../../intake/import/read-objects.js';
@@ -17,18 +22,12 @@ import { destinationOf, via } from './destination.js';
 import { badInput, CliError, interrupted } from './errors.js';
 import { readNumbers, STDIN } from './input.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
+import { until } from './moments.js';
 import { type Setting, withLocalVolley } from './open.js';
 import { withOptions } from './option-names.js';
-import {
-  campaignInput,
-  leftOut,
-  lookOf,
-  mustBeInFuture,
-  renderInvalid,
-  renderPreview,
-  renderWarnings,
-} from './preview.js';
+import { campaignInput, leftOut, lookOf, renderInvalid, renderPreview, renderWarnings } from './preview.js';
 import { FIX } from './refusal.js';
+import { mustBeInFuture, startTime } from './start-time.js';
 import { counted, money } from './text.js';
 import { howToStop, noteIfNoWorkers, watchCampaign } from './watch.js';
 
@@ -44,8 +43,6 @@ const NOTHING_SENT = 'nothing was sent';
 /** `volley send` */
 export async function send(context: Context, file: string, options: SendOptions): Promise<Answer> {
   refuseConflicts(options);
-  // With an idempotency key, a repeated command returns the first campaign even if its time has passed.
-  if (options.idempotencyKey === undefined) mustBeInFuture(options.at, context.clock());
   const asks = options.yes !== true;
   if (asks && !context.interactive) {
     throw badInput(
@@ -55,7 +52,11 @@ export async function send(context: Context, file: string, options: SendOptions)
   return withLocalVolley(context, async (volley, setting) => {
     const { config, simulator } = setting;
     if (simulator !== undefined) context.note('A simulator stands in for the service: no message is sent.');
-    const input = await campaignInput(context, file, options);
+    const at = startTime(config, options, context.clock());
+    const zone = localZone(config, options) ?? null;
+    // With an idempotency key, a repeated command returns the first campaign even if its time has passed.
+    if (options.idempotencyKey === undefined) mustBeInFuture(at, context.clock(), zone);
+    const input = await campaignInput(context, file, { ...options, at });
     const bad = options.skipInvalid
       ? invalidFile(file === STDIN ? join(context.cwd, 'stdin') : file)
       : undefined;
@@ -73,7 +74,7 @@ export async function send(context: Context, file: string, options: SendOptions)
         again: options.again === true || options.testTo !== undefined,
         ...(bad === undefined ? {} : { skipInvalid: true, onInvalid: bad.add }),
         async confirm(preview) {
-          mustBeInFuture(options.at, context.clock());
+          mustBeInFuture(at, context.clock(), zone);
           interrupt.signal.throwIfAborted();
           isConfirmed = asks ? await ask(context, setting, preview, interrupt.signal) : true;
           if (!asks)
@@ -118,7 +119,7 @@ function ask(
   const question =
     recipients === 0
       ? `No recipient gets a message. Create the campaign${via(destination)} anyway?`
-      : `Send to ${counted(recipients, 'recipient')}${forCost(preview)}${via(destination)}?`;
+      : `Send to ${counted(recipients, 'recipient')}${forCost(preview)}${via(destination)}${starting(preview, context.clock())}?`;
   return context.confirm(question, NOTHING_SENT, signal);
 }
 
@@ -126,6 +127,11 @@ function ask(
 function forCost({ cost }: Preview): string {
   if (cost === null) return '';
   return ` for ${cost.unpriced > 0 ? 'at least ' : ''}${money(cost.total, cost.currency)}`;
+}
+
+/** `, starting Tue 24 Nov 09:00 CET (in 11h)`; empty for a campaign that starts at once. */
+function starting({ startsAt, zone }: Preview, now: number): string {
+  return startsAt === null ? '' : `, starting ${until(startsAt, now, zone)}`;
 }
 
 /** Refuses options that contradict each other, before anything is read. */
@@ -237,13 +243,14 @@ async function created(
   bad: InvalidFile | undefined,
 ): Promise<Answer> {
   const { id, recipients, duplicates, differentTexts, invalid, suppressed } = outcome;
-  const { repeats, warnings, cost } = outcome.preview;
+  const { repeats, warnings, cost, startsAt } = outcome.preview;
   const existing = outcome.kind === 'existing';
   const file = bad?.end();
   const counts = { recipients, duplicates, invalid, suppressed };
   const json = {
     id,
     destination,
+    startsAt,
     ...counts,
     differentTexts,
     repeats,
@@ -256,7 +263,7 @@ async function created(
   const lines = [
     existing
       ? `Campaign ${id}${via(destination)} was already created with this idempotency key; nothing was added.`
-      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${forCost(outcome.preview)}${via(destination)}${left === '' ? '' : `; left out: ${left}`}.`,
+      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${forCost(outcome.preview)}${via(destination)}${starting(outcome.preview, context.clock())}${left === '' ? '' : `; left out: ${left}`}.`,
     ...(file === undefined ? [] : [`The invalid rows are in ${file.path}.`]),
     ...(duplicates === 0
       ? []

@@ -1,8 +1,9 @@
 import { formatDuration } from '../../base/duration.js';
 import type { CampaignStatus, TurnFailure } from '../../campaign/views.js';
 import { pasteable } from './command-name.js';
+import { between, moment, until } from './moments.js';
 import type { Ink } from './terminal.js';
-import { between, grouped, moment, oneLine, until } from './text.js';
+import { grouped, oneLine } from './text.js';
 
 /** What a campaign is doing, in a sentence, and what an operator has to do, if anything. `howToStart`: how to start a worker. */
 export function campaignSentence(
@@ -15,7 +16,7 @@ export function campaignSentence(
 }
 
 function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { text: string; ink: Ink } {
-  const { id, blockedBy, recipients } = status;
+  const { id, zone, blockedBy, recipients } = status;
   switch (status.state) {
     case 'importing':
       return { text: 'Importing its list.', ink: 'dim' };
@@ -31,11 +32,11 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
     default:
       return status.state satisfies never;
   }
-  const blocked = reasonText(blockedBy, now);
+  const blocked = reasonText(status, now);
   switch (status.waitingFor) {
     case 'start':
       return {
-        text: `Starts ${status.launchAt === null ? 'later' : until(status.launchAt, now)}.${etaOf(status, now)}`,
+        text: `Starts ${status.launchAt === null ? 'later' : until(status.launchAt, now, zone)}.${etaOf(status, now)}`,
         ink: 'dim',
       };
     case 'workers':
@@ -59,7 +60,7 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
         ? { text: failingText(status, now), ink: 'red' }
         : { text: laneText(status, blocked), ink: 'yellow' };
     case 'window': {
-      const opens = blockedBy?.until == null ? '' : ` until ${until(blockedBy.until, now)}`;
+      const opens = blockedBy?.until == null ? '' : ` until ${until(blockedBy.until, now, zone)}`;
       return {
         text: `Waits${opens}: ${oneLine(blockedBy?.reason ?? 'the window is closed')}.${etaOf(status, now)}`,
         ink: 'cyan',
@@ -112,37 +113,37 @@ function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string 
   }
 }
 
-function failingText({ lane, recipients, turnFailures }: CampaignStatus, now: number): string {
+function failingText({ lane, zone, recipients, turnFailures }: CampaignStatus, now: number): string {
   const kind = recipients.planned > 0 ? 'send' : 'poll';
   const failure = turnFailures.find((each) => each.kind === kind);
   if (failure === undefined) return `Lane ${lane} is not open. See: volley lanes`;
-  return `Lane ${lane}: ${failureText(failure, now)}. Volley tries again every second; the log of its workers says more.`;
+  return `Lane ${lane}: ${failureText(failure, now, zone)}. Volley tries again every second; the log of its workers says more.`;
 }
 
-/** `sending has failed since 14:03:20: ENOENT`, without a final full stop. */
-export function failureText({ kind, since, error }: TurnFailure, now: number): string {
+/** `sending has failed since 14:03:20 CET: ENOENT`, without a final full stop. */
+export function failureText({ kind, since, error }: TurnFailure, now: number, zone: string | null): string {
   const what = kind === 'send' ? 'sending' : 'polling the delivery status';
-  return `${what} has failed since ${moment(Date.parse(since), now)}: ${oneLine(error).replace(/\.$/, '')}`;
+  return `${what} has failed since ${moment(Date.parse(since), now, zone)}: ${oneLine(error).replace(/\.$/, '')}`;
 }
 
-function reasonText(blockedBy: CampaignStatus['blockedBy'], now: number): string {
+function reasonText({ blockedBy, zone }: CampaignStatus, now: number): string {
   if (blockedBy === null) return '';
   const { state, reason, until: end } = blockedBy;
   const text = oneLine(reason);
   // A pause may have ended a moment ago, before a worker has resumed the lane.
   return end === null || Date.parse(end) <= now
     ? text
-    : `${text}, ${state === 'noToken' ? 'next attempt' : 'until'} ${until(end, now)}`;
+    : `${text}, ${state === 'noToken' ? 'next attempt' : 'until'} ${until(end, now, zone)}`;
 }
 
 function etaOf(status: CampaignStatus, now: number): string {
-  const { eta, rate, recipients } = status;
+  const { eta, rate, recipients, zone } = status;
   if (eta === null) return '';
   if (eta.latest !== null || rate === null || recipients.planned === 0)
-    return ` Last message ${between(eta, now)}.`;
+    return ` Last message ${between(eta, now, zone)}.`;
   // Nothing bounds it, such as while the quota is being learned; what was sent so far shows the most likely time.
   const at = new Date(now + (recipients.planned / rate) * HOUR_MS).toISOString();
-  return ` Last message about ${until(at, now)} if this rate holds; ${eta.reason}.`;
+  return ` Last message about ${until(at, now, zone)} if this rate holds; ${eta.reason}.`;
 }
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,4 @@
-import { formatDuration } from '../../base/duration.js';
 import { brokenCommand, graphemesOf, widthOf, wrapped } from '../../base/wrapped-text.js';
-import type { TimeRange } from '../../campaign/measures.js';
 import type { ReportRow } from '../../campaign/recipient-views.js';
 import { oneLine } from '../../campaign/visible-text.js';
 
@@ -192,49 +190,4 @@ function tableLines(shown: Table): string[] {
       .join('  ')
       .trimEnd(),
   );
-}
-
-/** A time in this machine's time zone: `14:03:20` today, else `2 May 14:03`, with the year if it is another one. */
-export function moment(ms: number, now: number): string {
-  const [at, today] = [new Date(ms), new Date(now)];
-  if (at.toDateString() === today.toDateString()) return at.toTimeString().slice(0, 8);
-  const month = at.toLocaleString('en', { month: 'short' });
-  const year = at.getFullYear() === today.getFullYear() ? '' : ` ${at.getFullYear()}`;
-  return `${at.getDate()} ${month}${year} ${at.toTimeString().slice(0, 5)}`;
-}
-
-/** The same in few columns: `14:03` today, else `2 May`, with the year if it is another one. */
-export function shortMoment(ms: number, now: number): string {
-  const [at, today] = [new Date(ms), new Date(now)];
-  const text = moment(ms, now);
-  return at.toDateString() === today.toDateString() ? text.slice(0, 5) : text.slice(0, text.lastIndexOf(' '));
-}
-
-/** `14:03:20 (in 12s)` for an ISO time, or `now` if it has passed. */
-export function until(iso: string, now: number): string {
-  const ms = Date.parse(iso);
-  return ms <= now ? 'now' : `${moment(ms, now)} (in ${formatDuration(ms - now)})`;
-}
-
-/** `between 10:24:16 and 10:24:20 (in 9 to 13 s)`; `by 10:24:20` if it may be now; `not before 10:24:16: reason` without an end. */
-export function between({ earliest, latest, reason }: TimeRange, now: number): string {
-  const from = Date.parse(earliest);
-  if (latest === null) {
-    const start = from < now + 1_000 ? '' : ` before ${until(earliest, now)}`;
-    return start === '' ? `at an unknown time: ${reason}` : `not${start}: ${reason}`;
-  }
-  const to = Date.parse(latest);
-  if (to <= now) return 'at any moment';
-  const seconds = [Math.floor((from - now) / 1_000), Math.ceil((to - now) / 1_000)] as const;
-  const [soonest, last] = [moment(from, now), moment(to, now)];
-  if (seconds[0] <= 0) return `by ${last} (within ${duration(seconds[1])})`;
-  if (soonest === last) return `at ${last} (in ${duration(seconds[1])})`;
-  const ends = new Set(seconds.map(duration));
-  const both = seconds[1] < 60 ? `${seconds[0]} to ${seconds[1]} s` : [...ends].join(' to ');
-  return `between ${soonest} and ${last} (in ${both})`;
-}
-
-/** Whole seconds: `13 s`, `1m 30s`. */
-function duration(seconds: number): string {
-  return seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000);
 }

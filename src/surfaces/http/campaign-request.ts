@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { systemClock } from '../../base/clock.js';
 import { InputError } from '../../campaign/errors.js';
 import { FIELDS } from '../../campaign/fields.js';
-import { type CampaignInput, checkCampaign } from '../../intake/import/campaign-input.js';
+import { type CampaignInput, checkCampaign, localZone, startOf } from '../../intake/import/campaign-input.js';
 import { laneMeant } from '../../operations/access.js';
 import { fieldsIn, membersOf, shapeOf } from '../../operations/campaign-members.js';
 import { columnsOf, recipient, rowsOf } from '../../operations/recipient-rows.js';
@@ -140,8 +140,6 @@ function invalidItems(
   const items = [...ofSchema];
   // A retry may arrive after the start time and still receives the existing campaign.
   const isRetry = request.headers['idempotency-key'] !== undefined;
-  if (refusesPast && !isRetry && fields.at !== undefined && fields.at <= clock())
-    items.push({ pointer: '/at', message: PAST });
   let lane: string | undefined;
   try {
     lane = laneMeant(callerOf(request, config), sound.lane);
@@ -149,6 +147,9 @@ function invalidItems(
     if (!(error instanceof InputError)) throw error;
     items.push(...inputItems(error));
   }
+  const start = startOf(fields.at, localZone(config, { zone: fields.zone, lane }));
+  if (refusesPast && !isRetry && start.ok && start.at !== undefined && start.at <= clock())
+    items.push({ pointer: '/at', message: PAST });
   if (items.length === 0) return [];
   try {
     checkCampaign(config, { ...fields, message: fields.message ?? '-', lane, recipients: [] }, clock());

@@ -47,10 +47,10 @@ export function campaignReader(
       return {
         ...input,
         idempotencyKey: key === undefined ? undefined : String(key),
-        async confirm() {
+        async confirm({ startsAt }) {
           // The list may have taken an hour to arrive.
           await requireActiveKey(volley, request);
-          if (input.at !== undefined && input.at <= clock()) throw invalidMember('at', PAST);
+          if (startsAt !== null && Date.parse(startsAt) <= clock()) throw invalidMember('at', PAST);
           return true;
         },
       };

@@ -51,8 +51,23 @@ const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = 
     send('--at', '2001-01-01T00:00Z'),
     /--at.*the time has passed \(it is .* now\)\. Leave out --at to send immediately/,
   ],
-  [send('--at', '2030-05-01T09:00'), /--at.*no time zone/],
-  [send('--at', 'soon'), /The value 'soon' of --at is not valid\. Use an ISO 8601 time/],
+  [
+    send('--at', '2030-05-01T09:00'),
+    /--at.*no time zone\. Add --zone \S+ for this machine's time, or write 2030-05-01T09:00Z for UTC/,
+  ],
+  [
+    send('--at', '2030-05-01T09:00', '--zone', 'Europe/Pari'),
+    /no time zone "Europe\/Pari"\. Did you mean Europe\/Paris/,
+  ],
+  [
+    send('--at', '2030-03-31T02:30', '--zone', 'Europe/Paris'),
+    /--at.*Europe\/Paris skips when its clocks go forward/,
+  ],
+  [
+    send('--at', '2030-10-27T02:30', '--zone', 'Europe/Paris'),
+    /--at.*Europe\/Paris has twice when its clocks go back/,
+  ],
+  [send('--at', 'soon'), /The value 'soon' of --at is not valid\. Use a time such as "tomorrow 9:00"/],
   [send('--valid-for', '24'), /--valid-for.*72h/],
   [send('--max-cost', '5,00'), /--max-cost.*such as 50 or "49\.90 EUR"/],
   [send('--max-cost', '50'), /A cost limit needs prices: set PRICE_PER_SEGMENT or PRICE_FILE/],

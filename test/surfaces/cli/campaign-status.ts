@@ -1,8 +1,8 @@
 import { RECIPIENT_STATES, type RecipientState } from '../../../src/campaign/recipient.js';
 import type { CampaignStatus } from '../../../src/campaign/views.js';
 
-/** Noon, so that all times of a test fall on one day. */
-export const NOON = new Date(2026, 4, 2, 12, 0, 0).getTime();
+/** Noon in UTC, the zone of these campaigns, so that all times of a test fall on one day. */
+export const NOON = Date.UTC(2026, 4, 2, 12);
 export const isoAt = (ms: number): string => new Date(NOON + ms).toISOString();
 
 type Changes = Partial<Omit<CampaignStatus, 'recipients'>> & {
@@ -28,6 +28,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     duplicates: 0,
     invalid: 0,
     launchAt: isoAt(-60_000),
+    zone: 'UTC',
     window: null,
     endedAt: null,
     rate: null,

@@ -81,7 +81,7 @@ test('A lane without a token shows why, and when it tries again', () => {
   const lines = renderLane({ ...lane, state: 'noToken', pause }, 0, (_ink, text) => text).join('\n');
   expect(lines).toContain('main  waits for an access token');
   expect(lines).toMatch(
-    /reason +api\.example refuses connections \(next attempt \d\d:\d\d:\d\d \(in 1m 30s\)\)/,
+    /reason +api\.example refuses connections \(next attempt \d\d:\d\d:\d\d \S+ \(in 1m 30s\)\)/,
   );
 });
 
@@ -89,7 +89,7 @@ test('A lane shows how many permits come when, and how many requests await repor
   const permitsToCome = [{ at: new Date(90_000).toISOString(), permits: 5 }];
   const waiting: LaneStatus = { ...lane, awaitingReports: 1, quota: { ...lane.quota, permitsToCome } };
   const lines = renderLane(waiting, 0, (_ink, text) => text).join('\n');
-  expect(lines).toMatch(/permits +5 at \d\d:\d\d:\d\d \(in 1m 30s\)/);
+  expect(lines).toMatch(/permits +5 at \d\d:\d\d:\d\d \S+ \(in 1m 30s\)/);
   expect(lines).toContain('1 request awaits reports');
 });
 
@@ -109,7 +109,7 @@ test.each([
 test('A lane whose turns fail shows since when, and the error', () => {
   const failure = { kind: 'poll', since: new Date(NOON).toISOString(), error: 'broken' } as const;
   const lines = renderLane({ ...lane, turnFailures: [failure] }, NOON, (_ink, text) => text);
-  expect(lines[1]).toBe('  failing   polling the delivery status has failed since 12:00:00: broken');
+  expect(lines[1]).toBe('  failing   polling the delivery status has failed since 12:00:00 UTC: broken');
 });
 
 const worker = (pid: number, settings: Record<string, string> = {}) =>

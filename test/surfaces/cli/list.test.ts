@@ -47,8 +47,8 @@ test.each([80, 100, 120, 200])('At %i columns, the list is a table that fits', (
 });
 
 test.each([
-  [2 * 3_600_000, 'opens 14:00', 'waits until 14:00 (window)'],
-  [DAY, 'opens 3 May', 'waits until 3 May 12:00 (window)'],
+  [2 * 3_600_000, 'opens 14:00 UTC', 'waits until 14:00 UTC (window)'],
+  [DAY, 'opens 3 May', 'waits until Sun 3 May 12:00 UTC (window)'],
 ])('A campaign that waits %i ms for its window says until when', (inMs, short, long) => {
   const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
   const waiting = statusWith({
@@ -68,17 +68,17 @@ test.each([
 test('A campaign whose lane fails to send says so, and since when', () => {
   const turnFailures = [{ kind: 'send' as const, since: isoAt(-60_000), error: 'broken' }];
   const failing = statusWith({ id, recipients: { planned: 5 }, waitingFor: 'lane', turnFailures });
-  expect(listLines([failing], NOON, 120)[1]).toMatch(/ sending fails since 11:59:00$/);
+  expect(listLines([failing], NOON, 120)[1]).toMatch(/ sending fails since 11:59:00 UTC$/);
   expect(listLines([failing, ...campaigns], NOON, 80)[1]).toMatch(/ sending fails$/);
 });
 
 test('At 80 columns, numbers and times are short', () => {
   const alike = campaigns.map((campaign) => ({ ...campaign, lane: 'main' }));
   expect(listLines(alike, NOON, 80)).toEqual([
-    'ID             NAME           STATE      SETTLED       START   RATE   ATTENTION',
-    'mws2vmompuz9a  A name that …  running    15 % of 778K  11:00   36K/h  17 unknown',
-    'mws2vmompuz9a  Spring sale    completed  100 % of 3    12 Apr',
-    'mws2vmompuz9a  Spring sale    scheduled  0 % of 1.2M   22 May         no worker',
+    'ID             NAME        STATE      SETTLED       START      RATE   ATTENTION',
+    'mws2vmompuz9a  A name th…  running    15 % of 778K  11:00 UTC  36K/h  17 unknown',
+    'mws2vmompuz9a  Spring sa…  completed  100 % of 3    12 Apr',
+    'mws2vmompuz9a  Spring sa…  scheduled  0 % of 1.2M   22 May            no worker',
   ]);
 });
 

@@ -49,7 +49,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
     '  requests      36 sent, 20 polls, 1 throttled (429)',
     '  quota         56 of 1,000 used',
     '  rate          1,920 messages an hour on average',
-    '  Sending. Last message between 12:01:20 and 12:01:30 (in 1m 20s to 1m 30s).',
+    '  Sending. Last message between 12:01:20 and 12:01:30 UTC (in 1m 20s to 1m 30s).',
   ]);
 });
 
@@ -60,8 +60,8 @@ test('The time of the last message gets a line of its own if the sentence is too
     eta: { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null },
   });
   expect(renderCampaign(status, look).slice(-2)).toEqual([
-    '  Waiting for permits: the quota is used up, until 12:00:04 (in 4s).',
-    '  Last message between 12:00:09 and 12:00:13 (in 9 to 13 s).',
+    '  Waiting for permits: the quota is used up, until 12:00:04 UTC (in 4s).',
+    '  Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
   ]);
 });
 
@@ -87,7 +87,7 @@ test('Without a known quota, the rate so far shows when the last message is sent
   const text = renderCampaign(status, { ...look, width: 80 }).join('\n');
   expect(text).toContain('rate          3,600 messages an hour on average');
   expect(text.replace(/\s+/g, ' ')).toContain(
-    'Last message about 12:02:00 (in 2m) if this rate holds; the quota is still being learned.',
+    'Last message about 12:02:00 UTC (in 2m) if this rate holds; the quota is still being learned.',
   );
 });
 
@@ -142,6 +142,6 @@ test('Colours change nothing else', () => {
 test('The plain line lists the states with recipients, and what happens next', () => {
   const status = statusWith({ recipients: { planned: 3, deliveredToTerminal: 1 } });
   expect(campaignLine(status, NOON)).toBe(
-    '12:00:00 c1 running: 1 of 4 settled (25 %); planned 3, delivered 1. Sending.',
+    '12:00:00 UTC c1 running: 1 of 4 settled (25 %); planned 3, delivered 1. Sending.',
   );
 });

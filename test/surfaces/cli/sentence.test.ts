@@ -8,7 +8,7 @@ const sentence = (changes: Parameters<typeof statusWith>[0]): string =>
 test('A pause that ends by itself shows its reason and its end', () => {
   const blockedBy = { state: 'paused' as const, reason: 'the service answered 429', until: isoAt(5_000) };
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe(
-    'Lane main is paused: the service answered 429, until 12:00:05 (in 5s).',
+    'Lane main is paused: the service answered 429, until 12:00:05 UTC (in 5s).',
   );
 });
 
@@ -28,10 +28,10 @@ test('A campaign whose lane fails to send or to poll says so, since when, and wh
       recipients: { planned: 1 },
     }),
   ).toBe(
-    'Lane main: sending has failed since 11:59:00: ERR value is not an integer. Volley tries again every second; the log of its workers says more.',
+    'Lane main: sending has failed since 11:59:00 UTC: ERR value is not an integer. Volley tries again every second; the log of its workers says more.',
   );
   expect(sentence({ waitingFor: 'lane', turnFailures: [{ kind: 'poll', ...failure }] })).toMatch(
-    /^Lane main: polling the delivery status has failed since 11:59:00: ERR value is not an integer\. /,
+    /^Lane main: polling the delivery status has failed since 11:59:00 UTC: ERR value is not an integer\. /,
   );
 });
 
@@ -75,7 +75,7 @@ test('The next step for the operator is shown as a command', () => {
   );
   const noToken = { state: 'noToken' as const, reason: 'api.example refuses connections' };
   expect(sentence({ waitingFor: 'lane', blockedBy: { ...noToken, until: isoAt(9_000) } })).toBe(
-    'Lane main waits for an access token: api.example refuses connections, next attempt 12:00:09 (in 9s).',
+    'Lane main waits for an access token: api.example refuses connections, next attempt 12:00:09 UTC (in 9s).',
   );
   expect(sentence({ waitingFor: 'lane', blockedBy: { ...noToken, until: null } })).toBe(
     'Lane main waits for an access token: api.example refuses connections.',
@@ -89,24 +89,27 @@ test('The next step for the operator is shown as a command', () => {
 test('Waiting for permits, for reports, and for the start have different sentences', () => {
   const eta = { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null };
   expect(sentence({ waitingFor: 'permits', eta })).toBe(
-    'Waiting for permits. Last message between 12:00:09 and 12:00:13 (in 9 to 13 s).',
+    'Waiting for permits. Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
   );
   expect(sentence({ waitingFor: 'reports' })).toBe('Everything is sent. Waiting for delivery reports.');
   expect(sentence({ waitingFor: 'reports', state: 'cancelled', recipients: { cancelled: 9 } })).toBe(
     'Nothing more is sent. Waiting for delivery reports.',
   );
   expect(sentence({ state: 'scheduled', waitingFor: 'start', launchAt: isoAt(60_000) })).toBe(
-    'Starts 12:01:00 (in 1m).',
+    'Starts 12:01:00 UTC (in 1m).',
   );
 });
 
 test.each([
-  [{ earliest: 0, latest: 13_000 }, 'by 12:00:13 (within 13 s)'],
-  [{ earliest: 3_600_000, latest: 3_600_400 }, 'at 13:00:00 (in 1h)'],
-  [{ earliest: 352_800_000, latest: 352_860_000 }, 'between 6 May 14:00 and 6 May 14:01 (in 4d 2h)'],
-  [{ earliest: 3_500_000, latest: 3_690_000 }, 'between 12:58:20 and 13:01:30 (in 58m 20s to 1h 1m)'],
+  [{ earliest: 0, latest: 13_000 }, 'by 12:00:13 UTC (within 13 s)'],
+  [{ earliest: 3_600_000, latest: 3_600_400 }, 'at 13:00:00 UTC (in 1h)'],
+  [
+    { earliest: 352_800_000, latest: 352_860_000 },
+    'between Wed 6 May 14:00 and Wed 6 May 14:01 UTC (in 4d 2h)',
+  ],
+  [{ earliest: 3_500_000, latest: 3_690_000 }, 'between 12:58:20 and 13:01:30 UTC (in 58m 20s to 1h 1m)'],
   [{ earliest: -5_000, latest: -1_000 }, 'at any moment'],
-  [{ earliest: 9_000, latest: null }, 'not before 12:00:09 (in 9s): the quota is still being learned'],
+  [{ earliest: 9_000, latest: null }, 'not before 12:00:09 UTC (in 9s): the quota is still being learned'],
   [{ earliest: 0, latest: null }, 'at an unknown time: the quota is still being learned'],
 ])('The last message is announced as a range: %o', ({ earliest, latest }, text) => {
   const reason = latest === null ? 'the quota is still being learned' : null;
@@ -132,6 +135,6 @@ test('A campaign outside its window says until when it waits, and why', () => {
   const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
   const blockedBy = { state: 'waiting' as const, reason, until: isoAt(7_200_000) };
   expect(sentence({ waitingFor: 'window', blockedBy })).toBe(
-    'Waits until 14:00:00 (in 2h): the window is closed (Mon-Sat 09:00-20:00 Europe/Paris).',
+    'Waits until 14:00:00 UTC (in 2h): the window is closed (Mon-Sat 09:00-20:00 Europe/Paris).',
   );
 });

@@ -1,15 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import {
-  counted,
-  cut,
-  moment,
-  oneLine,
-  padded,
-  table,
-  until,
-  widthOf,
-} from '../../../src/surfaces/cli/text.js';
-import { NOON } from './campaign-status.js';
+import { expect, test } from 'vitest';
+import { counted, cut, oneLine, padded, table, widthOf } from '../../../src/surfaces/cli/text.js';
 
 test('Untrusted text cannot move the cursor, colour, hide, or reverse anything', () => {
   expect(oneLine('a\u001b[31mb\u0007c\u009bd\u202ee')).toBe('a·[31mb·c·d·e');
@@ -71,18 +61,4 @@ test('Counts agree with their nouns and are grouped by thousands', () => {
   expect(counted(1, 'recipient')).toBe('1 recipient');
   expect(counted(12_345, 'recipient')).toBe('12,345 recipients');
   expect(counted(2, 'process', 'processes')).toBe('2 processes');
-});
-
-describe('A time', () => {
-  test('of today has only the time', () => expect(moment(NOON + 90_000, NOON)).toBe('12:01:30'));
-  test('of another day has the day', () => {
-    expect(moment(NOON + 86_400_000, NOON)).toBe('3 May 12:00');
-  });
-  test('of another year has the year', () => {
-    expect(moment(new Date(2027, 0, 5, 9, 30).getTime(), NOON)).toBe('5 Jan 2027 09:30');
-  });
-  test('in the future shows how far away it is', () => {
-    expect(until(new Date(NOON + 12_000).toISOString(), NOON)).toBe('12:00:12 (in 12s)');
-  });
-  test('that has passed is now', () => expect(until(new Date(NOON).toISOString(), NOON)).toBe('now'));
 });

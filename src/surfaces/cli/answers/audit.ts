@@ -1,8 +1,9 @@
 import { describeActor } from '../../../campaign/actor.js';
 import type { AuditEntry } from '../../../campaign/audit.js';
 import * as operations from '../../../operations/audit.js';
+import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
-import { grouped, moment, oneLine, table } from '../text.js';
+import { grouped, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'Operation', typeof operations> = {

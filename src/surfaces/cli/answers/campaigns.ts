@@ -4,9 +4,10 @@ import * as campaigns from '../../../operations/campaigns.js';
 import * as results from '../../../operations/results.js';
 import { destinationOf, via } from '../destination.js';
 import { CliError } from '../errors.js';
+import { moment } from '../moments.js';
 import { costText } from '../progress.js';
 import { columnsOf } from '../terminal.js';
-import { counted, cut, explanation, grouped, moment, oneLine, table } from '../text.js';
+import { counted, cut, explanation, grouped, oneLine, table } from '../text.js';
 import { noteIfNoWorkers } from '../watch.js';
 import type { Answers, Scene } from './answer.js';
 

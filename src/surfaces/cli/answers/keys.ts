@@ -1,8 +1,9 @@
 import type { CancelledOfKey } from '../../../app/access/api-keys.js';
 import type { ApiKey } from '../../../campaign/api-key.js';
 import * as operations from '../../../operations/keys.js';
+import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
-import { counted, cut, moment, oneLine, table } from '../text.js';
+import { counted, cut, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'API keys', typeof operations> = {

@@ -1,5 +1,5 @@
-import { formatInZone } from '../../../campaign/zone.js';
 import * as operations from '../../../operations/outboxes.js';
+import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
 import { counted, grouped, table } from '../text.js';
 import type { Answers } from './answer.js';
@@ -16,7 +16,7 @@ const answers: Answers<'Outboxes', typeof operations> = {
       state,
       grouped(messages.waiting),
       grouped(messages.total),
-      nextDue === null ? '' : formatInZone(zone ?? 'UTC', Date.parse(nextDue)),
+      nextDue === null ? '' : moment(Date.parse(nextDue), context.clock(), zone),
     ]);
     const heading = ['NAME', 'LANE', 'STATE', 'WAITING', 'TOTAL', 'NEXT DUE'];
     const none =

@@ -4,8 +4,9 @@ import type { RecordsRequest } from '../../../call-records/view.js';
 import { asSentence } from '../../../campaign/errors.js';
 import * as operations from '../../../operations/records.js';
 import type { Answer, Context } from '../context.js';
+import { moment } from '../moments.js';
 import { withRecords as open } from '../records-service.js';
-import { moment, oneLine } from '../text.js';
+import { oneLine } from '../text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'Call records', typeof operations> = {

@@ -5,6 +5,7 @@ import * as operations from '../../../operations/schedules.js';
 import { listenForStop } from '../../lifecycle.js';
 import type { Context } from '../context.js';
 import { destinationOf, via } from '../destination.js';
+import { minute } from '../moments.js';
 import { columnsOf } from '../terminal.js';
 import { counted, cut, grouped, oneLine, padded, table } from '../text.js';
 import { noteIfNoWorkers } from '../watch.js';
@@ -28,7 +29,7 @@ const answers: Answers<'Schedules', typeof operations> = {
       each.state,
       each.cron,
       each.zone,
-      each.next === null ? '' : timeIn(each, each.next),
+      each.next === null ? '' : timeIn(each, each.next, context),
       each.lane,
       oneLine(listOf(each)),
     ]);
@@ -62,7 +63,10 @@ const answers: Answers<'Schedules', typeof operations> = {
     const { state } = schedule;
     return {
       json: { id, zone, state, next },
-      lines: [...timesIn(schedule, next), ...(state === 'paused' ? [pausedLine(schedule)] : [])],
+      lines: [
+        ...timesIn(schedule, next, scene.context),
+        ...(state === 'paused' ? [pausedLine(schedule)] : []),
+      ],
     };
   },
 
@@ -107,10 +111,10 @@ const answers: Answers<'Schedules', typeof operations> = {
     };
   },
 
-  async resumeSchedule(run) {
+  async resumeSchedule(run, { context }) {
     const schedule = await run();
     const { id, state, next } = schedule;
-    const due = next === null ? '' : ` It is due next on ${timeIn(schedule, next)}.`;
+    const due = next === null ? '' : ` It is due next at ${timeIn(schedule, next, context)}.`;
     return { json: { id, state, next }, lines: [`Schedule ${id} is resumed.${due}`] };
   },
 
@@ -140,14 +144,15 @@ async function occurrenceAt(scene: OnSchedule, at: string): Promise<Occurrence |
   }
 }
 
-function renderSchedule(details: ScheduleDetails, { paint, stdout }: Context): string[] {
+function renderSchedule(details: ScheduleDetails, context: Context): string[] {
+  const { paint, stdout } = context;
   const { id, name, state, lane, cron, zone, overlap, catchUp, campaign, occurrences, latest } = details;
   const label = (text: string): string => `  ${paint('dim', padded(text, LABEL_WIDTH))}`;
   const counts = Object.entries(occurrences)
     .map(([outcome, count]) => `${grouped(count)} ${outcome}`)
     .join(', ');
   const rows = latest.map((each) => [
-    timeIn(details, each.at),
+    timeIn(details, each.at, context),
     each.manual ? `${each.outcome}, by hand` : each.outcome,
     each.campaign ?? '',
     oneLine(each.reason ?? ''),
@@ -155,7 +160,7 @@ function renderSchedule(details: ScheduleDetails, { paint, stdout }: Context): s
   return [
     `${paint('bold', id)}${name === id ? '' : `  ${cut(oneLine(name), TEXT_SHOWN)}`}  ${paint(state === 'active' ? 'green' : 'yellow', state)}`,
     ...(state === 'paused' ? [`${label('reason')}${oneLine(details.reason ?? '')}`] : []),
-    `${label('due')}${cron} in ${zone}${details.next === null ? '' : `; next on ${timeIn(details, details.next)}`}`,
+    `${label('due')}${cron} in ${zone}${details.next === null ? '' : `; next at ${timeIn(details, details.next, context)}`}`,
     ...(details.waiting
       ? [`${label('waits')}for campaign ${details.lastCampaign} to send its messages`]
       : []),
@@ -189,24 +194,14 @@ export function pausedLine({ id, reason }: Schedule): string {
   return `It is paused: ${oneLine(reason ?? '').replace(/\.$/, '')}. To resume it: volley schedule resume ${id}`;
 }
 
-/** `Mon 4 Nov 2030, 09:00 GMT`, in the zone of the schedule. */
-function timeIn({ zone }: Schedule, iso: string): string {
-  const format = new Intl.DateTimeFormat('en-GB', {
-    timeZone: zone,
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    timeZoneName: 'short',
-  });
-  return format.format(new Date(iso)).replace(/, /, ' ').replace(/ at /, ', ');
+/** A time in the zone of the schedule. */
+function timeIn({ zone }: Schedule, iso: string, { clock }: Context): string {
+  return minute(Date.parse(iso), clock(), zone);
 }
 
 /** Such times, a line each. */
-export function timesIn(schedule: Schedule, times: readonly string[]): string[] {
-  return times.map((at) => `  ${timeIn(schedule, at)}`);
+export function timesIn(schedule: Schedule, times: readonly string[], context: Context): string[] {
+  return times.map((at) => `  ${timeIn(schedule, at, context)}`);
 }
 
 export { answers, operations };

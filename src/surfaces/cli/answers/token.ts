@@ -3,8 +3,9 @@ import { formatDuration } from '../../../base/duration.js';
 import { EXIT, type ExitCode } from '../../../base/exit-codes.js';
 import * as operations from '../../../operations/token.js';
 import type { Answer } from '../context.js';
+import { moment } from '../moments.js';
 import { withServiceVolley as open } from '../open.js';
-import { moment, oneLine } from '../text.js';
+import { oneLine } from '../text.js';
 import type { Answers, Scene } from './answer.js';
 
 type OnLane = Scene<{ readonly lane: string }>;

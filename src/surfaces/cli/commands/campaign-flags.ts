@@ -17,7 +17,7 @@ import {
   duration,
   filled,
   listOf,
-  moment,
+  momentOrWords,
   namedValues,
   oneOf,
   someNames,
@@ -71,7 +71,7 @@ function withField(command: Command, context: Context, field: Field & { readonly
       return command.option(flag, help, oneOf(field.choices));
     case 'time':
       return command.option(flag, help.replace('{tomorrow}', tomorrow(context.clock())), (text: string) =>
-        moment(text, context.clock),
+        momentOrWords(text, context.clock),
       );
     case 'duration':
       return command.option(flag, help, duration);

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Clock } from '../../../base/clock.js';
 import { DURATION_FORM, parseDuration } from '../../../base/duration.js';
-import { readMoment } from '../../../campaign/moment.js';
+import { readMoment, spelledOut } from '../../../campaign/moment.js';
 import { nearest } from '../../../campaign/nearest.js';
 
 /** Parsers for option values. Each throws an error that says what is valid; commander adds the option's name. */
@@ -29,6 +29,18 @@ export function moment(text: string, clock: Clock): number {
     default:
       return read satisfies never;
   }
+}
+
+/** A time that a zone, or none, completes: ISO 8601, or a word such as `tomorrow 9:00`. It stays as it is, because its zone is not known yet. */
+export function momentOrWords(text: string, clock: Clock): string {
+  if (spelledOut(text, 'UTC', clock()) !== null) return text;
+  const { kind } = readMoment(text);
+  if (kind === 'noTime')
+    throw new InvalidArgumentError(
+      `Use a time such as "tomorrow 9:00", "monday 09:00", or ${tomorrow(clock())}.`,
+    );
+  if (kind !== 'noZone') moment(text, clock);
+  return text;
 }
 
 /** A time, or a day, which begins at midnight in this machine's time zone; in ms since the epoch. */

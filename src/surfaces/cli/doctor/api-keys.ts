@@ -1,6 +1,7 @@
 import type { LocalConfig } from '../../../base/config/index.js';
 import type { ApiKey } from '../../../campaign/api-key.js';
-import { moment, oneLine } from '../text.js';
+import { moment } from '../moments.js';
+import { oneLine } from '../text.js';
 import { type Check, ok, warn } from './check.js';
 
 /** A key that expires within this time is named. */

@@ -1,8 +1,9 @@
 import type { OutboxStatus } from '../../../campaign/outbox-views.js';
 import type { LaneStatus } from '../../../campaign/views.js';
 import type { UnconfiguredLane } from '../../../reporting/fleet-snapshot.js';
+import { until } from '../moments.js';
 import { failureText } from '../sentence.js';
-import { counted, grouped, oneLine, until } from '../text.js';
+import { counted, grouped, oneLine } from '../text.js';
 import { type Check, fail, ok, warn } from './check.js';
 
 /** Whether a lane sends, and if not, what to do. */
@@ -14,7 +15,7 @@ export function checkLane(lane: LaneStatus, now: number): Check[] {
     ...turnFailures.map((failure) =>
       fail(
         title,
-        failureText(failure, now),
+        failureText(failure, now, lane.window?.zone ?? null),
         'The log of the workers shows the whole error (`turn failed`). Fix the cause; Volley tries again every second.',
       ),
     ),
@@ -34,7 +35,7 @@ function checkState(title: string, { name, state, pause, window }: LaneStatus, n
   const resume = `volley lane resume ${name}`;
   const why = pause === null ? '' : `: ${oneLine(pause.reason)}`;
   const when = (what: string, at: string | null | undefined): string =>
-    at == null ? '' : `${what} ${until(at, now)}`;
+    at == null ? '' : `${what} ${until(at, now, window?.zone)}`;
   switch (state) {
     case 'open':
       return ok(title, 'open');

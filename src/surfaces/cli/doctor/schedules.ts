@@ -1,5 +1,6 @@
 import type { Schedule } from '../../../intake/schedules/schedules.js';
-import { counted, moment, oneLine } from '../text.js';
+import { moment } from '../moments.js';
+import { counted, oneLine } from '../text.js';
 import { type Check, fail, ok, warn } from './check.js';
 
 /** Schedules named for each problem. */
@@ -27,10 +28,10 @@ export function checkSchedules(schedules: readonly Schedule[], now: number): Che
       ),
     ...late
       .slice(0, NAMED)
-      .map(({ id, next }) =>
+      .map(({ id, next, zone }) =>
         warn(
           name,
-          `${id} has been due since ${moment(Date.parse(next ?? ''), now)}, and no worker has run it`,
+          `${id} has been due since ${moment(Date.parse(next ?? ''), now, zone)}, and no worker has run it`,
           'Start a worker that serves its lane and, if code provides its list, provides it.',
         ),
       ),

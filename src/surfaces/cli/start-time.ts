@@ -1,0 +1,38 @@
+import type { LocalConfig } from '../../base/config/index.js';
+import type { CampaignFields } from '../../campaign/fields.js';
+import { readMoment, spelledOut } from '../../campaign/moment.js';
+import { isZone, noSuchZone } from '../../campaign/zone.js';
+import { localZone, startOf } from '../../intake/import/campaign-input.js';
+import { badInput } from './errors.js';
+import { machineZone, moment } from './moments.js';
+
+type Start = Pick<CampaignFields, 'at' | 'zone' | 'lane'>;
+
+/**
+ * When `--at` says that sending begins, ms since the epoch; undefined: now. A local time is one of `--zone`, or else of the lane's window.
+ * People who write `tomorrow 9:00` without either mean this machine's zone; a date without one may come from another machine.
+ */
+export function startTime(config: LocalConfig, { at, zone, lane }: Start, now: number): number | undefined {
+  if (typeof at !== 'string') return at;
+  const known = localZone(config, { zone, lane });
+  if (known !== undefined && !isZone(known))
+    throw badInput(`option '--zone <zone>': ${noSuchZone(known).replace(/\.?$/, '.')}`);
+  const own = known ?? machineZone();
+  const local = spelledOut(at, own, now);
+  const read = local === null ? readMoment(at) : undefined;
+  if (read?.kind === 'noZone' && known === undefined)
+    throw badInput(
+      `option '--at <time>': it has no time zone. Add --zone ${own} for this machine's time, or write ${read.spelled}Z for UTC.`,
+    );
+  const start = startOf(local ?? at, own);
+  if (start.ok) return start.at;
+  throw badInput(`option '--at <time>': it ${start.reason}.`);
+}
+
+/** Refuses a start time that has passed. */
+export function mustBeInFuture(at: number | undefined, now: number, zone: string | null): void {
+  if (at === undefined || at > now) return;
+  throw badInput(
+    `option '--at <time>': the time has passed (it is ${moment(now, now, zone)} now). Leave out --at to send immediately.`,
+  );
+}

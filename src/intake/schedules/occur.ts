@@ -231,8 +231,8 @@ async function create(
     }
     const outcome = await deps.enqueue(
       {
-        ...definition.campaign,
         zone: definition.zone,
+        ...definition.campaign,
         name: definition.name,
         lane: deps.laneName(definition.lane),
         recipients: await recipientsOf(deps, schedule, at),

@@ -32,6 +32,7 @@ test('A wave has every field of its outbox that campaigns store', () => {
     senderName: fields.senderName,
     tags: fields.tags,
     priority: fields.priority,
+    zone: 'UTC',
     window: definition.window,
   });
   expect(meta).toMatchObject(Object.fromEntries(stored));

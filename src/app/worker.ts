@@ -167,7 +167,10 @@ export function work(options: WorkOptions): Workers {
   const sweep = startSweep(options.sweep);
   const dataRemoval = startDataRemoval(options.dataRemoval);
   const schedules = startScheduleSweep(options.schedules);
-  const stopHeartbeat = options.heartbeats.start(self.process, roles, sharedSettings(config));
+  const stopHeartbeat = options.heartbeats.start(self.process, roles, {
+    settings: sharedSettings(config),
+    lacks: config.lanesWithoutCredentials.names,
+  });
   // A restored connection may be to a server that has lost its last writes.
   const onReady = (): void => {
     sweep.checkAll();

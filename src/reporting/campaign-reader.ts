@@ -10,7 +10,7 @@ import { idsWithPrefix, listCampaigns, readState, type StoredState } from '../en
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { idempotencyDigest, readHolder } from '../engine/recipients/reservation.js';
-import type { Heartbeats } from '../engine/recovery/heartbeats.js';
+import type { Heartbeats, WorkerProcess } from '../engine/recovery/heartbeats.js';
 import { listUnknown } from '../engine/sending/unknown.js';
 import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
@@ -111,7 +111,7 @@ export function createCampaignReader({
     id: string,
     lane: Lane,
     laneRead: ReturnType<typeof readLane>,
-    hasWorkers: boolean,
+    workers: readonly Pick<WorkerProcess, 'lacks'>[],
     isDetailed: boolean,
     isWanted: (meta: CampaignMeta, state: StoredState) => boolean = () => true,
   ): Promise<CampaignStatus | null> => {
@@ -132,14 +132,22 @@ export function createCampaignReader({
     const outlook = isOver ? null : await laneRead.outlook();
     const acceptedCost = await costSoFar(redis, keys, meta, state, { isDetailed });
     const stored = { meta, state, unknownOutcomes, acceptedCost };
-    return campaignStatus({ ...stored, lane, isConfigured, view, outlook, hasWorkers });
+    const hasWorkers = workers.some(({ lacks }) => !lacks.includes(lane.name));
+    const lacksCredentials = workers.length > 0 && !hasWorkers;
+    return campaignStatus({
+      ...stored,
+      lane,
+      isConfigured,
+      view,
+      outlook,
+      hasWorkers,
+      lacksCredentials,
+    });
   };
-
-  const hasWorkers = async (): Promise<boolean> => (await heartbeats.alive()).length > 0;
 
   const status = async (id: string): Promise<CampaignStatus> => {
     const lane = await finder.of(id);
-    const current = await readStatus(id, lane, readLane(lane), await hasWorkers(), true);
+    const current = await readStatus(id, lane, readLane(lane), await heartbeats.alive(), true);
     if (current !== null) return current;
     throw new NotFoundError(
       `campaign ${id} does not exist: its import was not completed, or its retention period has ended`,
@@ -148,7 +156,7 @@ export function createCampaignReader({
 
   const readPage = async (options: PageOptions, maxRead: number): Promise<CampaignPage> => {
     const { lanes: wantedLanes, limit = DEFAULT_LIMIT, createdFrom, createdBefore, idempotencyKey } = options;
-    const [workers, isWanted] = [await hasWorkers(), filterOf(options)];
+    const [workers, isWanted] = [await heartbeats.alive(), filterOf(options)];
     const campaigns: CampaignStatus[] = [];
     const wantedIds = wantedLanes && (await Promise.all(wantedLanes.map(finder.idOf)));
     // Each lane is read once, however many of its campaigns are on the page.

@@ -29,7 +29,10 @@ interface StatusInput {
   /** For the estimate; null for a campaign that is importing or has ended. */
   readonly outlook: LaneOutlook | null;
   readonly unknownOutcomes: readonly UnknownBatch[];
+  /** Whether a worker runs that can serve the lane. */
   readonly hasWorkers: boolean;
+  /** Whether workers run, but none has the lane's credentials. Default: no. */
+  readonly lacksCredentials?: boolean;
   /** What the accepted messages cost, in micros; null if it is not known. */
   readonly acceptedCost: bigint | null;
 }
@@ -44,12 +47,19 @@ export function campaignStatus({
   outlook,
   unknownOutcomes,
   hasWorkers,
+  lacksCredentials = false,
   acceptedCost,
 }: StatusInput): CampaignStatus {
   const counts = perName(RECIPIENT_STATES, (name) => state.counts[name] ?? 0);
   const window = windowNow(meta.window, view.now);
   const closed = closedWindow([meta.window, lane.rules.sendWindow], view.now);
-  const blockedBy = campaignBlock(state, counts, view, isConfigured ? null : lane.name, closed);
+  const blockedBy = campaignBlock(
+    state,
+    counts,
+    view,
+    whyUnserved(lane.name, isConfigured, lacksCredentials),
+    closed,
+  );
   return {
     id: meta.id,
     name: meta.name,
@@ -181,6 +191,13 @@ function usedOf(view: LaneStatusRecord): number {
 
 type Block = CampaignStatus['blockedBy'];
 
+/** Why no worker serves a lane, although workers run. */
+function whyUnserved(lane: string, isConfigured: boolean, lacksCredentials: boolean): string | null {
+  if (!isConfigured) return `lane ${lane} is not configured`;
+  if (!lacksCredentials) return null;
+  return `no worker that runs has the credentials of lane ${lane}; \`volley doctor\` says which variable is missing`;
+}
+
 /** Why the lane starts no requests, whichever campaign they belong to. */
 function laneBlock(view: LaneStatusRecord): Block {
   if (view.stopped) return { state: 'stopped', reason: view.stopped, until: null };
@@ -209,7 +226,7 @@ function campaignBlock(
   state: StoredState,
   counts: Record<RecipientState, number>,
   view: LaneStatusRecord,
-  unconfiguredLane: string | null,
+  unserved: string | null,
   closed: Block,
 ): Block {
   const { planned, sending, deliveredToNetwork } = counts;
@@ -219,8 +236,7 @@ function campaignBlock(
   if (planned > 0 && state.state === 'scheduled')
     return { state: 'scheduled', reason: 'scheduled for later', until: isoOrNull(state.launchAt) };
   if (state.state === 'importing') return null;
-  if (unconfiguredLane !== null)
-    return { state: 'waiting', reason: `lane ${unconfiguredLane} is not configured`, until: null };
+  if (unserved !== null) return { state: 'waiting', reason: unserved, until: null };
   const lane = laneBlock(view);
   if (lane !== null) return lane;
   if (planned > 0 && closed !== null) return closed;

@@ -1,5 +1,6 @@
 import { createVolley } from '../app/runtime.js';
 import type { Volley } from '../app/volley.js';
+import { pause, systemAlarm } from '../base/clock.js';
 import {
   type Config,
   configHints,
@@ -20,6 +21,11 @@ import type { Role } from '../engine/recovery/heartbeats.js';
 
 /** What a drain may take beyond the longest request: settling, and handing lanes back. */
 const DRAIN_MARGIN_MS = 10_000;
+/**
+ * After SIGTERM, `/readyz` answers 503 for so long before the listener closes: a load balancer sends the next request elsewhere. A person
+ * who presses Ctrl-C does not wait for that.
+ */
+const LEAVING_MS = 2_000;
 /** Without Redis nothing can be settled, so there is little to wait for. */
 const DRAIN_WITHOUT_REDIS_MS = 1_000;
 
@@ -30,8 +36,11 @@ export type Part<Configuration> = (volley: Volley, config: Configuration, events
 interface RunningPart {
   /** Resolves when the part works, with a message for people if there is one. */
   readonly ready: Promise<string | undefined>;
-  /** Accepts no new work and finishes the work in flight. You may call it before `ready` resolves. */
-  stop(): Promise<void>;
+  /**
+   * Accepts no new work and finishes the work in flight. You may call it before `ready` resolves. `signal`: what ends the process,
+   * unless an error does.
+   */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /** The first SIGINT or SIGTERM that the process receives. */
@@ -95,7 +104,13 @@ export async function runProcess<Configuration extends Config | LocalConfig>(
 ): Promise<void> {
   const { config, environment, role, parts, stop, lost } = options;
   const events = createEvents({ level: config.logLevel, role, secrets: secretsOf(config) });
-  for (const hint of configHints(environment)) events.emit({ type: 'config.hint', hint });
+  const { problems } =
+    'lanesWithoutCredentials' in config ? config.lanesWithoutCredentials : { problems: [] };
+  const hints = [
+    ...configHints(environment),
+    ...problems.map((problem) => `${problem}; this process serves only the other lanes`),
+  ];
+  for (const hint of hints) events.emit({ type: 'config.hint', hint });
   events.emit({ type: 'process.started', version });
   const volley = createVolley({ config, events });
   const running: RunningPart[] = [];
@@ -109,13 +124,13 @@ export async function runProcess<Configuration extends Config | LocalConfig>(
     }
     return messages;
   };
-  const drain = async (deadlineMs: number, error?: Error): Promise<void> => {
+  const drain = async (deadlineMs: number, end?: NodeJS.Signals | Error): Promise<void> => {
     const deadline = setTimeout(() => {
-      if (error !== undefined) options.onAbandoned?.(error);
+      if (end instanceof Error) options.onAbandoned?.(end);
       process.exit(EXIT.failed);
     }, deadlineMs);
     try {
-      for (const part of running.reverse()) await part.stop();
+      for (const part of running.reverse()) await part.stop(end instanceof Error ? undefined : end);
     } finally {
       await volley.close();
       clearTimeout(deadline);
@@ -143,7 +158,7 @@ export async function runProcess<Configuration extends Config | LocalConfig>(
   const began = performance.now();
   events.emit({ type: 'process.draining', signal: end, deadlineMs });
   options.onDraining?.();
-  await drain(deadlineMs);
+  await drain(deadlineMs, end);
   events.emit({ type: 'process.drained', tookMs: Math.round(performance.now() - began) });
 }
 
@@ -168,16 +183,22 @@ export function servingLanes(roles: readonly Role[], concurrency?: number | unde
 
 /** Serves the HTTP API. Its `ready` rejects with an InputError if the address cannot be used. */
 export const servingHttp: Part<Config | LocalConfig> = (volley, config, events) => {
+  let isLeaving = false;
   const opening = import('./http/index.js').then(async ({ createHttp, listen }) => {
     // An invalid contract is reported now, and not to the first client that needs it.
     await volley.records.contract();
-    const app = createHttp({ volley, config });
+    const app = createHttp({ volley, config, isLeaving: () => isLeaving });
     return { app, listening: listen(app, config, events) };
   });
   return {
     ready: opening
       .then(({ listening }) => listening)
       .then((address) => `The HTTP API is at ${address}, documented at ${address}/docs.`),
-    stop: async () => (await opening).app.close(),
+    async stop(signal) {
+      const { app } = await opening;
+      isLeaving = true;
+      if (signal === 'SIGTERM') await pause(systemAlarm, LEAVING_MS);
+      await app.close();
+    },
   };
 };

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { loadLocalConfig } from '../../src/base/config/index.js';
-import { listenForStop, runProcess } from '../../src/surfaces/lifecycle.js';
+import { listenForStop, runProcess, servingHttp } from '../../src/surfaces/lifecycle.js';
 import { testRedis } from '../base/redis/test-redis.js';
 
 const { url, prefix } = testRedis('process-life');
@@ -96,4 +96,28 @@ test('A second signal calls its handler; without one, the listener is gone', asy
   process.emit('SIGTERM', 'SIGTERM');
   expect(plain.signal.aborted).toBe(true);
   expect(process.listenerCount('SIGTERM')).toBe(before);
+});
+
+test('After SIGTERM, /readyz answers 503 before the listener closes, while everything else is served', async () => {
+  let tell: (address: string) => void = () => {};
+  const listening = new Promise<string>((resolve) => {
+    tell = resolve;
+  });
+  const http = { ...env, HTTP_PORT: '0' };
+  const running = runProcess({
+    config: loadLocalConfig(http),
+    environment: http,
+    role: 'test',
+    parts: [servingHttp],
+    stop: listen(),
+    onReady: ([message = '']) => tell(/http:\/\/[^ ,]+/.exec(message)?.[0] ?? ''),
+  });
+  const address = await listening;
+  const statusOf = async (path: string): Promise<number> => (await fetch(`${address}${path}`)).status;
+  expect(await statusOf('/readyz')).toBe(200);
+  process.emit('SIGTERM', 'SIGTERM');
+  await vi.waitFor(async () => expect(await statusOf('/readyz')).toBe(503));
+  expect(await statusOf('/healthz')).toBe(200);
+  await running;
+  await expect(statusOf('/healthz')).rejects.toThrow('fetch failed');
 });

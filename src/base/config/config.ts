@@ -48,6 +48,8 @@ export interface Config extends LocalConfig {
   /** Certificates in PEM that the services may use beside the public ones. */
   serviceCa: string | undefined;
   lanes: readonly LaneSettings[];
+  /** Lanes of `LANES_FILE` that this process cannot serve, because their credentials are not in its environment; and a sentence for each. */
+  lanesWithoutCredentials: { readonly names: readonly string[]; readonly problems: readonly string[] };
 }
 
 /**
@@ -66,9 +68,11 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   const { settings, problems } = reading;
   const serviceCa = readServiceCa(reading, options);
   const prices = readPrices(reading, options);
-  const lanes = readLanes(reading, options, secrets.environment).flatMap(({ credentials, ...rules }) =>
+  const read = readLanes(reading, options, secrets.environment);
+  const lanes = read.lanes.flatMap(({ credentials, ...rules }) =>
     credentials === undefined ? [] : [{ ...rules, ...simulatedUrl(rules, simulator), credentials }],
   );
+  const without = read.lanes.filter(({ credentials }) => credentials === undefined);
   const hasClients = lanes.some(({ credentials }) => accountOf(credentials)?.scope !== undefined);
   const tokenUrl = hasClients ? (simulator?.v3?.tokenUrl ?? settings.TOKEN_URL) : undefined;
   if (hasClients && tokenUrl === undefined && !reading.isSet.has('TOKEN_URL')) {
@@ -97,7 +101,7 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
     }),
   );
   if (problems.length > 0 || messagingBaseUrl === undefined) {
-    throw new ConfigError([...problems, ...configHints(environment)]);
+    throw new ConfigError([...problems, ...read.missing, ...configHints(environment)]);
   }
   const accountBaseUrl =
     simulator?.accountBaseUrl ?? settings.ACCOUNT_BASE_URL ?? new URL(messagingBaseUrl).origin;
@@ -113,6 +117,7 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
     noProxy,
     serviceCa,
     lanes,
+    lanesWithoutCredentials: { names: without.map(({ name }) => name), problems: read.missing },
   };
 }
 
@@ -126,7 +131,7 @@ export function loadLocalConfig(
   options: Pick<ConfigOptions, 'readFile'> = {},
 ): LocalConfig {
   const reading = readSettings(readSecretFiles(environment, { ...options, local: true }));
-  const lanes = readLanes(reading, options).map(({ credentials: _credentials, ...rules }) => rules);
+  const lanes = readLanes(reading, options).lanes.map(({ credentials: _credentials, ...rules }) => rules);
   const prices = readPrices(reading, options);
   const { settings, problems } = reading;
   // Commands that only use Redis neither call the services nor store tokens.

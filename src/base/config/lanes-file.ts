@@ -15,6 +15,8 @@ interface LanesFile {
   readonly lanes: LaneInFile[];
   /** One sentence per problem, with the file, line, lane, and field. */
   readonly problems: string[];
+  /** Those of them that say that the environment lacks the credentials of a lane. They do not keep other lanes from being served. */
+  readonly missing: string[];
   /** The environment variables that contain the lanes' credentials. */
   readonly variables: Set<string>;
 }
@@ -35,7 +37,7 @@ export function readLanesFile(
   environment?: Environment,
   readFile?: (path: string) => string,
 ): LanesFile {
-  const result: LanesFile = { lanes: [], problems: [], variables: new Set() };
+  const result: LanesFile = { lanes: [], problems: [], missing: [], variables: new Set() };
   const parsed = parseJsonFile(file, contents);
   if (parsed.root === undefined) {
     result.problems.push(parsed.problem);
@@ -50,10 +52,15 @@ export function readLanesFile(
   for (const [index, node] of list.children.entries()) {
     const name: unknown = findNodeAtLocation(node, ['name'])?.value;
     const label = typeof name === 'string' && name.length <= 40 ? JSON.stringify(name) : index + 1;
-    const report: Report = (path, message) => {
+    const sentence = (path: Path, message: string): string => {
       const at = findNodeAtLocation(node, path) ?? findNodeAtLocation(node, path.slice(0, -1)) ?? node;
       const field = path.length === 0 ? '' : `${path.join('.')} `;
-      result.problems.push(`${file}, line ${lineOf(at.offset)}, lane ${label}: ${field}${message}`);
+      return `${file}, line ${lineOf(at.offset)}, lane ${label}: ${field}${message}`;
+    };
+    const report: Report = (path, message) => void result.problems.push(sentence(path, message));
+    const reportMissing: Report = (path, message) => {
+      report(path, message);
+      result.missing.push(sentence(path, message));
     };
     const value: unknown = getNodeValue(node);
     const lane = schema.safeParse(value);
@@ -69,7 +76,12 @@ export function readLanesFile(
     const profile = lane.data?.profile ?? 'v1';
     const credentials =
       environment &&
-      readCredentials(sources.data, PROFILES[profile].credentials, environment, report, readFile);
+      readCredentials(sources.data, PROFILES[profile].credentials, {
+        environment,
+        report,
+        reportMissing,
+        readFile,
+      });
     if (!lane.success) continue;
     if (PROFILES[profile].correlatorLifetimeMs !== null && lane.data.clientCorrelator !== undefined)
       report(['clientCorrelator'], `is determined by profile ${profile}: remove it`);
@@ -101,13 +113,20 @@ function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], rep
   }
 }
 
+/** Where the credentials of a lane are read, and where problems with them go. */
+interface CredentialReading {
+  readonly environment: Environment;
+  readonly report: Report;
+  /** For a variable without a value that can be read. */
+  readonly reportMissing: Report;
+  readonly readFile: ((path: string) => string) | undefined;
+}
+
 /** The credentials of a lane; undefined after a problem. Problems name the field and never contain a value. */
 function readCredentials(
   { apiKey, apiKeyEnv, account, client, authorization, xAuthorization }: z.output<typeof CREDENTIAL_SOURCES>,
   wanted: (typeof PROFILES)[ProfileName]['credentials'],
-  environment: Environment,
-  report: Report,
-  readFile: ((path: string) => string) | undefined,
+  { environment, report, reportMissing, readFile }: CredentialReading,
 ): Credentials | undefined {
   const hasKey = apiKey !== undefined || apiKeyEnv !== undefined;
   if (wanted.kind === 'client' && (hasKey || account !== undefined)) {
@@ -139,11 +158,11 @@ function readCredentials(
     const secret = readSecret(environment, variable, readFile);
     if (secret !== undefined && 'value' in secret) return secret.value.trim();
     if (secret !== undefined) {
-      report([...path.slice(0, -1), `${field}Env`], `names ${variable}, but ${secret.problem}`);
+      reportMissing([...path.slice(0, -1), `${field}Env`], `names ${variable}, but ${secret.problem}`);
       return undefined;
     }
     const message = `names ${variable}, which is not set (needed as ${path.join('.')})`;
-    report([...path.slice(0, -1), `${field}Env`], message);
+    reportMissing([...path.slice(0, -1), `${field}Env`], message);
     return undefined;
   };
   if (wanted.kind === 'client' && client !== undefined) {

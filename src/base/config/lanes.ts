@@ -17,14 +17,15 @@ const WINDOW_SETTINGS = {
 const HEADER_SETTINGS = ['AUTHORIZATION_HEADER', 'X_AUTHORIZATION_HEADER'] as const;
 
 /**
- * The lanes of `LANES_FILE`, or the single lane of the environment. Problems are added to `reading`. Without
- * `environment`, credentials are not read. With a simulator, a single lane needs no credentials.
+ * The lanes of `LANES_FILE`, or the single lane of the environment; and the problems of lanes whose credentials are not in the environment,
+ * unless no lane can be served. Other problems are added to `reading`. Without `environment`, credentials are not read. With a simulator, a
+ * single lane needs no credentials.
  */
 export function readLanes(
   reading: Reading,
   { readFile = (path) => readFileSync(path, 'utf8'), simulator }: ConfigOptions,
   environment?: Environment,
-): LaneInFile[] {
+): { readonly lanes: LaneInFile[]; readonly missing: readonly string[] } {
   const { settings, problems, isSet, invalid } = reading;
   const schema = laneSchema(settings.HOURLY_QUOTA, settings.MAX_RECIPIENTS_PER_REQUEST);
   const file = settings.LANES_FILE;
@@ -35,7 +36,7 @@ export function readLanes(
     const rules = laneRules({ ...lane, window, zone, except }, (field, reason) =>
       problems.push(`${WINDOW_SETTINGS[field]} ${reason}`),
     );
-    return [{ ...rules, credentials }];
+    return { lanes: [{ ...rules, credentials }], missing: [] };
   }
   for (const name of Object.values(WINDOW_SETTINGS)) {
     if (isSet.has(name))
@@ -49,10 +50,13 @@ export function readLanes(
   } catch (error) {
     const reason = readProblem(error, file) ?? `The file ${file} cannot be read`;
     problems.push(`LANES_FILE must be a file that you can read. ${reason}`);
-    return [];
+    return { lanes: [], missing: [] };
   }
-  const { lanes, problems: found, variables } = readLanesFile(file, contents, schema, environment, readFile);
-  problems.push(...found);
+  const read = readLanesFile(file, contents, schema, environment, readFile);
+  const { lanes, variables } = read;
+  const isOneServed = lanes.some(({ credentials }) => credentials !== undefined);
+  const missing = isOneServed && read.problems.length === read.missing.length ? read.missing : [];
+  if (missing.length === 0) problems.push(...read.problems);
   for (const name of environment === undefined ? [] : ['API_KEY', ...ACCOUNT_SETTINGS, ...HEADER_SETTINGS]) {
     if (!isSet.has(name) || variables.has(name)) continue;
     problems.push(`${name} and LANES_FILE are both set: unset one, or name ${name} in a lane of ${file}`);
@@ -71,7 +75,7 @@ export function readLanes(
     }
   }
   problems.push(...sharedCredentials(lanes));
-  return lanes;
+  return { lanes, missing };
 }
 
 function singleLaneCredentials(

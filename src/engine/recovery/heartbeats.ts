@@ -23,6 +23,8 @@ export interface WorkerProcess {
   readonly pid: number;
   /** The settings that all workers must share, by name, for display. Empty if an older version runs. */
   readonly settings: Readonly<Record<string, string>>;
+  /** The names of lanes that it cannot serve, because their credentials are not in its environment. */
+  readonly lacks: readonly string[];
   /** See {@link DATA_FORMAT}. */
   readonly format: number;
 }
@@ -47,6 +49,7 @@ const shape = z.object({
     .record(z.string(), z.unknown())
     .catch({})
     .transform((all) => Object.fromEntries(Object.entries(all).filter(isText))),
+  lacks: z.array(z.string()).catch([]),
   format: z.number().catch(1),
 });
 const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string';
@@ -60,7 +63,11 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
     /** A unique name for this process. */
     name: (): string => `${hostname()}-${process.pid}-${clock().toString(36)}`,
     /** Starts the heartbeat of this process. The returned function stops it. */
-    start(id: string, roles: readonly Role[], settings: WorkerProcess['settings']): () => Promise<void> {
+    start(
+      id: string,
+      roles: readonly Role[],
+      { settings, lacks }: Pick<WorkerProcess, 'settings' | 'lacks'>,
+    ): () => Promise<void> {
       const me = JSON.stringify({
         id,
         roles,
@@ -68,6 +75,7 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
         host: hostname(),
         pid: process.pid,
         settings,
+        lacks,
         format: DATA_FORMAT,
       });
       const beat = (): void => {

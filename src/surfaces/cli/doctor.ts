@@ -41,6 +41,14 @@ async function* examine(context: Context, isRestored: boolean): AsyncGenerator<C
   const full = await examineSettings(context, findService);
   if ('problems' in full) yield* full.problems;
   else {
+    const { problems } = full.config.lanesWithoutCredentials;
+    yield* problems.map((found) =>
+      fail(
+        'settings',
+        found,
+        'Set the variable where workers run, and restart them. Other lanes are served.',
+      ),
+    );
     yield ok('settings', `complete; ${counted(full.config.lanes.length, 'lane')}`);
     if (full.simulator !== undefined)
       yield ok('service', 'the simulator of `volley up --simulator`: no message is sent');

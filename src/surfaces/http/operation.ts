@@ -13,7 +13,7 @@ const PING_WITHIN_MS = 2_000;
 const ok = z.object({ status: z.literal('ok') });
 
 /** The health checks. They require no key and reveal nothing else. */
-export const health: Routes = (app, { volley }) => {
+export const health: Routes = (app, { volley, isLeaving = () => false }) => {
   app.get(
     '/healthz',
     {
@@ -34,13 +34,21 @@ export const health: Routes = (app, { volley }) => {
       schema: {
         operationId: 'isReady',
         summary: 'Check that the process can serve requests',
-        description: 'Returns 503 if Redis does not respond within two seconds.',
+        description:
+          'Returns 503 if Redis does not respond within two seconds, and after SIGTERM, two seconds before the process closes its listener.',
         tags: ['Operation'],
         security: [],
-        response: { 200: jsonResponse('Redis responds', ok), ...problemResponses('unavailable') },
+        response: {
+          200: jsonResponse('Redis responds, and the process is not about to close', ok),
+          ...problemResponses('unavailable'),
+        },
       },
     },
     async () => {
+      if (isLeaving())
+        throw new Problem('unavailable', 'This process is shutting down.', {
+          headers: { 'retry-after': '2' },
+        });
       try {
         await volley.ping(PING_WITHIN_MS);
       } catch {

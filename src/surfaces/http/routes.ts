@@ -12,6 +12,8 @@ import { PROBLEMS, type ProblemCode, problemBody } from './problem.js';
 export interface HttpOptions {
   readonly volley: Volley;
   readonly config: Config | LocalConfig;
+  /** Whether this process is about to close: `/readyz` then answers 503, and everything else is served as usual. */
+  readonly isLeaving?: (() => boolean) | undefined;
   /** For tests. */
   readonly clock?: Clock | undefined;
   /** How long the rest of a body is read after the response, in ms; default 30 s. */

@@ -108,6 +108,7 @@ describe('The configuration of a single lane', () => {
         maxUploadBytes: 1_000_000_000,
         listMemoryBytes: 256_000_000,
       },
+      lanesWithoutCredentials: { names: [], problems: [] },
     } satisfies Config);
   });
 
@@ -517,6 +518,21 @@ describe('A lanes file', () => {
     expect(
       problemsOf(() => loadConfig({ ...SERVICE, API_KEY: '', LANES_FILE: '/nowhere/lanes.json' })),
     ).toEqual(['LANES_FILE must be a file that you can read. There is no file /nowhere/lanes.json']);
+  });
+
+  it('with a lane whose variable is missing leaves the other lanes as they are', () => {
+    const json = '[{ "name": "a", "apiKeyEnv": "A_KEY" },\n{ "name": "b", "apiKeyEnv": "B_KEY" }]';
+    const load = (variables: Environment) =>
+      loadConfig(
+        { ...SERVICE, API_KEY: '', ...variables, LANES_FILE: 'lanes.json' },
+        { readFile: () => json },
+      );
+    const { lanes, lanesWithoutCredentials } = load({ A_KEY: 'k' });
+    expect(lanes.map(({ name }) => name)).toEqual(['a']);
+    const missing =
+      'lanes.json, line 2, lane "b": apiKeyEnv names B_KEY, which is not set (needed as apiKey)';
+    expect(lanesWithoutCredentials).toEqual({ names: ['b'], problems: [missing] });
+    expect(problemsOf(() => load({}))).toHaveLength(2);
   });
 
   it('with errors has all of them reported, each by line, lane, and field', () => {

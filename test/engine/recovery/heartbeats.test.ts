@@ -11,16 +11,21 @@ const workers = heartbeats(redis, keys, Date.now);
 test('A worker is listed with its settings until it leaves, beside one of a version that published none', async () => {
   const older = { id: 'older', roles: ['send'], since: new Date().toISOString(), host: 'b', pid: 2 };
   await redis.zadd(keys.workers, await serverTime(redis), JSON.stringify(older));
-  const leave = workers.start('newer', ['follow-up'], { version: '1.1.0' });
+  const leave = workers.start('newer', ['follow-up'], { settings: { version: '1.1.0' }, lacks: ['b'] });
   await vi.waitFor(async () => expect(await workers.alive()).toHaveLength(2));
   expect(await workers.alive()).toEqual(
     expect.arrayContaining([
-      { ...older, settings: {}, format: 1 },
-      expect.objectContaining({ id: 'newer', settings: { version: '1.1.0' }, format: DATA_FORMAT }),
+      { ...older, settings: {}, lacks: [], format: 1 },
+      expect.objectContaining({
+        id: 'newer',
+        settings: { version: '1.1.0' },
+        lacks: ['b'],
+        format: DATA_FORMAT,
+      }),
     ]),
   );
   await leave();
-  expect(await workers.alive()).toEqual([{ ...older, settings: {}, format: 1 }]);
+  expect(await workers.alive()).toEqual([{ ...older, settings: {}, lacks: [], format: 1 }]);
 });
 
 test('A heartbeat of a newer version is listed as far as it is understood, and others are ignored', async () => {
@@ -29,7 +34,16 @@ test('A heartbeat of a newer version is listed as far as it is understood, and o
   const entries = [newer, { name: 'without an id' }, 'text', null].map((entry) => JSON.stringify(entry));
   for (const entry of [...entries, 'no JSON']) await redis.zadd(keys.workers, now, entry);
   expect((await workers.alive()).filter(({ id }) => id !== 'older')).toEqual([
-    { id: 'newer', roles: ['send'], since: '', host: '', pid: 0, settings: { version: '9' }, format: 1 },
+    {
+      id: 'newer',
+      roles: ['send'],
+      since: '',
+      host: '',
+      pid: 0,
+      settings: { version: '9' },
+      lacks: [],
+      format: 1,
+    },
   ]);
 });
 

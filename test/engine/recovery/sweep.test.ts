@@ -98,7 +98,7 @@ test('A batch that policy would send again is abandoned once it is suppressed, o
 /** A worker process with this quota window. */
 const workerWith = (id: string, windowMs = 3_600_000): WorkerProcess => {
   const settings = { QUOTA_WINDOW_MS: String(windowMs) };
-  return { id, roles: ['send'], since: '', host: id, pid: 7, settings, format: DATA_FORMAT };
+  return { id, roles: ['send'], since: '', host: id, pid: 7, settings, lacks: [], format: DATA_FORMAT };
 };
 
 /** A sweep of one lane, in a Redis of its own prefix. */

@@ -1,7 +1,7 @@
 import type { Volley } from '../app/volley.js';
 import type { RecordsRequest } from '../call-records/view.js';
 import type { ApiKey } from '../campaign/api-key.js';
-import { InputError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
+import { InputError, NoSuchLaneError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
 import { listed } from '../campaign/listed.js';
 import type { ScheduleDetails } from '../intake/schedules/schedule.js';
 
@@ -9,11 +9,13 @@ import type { ScheduleDetails } from '../intake/schedules/schedule.js';
  * Which lanes an operation may touch. Every operation follows one of five rules:
  *
  *   object   what it names belongs to a lane, or to all; if the key may not use them, the object does not exist for it (404)
- *   lane     it creates something on one lane, which the key must be allowed to use (403): the lane that it names, or else the only one
- *            that the key has; a key with several must name one (400)
- *   named    it is about a lane that exists, and that the key may use (403, 404)
- *   filter   it covers the lanes of the key, or only one of them if it names it (403)
+ *   lane     it creates something on one lane: the one that it names, or else the only one that the key has; a key with several must name
+ *            one (400)
+ *   named    it is about a lane
+ *   filter   it covers the lanes of the key, or only those of them that it names
  *   all      it covers all lanes, so a key that is limited to some cannot use it (403)
+ *
+ * A lane that a caller names must exist (404), and for a key, the lanes that it may not use do not.
  */
 
 /** What the input of an operation names, or as much of it as the rule reads. */
@@ -30,7 +32,7 @@ export type Access<Input, Found extends Located | undefined = Located | undefine
       readonly what: string;
       /** The member of the input that names it. */
       readonly member: string;
-      /** The lane that the input names, for what is unique only on its lane (403). */
+      /** The lane that the input names, for what is unique only on its lane. */
       lane?(input: Input): string | undefined;
       /** Reads the object. `lanes`: where the caller may look; undefined: everywhere. Rejects with a NotFoundError. */
       find(volley: Volley, input: Input, lanes: readonly string[] | undefined): Promise<Found & Located>;
@@ -43,7 +45,8 @@ export type Access<Input, Found extends Located | undefined = Located | undefine
     }
   | {
       readonly rule: 'filter';
-      lane(input: Input): string | undefined;
+      /** The lane that the input names, or several. */
+      lane(input: Input): string | readonly string[] | undefined;
       /** Whether a lane that the input names must be configured here (404). */
       readonly isConfigured?: true;
     }
@@ -135,8 +138,11 @@ export const byCallingLane: Access<{ readonly lane: string }> = {
   lane: (input) => input.lane,
 };
 
-/** The lanes of the key; with `lane`, only that one. */
-export const byLanesOfKey: Access<OnLane> = { rule: 'filter', lane };
+/** The lanes of the key; with `lane`, only that one, or those. */
+export const byLanesOfKey: Access<{ readonly lane?: string | readonly string[] | undefined }> = {
+  rule: 'filter',
+  lane: ({ lane }) => lane,
+};
 
 /** The same, for what has nothing to say about a lane that is not configured. */
 export const byConfiguredLanes: Access<OnLane> = { rule: 'filter', lane, isConfigured: true };
@@ -147,7 +153,10 @@ export const byKey: Access<unknown> = { rule: 'filter', lane: () => undefined };
 /** All lanes. `subject`: what covers them, in the plural. */
 export const allLanes = (subject: string): Access<unknown> => ({ rule: 'all', subject });
 
-/** Lets a caller run an operation, as its rule says. Rejects with a NotFoundError, a NotAllowedError, or an InputError. */
+/**
+ * Lets a caller run an operation, as its rule says. Rejects with a NotFoundError, a NotAllowedError, or an InputError. Whether a lane exists
+ * that the caller may use is checked by the library, unless the lane must be configured here.
+ */
 export async function admit<Input extends object>(
   access: Access<Input>,
   caller: Caller | null,
@@ -156,15 +165,17 @@ export async function admit<Input extends object>(
 ): Promise<Admitted<Input>> {
   const key = caller?.key ?? null;
   const ofKey = key?.lanes ?? undefined;
-  const within = (named: string | undefined): readonly string[] | undefined => {
+  const within = (named: string | readonly string[] | undefined): readonly string[] | undefined => {
     if (named === undefined) return ofKey;
-    if (key !== null) requireLane(key, named);
-    return [named];
+    const all = [named].flat();
+    if (key !== null) for (const each of all) requireLane(key, each);
+    return all;
   };
   switch (access.rule) {
     case 'object': {
       const found = await access.find(volley, input, within(access.lane?.(input))).catch((error: unknown) => {
-        throw error instanceof NotFoundError && key !== null ? missing(access, input) : error;
+        const isObject = error instanceof NotFoundError && !(error instanceof NoSuchLaneError);
+        throw isObject && key !== null ? missing(access, input) : error;
       });
       if (key !== null && !allowsLane(key, found.lane)) throw missing(access, input);
       return { input, lanes: found.lane === null ? undefined : [found.lane], found };
@@ -184,7 +195,7 @@ export async function admit<Input extends object>(
     case 'filter': {
       const named = access.lane(input);
       const lanes = within(named);
-      if (access.isConfigured && named !== undefined) requireConfigured(caller, named);
+      if (access.isConfigured) for (const each of [named ?? []].flat()) requireConfigured(caller, each);
       return { input, lanes };
     }
     case 'all':
@@ -196,8 +207,8 @@ export async function admit<Input extends object>(
 }
 
 /**
- * The lane that a client names, or else the only one of its key; undefined if it names none and may use all. Throws for a lane that the key
- * may not use, and for one that is not configured. The errors name no lanes that the key may not use.
+ * The lane that a client names, or else the only one of its key; undefined if it names none and may use all. Throws a NoSuchLaneError for a
+ * lane that the key may not use, and for one that is not configured; the errors name no lanes that the key may not use.
  */
 export function laneMeant({ key, configured }: Caller, named: string | undefined): string | undefined {
   if (named === undefined && key.lanes === null) return undefined;
@@ -206,12 +217,11 @@ export function laneMeant({ key, configured }: Caller, named: string | undefined
   const allowed = configured.filter((name) => allowsLane(key, name));
   const [only, ...others] = named === undefined ? allowed : allowed.filter((name) => name === named);
   if (only !== undefined && others.length === 0) return only;
+  if (named !== undefined) throw new NoSuchLaneError(named, allowed, 'configured');
   throw new InputError(
-    named !== undefined
-      ? `There is no lane ${named}. The lanes are: ${listed(allowed)}`
-      : only === undefined
-        ? 'The lanes of this key no longer exist'
-        : `Name a lane: this key may use ${listed(allowed)}`,
+    only === undefined
+      ? 'The lanes of this key no longer exist'
+      : `Name a lane: this key may use ${listed(allowed)}`,
     { field: 'lane' },
   );
 }
@@ -219,7 +229,7 @@ export function laneMeant({ key, configured }: Caller, named: string | undefined
 /** Throws if the lane that a client names is not configured here. */
 function requireConfigured(caller: Caller | null, lane: string): void {
   if (caller === null || caller.configured.includes(lane)) return;
-  throw new NotFoundError(`There is no lane ${lane}.`);
+  throw new NoSuchLaneError(lane, caller.configured, 'configured');
 }
 
 /** The same error whether the object does not exist or belongs to a lane that the key may not use. */
@@ -232,10 +242,9 @@ export function allowsLane({ lanes }: ApiKey, lane: string | null): boolean {
   return lanes === null || (lane !== null && lanes.includes(lane));
 }
 
-/** Throws for a lane that the key may not use. The error is the same whether or not the lane exists. */
-export function requireLane(key: ApiKey, lane: string): void {
-  if (allowsLane(key, lane)) return;
-  throw new NotAllowedError(`This key may not use the lane ${lane}. It may use ${listed(key.lanes ?? [])}.`);
+/** Throws for a lane that the key may not use, as for one that does not exist. */
+function requireLane(key: ApiKey, lane: string): void {
+  if (!allowsLane(key, lane)) throw new NoSuchLaneError(lane, key.lanes ?? []);
 }
 
 /** Throws if the key is limited to lanes: what `subject` names belongs to all of them. */

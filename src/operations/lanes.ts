@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Volley } from '../app/volley.js';
-import { NotFoundError } from '../campaign/errors.js';
+import { NoSuchLaneError } from '../campaign/errors.js';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
 import { allLanes, byLanesOfKey, byNamedLane } from './access.js';
 import { call } from './operation.js';
@@ -28,9 +28,14 @@ const COMMAND = {
 } as const;
 
 async function statusOf(volley: Volley, name: string): Promise<LaneStatus> {
-  const lane = (await volley.lanes()).find((each) => each.name === name);
-  if (lane === undefined) throw new NotFoundError(`There is no lane ${name}.`);
-  return lane;
+  const lanes = await volley.lanes();
+  const lane = lanes.find((each) => each.name === name);
+  if (lane !== undefined) return lane;
+  throw new NoSuchLaneError(
+    name,
+    lanes.map((each) => each.name),
+    'configured',
+  );
 }
 
 export const listLanes = call({

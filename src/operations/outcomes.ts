@@ -33,7 +33,7 @@ export const OUTCOMES = {
     403,
     EXIT.failed,
     'The API key does not allow this request',
-    'The key lacks the scope that the request requires, it is limited to other lanes, or it has suppressed as many numbers as it may; `detail` says which. Create another key: the scopes and lanes of a key never change.',
+    'The key lacks the scope that the request requires, it is limited to lanes and the request covers all, or it has suppressed as many numbers as it may; `detail` says which. Create another key: the scopes and lanes of a key never change.',
   ],
   notFound: [
     404,

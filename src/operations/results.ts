@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { resultPage } from '../campaign/recipient-views.js';
+import { MAX_CURSOR_LENGTH, MAX_LANES } from '../reporting/results-cursor.js';
 import { byLanesOfKey } from './access.js';
 import { call } from './operation.js';
-import { LANE_FLAG, laneName, wholeNumber } from './schemas.js';
-
-/** A position in each of 100 lanes, as a token. */
-const MAX_CURSOR_LENGTH = 12_000;
+import { LANE_FLAG, laneName, several, wholeNumber } from './schemas.js';
 
 export const listResults = call({
   name: 'listResults',
@@ -24,7 +22,7 @@ export const listResults = call({
     note: 'Pass the cursor that it prints as --after to continue.',
     flags: {
       after: { value: 'cursor', about: 'continue after this cursor (default: the oldest result)' },
-      lane: { ...LANE_FLAG, about: 'only results of this lane' },
+      lane: { ...LANE_FLAG, about: 'only results of this lane; repeat it for several' },
       limit: { value: 'count', about: 'how many' },
     },
     examples: ['results', 'results --limit 10000 --json'],
@@ -36,7 +34,11 @@ export const listResults = call({
       .optional()
       .describe('`next` of an earlier page. Default: the oldest result that is kept'),
     limit: wholeNumber(1, 10_000).default(1_000).describe('The page size'),
-    lane: laneName.optional().describe('Only results of this lane. Required with more than 100 lanes'),
+    lane: several(laneName, MAX_LANES)
+      .optional()
+      .describe(
+        `Only results of this lane. Repeat it for results of several. Required with more than ${MAX_LANES} lanes`,
+      ),
   }),
   output: resultPage,
   isLong: true,

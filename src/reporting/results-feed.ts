@@ -1,8 +1,6 @@
-import { z } from 'zod';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import { loadScript } from '../base/redis/script.js';
-import { GoneError, InputError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors.js';
 import { returnedOf } from '../campaign/field-sets.js';
 import { RESULT_STATES } from '../campaign/recipient.js';
 import type { RecipientResult, ReportRow, ResultPage } from '../campaign/recipient-views.js';
@@ -11,6 +9,8 @@ import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { inBatches } from './in-batches.js';
 import { type RecipientReader, recipientReader } from './recipient-reader.js';
 import { listedRows, reportRow } from './report-rows.js';
+import { MAX_LANES, type ResultsCursor, readCursor } from './results-cursor.js';
+import { type Place, type Position, resultsLogs } from './results-log.js';
 
 /*
  * The results feed: the recipients whose state has changed to settled or unknown. Each lane has a log of such changes
@@ -18,8 +18,8 @@ import { listedRows, reportRow } from './report-rows.js';
  *
  *   log of a lane: [campaign 7, ordinals 0–255] [campaign 9, ordinal 3] …   ──►   { campaign, recipient, reference, status, … }
  *        ▲                                     ▲
- *        └ appended by the script that         └ the cursor: of each lane, the server that wrote the chunk, the chunk, the entry,
- *          changes the state                     and how many of its recipients were returned
+ *        └ appended by the script that         └ the cursor (results-cursor.ts): of each lane, the server that wrote the chunk, the
+ *          changes the state                     chunk, the entry, and how many of its recipients were returned
  *
  * A message that ends while it waits in its outbox is in no campaign. Its id is in a list of its outbox, which the log names instead.
  *
@@ -33,7 +33,7 @@ export interface ResultsOptions {
   readonly after?: string | undefined;
   /** At most 10,000; default 1,000. */
   readonly limit?: number | undefined;
-  /** Only results of these lanes; default all, if there are at most 100. */
+  /** Only results of these lanes; at most 500; default all, if there are at most so many. */
   readonly lanes?: readonly string[] | undefined;
 }
 
@@ -49,111 +49,18 @@ export interface ResultsFeed {
 
 const DEFAULT_LIMIT = 1_000;
 const MAX_LIMIT = 10_000;
-const MAX_LANES = 100;
 /** Parts of chunks that are read for a page: most entries may be of campaigns that are removed. */
 const MAX_READS_PER_PAGE = 50;
-/** The lists of a campaign, in the order of their numbers in lane/results.lua. */
-const LISTS = ['recipients', 'suppressed', 'leftOut'] as const;
-const VALUES_PER_ENTRY = 4;
-const CAMPAIGNS_AT_ONCE = 50;
-
-/** A position in the log of a lane. */
-interface Position {
-  /** The server that wrote the chunk; '' for the beginning of the log. */
-  readonly run: string;
-  readonly chunk: number;
-  readonly entry: number;
-  /** How many positions of the entry have been returned. */
-  readonly within: number;
-}
-
-const BEGINNING: Position = { run: '', chunk: 0, entry: 0, within: 0 };
-const CURSOR_START = 'results';
-const CURSOR_PART = /^([^:,]+):([0-9a-f]{1,8}):(\d{1,15}):(\d{1,4}):(\d{1,10})$/;
-
-/** The positions of a cursor, the lane to read next first. */
-function parseCursor(cursor: string): Map<LaneId, Position> {
-  const positions = new Map<LaneId, Position>();
-  if (cursor !== '' && cursor.split(',', 1)[0] !== CURSOR_START) throw invalidCursor();
-  for (const part of cursor.split(',').slice(1)) {
-    const [, lane, run, chunk, entry, within] = CURSOR_PART.exec(part) ?? [];
-    if (lane === undefined || run === undefined) throw invalidCursor();
-    positions.set(lane, { run, chunk: Number(chunk), entry: Number(entry), within: Number(within) });
-  }
-  return positions;
-}
-
-const invalidCursor = (): InputError =>
-  new InputError('the cursor is invalid: use `next` of an earlier page', { field: 'after' });
-
-function formatCursor(positions: ReadonlyMap<LaneId, Position>): string {
-  const parts = [...positions].map(([lane, { run, chunk, entry, within }]) =>
-    [lane, run, chunk, entry, within].join(':'),
-  );
-  return [CURSOR_START, ...parts].join(',');
-}
-
-/** What an entry of the log names. */
-interface Entry {
-  /** Number of the campaign in the lane's log. */
-  readonly campaign: number;
-  readonly list: (typeof LISTS)[number];
-  readonly first: number;
-  readonly count: number;
-}
-
-const found = z.tuple([
-  z.literal('found'),
-  z.string(),
-  z.string(),
-  z.number(),
-  z.number(),
-  z.array(z.number()),
-]);
-const readReply = z.union([found, z.tuple([z.enum(['lost', 'removed', 'empty'])])]);
-const readScript = loadScript(import.meta.url, './read-results.lua', (reply) => {
-  const parsed = readReply.parse(reply);
-  if (parsed[0] !== 'found') return { kind: parsed[0] };
-  const [kind, run, chunk, entry, hasMore, values] = parsed;
-  const entries: Entry[] = [];
-  for (let at = 0; at < values.length; at += VALUES_PER_ENTRY) {
-    const [campaign = 0, list = 0, first = 0, count = 0] = values.slice(at, at + VALUES_PER_ENTRY);
-    entries.push({ campaign, list: LISTS[list] ?? 'recipients', first, count });
-  }
-  return { kind, run, chunk: Number(chunk), entry, hasMore: hasMore === 1, entries };
-});
-
-/** A recipient that an entry names. */
-interface Place {
-  readonly lane: LaneId;
-  readonly campaign: number;
-  readonly list: Entry['list'];
-  readonly position: number;
-}
+const [LANES_AT_ONCE, CAMPAIGNS_AT_ONCE] = [50, 50];
 
 /** What a page needs of a campaign: the places that its entries name. */
 interface Wanted {
   readonly lane: LaneId;
   readonly number: number;
-  readonly positions: Record<Entry['list'], Set<number>>;
+  readonly positions: Record<Place['list'], Set<number>>;
 }
 
 const keyOf = ({ lane, campaign }: Pick<Place, 'lane' | 'campaign'>): string => `${lane} ${campaign}`;
-
-/** Ids of campaigns in one field of a log, as in lane/results.lua. */
-const IDS_TOGETHER = 32;
-
-/** The id of the campaign with a number in a lane's log; null if it is removed. */
-async function readCampaignId(
-  redis: Redis,
-  keys: Keys,
-  lane: LaneId,
-  number: number,
-): Promise<string | null> {
-  const field = Math.floor(number / IDS_TOGETHER);
-  const ids = await redis.hget(keys.lane(lane, 'results'), `i${field}`);
-  return ids?.split(',')[number % IDS_TOGETHER] || null;
-}
 
 /** The outbox of a campaign that is a wave, and the ids of its messages. */
 export interface WaveIds {
@@ -189,46 +96,50 @@ interface ResultsFeedOptions {
 interface CampaignResults {
   readonly meta: CampaignMeta | null;
   /** By list and position. */
-  readonly rows: Record<Entry['list'], Map<number, ResultOnLane>>;
+  readonly rows: Record<Place['list'], Map<number, ResultOnLane>>;
 }
 
 /** Creates the feed. It does not access Redis before the first call. */
 export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeedOptions): ResultsFeed {
-  /** Reads places of a lane from a position on, at most `most`. */
-  const readPlaces = async (lane: LaneId, from: Position, most: number, reads: { left: number }) => {
+  const logs = resultsLogs(redis, keys, finder);
+
+  /** Reads the logs of some lanes in turn, until a page is full. `last`: the lane that was read last. */
+  const readPlaces = async (cursor: ResultsCursor, lanes: readonly LaneId[], most: number) => {
     const places: Place[] = [];
-    let position = from;
-    while (places.length < most && reads.left > 0) {
-      reads.left -= 1;
-      const { run, chunk, entry } = position;
-      const read = await readScript.run(
-        redis,
-        { results: keys.lane(lane, 'results'), latestResults: keys.lane(lane, 'latestResults') },
-        { run, chunk, entry, most: most - places.length },
-      );
-      if (read.kind === 'empty') return { places, position, hasMore: false };
-      if (read.kind !== 'found') throw gone(read.kind, await finder.nameOf(lane));
-      // The position of an entry that is read to its end is that of the next one, so only the first may be read in part.
-      const isSame = read.chunk === chunk && read.entry === entry && read.run === run;
-      let within = isSame ? position.within : 0;
-      let at = read.entry;
-      for (const { campaign, list, first, count } of read.entries) {
-        const end = Math.min(count, within + most - places.length);
-        for (let place = within; place < end; place++)
-          places.push({ lane, campaign, list, position: first + place });
-        within = end < count ? end : 0;
-        if (end < count) break;
-        at += 1;
+    const positions = new Map<LaneId, Position>();
+    const note = (lane: LaneId, position = cursor.positionOf(lane)): void => {
+      if (position !== undefined) positions.set(lane, position);
+    };
+    const reads = { left: MAX_READS_PER_PAGE };
+    let last: LaneId | undefined;
+    let hasMore = false;
+    const isFull = (): boolean => places.length === most || reads.left === 0;
+    const peek = async (lane: LaneId) => ({
+      lane,
+      ahead: isFull() ? undefined : await logs.peek(lane, cursor.positionOf(lane)),
+    });
+    // Most lanes have nothing new. Only those that have count for the reads of the page.
+    for await (const { lane, ahead } of inBatches(asyncOf(cursor.inTurn(lanes)), LANES_AT_ONCE, peek)) {
+      if (ahead?.hasMore === false) {
+        note(lane, ahead.position);
+        continue;
       }
-      position = { run: read.run, chunk: read.chunk, entry: at, within };
-      const isRead = at - read.entry === read.entries.length;
-      if (isRead && !read.hasMore) return { places, position, hasMore: false };
+      if (isFull()) {
+        note(lane);
+        hasMore = true;
+        continue;
+      }
+      const read = await logs.read(lane, cursor.positionOf(lane), most - places.length, reads);
+      for (const place of read.places) places.push(place);
+      note(lane, read.position);
+      last = lane;
+      hasMore ||= read.hasMore;
     }
-    return { places, position, hasMore: true };
+    return { places, positions, last, hasMore };
   };
 
   const readCampaign = async ({ lane, number, positions }: Wanted): Promise<CampaignResults | null> => {
-    const id = await readCampaignId(redis, keys, lane, number);
+    const id = await logs.campaignId(lane, number);
     if (id === null) return null;
     const ended = await outboxes.ended(lane, id, [...positions.recipients]);
     if (ended !== null)
@@ -243,7 +154,7 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
       readRows(reader, meta, positions),
       outboxes.idsInWave(lane, meta, [...positions.recipients]),
     ]);
-    const resultsOf = (list: Entry['list']) =>
+    const resultsOf = (list: Place['list']) =>
       new Map(
         [...rows[list]].map(([position, row]) => [
           position,
@@ -269,34 +180,15 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
     async results({ after = '', limit = DEFAULT_LIMIT, lanes } = {}) {
       if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT))
         throw new InputError(`\`limit\` must be a number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
-      const cursor = parseCursor(after);
-      const ids =
-        lanes === undefined ? await redis.smembers(keys.lanes) : await Promise.all(lanes.map(finder.idOf));
+      const all = await redis.smembers(keys.lanes);
+      const ids = lanes === undefined ? all : [...new Set(await Promise.all(lanes.map(finder.idOf)))];
       if (ids.length > MAX_LANES)
         throw new InputError(
-          `there are ${ids.length} lanes, and a cursor covers at most ${MAX_LANES}: name the lanes, for example one per reader`,
+          `there are ${ids.length} lanes, and a cursor covers at most ${MAX_LANES}: name the lanes, for example some per reader`,
           { field: 'lane' },
         );
-      const reads = { left: MAX_READS_PER_PAGE };
-      const positions = new Map(cursor);
-      const places: Place[] = [];
-      let hasMore = false;
-      // Lanes that the cursor does not have yet come first, and then those that the page before read last.
-      const isNew = (lane: LaneId): boolean => !cursor.has(lane);
-      const order = [...ids.filter(isNew).sort(), ...[...cursor.keys()].filter((lane) => ids.includes(lane))];
-      for (const lane of order) {
-        const most = limit - places.length;
-        const read =
-          most === 0 || reads.left === 0
-            ? { places: [], position: cursor.get(lane) ?? BEGINNING, hasMore: true }
-            : await readPlaces(lane, cursor.get(lane) ?? BEGINNING, most, reads);
-        for (const place of read.places) places.push(place);
-        hasMore ||= read.hasMore;
-        if (read.position === BEGINNING) continue;
-        // A lane that was read goes to the end.
-        if (read.places.length > 0) positions.delete(lane);
-        positions.set(lane, read.position);
-      }
+      const cursor = readCursor(after, [...new Set([...all, ...ids])]);
+      const { places, positions, last, hasMore } = await readPlaces(cursor, ids, limit);
       const wanted = wantedOf(places);
       const read = new Map<string, Awaited<ReturnType<typeof readCampaign>>>();
       const each = async (one: Wanted) => ({ one, campaign: await readCampaign(one) });
@@ -325,17 +217,9 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
           };
         results.push({ ...result, lane });
       }
-      return { results, campaigns, next: formatCursor(positions), hasMore };
+      return { results, campaigns, next: cursor.next(positions, last), hasMore };
     },
   };
-}
-
-function gone(kind: 'lost' | 'removed', lane: string): GoneError {
-  return new GoneError(
-    kind === 'removed'
-      ? `results after the cursor were removed with their campaigns (lane ${lane}); start again without a cursor`
-      : `Redis has lost the results that the cursor belongs to (lane ${lane}); start again without a cursor`,
-  );
 }
 
 function wantedOf(places: readonly Place[]): Wanted[] {
@@ -358,7 +242,7 @@ async function readRows(
   reader: RecipientReader,
   meta: CampaignMeta,
   { recipients, suppressed, leftOut }: Wanted['positions'],
-): Promise<Record<Entry['list'], Map<number, ReportRow>>> {
+): Promise<Record<Place['list'], Map<number, ReportRow>>> {
   const rows = new Map<number, ReportRow>();
   for await (const record of reader.records([...recipients].sort((a, b) => a - b)))
     if (RESULT_STATES.includes(record.state)) rows.set(record.ordinal, reportRow(meta, record));

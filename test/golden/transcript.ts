@@ -30,7 +30,8 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\b\d+(?= MB used)/g, '<n>'],
   [/\b\d{13}-\d+\b/g, '<audit entry>'],
   [/\bvk_[0-9a-f]{12}_[\w-]{43}/g, '<secret>'],
-  [/(?<=results,\w+:)[0-9a-f]{8}\b/g, '<log>'],
+  // It names the server that wrote the log.
+  [/(?<=--after |"next": ?")A[\w-]{15,}/g, '<cursor>'],
   [/\b[0-9a-z]{8}-\d{6}\b/g, '<request>'],
   [/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'],
 ];

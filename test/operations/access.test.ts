@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Volley } from '../../src/app/volley.js';
 import type { ApiKey } from '../../src/campaign/api-key.js';
-import { InputError, NotAllowedError, NotFoundError } from '../../src/campaign/errors.js';
+import { InputError, NoSuchLaneError, NotFoundError } from '../../src/campaign/errors.js';
 import {
   type Access,
   admit,
@@ -58,20 +58,20 @@ describe('An operation that creates something on a lane', () => {
   });
 
   test('is refused for a key whose lanes are no longer configured', async () => {
-    for (const lane of [undefined, 'removed'])
-      await expect(laneOf(keyFor(['removed']), lane)).rejects.toThrow(InputError);
+    await expect(laneOf(keyFor(['removed']))).rejects.toThrow(InputError);
+    await expect(laneOf(keyFor(['removed']), 'removed')).rejects.toThrow(NoSuchLaneError);
   });
 
   test('is refused on a lane that the key may not use', async () => {
     for (const lane of ['east', 'nowhere'])
-      await expect(laneOf(keyFor(['west']), lane)).rejects.toThrow(NotAllowedError);
+      await expect(laneOf(keyFor(['west']), lane)).rejects.toThrow(NoSuchLaneError);
   });
 
   test('chooses the lane itself for callers who may use all and name none', async () => {
     expect(await laneOf(keyFor(null))).toEqual([undefined, undefined]);
     expect(await laneOf(null)).toEqual([undefined, undefined]);
     expect(await laneOf(keyFor(null), 'north')).toEqual(['north', ['north']]);
-    await expect(laneOf(keyFor(null), 'nowhere')).rejects.toThrow(InputError);
+    await expect(laneOf(keyFor(null), 'nowhere')).rejects.toThrow(NoSuchLaneError);
   });
 });
 
@@ -106,7 +106,7 @@ describe('An operation on an object', () => {
 
   test('is refused with a lane that the key may not use, whether or not the object is there', async () => {
     for (const lane of ['west', 'nowhere'])
-      await expect(lanesOf(keyFor(['east']), 'thing', lane)).rejects.toThrow(NotAllowedError);
+      await expect(lanesOf(keyFor(['east']), 'thing', lane)).rejects.toThrow(NoSuchLaneError);
   });
 
   test('is not found on the lane that a key names, if it is on another', async () => {
@@ -114,13 +114,15 @@ describe('An operation on an object', () => {
   });
 });
 
-test('A list covers the lanes of the key, or the one that it names', async () => {
-  const lanesOf = async (caller: Caller | null, lane?: string) =>
+test('A list covers the lanes of the key, or those that it names', async () => {
+  const lanesOf = async (caller: Caller | null, lane?: string | readonly string[]) =>
     (await admit(byLanesOfKey, caller, volley, { lane })).lanes;
   expect(await lanesOf(keyFor(['east', 'west']))).toEqual(['east', 'west']);
   expect(await lanesOf(keyFor(['east', 'west']), 'west')).toEqual(['west']);
+  expect(await lanesOf(keyFor(null), ['west', 'east'])).toEqual(['west', 'east']);
+  await expect(lanesOf(keyFor(['east']), ['east', 'west'])).rejects.toThrow(NoSuchLaneError);
   expect(await lanesOf(keyFor(null))).toBeUndefined();
-  await expect(lanesOf(keyFor(['east']), 'west')).rejects.toThrow(NotAllowedError);
+  await expect(lanesOf(keyFor(['east']), 'west')).rejects.toThrow(NoSuchLaneError);
 });
 
 test('A feed does not wait for events of a lane that is not configured', async () => {
@@ -128,8 +130,8 @@ test('A feed does not wait for events of a lane that is not configured', async (
     (await admit(byConfiguredLanes, caller, volley, { lane })).lanes;
   expect(await lanesOf(keyFor(null))).toBeUndefined();
   expect(await lanesOf(keyFor(null), 'east')).toEqual(['east']);
-  await expect(lanesOf(keyFor(null), 'nowhere')).rejects.toThrow('There is no lane nowhere.');
-  await expect(lanesOf(keyFor(['east']), 'west')).rejects.toThrow(NotAllowedError);
+  await expect(lanesOf(keyFor(null), 'nowhere')).rejects.toThrow('there is no lane nowhere');
+  await expect(lanesOf(keyFor(['east']), 'west')).rejects.toThrow(NoSuchLaneError);
 });
 
 test('A lane is known to the keys that may use it, and to the operator under names that the library checks', async () => {
@@ -139,12 +141,12 @@ test('A lane is known to the keys that may use it, and to the operator under nam
   expect(await lanesOf(keyFor(null), 'east')).toEqual(['east']);
   expect(await lanesOf(null, 'nowhere')).toEqual(['nowhere']);
   for (const name of ['west', 'nowhere'])
-    await expect(lanesOf(keyFor(['east']), name)).rejects.toThrow(NotAllowedError);
+    await expect(lanesOf(keyFor(['east']), name)).rejects.toThrow(NoSuchLaneError);
   const missing = (key: Caller, name: string) => lanesOf(key, name).catch((error: unknown) => String(error));
   const all = [await missing(keyFor(null), 'nowhere'), await missing(keyFor(['removed']), 'removed')];
   expect(all).toEqual([
-    'NotFoundError: There is no lane nowhere.',
-    'NotFoundError: There is no lane removed.',
+    'NoSuchLaneError: there is no lane nowhere; the configured lanes are: east, west, and north',
+    'NoSuchLaneError: there is no lane removed; the configured lanes are: east, west, and north',
   ]);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { findServer } from '../../src/base/redis/find-server.js';
-import { GoneError, InputError } from '../../src/campaign/errors.js';
+import { GoneError, InputError, NoSuchLaneError } from '../../src/campaign/errors.js';
 import type { RecipientResult } from '../../src/campaign/recipient-views.js';
 import { readState } from '../../src/engine/lane/campaigns.js';
 import { openLanes } from '../../src/engine/lane/lane-finder.js';
@@ -9,7 +9,9 @@ import type { SendSettlement } from '../../src/engine/sending/send-claim.js';
 import type { CampaignInput } from '../../src/intake/import/campaign-input.js';
 import { importCampaign } from '../../src/intake/import/import-campaign.js';
 import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
+import { readCursor } from '../../src/reporting/results-cursor.js';
 import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
+import type { Position } from '../../src/reporting/results-log.js';
 import { SUPPRESSING } from '../app/access/operator.js';
 import { failoverPair } from '../base/redis/failover-pair.js';
 import { testRedis } from '../base/redis/test-redis.js';
@@ -81,13 +83,22 @@ async function readAll(feed: ResultsFeed, after?: string, limit = 1_000) {
   }
 }
 
+/** A cursor at this position of the lane `default`. */
+const cursorAt = (position: Position): string =>
+  readCursor('', ['default']).next(new Map([['default', position]]), undefined);
+
 const shown = (results: readonly RecipientResult[]): string[] =>
   results.map(({ reference, status }) => `${reference} ${status}`);
 
 test('Each recipient that becomes settled or unknown is a result with its reference, campaign, status, reason, and time', async () => {
   const { feed, campaign, send, lane } = fixture();
   const id = await campaign({ recipients: people(3), metadata: { shop: '17' }, name: 'Orders' });
-  expect(await feed.results()).toEqual({ results: [], campaigns: {}, next: 'results', hasMore: false });
+  expect(await feed.results()).toEqual({
+    results: [],
+    campaigns: {},
+    next: expect.any(String),
+    hasMore: false,
+  });
   await send('NTI');
   const first = await feed.results();
   expect(shown(first.results)).toEqual(['order-1 deliveredToTerminal', 'order-2 deliveryImpossible']);
@@ -305,7 +316,7 @@ test('After a loss of data, a reader that has seen more than Redis now has conti
   expect(seen.results).toHaveLength(3);
   // As another server wrote it, and lost all but the first recipient of the entry's campaign.
   await redis.hset(log, 'run', 'deadbeef', 'epochs', '[["deadbeef",0]]');
-  const cursor = seen.next.replace(/:[0-9a-f]+:0:1:0$/, ':deadbeef:0:900:0');
+  const cursor = cursorAt({ run: 'deadbeef', chunk: 0, entry: 900, within: 0 });
   const waiting = await feed.results({ after: cursor });
   expect(waiting).toMatchObject({ results: [], next: cursor, hasMore: false });
   await campaign({ recipients: people(1, 7) });
@@ -315,7 +326,7 @@ test('After a loss of data, a reader that has seen more than Redis now has conti
   expect((await readAll(feed)).results).toHaveLength(4);
   expect(await redis.hget(log, 'chunk')).toBe('1000000');
   // What only a server knew that is gone cannot be continued from.
-  const strange = 'results,default:cafe0001:0:1:0';
+  const strange = cursorAt({ run: 'cafe0001', chunk: 0, entry: 1, within: 0 });
   await expect(feed.results({ after: strange })).rejects.toThrow('Redis has lost the results');
   await redis.del(log, latest);
   await expect(feed.results({ after: cursor })).rejects.toThrow(GoneError);
@@ -344,13 +355,27 @@ test.runIf((await findServer()) !== undefined)(
   },
 );
 
+const laneNames = (count: number): string[] => Array.from({ length: count }, (_, at) => `lane${at}`);
+
 test('Invalid cursors, limits, and too many lanes are refused', async () => {
   const { feed, keys } = fixture();
   await expect(feed.results({ after: 'nonsense' })).rejects.toThrow(InputError);
   await expect(feed.results({ limit: 10_001 })).rejects.toThrow('from 1 to 10000');
-  await redis.sadd(keys.lanes, ...Array.from({ length: 101 }, (_, at) => `lane${at}`));
-  await expect(feed.results()).rejects.toThrow('there are 101 lanes');
-  expect(await feed.results({ lanes: ['default'] })).toMatchObject({ results: [] });
+  await redis.sadd(keys.lanes, ...laneNames(501));
+  await expect(feed.results()).rejects.toThrow('there are 501 lanes');
+  expect(await feed.results({ lanes: ['default', 'lane1', 'default'] })).toMatchObject({ results: [] });
+  await expect(feed.results({ lanes: ['default', 'nowhere'] })).rejects.toThrow(NoSuchLaneError);
+});
+
+test('A page finds the results of one lane among 500, and says that there are no more', async () => {
+  const { feed, keys, campaign, send } = fixture();
+  await redis.sadd(keys.lanes, ...laneNames(499));
+  await campaign({ recipients: people(2) });
+  await send('T');
+  const page = await feed.results();
+  expect(shown(page.results)).toEqual(['order-0 deliveredToTerminal', 'order-1 deliveredToTerminal']);
+  expect(page.hasMore).toBe(false);
+  expect(await feed.results({ after: page.next })).toMatchObject({ results: [], hasMore: false });
 });
 
 test('Lanes take turns, and a cursor keeps the positions of lanes that a page does not read', async () => {

@@ -13,6 +13,9 @@ export interface Positions {
   reveal(kind: PositionKind, token: string): Promise<string | null>;
 }
 
+/** A position in the results is base64url, whose bytes make a shorter token. All others are texts. */
+const encodingOf = (kind: PositionKind): BufferEncoding => (kind === 'results' ? 'base64url' : 'utf8');
+
 const SECRET_BYTES = 32;
 const TAG_BYTES = 16;
 
@@ -61,7 +64,7 @@ function tagOf(secret: Buffer, kind: PositionKind, position: Buffer): Buffer {
 }
 
 function tokenOf(secret: Buffer, kind: PositionKind, position: string): string {
-  const bytes = Buffer.from(position);
+  const bytes = Buffer.from(position, encodingOf(kind));
   const tag = tagOf(secret, kind, bytes);
   const cipher = createCipheriv('aes-256-ctr', derived(secret, 'encrypt'), tag);
   return Buffer.concat([tag, cipher.update(bytes), cipher.final()]).toString('base64url');
@@ -73,5 +76,5 @@ function positionOf(secret: Buffer, kind: PositionKind, token: string): string |
   const tag = bytes.subarray(0, TAG_BYTES);
   const decipher = createDecipheriv('aes-256-ctr', derived(secret, 'encrypt'), tag);
   const position = Buffer.concat([decipher.update(bytes.subarray(TAG_BYTES)), decipher.final()]);
-  return timingSafeEqual(tag, tagOf(secret, kind, position)) ? position.toString() : null;
+  return timingSafeEqual(tag, tagOf(secret, kind, position)) ? position.toString(encodingOf(kind)) : null;
 }

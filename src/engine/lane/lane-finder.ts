@@ -41,11 +41,13 @@ export interface LaneFinder {
   withId(id: LaneId): Promise<Lane>;
   /** The name of a lane: the configured one, else its alias. */
   nameOf(id: LaneId): Promise<LaneName>;
-  /** The id of the lane with this name, configured or not; the name itself if there is none. */
+  /** The id of the lane with this name, configured, registered, or with data; null if there is none. Registers nothing. */
+  find(name: string): Promise<LaneId | null>;
+  /** The same for a name that a caller gives. Rejects with a NoSuchLaneError if there is none. */
   idOf(name: string): Promise<LaneId>;
   /** The ids of all lanes that are configured or registered. */
   ids(): Promise<LaneId[]>;
-  /** The id of the lane with this name, configured or registered. Rejects with a NotFoundError if there is none. */
+  /** The same, for what is stored with the id: a configured lane is registered, so that the id is final. */
   known(name: string): Promise<LaneId>;
   /** The id of a lane that this process has opened, by its name. */
   openedIdOf(name: string): LaneId;
@@ -150,6 +152,24 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     return other;
   };
 
+  const findId = async (name: string): Promise<LaneId | null> => {
+    const lane = (await configured()).get(name);
+    if (lane !== undefined) return lane.id;
+    // A lane without an alias has its id as its name: see `nameOf`.
+    const [id, isId, hasData] = await Promise.all([
+      redis.hget(keys.registry.ids, name),
+      redis.hexists(keys.registry.names, name),
+      redis.sismember(keys.lanes, name),
+    ]);
+    return id ?? (isId + hasData > 0 ? name : null);
+  };
+  const idOf = async (name: string): Promise<LaneId> => {
+    const id = await findId(name);
+    if (id !== null) return id;
+    const names = new Set([...configuredLanes.keys(), ...(await registry.names()).values()]);
+    throw new NoSuchLaneError(name, [...names].sort());
+  };
+
   return {
     configured,
     registered,
@@ -171,10 +191,8 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     },
     withId,
     nameOf,
-    async idOf(name) {
-      const lane = (await configured()).get(name);
-      return lane?.id ?? (await redis.hget(keys.registry.ids, name)) ?? name;
-    },
+    find: findId,
+    idOf,
     ids: async () => [
       ...new Set([
         ...[...(await configured()).values()].map(({ id }) => id),
@@ -182,11 +200,7 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
       ]),
     ],
     async known(name) {
-      if (configuredLanes.has(name)) return laneNamed(await registered(name), name).id;
-      const id = await redis.hget(keys.registry.ids, name);
-      if (id !== null) return id;
-      const names = new Set([...configuredLanes.keys(), ...(await registry.names()).values()]);
-      throw new NoSuchLaneError(name, [...names].sort());
+      return configuredLanes.has(name) ? laneNamed(await registered(name), name).id : idOf(name);
     },
     openedIdOf: (name) =>
       lanes.get(name)?.id ?? [...others.values()].find((lane) => lane.name === name)?.id ?? name,

@@ -27,7 +27,7 @@ local results = {
   -- The numbers of the lists are the upper two bits of a count.
   LIST = { recipients = 0, suppressed = 1, leftOut = 2 },
   LIST_UNIT = 0x40000000,
-  -- A field for each campaign would take five times as much memory as its id. Also in reporting/results-feed.ts.
+  -- A field for each campaign would take five times as much memory as its id. Also in reporting/results-log.ts.
   IDS_TOGETHER = 32,
 }
 do

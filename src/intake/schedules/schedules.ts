@@ -85,7 +85,7 @@ export interface Schedules {
 /** What {@link openSchedules} needs. */
 export interface SchedulesDeps {
   readonly store: ScheduleStore;
-  readonly finder: Pick<LaneFinder, 'nameOf' | 'idOf'>;
+  readonly finder: Pick<LaneFinder, 'nameOf' | 'find' | 'idOf'>;
   readonly events: Pick<Events, 'emit'>;
   readonly by: Operator;
   readonly provided: Map<string, ProvidedList>;
@@ -192,7 +192,8 @@ export function openSchedules({
     async list({ lanes, after, limit = Number.POSITIVE_INFINITY } = {}) {
       const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
       const listed: Schedule[] = [];
-      const from = after && refOf(after.id, await finder.idOf(after.lane));
+      // A position says no more than where the page begins: its lane may be gone.
+      const from = after && refOf(after.id, (await finder.find(after.lane)) ?? after.lane);
       if (limit < 1) return listed;
       for await (const stored of store.list({ after: from, lanes: ids, atOnce: limit })) {
         listed.push(await view(stored));

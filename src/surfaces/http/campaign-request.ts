@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { systemClock } from '../../base/clock.js';
-import { InputError } from '../../campaign/errors.js';
+import { InputError, NoSuchLaneError } from '../../campaign/errors.js';
 import { FIELDS } from '../../campaign/fields.js';
 import { type CampaignInput, checkCampaign, localZone, startOf } from '../../intake/import/campaign-input.js';
 import { laneMeant } from '../../operations/access.js';
@@ -10,7 +10,7 @@ import { columnsOf, recipient, rowsOf } from '../../operations/recipient-rows.js
 import { longList } from '../../operations/schemas.js';
 import { callerOf } from './access.js';
 import { abortOnClose } from './connections.js';
-import { inputItems, schemaItems } from './error-to-problem.js';
+import { inputItems, noSuchLane, schemaItems } from './error-to-problem.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidParts, Problem, type ProblemItem } from './problem.js';
 import { reservation } from './request-body.js';
@@ -140,24 +140,31 @@ function invalidItems(
   const items = [...ofSchema];
   // A retry may arrive after the start time and still receives the existing campaign.
   const isRetry = request.headers['idempotency-key'] !== undefined;
+  const caller = callerOf(request, config);
   let lane: string | undefined;
+  let noLane: NoSuchLaneError | undefined;
   try {
-    lane = laneMeant(callerOf(request, config), sound.lane);
+    lane = laneMeant(caller, sound.lane);
   } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    items.push(...inputItems(error));
+    if (error instanceof NoSuchLaneError) noLane = error;
+    else if (error instanceof InputError) items.push(...inputItems(error));
+    else throw error;
   }
   const start = startOf(fields.at, localZone(config, { zone: fields.zone, lane }));
   if (refusesPast && !isRetry && start.ok && start.at !== undefined && start.at <= clock())
     items.push({ pointer: '/at', message: PAST });
-  if (items.length === 0) return [];
+  if (items.length === 0 && noLane === undefined) return [];
   try {
     checkCampaign(config, { ...fields, message: fields.message ?? '-', lane, recipients: [] }, clock());
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     items.push(...inputItems(error));
   }
-  return onePerPart(items);
+  if (noLane === undefined) return onePerPart(items);
+  // As on every other route, if nothing else is wrong.
+  const { message } = noSuchLane(noLane, caller.key);
+  if (items.length === 0) throw noLane;
+  return onePerPart([...items, { pointer: '/lane', message }]);
 }
 
 /** The message about a start in the past. */

@@ -93,8 +93,11 @@ export function inputItems(error: InputError): ProblemItem[] {
 }
 
 /** Names only lanes that the key may use. */
-function noSuchLane({ message, lane, lanes }: NoSuchLaneError, key: ApiKey | null | undefined): Problem {
-  if (key?.lanes === null) return new Problem('notFound', message);
+export function noSuchLane(
+  { message, lane, lanes }: NoSuchLaneError,
+  key: ApiKey | null | undefined,
+): Problem {
+  if (key?.lanes === null) return new Problem('notFound', asSentence(message));
   const allowed = lanes.filter((name) => key?.lanes?.includes(name));
   const others = allowed.length === 0 ? '' : ` The lanes of this key are: ${listed(allowed)}.`;
   return new Problem('notFound', `There is no lane ${lane}.${others}`);

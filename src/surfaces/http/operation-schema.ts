@@ -1,6 +1,7 @@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import type { Cost, Operation, Page } from '../../operations/operation.js';
+import type { OutcomeCode } from '../../operations/outcomes.js';
 import { wholeNumber } from '../../operations/schemas.js';
 import { cursor, nextCursor } from './cursor.js';
 import { LINES } from './lines.js';
@@ -19,8 +20,14 @@ export function schemaOf(operation: Operation, method: string, path: string): Fa
     ...descriptionOf(operation),
     tags: [operation.tag],
     ...requestSchema(operation, method, path),
-    response: { ...responsesOf(operation), ...problemResponses(...(operation.outcomes ?? [])) },
+    response: { ...responsesOf(operation), ...problemResponses(...outcomesOf(operation)) },
   };
+}
+
+/** The outcomes of a row, and that a lane which it may name does not exist. */
+function outcomesOf({ access, input, outcomes = [] }: Operation): readonly OutcomeCode[] {
+  const mayNameLane = access.rule === 'lane' || access.rule === 'named' || 'lane' in input.shape;
+  return mayNameLane ? [...outcomes, 'notFound'] : outcomes;
 }
 
 const PAGES = 'A page may be short or empty before the last one: continue until `nextCursor` is null.';

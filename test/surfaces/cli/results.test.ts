@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readCursor } from '../../../src/reporting/results-cursor.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { commandLine } from './command-line.js';
 
@@ -47,10 +48,12 @@ test('Results have the references of the list, and continue after a cursor', asy
   const rest = await volley('results', '--after', page.next);
   expect(rest.stdout).toMatch(/\+447700900103 +cancelled/);
   expect(rest.stdout).not.toContain('order-2');
-  expect(rest.stdout).toMatch(/\nLater results: .* results --after results,default:\S+\n$/);
+  expect(rest.stdout).toMatch(/\nLater results: .* results --after [\w-]+\n$/);
   expect((await volley('find', '+447700900102')).stdout).toContain('order-2');
 
-  const lost = await volley('results', '--after', 'results,default:cafe0001:0:1:0');
+  const position = { run: 'cafe0001', chunk: 0, entry: 1, within: 0 };
+  const cursor = readCursor('', ['default']).next(new Map([['default', position]]), undefined);
+  const lost = await volley('results', '--after', cursor);
   expect([lost.exit, lost.stderr]).toEqual([2, expect.stringContaining('start again without a cursor')]);
   const invalid = await volley('results', '--after', 'nonsense');
   expect([invalid.exit, invalid.stderr]).toEqual([2, expect.stringContaining('The cursor is invalid')]);

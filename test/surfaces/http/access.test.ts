@@ -91,9 +91,9 @@ test('A key that is limited to a lane cannot see or change another lane', async 
     ['GET', '/v1/lanes/nowhere'],
     ['GET', '/v1/events?lane=other'],
   ] as const) {
-    expect([path, (await call(method, path, { key: own })).status]).toEqual([path, 403]);
+    expect([path, (await call(method, path, { key: own })).status]).toEqual([path, 404]);
   }
-  expect((await call('POST', '/v1/campaigns', { key: own, body: campaign('other') })).status).toBe(403);
+  expect((await call('POST', '/v1/campaigns', { key: own, body: campaign('other') })).status).toBe(404);
   const found = await call('POST', '/v1/find', { key: own, body: { number: '+447700900123' } });
   expect(found.json).toMatchObject({ found: [{ campaign: mine }] });
   expect((await volley.status(theirs)).state).toBe('scheduled');
@@ -148,9 +148,15 @@ test('A key whose lane no longer exists does not learn the names of other lanes'
   const before = await serveApi({ ...settings, LANES_FILE: '', API_KEY: 'key' });
   const own = await before.key(['send'], ['default']);
   const { lane: _, ...unnamed } = campaign('main');
-  for (const body of [unnamed, { ...unnamed, lane: 'default' }]) {
+  const named = { ...unnamed, lane: 'default' };
+  for (const [body, error] of [
+    [unnamed, [400, { errors: [{ pointer: '/lane' }] }]],
+    [named, [404, { detail: 'There is no lane default.' }]],
+    // With other errors, it is one of them.
+    [{ ...named, message: '' }, [400, { errors: [{ pointer: '/message' }, { pointer: '/lane' }] }]],
+  ] as const) {
     const { status, json } = await call('POST', '/v1/campaigns', { key: own, body });
-    expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
+    expect([status, json]).toMatchObject(error);
     expect(JSON.stringify(json)).not.toMatch(/main|other/);
   }
 });

@@ -247,7 +247,11 @@ test.each([
   ['a sender that is too long', campaign({ sender: 'A name too long' }), ['/sender']],
   ['a placeholder without a column', campaign({ message: 'Hi {{nmae}}' }), ['/message']],
   ['an unknown country', campaign({ country: 'ZZ' }), ['/country']],
-  ['an unknown lane', campaign({ lane: 'nowhere' }), ['/lane']],
+  [
+    'an unknown lane and another error',
+    campaign({ lane: 'nowhere', validFor: 'soon' }),
+    ['/validFor', '/lane'],
+  ],
   ['a time without a time zone', campaign({ at: '2999-01-01T00:00:00' }), ['/at']],
   ['a time in the past', campaign({ at: '2029-12-31T23:59:59Z' }), ['/at']],
   ['an invalid duration', campaign({ validFor: 'soon' }), ['/validFor']],

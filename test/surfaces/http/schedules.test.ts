@@ -84,7 +84,7 @@ test('A key that is limited to a lane uses the schedules of its lane only, and n
   const mine = request();
   const foreign = request({ lane: 'other' });
   expect((await post('/v1/schedules', own, mine)).status).toBe(201);
-  expect((await post('/v1/schedules', own, foreign)).status).toBe(403);
+  expect((await post('/v1/schedules', own, foreign)).status).toBe(404);
   expect((await post('/v1/schedules', undefined, foreign)).status).toBe(201);
   const { recipients: _, ...provided } = request({ provided: 'customers' });
   expect((await post('/v1/schedules', own, provided)).status).toBe(403);
@@ -236,7 +236,7 @@ test('Each lane has schedule ids of its own, and an id that several lanes use is
   expect((await call('GET', '/v1/schedules/shared?lane=other', { key: both })).json).toMatchObject({
     state: 'active',
   });
-  expect((await call('GET', '/v1/schedules/shared?lane=other', { key: keys.main })).status).toBe(403);
+  expect((await call('GET', '/v1/schedules/shared?lane=other', { key: keys.main })).status).toBe(404);
   expect((await call('DELETE', '/v1/schedules/shared?lane=main', { key: both })).status).toBe(200);
   expect((await call('GET', '/v1/schedules/shared', { key: both })).json).toMatchObject({ lane: 'other' });
 });

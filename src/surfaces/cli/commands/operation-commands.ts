@@ -203,7 +203,11 @@ export const OPERATION_COMMANDS = [
         about: 'continue after this cursor (default: the oldest result)',
         reads: { as: 'text' },
       },
-      { flags: '-l, --lane <name>', about: 'only results of this lane', reads: { as: 'text' } },
+      {
+        flags: '-l, --lane <name>',
+        about: 'only results of this lane; repeat it for several',
+        reads: { as: 'text', isRepeatable: true },
+      },
       {
         flags: '--limit <count>',
         about: 'how many',

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import type { Redis } from '../base/redis/connection.js';
+import type { Keys, LaneId } from '../base/redis/keys.js';
+import { loadScript } from '../base/redis/script.js';
+import { GoneError } from '../campaign/errors.js';
+import type { LaneFinder } from '../engine/lane/lane-finder.js';
+
+/*
+ * Reads the logs of results (lane/results.lua), which say where recipients are whose state has become settled or unknown.
+ */
+
+/** The lists of a campaign, in the order of their numbers in lane/results.lua. */
+const LISTS = ['recipients', 'suppressed', 'leftOut'] as const;
+const VALUES_PER_ENTRY = 4;
+/** Ids of campaigns in one field of a log, as in lane/results.lua. */
+const IDS_TOGETHER = 32;
+
+/** A position in the log of a lane. */
+export interface Position {
+  /** The server that wrote the chunk, 8 hexadecimal digits; '' for the beginning of the log. */
+  readonly run: string;
+  readonly chunk: number;
+  readonly entry: number;
+  /** How many positions of the entry have been returned. */
+  readonly within: number;
+}
+
+const BEGINNING: Position = { run: '', chunk: 0, entry: 0, within: 0 };
+
+/** A recipient that an entry names. */
+export interface Place {
+  readonly lane: LaneId;
+  /** Number of the campaign in the lane's log. */
+  readonly campaign: number;
+  readonly list: (typeof LISTS)[number];
+  readonly position: number;
+}
+
+/** What an entry of the log names. */
+interface Entry extends Pick<Place, 'campaign' | 'list'> {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Places of a lane, and where they end. */
+interface ReadPlaces {
+  readonly places: readonly Place[];
+  /** Undefined: the lane has no log yet. */
+  readonly position: Position | undefined;
+  readonly hasMore: boolean;
+}
+
+const found = z.tuple([
+  z.literal('found'),
+  z.string(),
+  z.string(),
+  z.number(),
+  z.number(),
+  z.array(z.number()),
+]);
+const readReply = z.union([found, z.tuple([z.enum(['lost', 'removed', 'empty'])])]);
+const readScript = loadScript(import.meta.url, './read-results.lua', (reply) => {
+  const parsed = readReply.parse(reply);
+  if (parsed[0] !== 'found') return { kind: parsed[0] };
+  const [kind, run, chunk, entry, hasMore, values] = parsed;
+  const entries: Entry[] = [];
+  for (let at = 0; at < values.length; at += VALUES_PER_ENTRY) {
+    const [campaign = 0, list = 0, first = 0, count = 0] = values.slice(at, at + VALUES_PER_ENTRY);
+    entries.push({ campaign, list: LISTS[list] ?? 'recipients', first, count });
+  }
+  return { kind, run, chunk: Number(chunk), entry, hasMore: hasMore === 1, entries };
+});
+
+/** The logs of all lanes. */
+export interface ResultsLogs {
+  /**
+   * Whether a lane may have entries from a position on; default: the beginning of its log. If not, `position` is where it ends. Rejects with a
+   * GoneError if they no longer exist.
+   */
+  peek(lane: LaneId, from: Position | undefined): Promise<Omit<ReadPlaces, 'places'>>;
+  /** Reads at most `most` places of a lane from a position on. `reads`: how many parts of chunks may be read, which it reduces. */
+  read(lane: LaneId, from: Position | undefined, most: number, reads: { left: number }): Promise<ReadPlaces>;
+  /** The id of the campaign with a number in a lane's log; null if it is removed. */
+  campaignId(lane: LaneId, number: number): Promise<string | null>;
+}
+
+/** Opens the logs. It does not access Redis before the first call. */
+export function resultsLogs(redis: Redis, keys: Keys, { nameOf }: Pick<LaneFinder, 'nameOf'>): ResultsLogs {
+  /** Null: the lane has no log yet. */
+  const readEntries = async (lane: LaneId, { run, chunk, entry }: Position, most: number) => {
+    const read = await readScript.run(
+      redis,
+      { results: keys.lane(lane, 'results'), latestResults: keys.lane(lane, 'latestResults') },
+      { run, chunk, entry, most },
+    );
+    if (read.kind === 'found') return read;
+    if (read.kind === 'empty') return null;
+    throw gone(read.kind, await nameOf(lane));
+  };
+
+  return {
+    async peek(lane, from = BEGINNING) {
+      const read = await readEntries(lane, from, 1);
+      if (read === null) return { position: undefined, hasMore: false };
+      const { run, chunk, entry, entries, hasMore } = read;
+      const isSame = run === from.run && chunk === from.chunk && entry === from.entry;
+      const position = isSame ? from : { run, chunk, entry, within: 0 };
+      return { position, hasMore: hasMore || entries.length > 0 };
+    },
+
+    async read(lane, from = BEGINNING, most, reads) {
+      const places: Place[] = [];
+      let position = from;
+      while (places.length < most && reads.left > 0) {
+        reads.left -= 1;
+        const read = await readEntries(lane, position, most - places.length);
+        if (read === null) return { places, position: undefined, hasMore: false };
+        // The position of an entry that is read to its end is that of the next one, so only the first may be read in part.
+        const isSame =
+          read.chunk === position.chunk && read.entry === position.entry && read.run === position.run;
+        let within = isSame ? position.within : 0;
+        let at = read.entry;
+        for (const { campaign, list, first, count } of read.entries) {
+          const end = Math.min(count, within + most - places.length);
+          for (let place = within; place < end; place++)
+            places.push({ lane, campaign, list, position: first + place });
+          within = end < count ? end : 0;
+          if (end < count) break;
+          at += 1;
+        }
+        position = { run: read.run, chunk: read.chunk, entry: at, within };
+        const isRead = at - read.entry === read.entries.length;
+        if (isRead && !read.hasMore) return { places, position, hasMore: false };
+      }
+      return { places, position, hasMore: true };
+    },
+
+    async campaignId(lane, number) {
+      const field = Math.floor(number / IDS_TOGETHER);
+      const ids = await redis.hget(keys.lane(lane, 'results'), `i${field}`);
+      return ids?.split(',')[number % IDS_TOGETHER] || null;
+    },
+  };
+}
+
+function gone(kind: 'lost' | 'removed', lane: string): GoneError {
+  return new GoneError(
+    kind === 'removed'
+      ? `results after the cursor were removed with their campaigns (lane ${lane}); start again without a cursor`
+      : `Redis has lost the results that the cursor belongs to (lane ${lane}); start again without a cursor`,
+  );
+}

@@ -59,6 +59,7 @@ async function runOne(path: string, message: string): Promise<void> {
       redis,
       keys,
       config,
+      finder: { configured: async () => lanes },
       laneNamed: async (name) => laneNamed(lanes, name),
       events,
       suppression: suppression(redis, keys),

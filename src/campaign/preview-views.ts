@@ -223,5 +223,27 @@ export const preview = z
   })
   .readonly()
   .meta({ id: 'Preview' });
-/** See {@link preview}. */
-export type Preview = z.output<typeof preview>;
+/** Who of a list gets its text from an earlier campaign. */
+export interface SentBefore {
+  /** Why it was not checked; null if it was. */
+  readonly unchecked: string | null;
+  /** How many recipients get it already. Suppressed ones do not count, unless they are left out. */
+  readonly recipients: number;
+  /** Whether they are left out, as duplicates are; otherwise they get the text again. */
+  readonly isLeftOut: boolean;
+  /** The campaigns that send it to them, newest first. A recipient of several counts for the newest. */
+  readonly campaigns: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly createdAt: string;
+    /** How many recipients of the list get the text from it. */
+    readonly recipients: number;
+    /** Rows of its own list that were left out because they were invalid. */
+    readonly invalid: number;
+  }[];
+  /** The first 20 of these recipients. */
+  readonly rows: readonly { readonly line: number; readonly to: string; readonly campaign: string }[];
+}
+
+/** See {@link preview}. `sentBefore`: only if it was asked for. */
+export type Preview = z.output<typeof preview> & { readonly sentBefore?: SentBefore | undefined };

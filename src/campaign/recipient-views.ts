@@ -14,7 +14,9 @@ const leftOut = z
     firstLine: z
       .int()
       .nullable()
-      .describe('The line whose number a duplicate repeats; null for an invalid row'),
+      .describe(
+        'The line whose number a duplicate repeats; null for an invalid row, and for a number that gets the text from an earlier campaign',
+      ),
     column: z
       .string()
       .nullable()

@@ -91,6 +91,9 @@ export function perName<Name extends string, Value>(
 /** The states in which a recipient is settled. */
 export const SETTLED_STATES = RECIPIENT_STATES.filter((state) => !RECIPIENT_STATE[state].open);
 
+/** The states of settled recipients whose message was not sent, or that the service refused. */
+export const NOT_SENT_STATES: readonly RecipientState[] = ['rejected', 'lapsed', 'cancelled', 'suppressed'];
+
 /** The states that are results: those of settled recipients, and `unknown`. The results feed reports each change to one of them. */
 export const RESULT_STATES: readonly RecipientState[] = [...SETTLED_STATES, 'unknown'];
 

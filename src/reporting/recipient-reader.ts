@@ -102,11 +102,12 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     statusesKey(keys, lane, campaign),
   ];
 
-  const chunk = async (
+  /** The wanted recipients of a range at one moment; null if there are none from `first` on. */
+  const readStates = async (
     first: number,
+    count: number,
     isWanted: (state: RecipientState, ordinal: number) => boolean,
-    count = CHUNK,
-  ): Promise<Chunk | null> => {
+  ) => {
     const range = await recipientRange.run(redis, rangeKeys, [campaign, first, count]);
     if (range === null) return null;
     const [stateJson, allClaims, allUnknown, statuses] = range;
@@ -124,6 +125,17 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       if (!isWanted(state, ordinal)) continue;
       wanted.push({ ordinal, state, claim: state === 'unknown' ? claimWith(ordinal, unknown) : inFlight });
     }
+    return { wanted, next, campaignState };
+  };
+
+  const chunk = async (
+    first: number,
+    isWanted: (state: RecipientState, ordinal: number) => boolean,
+    count = CHUNK,
+  ): Promise<Chunk | null> => {
+    const states = await readStates(first, count, isWanted);
+    if (states === null) return null;
+    const { wanted, next, campaignState } = states;
     const [named, { requests, words }] = await Promise.all([
       readNamed(wanted.map(({ ordinal }) => ordinal)),
       readRequests(
@@ -228,6 +240,17 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
   return {
     /** The recipients from ordinal `first` whose state is wanted; null if there are no more recipients. */
     chunk,
+    /** The numbers, without their plus, of all recipients whose state is wanted, some of them at a time. */
+    async *numbers(isWanted: (state: RecipientState) => boolean): AsyncGenerator<readonly number[]> {
+      for (let first = 0; ; ) {
+        const states = await readStates(first, SLICES_PER_SEARCH * SLICE, isWanted);
+        if (states === null) return;
+        const ordinals = states.wanted.map(({ ordinal }) => ordinal);
+        const slices = await readUnpacked('slices', slicesOf(ordinals), numbersOf);
+        yield ordinals.flatMap((ordinal) => slices.get(Math.floor(ordinal / SLICE))?.[ordinal % SLICE] ?? []);
+        first = states.next;
+      }
+    },
     /** The recipient with an ordinal; null if there is none. */
     async record(ordinal: number): Promise<OrdinalRecord | null> {
       return (await chunk(ordinal, () => true, 1))?.records[0] ?? null;

@@ -3,7 +3,7 @@ import type { InvalidCause } from '../campaign/preview-views.js';
 import type { RecipientState, ReportedStatus } from '../campaign/recipient.js';
 import type { ReportRow } from '../campaign/recipient-views.js';
 import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
-import type { LeftOutRow } from '../engine/recipients/left-out.js';
+import type { DuplicateRow, LeftOutRow } from '../engine/recipients/left-out.js';
 import type { NamedRecipient, OrdinalRecord, RecipientReader } from './recipient-reader.js';
 
 /*
@@ -59,17 +59,24 @@ export function leftOutRow({ created, columns }: CampaignMeta, row: LeftOutRow):
   const { kind, number, line, reference } = row;
   const settled = settledRow(kind, number, created, reference);
   if (kind === 'duplicate') {
-    const { firstLine, isSameText } = row;
-    const reason = isSameText
-      ? `line ${line} repeats line ${firstLine}`
-      : `line ${line} has the number of line ${firstLine}, but another text`;
-    return { ...settled, reason, leftOut: { line, firstLine, column: null, code: null } };
+    return {
+      ...settled,
+      reason: duplicateReason(row),
+      leftOut: { line, firstLine: row.firstLine, column: null, code: null },
+    };
   }
   const { code } = row;
   const column = typeof row.column === 'number' ? (columns[row.column] ?? null) : row.column;
   const place = column === null ? '' : `, column ${JSON.stringify(column)}`;
   const reason = `line ${line}${place}: ${INVALID[code]}`;
   return { ...settled, reason, leftOut: { line, firstLine: null, column, code } };
+}
+
+function duplicateReason({ line, firstLine, isSameText }: DuplicateRow): string {
+  if (firstLine === null) return `line ${line} gets the same text from an earlier campaign`;
+  return isSameText
+    ? `line ${line} repeats line ${firstLine}`
+    : `line ${line} has the number of line ${firstLine}, but another text`;
 }
 
 /** The rows at some positions of a list whose rows were settled at the import, by their positions. */

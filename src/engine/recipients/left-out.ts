@@ -15,11 +15,11 @@ interface LeftOut {
   readonly reference: string;
 }
 
-/** A row whose number is that of an earlier row. */
+/** A row whose number is that of an earlier row, or gets the text from an earlier campaign. */
 export interface DuplicateRow extends LeftOut {
   readonly kind: 'duplicate';
-  /** The line of the row whose number it repeats. */
-  readonly firstLine: number;
+  /** The line of the row whose number it repeats; null if an earlier campaign sends the text to its number. */
+  readonly firstLine: number | null;
   /** Whether it repeats the text as well. */
   readonly isSameText: boolean;
 }
@@ -63,6 +63,7 @@ export function leftOutLimit(): (row: LeftOutRow) => boolean {
 const E164 = /^\+\d{1,15}$/;
 const SAME = 's';
 const DIFFERENT = 'd';
+const SENT_BEFORE = 'c';
 const REFERENCE = 'reference';
 
 /**
@@ -71,8 +72,10 @@ const REFERENCE = 'reference';
 export function storedRow(row: LeftOutRow): StoredRecipient {
   const { number, line, reference } = row;
   if (row.kind === 'duplicate') {
-    const text = row.isSameText ? SAME : DIFFERENT;
-    return { number, values: [text, String(line), String(line - row.firstLine), ''], reference };
+    const { firstLine, isSameText } = row;
+    const [text, distance] =
+      firstLine === null ? [SENT_BEFORE, 0] : [isSameText ? SAME : DIFFERENT, line - firstLine];
+    return { number, values: [text, String(line), String(distance), ''], reference };
   }
   const values = [row.code, String(line), row.column === null ? '' : String(row.column)];
   return E164.test(number)
@@ -84,6 +87,7 @@ export function storedRow(row: LeftOutRow): StoredRecipient {
 export function readLeftOut({ number, values, reference = '' }: StoredRecipient): LeftOutRow {
   const [kind = '', line, detail = '', text = ''] = values;
   const own = { line: Number(line), reference };
+  if (kind === SENT_BEFORE) return { kind: 'duplicate', ...own, number, firstLine: null, isSameText: true };
   if (kind === SAME || kind === DIFFERENT) {
     const firstLine = own.line - Number(detail);
     return { kind: 'duplicate', ...own, number, firstLine, isSameText: kind === SAME };

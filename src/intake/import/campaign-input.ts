@@ -38,6 +38,13 @@ export interface CampaignInput extends CampaignFields {
   readonly recipients: string | CsvStream | Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
   /** Whether a column of a CSV with the country of each row is used even if `countryColumn` does not name it; default: it is. */
   readonly findsCountries?: boolean | undefined;
+  /**
+   * Compares the list with the campaigns of the last 24 hours on all configured lanes that have the same text and sender: `count` says in
+   * `preview.sentBefore` how many of its recipients get the text from one of them, and `leaveOut` leaves these out, as duplicates are. It reads
+   * the numbers of up to 20 campaigns with up to a million recipients. Beyond that nothing is compared, and `leaveOut` is refused. Default: it
+   * compares nothing. The command line does, because people forget what they have sent.
+   */
+  readonly sentBefore?: 'count' | 'leaveOut' | undefined;
   /** With `skipInvalid`: called for each invalid row, with the columns of the list. */
   readonly onInvalid?: ((row: InvalidRow, columns: readonly string[]) => void) | undefined;
   /**

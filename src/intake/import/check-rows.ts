@@ -53,12 +53,12 @@ export type CheckedRow =
       readonly firstLine?: number | undefined;
     }
   | {
-      /** A row with the number of an earlier recipient, which is left out. */
+      /** A row that is left out, because its number is that of an earlier recipient, or gets the text from an earlier campaign. */
       readonly kind: 'duplicate';
       readonly line: number;
       readonly number: string;
-      /** The line of the recipient whose number it repeats. */
-      readonly firstLine: number;
+      /** The line of the recipient whose number it repeats; null if an earlier campaign sends the text to its number. */
+      readonly firstLine: number | null;
       /** Whether it repeats the text as well. */
       readonly isSameText: boolean;
       readonly reference: string;

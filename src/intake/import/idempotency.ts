@@ -4,7 +4,7 @@ import { type Redis, runsInOrder } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { COMPARED_MEMBERS } from '../../campaign/field-sets.js';
 import type { Preview } from '../../campaign/preview-views.js';
-import { RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
+import { NOT_SENT_STATES, RECIPIENT_STATES } from '../../campaign/recipient.js';
 import { CONFLICT } from '../../campaign/refusal.js';
 import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
 import { readState } from '../../engine/lane/campaigns.js';
@@ -204,14 +204,11 @@ async function isOpen(redis: Redis, keys: Keys, holder: Holder): Promise<boolean
   return state === null || state.state === 'importing' || (await sentNothing(redis, keys, holder));
 }
 
-/** The states of recipients that no request was accepted for, in a campaign that can send no more. */
-const NOT_SENT: readonly RecipientState[] = ['cancelled', 'suppressed', 'lapsed', 'rejected'];
-
 /** Whether a campaign was cancelled, and no request of it was or may have been accepted. */
 async function sentNothing(redis: Redis, keys: Keys, { lane, campaign }: Holder): Promise<boolean> {
   const stored = await readState(redis, keys, lane, campaign);
   return (
     stored?.state === 'cancelled' &&
-    RECIPIENT_STATES.every((state) => NOT_SENT.includes(state) || (stored.counts[state] ?? 0) === 0)
+    RECIPIENT_STATES.every((state) => NOT_SENT_STATES.includes(state) || (stored.counts[state] ?? 0) === 0)
   );
 }

@@ -11,6 +11,7 @@ import { parseAmount } from '../../campaign/price.js';
 import { firstDifferent, REPEATED, refusalOfList } from '../../campaign/refusal.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import type { Lane } from '../../engine/lane/lane.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { scriptRules } from '../../engine/lane/rules.js';
 import { activated } from '../../engine/lane/wake.js';
 import { CostCollector } from '../../engine/recipients/costs.js';
@@ -29,6 +30,7 @@ import type { Duplicates } from './check-rows.js';
 import { beginWithKey, compareWithHolder, findRepeated, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
 import { type ListSummary, type OpenList, openList, type ReadOptions, readList } from './read-list.js';
+import { compareSent, type EarlierNumbers, earlierNumbers, uncheckedNumbers } from './sent-before.js';
 
 /*
  * The path of a list to its recipients, and the file of each step:
@@ -39,6 +41,7 @@ import { type ListSummary, type OpenList, openList, type ReadOptions, readList }
  *        │
  *   reserve the key    idempotency.ts ───► another campaign holds it: `existing` or `conflict`
  *        │
+ *   compare            sent-before.ts      if asked for: the numbers that get the text from an earlier campaign
  *   read the list      read-list.ts        once, batch by batch:
  *        │               rows                csv/read-csv.ts, or read-objects.ts for recipients from code
  *        │               number column       number-column.ts
@@ -68,6 +71,7 @@ export interface ImportDeps extends DraftDeps {
   readonly config: LocalConfig;
   readonly events: Events;
   readonly suppression: Suppression;
+  readonly finder: Pick<LaneFinder, 'configured'>;
   /** Whose memory the campaign takes, if that is not who creates it: a schedule has none of its own. */
   readonly paidBy?: Actor | undefined;
   /** The lease of an import, ms; tests shorten it. */
@@ -87,9 +91,12 @@ export async function previewCampaign(deps: ImportDeps, input: CampaignInput): P
 export async function previewChecked(deps: ImportDeps, checked: CheckedCampaign): Promise<Preview> {
   const campaign = { ...checked, estimate: true };
   const lane = await deps.laneNamed(campaign.lane.name);
-  const { preview, content, opened } = await readWithoutStoring(deps, campaign, lane);
+  const { preview, content, opened } = await readWithoutStoring(deps, campaign, lane, () =>
+    earlierNumbers(deps, campaign, deps.clock()),
+  );
   const refused = refusedCampaign(preview, campaign, opened);
   if (refused !== null) return { ...preview, refusal: { kind: refused, campaign: null } };
+  if (content === null) return preview;
   const repeated = await findRepeated(deps.redis, deps.keys, content, lane.id, campaign);
   return { ...preview, refusal: repeated === null ? null : { kind: 'repeated', campaign: repeated } };
 }
@@ -109,7 +116,10 @@ export async function previewWithoutRedis(
     monotonic: monotonicClock,
     outlook: async () => null,
   };
-  const { preview, opened } = await readWithoutStoring({ config, suppression: null, clock }, campaign, lane);
+  const deps = { config, suppression: null, clock };
+  const { preview, opened } = await readWithoutStoring(deps, campaign, lane, async () =>
+    uncheckedNumbers('there is no Redis'),
+  );
   const refused = refusedCampaign(preview, campaign, opened);
   return { ...preview, refusal: refused === null ? null : { kind: refused, campaign: null } };
 }
@@ -129,6 +139,7 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     return beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer });
   });
   if (key.kind === 'held') {
+    // Its own campaign sends the text by now, so nothing is compared.
     const { opened, preview, fingerprint } = await readWithoutStoring(deps, campaign, lane);
     if (refusedList(preview, { skipInvalid: true }, opened.duplicates) === 'differentTexts')
       return refusedOutcome('differentTexts', preview);
@@ -158,21 +169,23 @@ async function fillAndCommit(
   let isRefused = false;
   const isKept = leftOutLimit();
   const costs = new CostCollector();
-  const reserve = (content: string): Promise<string | null> =>
-    reserveNewContent(redis, keys, content, session, campaign);
+  const reserve = async (content: string | null): Promise<string | null> =>
+    content === null ? null : reserveNewContent(redis, keys, content, session, campaign);
   let reserving: Promise<string | null> | undefined;
+  const comparison = await comparisonOf(campaign, () => earlierNumbers(deps, campaign, deps.clock()));
   const { preview, content, fingerprint } = await readList(opened, {
     campaign,
     lane,
     suppression: deps.suppression,
     now: deps.clock(),
+    comparison,
     onInvalid(row, columns) {
       if (campaign.skipInvalid === true) campaign.onInvalid?.(row, columns);
       else isRefused = true;
     },
     // Early, because a short list has been read before the import has begun.
     onRead(content, counts) {
-      if (refusedList({ ...counts, suppressed: 0 }, campaign, opened.duplicates) !== null) return;
+      if (refusedList(counts, campaign, opened.duplicates) !== null) return;
       // What the list costs is known only when it is known which of its numbers are suppressed.
       if (campaign.budget !== undefined) return;
       reserving = reserve(content);
@@ -222,6 +235,7 @@ async function fillAndCommit(
           fingerprint,
           preview: {
             ...preview,
+            sentBefore: undefined,
             message: '',
             lane: '',
             countries: [],
@@ -249,19 +263,13 @@ async function fillAndCommit(
 
 /** Why a list is refused, whatever the lane has sent before; null if it is not. */
 function refusedList(
-  {
-    rows,
-    recipients,
-    suppressed,
-    invalid,
-    differentTexts: different,
-  }: Pick<Preview, 'rows' | 'recipients' | 'suppressed' | 'invalid' | 'differentTexts'>,
+  { rows, invalid, differentTexts: different }: Pick<Preview, 'rows' | 'invalid' | 'differentTexts'>,
   { skipInvalid }: Pick<CheckedCampaign, 'skipInvalid'>,
   duplicates: Duplicates,
 ): 'noRows' | 'invalidRows' | 'differentTexts' | null {
   if (rows === 0) return 'noRows';
   // If all rows are invalid, `skipInvalid` would leave no recipients: their reasons help more than an empty campaign.
-  if (invalid > 0 && (skipInvalid !== true || recipients + suppressed === 0)) return 'invalidRows';
+  if (invalid > 0 && (skipInvalid !== true || invalid === rows)) return 'invalidRows';
   return different > 0 && duplicates === 'refuse' ? 'differentTexts' : null;
 }
 
@@ -314,10 +322,23 @@ async function readWithoutStoring(
   deps: Pick<ImportDeps, 'config' | 'clock'> & Pick<ReadOptions, 'suppression'>,
   campaign: CheckedCampaign,
   lane: ReadOptions['lane'],
+  findEarlier?: () => Promise<EarlierNumbers>,
 ): Promise<ListSummary & { readonly opened: OpenList }> {
   const opened = await openList(deps.config, campaign);
   const { suppression, clock } = deps;
   const { onInvalid } = campaign;
-  const summary = await readList(opened, { campaign, lane, suppression, now: clock(), onInvalid });
+  const comparison = findEarlier && (await comparisonOf(campaign, findEarlier));
+  const summary = await readList(opened, {
+    campaign,
+    lane,
+    suppression,
+    now: clock(),
+    comparison,
+    onInvalid,
+  });
   return { ...summary, opened };
+}
+
+async function comparisonOf({ sentBefore }: CheckedCampaign, find: () => Promise<EarlierNumbers>) {
+  return sentBefore === undefined ? undefined : compareSent(await find(), sentBefore);
 }

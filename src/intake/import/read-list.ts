@@ -1,4 +1,3 @@
-import { createHash, type Hash } from 'node:crypto';
 import type { LocalConfig } from '../../base/config/index.js';
 import { InputError } from '../../campaign/errors.js';
 import type { LaneOutlook } from '../../campaign/estimate.js';
@@ -11,10 +10,12 @@ import type { StoredRecipient } from '../../engine/recipients/slices.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
 import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
 import { type CheckedRow, type CheckedRows, checkRows, type Duplicates } from './check-rows.js';
+import { contentDigest } from './content-digest.js';
 import { readCsv } from './csv/read-csv.js';
 import { previewBuilder } from './preview.js';
 import { rowsOfObjects } from './read-objects.js';
 import type { Rows } from './rows.js';
+import type { SentComparison } from './sent-before.js';
 
 /** A list with known columns and the message compiled for them. It can be read once. */
 export interface OpenList {
@@ -83,19 +84,27 @@ export interface ReadOptions {
   /** Called with the rows of each batch that are left out, because they are invalid or have the number of an earlier row. */
   onLeftOut?(rows: readonly LeftOutRow[]): Promise<void>;
   onInvalid?: CampaignInput['onInvalid'];
+  /** Compares the recipients with earlier campaigns; undefined: nothing is compared. */
+  readonly comparison?: SentComparison | undefined;
   /**
-   * Called when all rows have been read, with their digest and counts. It may still be unknown which numbers of the last batch are
-   * suppressed, and its recipients have not been passed to `onRecipients`.
+   * Called when all rows have been read, with `content` of {@link ListSummary}, and with their counts. It may still be unknown which numbers
+   * of the last batch are suppressed, and its recipients have not been passed to `onRecipients`.
    */
-  onRead?(content: string, counts: ReturnType<CheckedRows['counts']>): void;
+  onRead?(content: string | null, counts: ReturnType<CheckedRows['counts']>): void;
 }
 
 /** The result of reading a list. */
 export interface ListSummary {
   readonly preview: Preview;
-  /** Digest of the valid rows as far as the message uses them, of the message, and of the sender: equal content is sent alike. */
-  readonly content: string;
-  /** The same with the references: a request with the idempotency key of another is the same only if they are equal. */
+  /**
+   * Digest of the recipients as far as the message uses them, of the message, and of the sender: equal content is sent alike. Null if all are left
+   * out because they get the text already: that can be repeated.
+   */
+  readonly content: string | null;
+  /**
+   * The same with the references, and with those who get the text already: a request with the idempotency key of another is the same only if
+   * they are equal.
+   */
   readonly fingerprint: string;
 }
 
@@ -104,19 +113,23 @@ export async function readList(
   { list, template, duplicates, prices }: OpenList,
   options: ReadOptions,
 ): Promise<ListSummary> {
-  const { campaign, lane, suppression } = options;
+  const { campaign, lane, suppression, comparison } = options;
   const { sender, senderName = '', signal } = campaign;
   const preview = previewBuilder(template, { ...options, prices });
   const used = template.placeholders.map((name) => list.columns.indexOf(name));
-  const content = createHash('sha256').update(JSON.stringify([sender, senderName, template.text]));
-  // Most lists have none.
-  let references: Hash | undefined;
+  const digest = contentDigest(JSON.stringify([sender, senderName, template.text]), used);
   // Lapsing depends on when the messages are sent, and is a warning.
   const isEstimated = campaign.estimate === true || campaign.validForMs !== undefined;
   // Read at the same time: most lists are short.
   const early = { outlook: isEstimated ? lane.outlook() : null, at: lane.monotonic() };
   early.outlook?.catch(() => {});
-  let digest = '';
+  const counts = (): ReturnType<CheckedRows['counts']> => {
+    const read = list.counts();
+    const leftOut = comparison?.leftOut() ?? 0;
+    return { ...read, recipients: read.recipients - leftOut, duplicates: read.duplicates + leftOut };
+  };
+  const content = (): string | null =>
+    comparison?.leftOut() && counts().recipients === 0 ? null : digest.content();
   // A number that is suppressed while the list is read is left out later, when its batch is claimed.
   // Most lists have a single batch, whose check costs no more than asking whether any number is suppressed.
   let counted: Promise<number> | undefined;
@@ -128,7 +141,8 @@ export async function readList(
       bytes = list.bytes();
       await campaign.onMemory?.(bytes);
     }
-    const valid = batch.filter((row) => row.kind === 'recipient');
+    const rows = comparison === undefined ? batch : batch.map(comparison.sift);
+    const valid = rows.filter((row) => row.kind === 'recipient');
     if (!isFirst) counted ??= suppression?.count(lane.id);
     const isChecked = isFirst || ((await counted) ?? 0) > 0;
     isFirst = false;
@@ -140,30 +154,25 @@ export async function readList(
       : undefined;
     // If a callback throws before it is awaited.
     checking?.catch(() => {});
-    const recipients: StoredRecipient[] = [];
-    let digested = '';
-    for (const row of valid) {
-      const values = used.map((position) => row.values[position] ?? '');
-      digested += row.number;
-      // With its length, so that no two lists of values read the same.
-      for (const value of values) digested += `,${value.length}:${value}`;
-      const { reference } = row;
-      if (reference !== '') {
-        references ??= createHash('sha256');
-        references.update(`${row.number},${row.line},${reference.length}:${reference}`);
-      }
-      recipients.push({ number: row.number, values, reference });
-    }
-    content.update(digested);
-    if (isLast) {
-      digest = content.digest('base64url');
-      options.onRead?.(digest, list.counts());
-    }
+    digest.add(
+      batch.filter((row) => row.kind === 'recipient'),
+      valid,
+    );
+    if (isLast) options.onRead?.(content(), counts());
     const suppressed = (await checking) ?? [];
-    const costs = valid.map((row, at) => preview.addRecipient(row, suppressed[at] === true));
+    const costs = valid.map((row, at) => {
+      const isSuppressed = suppressed[at] === true;
+      if (!isSuppressed) comparison?.see(row);
+      return preview.addRecipient(row, isSuppressed);
+    });
+    const recipients = valid.map(({ number, values, reference }) => ({
+      number,
+      values: used.map((position) => values[position] ?? ''),
+      reference,
+    }));
     await options.onRecipients?.(recipients, suppressed, costs);
     const leftOut: LeftOutRow[] = [];
-    for (const row of batch) {
+    for (const row of rows) {
       if (row.kind === 'invalid') {
         const { number, reference, ...problem } = row;
         preview.addInvalid(problem);
@@ -177,21 +186,20 @@ export async function readList(
           code,
           column: positionOf(problem.column, list.columns),
         });
-      } else if (row.firstLine !== undefined) {
-        preview.addRepeated(repeatOf(row, row.firstLine));
-        if (row.kind === 'duplicate') leftOut.push(row);
+        continue;
       }
+      if (typeof row.firstLine === 'number') preview.addRepeated(repeatOf(row, row.firstLine));
+      if (row.kind === 'duplicate') leftOut.push(row);
     }
     if (leftOut.length > 0) await options.onLeftOut?.(leftOut);
   }
   const isCurrent = lane.monotonic() - early.at < CURRENT_MS;
   const outlook = isEstimated ? await (isCurrent ? early.outlook : lane.outlook()) : null;
-  // A list without rows has no last batch.
-  digest ||= content.digest('base64url');
+  const built = preview.build({ ...list, counts }, duplicates, outlook, suppression !== null);
   return {
-    preview: preview.build(list, duplicates, outlook, suppression !== null),
-    content: digest,
-    fingerprint: references === undefined ? digest : references.update(digest).digest('base64url'),
+    preview: comparison === undefined ? built : { ...built, sentBefore: comparison.result() },
+    content: content(),
+    fingerprint: digest.fingerprint(),
   };
 }
 

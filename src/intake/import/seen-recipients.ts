@@ -71,7 +71,7 @@ export class SeenRecipients {
    * new, otherwise the earlier row: the one with the same text if there is one, else the first with that number. If
    * `keepsTexts`, a row with a new text is added as well. Throws a RangeError for a number that is not normalised.
    */
-  add(number: string, line: number, digest: number, { keepsTexts = false } = {}): EarlierRow | null {
+  add(number: string | number, line: number, digest: number, { keepsTexts = false } = {}): EarlierRow | null {
     const key = Number(number);
     if (!Number.isSafeInteger(key) || key <= 0) throw new RangeError(`Not an E.164 number: ${number}`);
     const slot = this.#slotOf(key, digest);
@@ -89,6 +89,12 @@ export class SeenRecipients {
     if (place !== 0) return { line: this.#lineOf(place), isSameText: true };
     this.#put(ownSlot, -key, line, digest);
     return earlier;
+  }
+
+  /** The line of the first row with a number; null if there is none. Only for rows without digests. */
+  lineOf(number: string): number | null {
+    const index = this.#slots[this.#slotOf(Number(number), 0)] ?? 0;
+    return index === 0 ? null : this.#lineOf(index);
   }
 
   #put(slot: number, key: number, line: number, digest: number): void {

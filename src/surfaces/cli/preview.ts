@@ -24,6 +24,13 @@ import { between, moment, until } from './moments.js';
 import { type SettingWithoutRedis, withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
 import { countryFlag, FIX, unpricedList } from './refusal.js';
+import {
+  leftOutBefore,
+  renderSentBefore,
+  sentBeforeOf,
+  withOnlyNewAdvice,
+  withTextWarnings,
+} from './sent-before.js';
 import { mustBeInFuture, startTime } from './start-time.js';
 import { columnsOf, type Ink, type Paint } from './terminal.js';
 import { counted, grouped, money, oneLine, padded, wrapped } from './text.js';
@@ -34,8 +41,12 @@ const TEXT_SHOWN = 2_000;
 const SAMPLE_SHOWN = 500;
 const LABEL_WIDTH = 12;
 
+interface PreviewOptions extends CampaignFlags {
+  onlyNew?: boolean;
+}
+
 /** `volley preview` */
-export function preview(context: Context, file: string, options: CampaignFlags): Promise<Answer> {
+export function preview(context: Context, file: string, options: PreviewOptions): Promise<Answer> {
   const show = async (
     setting: SettingWithoutRedis,
     see: (input: CampaignInput) => Promise<Preview>,
@@ -48,7 +59,7 @@ export function preview(context: Context, file: string, options: CampaignFlags):
     try {
       return previewed(context, setting, await see({ ...input, signal: interrupt.signal }), options);
     } catch (error) {
-      throw interrupt.signal.aborted ? interrupted('nothing was stored or sent') : error;
+      throw interrupt.signal.aborted ? interrupted('nothing was stored or sent') : withOnlyNewAdvice(error);
     } finally {
       interrupt.dispose();
     }
@@ -78,7 +89,11 @@ function previewed(
     seen.invalid === 0
       ? []
       : [paint('red', `${counted(seen.invalid, 'invalid row')}:`), ...renderInvalid(seen)];
-  const repeated = seen.duplicates + (options.duplicates === 'keep' ? seen.differentTexts : 0);
+  const { sentBefore = null } = seen;
+  const repeated =
+    seen.duplicates -
+    (sentBefore?.isLeftOut ? sentBefore.recipients : 0) +
+    (options.duplicates === 'keep' ? seen.differentTexts : 0);
   const again =
     seen.repeats.length === 0
       ? []
@@ -86,12 +101,23 @@ function previewed(
           paint('yellow', `${counted(repeated, 'row')} with the number of an earlier row:`),
           ...renderRepeats(seen, repeated),
         ];
+  const twice =
+    sentBefore === null || sentBefore.rows.length === 0
+      ? []
+      : [
+          paint(
+            'yellow',
+            `${counted(sentBefore.recipients, 'recipient')} of an earlier campaign with this text:`,
+          ),
+          ...renderSentBefore(sentBefore),
+        ];
   const refused = refusalText(seen);
   return {
-    json: { ...seen, destination },
+    json: { ...seen, sentBefore, destination },
     lines: [
       ...renderPreview(seen, destination, lookOf(context, context.stdout)),
       ...again,
+      ...twice,
       ...bad,
       ...(refused === null ? [] : [`${paint('red', '`volley send` would refuse this list:')} ${refused}`]),
     ],
@@ -112,11 +138,11 @@ function refusalText(seen: Preview): string | null {
 export async function campaignInput(
   context: Context,
   file: string,
-  options: CampaignFlags,
+  options: PreviewOptions,
 ): Promise<CampaignInput & { readonly recipients: CsvStream }> {
   const list = await openListFile(context, file);
   const fields = fieldsFrom('preview', options);
-  return { ...fields, name: fields.name ?? list.name, recipients: list };
+  return { ...fields, name: fields.name ?? list.name, recipients: list, sentBefore: sentBeforeOf(options) };
 }
 
 /** How to draw a preview. */
@@ -171,7 +197,7 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
         ({ recipient, text }) => `${paint('dim', recipient)}  ${shortened(oneLine(text), SAMPLE_SHOWN)}`,
       ),
     ),
-    ...renderWarnings(seen, look),
+    ...renderWarnings(withTextWarnings(seen), look),
   ];
 }
 
@@ -250,16 +276,19 @@ function costTexts(cost: PlannedCost): string[] {
 }
 
 /** `1 duplicate, 2 invalid rows`: rows that get no message; empty if there are none. */
-export function leftOut(counts: Pick<Preview, 'duplicates' | 'invalid' | 'suppressed'>): string {
+export function leftOut({
+  duplicates,
+  invalid,
+  suppressed,
+  sentBefore,
+}: Pick<Preview, 'duplicates' | 'invalid' | 'suppressed' | 'sentBefore'>): string {
   const parts = [
-    [counts.duplicates, 'duplicate', 'duplicates'],
-    [counts.invalid, 'invalid row', 'invalid rows'],
-    [counts.suppressed, 'suppressed', 'suppressed'],
+    [duplicates - (sentBefore?.isLeftOut ? sentBefore.recipients : 0), 'duplicate', 'duplicates'],
+    [invalid, 'invalid row', 'invalid rows'],
+    [suppressed, 'suppressed', 'suppressed'],
   ] as const;
-  return parts
-    .filter(([count]) => count > 0)
-    .map(([count, one, many]) => counted(count, one, many))
-    .join(', ');
+  const counts = parts.filter(([count]) => count > 0).map(([count, one, many]) => counted(count, one, many));
+  return [...counts, leftOutBefore(sentBefore) ?? []].flat().join(', ');
 }
 
 /** When the last message is sent, and when its delivery status is known. */

@@ -13,7 +13,8 @@ export const FIX = {
   noPrice: ({ cost }) =>
     `Add ${cost?.unpriced === 1 ? 'its prefix' : 'their prefixes'} to PRICE_FILE, set PRICE_PER_SEGMENT, or leave out --max-cost.`,
   overBudget: () => 'Raise --max-cost, or shorten the list or the text.',
-  repeated: () => 'To send it again, add --again.',
+  repeated: () =>
+    'To send it again, add --again; to send it only to numbers that do not get it yet, add --only-new.',
   conflict: () => 'Use the same values, or another --idempotency-key.',
 } as const satisfies Readonly<Record<RefusalKind, (list: Listed) => string>>;
 

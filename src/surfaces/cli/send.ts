@@ -27,12 +27,14 @@ import { type Setting, withLocalVolley } from './open.js';
 import { withOptions } from './option-names.js';
 import { campaignInput, leftOut, lookOf, renderInvalid, renderPreview, renderWarnings } from './preview.js';
 import { FIX } from './refusal.js';
+import { getsTwice, leftOutBefore, withOnlyNewAdvice, withTextWarnings } from './sent-before.js';
 import { mustBeInFuture, startTime } from './start-time.js';
 import { counted, money } from './text.js';
 import { howToStop, noteIfNoWorkers, watchCampaign } from './watch.js';
 
 interface SendOptions extends CampaignFlags<'campaign'> {
   testTo?: string;
+  onlyNew?: boolean;
   yes?: boolean;
   wait?: boolean;
 }
@@ -78,14 +80,15 @@ export async function send(context: Context, file: string, options: SendOptions)
           interrupt.signal.throwIfAborted();
           isConfirmed = asks ? await ask(context, setting, preview, interrupt.signal) : true;
           if (!asks)
-            for (const line of renderWarnings(preview, lookOf(context, context.stderr))) context.note(line);
+            for (const line of renderWarnings(withTextWarnings(preview), lookOf(context, context.stderr)))
+              context.note(line);
           return isConfirmed;
         },
       });
     } catch (error) {
       bad?.discard();
       // Once it is confirmed, nothing checks the signal any more, so another error has its own reason.
-      throw interrupt.signal.aborted && !isConfirmed ? interrupted(NOTHING_SENT) : error;
+      throw interrupt.signal.aborted && !isConfirmed ? interrupted(NOTHING_SENT) : withOnlyNewAdvice(error);
     } finally {
       interrupt.dispose();
     }
@@ -119,7 +122,7 @@ function ask(
   const question =
     recipients === 0
       ? `No recipient gets a message. Create the campaign${via(destination)} anyway?`
-      : `Send to ${counted(recipients, 'recipient')}${forCost(preview)}${via(destination)}${starting(preview, context.clock())}?`;
+      : `Send to ${counted(recipients, 'recipient')}${getsTwice(preview)}${forCost(preview)}${via(destination)}${starting(preview, context.clock())}?`;
   return context.confirm(question, NOTHING_SENT, signal);
 }
 
@@ -140,6 +143,7 @@ function refuseConflicts(options: SendOptions): void {
   const conflicting = [
     ['--idempotency-key', options.idempotencyKey],
     ['--skip-invalid', options.skipInvalid],
+    ['--only-new', options.onlyNew],
     ['--at', options.at],
   ] as const;
   for (const [name, value] of conflicting) {
@@ -188,6 +192,8 @@ async function sampleInput(
       recipients: [recipient],
       toColumn: 'to',
       countryColumn: undefined,
+      // A sample may be sent as often as someone looks at it.
+      sentBefore: undefined,
       name: `sample of ${input.name}`,
     };
   }
@@ -243,7 +249,7 @@ async function created(
   bad: InvalidFile | undefined,
 ): Promise<Answer> {
   const { id, recipients, duplicates, differentTexts, invalid, suppressed } = outcome;
-  const { repeats, warnings, cost, startsAt } = outcome.preview;
+  const { repeats, warnings, cost, sentBefore = null, startsAt } = outcome.preview;
   const existing = outcome.kind === 'existing';
   const file = bad?.end();
   const counts = { recipients, duplicates, invalid, suppressed };
@@ -254,12 +260,13 @@ async function created(
     ...counts,
     differentTexts,
     repeats,
+    sentBefore,
     cost,
     warnings,
     existing,
     ...(file && { invalidFile: file.path }),
   };
-  const left = leftOut(outcome);
+  const left = leftOut({ ...outcome, sentBefore: outcome.preview.sentBefore });
   const lines = [
     existing
       ? `Campaign ${id}${via(destination)} was already created with this idempotency key; nothing was added.`
@@ -267,7 +274,9 @@ async function created(
     ...(file === undefined ? [] : [`The invalid rows are in ${file.path}.`]),
     ...(duplicates === 0
       ? []
-      : [`The duplicates are listed in its report: volley report ${id} --status duplicate`]),
+      : [
+          `${leftOutBefore(sentBefore) === null ? 'The duplicates are' : 'Who was left out is'} listed in its report: volley report ${id} --status duplicate`,
+        ]),
     `To see its progress: volley status ${id} --watch`,
   ];
   await noteIfNoWorkers(context, volley);

@@ -31,6 +31,7 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
     redis,
     keys,
     config,
+    finder: { configured: async () => lanes },
     laneNamed: async (name) => laneNamed(lanes, name),
     events,
     suppression: suppression(redis, keys),

@@ -13,7 +13,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     new Option(flag, description).conflicts(conflicts);
   addOperations(program, context, 'Campaigns', {
     createCampaign: {
-      before: (command) => withFields(withList(command), context, 'campaign'),
+      before: (command) => withOnlyNew(withFields(withList(command), context, 'campaign')),
       after: (command) =>
         command
           .option(
@@ -26,7 +26,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
       action: action(context, () => import('../send.js'), 'send'),
     },
     previewCampaign: {
-      before: (command) => withFields(withList(command), context, 'preview'),
+      before: (command) => withOnlyNew(withFields(withList(command), context, 'preview')),
       action: action(context, () => import('../preview.js'), 'preview'),
     },
     listCampaigns: { action: action(context, () => import('../list.js'), 'list') },
@@ -45,4 +45,12 @@ export function addCampaignCommands(program: Command, context: Context): void {
       action: action(context, verbs, 'resolve'),
     },
   });
+}
+
+/** Adds `--only-new`. Programs have no such field: they repeat a request with its idempotency key. */
+function withOnlyNew(command: Command): Command {
+  return command.option(
+    '--only-new',
+    'leave out numbers that get the same text from a campaign of the last 24 hours',
+  );
 }

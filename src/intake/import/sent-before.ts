@@ -1,0 +1,194 @@
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys } from '../../base/redis/keys.js';
+import { campaignIdTime } from '../../campaign/campaign.js';
+import { InputError } from '../../campaign/errors.js';
+import type { SentBefore } from '../../campaign/preview-views.js';
+import { NOT_SENT_STATES, RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
+import { readMeta } from '../../engine/lane/campaign-meta.js';
+import { listCampaigns, readState, type StoredState } from '../../engine/lane/campaigns.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { inBatches } from '../../reporting/in-batches.js';
+import { recipientReader } from '../../reporting/recipient-reader.js';
+import type { CampaignInput, CheckedCampaign } from './campaign-input.js';
+import type { CheckedRow } from './check-rows.js';
+import { SeenRecipients } from './seen-recipients.js';
+
+/*
+ * Which numbers of a list get its text from an earlier campaign: someone corrects a few rows of a list and sends the whole list again. Texts
+ * are compared with their placeholders, because a corrected name makes no other message of it.
+ *
+ * Nothing is stored for this: an index of texts and numbers would take more memory than everything else that is stored of a recipient. The
+ * numbers of the earlier campaigns are read from their slices, 64 at a time, so that a lane that sends waits at most a millisecond for each
+ * read. They take at most 23 bytes each, and the list itself is still read row by row. Limits bound the time and the memory. Beyond them,
+ * nothing is compared: part of an answer would look like all of it.
+ *
+ * Messages of outboxes are not compared. They have their own ids, against which their producer repeats them safely, and the same text, such
+ * as a reminder, is meant to reach the same number again.
+ */
+
+/** What is compared at most. */
+interface Limits {
+  /** Campaigns with the text. */
+  readonly campaigns: number;
+  /** Their recipients together. */
+  readonly recipients: number;
+  /** Campaigns whose text is read, newest first: a platform may create very many. */
+  readonly texts: number;
+}
+
+const LIMITS: Limits = { campaigns: 20, recipients: 1_000_000, texts: 10_000 };
+const RECENT_MS = 24 * 60 * 60 * 1000;
+const READ_AT_ONCE = 200;
+/** Rows that the preview lists. */
+const MAX_ROWS = 20;
+
+/** A message that was sent or may have been, or that is still to be sent. */
+const COUNTS: readonly RecipientState[] = RECIPIENT_STATES.filter(
+  (state) => !NOT_SENT_STATES.includes(state),
+);
+
+/** What finding them depends on. */
+interface SentBeforeDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly finder: Pick<LaneFinder, 'configured'>;
+}
+
+/** A campaign with the text of the list. */
+type EarlierCampaign = Omit<SentBefore['campaigns'][number], 'recipients'>;
+
+/** The numbers that get a text from earlier campaigns. */
+export interface EarlierNumbers {
+  /** Why they were not compared; null if they were. */
+  readonly unchecked: string | null;
+  /** Newest first. */
+  readonly campaigns: readonly EarlierCampaign[];
+  /** The place among `campaigns` of the newest one that sends the text to a number; null if none does. */
+  placeOf(number: string): number | null;
+}
+
+/** Earlier campaigns that were not compared, and why. */
+export const uncheckedNumbers = (unchecked: string): EarlierNumbers => ({
+  unchecked,
+  campaigns: [],
+  placeOf: () => null,
+});
+
+/**
+ * Reads the numbers that get a text from a campaign of the last 24 hours on a configured lane: one that was started since then, or that still
+ * has messages to send. `now`: ms since the epoch.
+ */
+export async function earlierNumbers(
+  deps: SentBeforeDeps,
+  text: Pick<CheckedCampaign, 'message' | 'sender'>,
+  now: number,
+  limits: Limits = LIMITS,
+): Promise<EarlierNumbers> {
+  const found = await campaignsWith(deps, text, now - RECENT_MS, limits);
+  if (typeof found === 'string') return uncheckedNumbers(found);
+  const numbers = new SeenRecipients({ hasDigests: false });
+  for (const [place, { id, lane }] of found.entries()) {
+    const reader = recipientReader(deps.redis, deps.keys, lane, id);
+    for await (const some of reader.numbers((state) => COUNTS.includes(state)))
+      for (const number of some) numbers.add(number, place, 0);
+  }
+  return {
+    unchecked: null,
+    campaigns: found.map(({ id, name, createdAt, invalid }) => ({ id, name, createdAt, invalid })),
+    placeOf: (number) => numbers.lineOf(number),
+  };
+}
+
+/** The campaigns that send this text, newest first; a text if there are too many to compare. `since`: ms since the epoch. */
+async function campaignsWith(
+  { redis, keys, finder }: SentBeforeDeps,
+  { message, sender }: Pick<CheckedCampaign, 'message' | 'sender'>,
+  since: number,
+  limits: Limits,
+) {
+  const lanes = new Set([...(await finder.configured()).values()].map(({ id }) => id));
+  const read = async ({ id, lane }: { id: string; lane: string }) => {
+    const meta = lanes.has(lane) ? await readMeta(redis, keys, lane, id) : null;
+    if (meta?.text !== message || meta.sender !== sender) return { id, campaign: null };
+    const state = await readState(redis, keys, lane, id);
+    if (state === null || !isCompared(state, since)) return { id, campaign: null };
+    const { name, created, invalid } = meta;
+    const createdAt = new Date(created).toISOString();
+    return { id, campaign: { id, lane, name, createdAt, invalid, recipients: state.ordinals } };
+  };
+  const found = [];
+  let [texts, recipients] = [0, 0];
+  for await (const { id, campaign } of inBatches(listCampaigns(redis, keys), READ_AT_ONCE, read)) {
+    texts += 1;
+    // Older campaigns are read as far as the limit allows: one may have been scheduled days ago.
+    if (texts > limits.texts && id < campaignIdTime(since)) break;
+    if (texts > limits.texts)
+      return `there are more than ${grouped(limits.texts)} campaigns of the last 24 hours`;
+    if (campaign === null) continue;
+    found.push(campaign);
+    recipients += campaign.recipients;
+    if (found.length > limits.campaigns)
+      return `more than ${limits.campaigns} campaigns of the last 24 hours have this text and sender`;
+    if (recipients > limits.recipients)
+      return `the campaigns of the last 24 hours with this text and sender have more than ${grouped(limits.recipients)} recipients`;
+  }
+  return found;
+}
+
+/** Whether a campaign has messages that count, and is recent. One that is being imported has no messages yet. */
+function isCompared({ outbox, launchAt, counts }: StoredState, since: number): boolean {
+  const isRecent = launchAt >= since || (counts.planned ?? 0) + (counts.sending ?? 0) > 0;
+  const isCounted = COUNTS.some((one) => (counts[one] ?? 0) > 0);
+  return outbox === undefined && isRecent && isCounted;
+}
+
+/** Compares the recipients of a list with earlier campaigns while the list is read. */
+export type SentComparison = ReturnType<typeof compareSent>;
+
+/**
+ * See {@link SentComparison}. Throws an InputError if recipients that get the text already are to be left out, and it is not known which
+ * these are.
+ */
+export function compareSent(earlier: EarlierNumbers, how: NonNullable<CampaignInput['sentBefore']>) {
+  const { unchecked, campaigns } = earlier;
+  const isLeftOut = how === 'leaveOut';
+  if (isLeftOut && unchecked !== null)
+    throw new InputError(`it is not known who gets this text already: ${unchecked}`, { field: 'sentBefore' });
+  const counts = campaigns.map(() => 0);
+  const rows: SentBefore['rows'][number][] = [];
+  let recipients = 0;
+  const isCounted = ({ line, number }: { readonly line: number; readonly number: string }): boolean => {
+    const place = earlier.placeOf(number);
+    if (place === null) return false;
+    recipients += 1;
+    counts[place] = (counts[place] ?? 0) + 1;
+    if (rows.length < MAX_ROWS) rows.push({ line, to: number, campaign: campaigns[place]?.id ?? '' });
+    return true;
+  };
+  return {
+    /** How many recipients are left out. */
+    leftOut: () => (isLeftOut ? recipients : 0),
+    /** Makes a duplicate of a recipient who is left out; other rows stay as they are. */
+    sift(row: CheckedRow): CheckedRow {
+      if (!isLeftOut || row.kind !== 'recipient' || !isCounted(row)) return row;
+      const { line, number, reference } = row;
+      return { kind: 'duplicate', line, number, firstLine: null, isSameText: true, reference };
+    },
+    /** Sees a recipient who gets a message. */
+    see(row: Extract<CheckedRow, { kind: 'recipient' }>): void {
+      isCounted(row);
+    },
+    result: (): SentBefore => ({
+      unchecked,
+      recipients,
+      isLeftOut,
+      campaigns: campaigns.flatMap((campaign, place) => {
+        const own = counts[place] ?? 0;
+        return own === 0 ? [] : [{ ...campaign, recipients: own }];
+      }),
+      rows,
+    }),
+  };
+}
+
+const grouped = (count: number): string => count.toLocaleString('en');

@@ -1,0 +1,324 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { Preview } from '../../../src/campaign/preview-views.js';
+import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
+import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
+import { statusesKey } from '../../../src/engine/recipients/campaign-keys.js';
+import { deleteCampaign } from '../../../src/engine/recipients/delete-campaign.js';
+import type { CampaignInput, EnqueueOutcome } from '../../../src/intake/import/campaign-input.js';
+import { importCampaign, previewCampaign } from '../../../src/intake/import/import-campaign.js';
+import { earlierNumbers } from '../../../src/intake/import/sent-before.js';
+import { reportRows } from '../../../src/reporting/report.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { redis, prefix } = testRedis('sent-before');
+const DAY = 24 * 60 * 60 * 1000;
+
+/** Two lanes under a prefix of their own, and a clock that can be moved. */
+function fixture(name: string) {
+  const own = importFixture(redis, `${prefix}-${name}`);
+  const [settings] = own.config.lanes;
+  const lane = own.lanes.get('default');
+  if (settings === undefined || lane === undefined) throw new Error('there is no lane');
+  const config = { ...own.config, lanes: [settings, { ...settings, name: 'two' }] };
+  const lanes = new Map([
+    ['default', lane],
+    ['two', openLane(redis, own.keys, config, { ...settings, name: 'two' }, own.deps.events, Math.random)],
+  ]);
+  let now = Date.now();
+  const deps = {
+    ...own.deps,
+    config,
+    finder: { configured: async () => lanes },
+    laneNamed: async (wanted: string) => laneNamed(lanes, wanted),
+    clock: () => now,
+  };
+  const message = 'Sale!';
+  const list = (numbers: readonly number[]) => numbers.map((number) => ({ to: mobile(number) }));
+  const send = async (numbers: readonly number[], more: Partial<CampaignInput> = {}) => {
+    const outcome = await importCampaign(deps, { message, recipients: list(numbers), ...more });
+    // Ids of one millisecond are in no order.
+    now += 1;
+    return outcome as Extract<EnqueueOutcome, { preview: Preview; id: string }>;
+  };
+  const preview = async (numbers: readonly number[], more: Partial<CampaignInput> = {}) =>
+    previewCampaign(deps, { message, recipients: list(numbers), sentBefore: 'count', ...more });
+  const setState = (id: string, state: object) =>
+    redis.hset(own.keys.lane('default', 'states'), id, JSON.stringify(state));
+  const advance = (ms: number): void => {
+    now += ms;
+  };
+  return { ...own, deps, send, preview, setState, advance };
+}
+
+test('A preview counts the recipients who get its text from a campaign of the last 24 hours, on any configured lane', async () => {
+  const { send, preview } = fixture('counts');
+  const first = await send([1, 2, 3], { name: 'first' });
+  const second = await send([3, 4], { lane: 'two', name: 'second' });
+  await send([5], { message: 'Another text' });
+  await send([6], { sender: '54321' });
+  const { sentBefore, recipients, duplicates } = await preview([1, 2, 3, 4, 5, 6, 7]);
+  expect([recipients, duplicates]).toEqual([7, 0]);
+  expect(sentBefore).toEqual({
+    unchecked: null,
+    recipients: 4,
+    isLeftOut: false,
+    campaigns: [
+      { id: second.id, name: 'second', createdAt: expect.any(String), recipients: 2, invalid: 0 },
+      { id: first.id, name: 'first', createdAt: expect.any(String), recipients: 2, invalid: 0 },
+    ],
+    rows: [
+      { line: 1, to: mobile(1), campaign: first.id },
+      { line: 2, to: mobile(2), campaign: first.id },
+      { line: 3, to: mobile(3), campaign: second.id },
+      { line: 4, to: mobile(4), campaign: second.id },
+    ],
+  });
+});
+
+test('Texts are compared with their placeholders, so a corrected value does not make a new message', async () => {
+  const { preview, send } = fixture('values');
+  const message = 'Hi {{name}}';
+  await send([], { message, recipients: [{ to: mobile(1), name: 'Ana' }] });
+  const recipients = [
+    { to: mobile(1), name: 'Anna' },
+    { to: mobile(2), name: 'Bo' },
+  ];
+  expect((await preview([], { message, recipients })).sentBefore).toMatchObject({ recipients: 1 });
+});
+
+test('Only messages that were sent, may have been, or are still to be sent count', async () => {
+  const { keys, send, preview, setState } = fixture('states');
+  const states = RECIPIENT_STATES.filter((state) => RECIPIENT_STATE[state].letter !== null);
+  const everyone = states.map((_, at) => at);
+  const { id } = await send([...everyone, 100]);
+  const counts = { planned: 1, ...Object.fromEntries(states.map((state) => [state, 1])) };
+  const total = states.length + 1;
+  const running = {
+    state: 'running',
+    total,
+    ordinals: total,
+    cursor: states.length,
+    counts,
+    launchAt: Date.now(),
+  };
+  await setState(id, running);
+  await redis.set(
+    statusesKey(keys, 'default', id),
+    states.map((state) => RECIPIENT_STATE[state].letter).join(''),
+  );
+  const again = await preview([...everyone, 100]);
+  expect(again.sentBefore?.rows.map(({ line }) => states[line - 1] ?? 'planned')).toEqual([
+    'unknown',
+    'deliveredToNetwork',
+    'deliveredToTerminal',
+    'deliveryImpossible',
+    'abandoned',
+    'unconfirmed',
+    'planned',
+  ]);
+  await setState(id, {
+    ...running,
+    state: 'cancelled',
+    remainder: 'cancelled',
+    counts: { ...counts, planned: 0, cancelled: 2 },
+  });
+  expect((await preview([100])).sentBefore).toMatchObject({ recipients: 0, campaigns: [] });
+});
+
+test('A campaign counts for 24 hours after its start, and as long as it has messages to send', async () => {
+  const { send, preview, setState, advance } = fixture('time');
+  const ended = {
+    state: 'completed',
+    total: 2,
+    ordinals: 2,
+    cursor: 2,
+    counts: { deliveredToTerminal: 2 },
+    endedAt: 1,
+  };
+  const { id } = await send([1, 2]);
+  const start = Date.now();
+  await setState(id, { ...ended, launchAt: start });
+  advance(DAY - 10_000);
+  expect((await preview([1])).sentBefore).toMatchObject({ recipients: 1 });
+  advance(20_000);
+  expect((await preview([1])).sentBefore).toMatchObject({ recipients: 0 });
+  // It was created a day ago, and started only now.
+  await setState(id, { ...ended, launchAt: start + DAY });
+  expect((await preview([1])).sentBefore).toMatchObject({ recipients: 1 });
+  await setState(id, {
+    ...ended,
+    state: 'paused',
+    launchAt: start,
+    cursor: 1,
+    counts: { deliveredToTerminal: 1, planned: 1 },
+  });
+  expect((await preview([2])).sentBefore).toMatchObject({ recipients: 1 });
+});
+
+test('A campaign that is being imported, one that was removed, and a wave of an outbox do not count', async () => {
+  const { keys, deps, send, preview, setState } = fixture('others');
+  const wave = await send([1, 2]);
+  await setState(wave.id, {
+    state: 'running',
+    total: 2,
+    ordinals: 2,
+    counts: { planned: 2 },
+    outbox: 'reminders',
+    launchAt: Date.now(),
+  });
+  const removed = await send([3, 4]);
+  await deleteCampaign(redis, keys, {
+    lane: 'default',
+    campaign: removed.id,
+    ordinals: 2,
+    idempotency: undefined,
+  });
+  let release = (): void => {};
+  const asked = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let isAsking = false;
+  const importing = importCampaign(deps, {
+    message: 'Sale!',
+    recipients: [{ to: mobile(5) }],
+    async confirm() {
+      isAsking = true;
+      await asked;
+      return false;
+    },
+  });
+  while (!isAsking) await delay(5);
+  expect((await preview([1, 2, 3, 4, 5])).sentBefore).toMatchObject({ unchecked: null, recipients: 0 });
+  release();
+  await importing;
+});
+
+test('Recipients who get the text already are left out and reported, as duplicates are', async () => {
+  const { deps, send } = fixture('left-out');
+  await send([1, 2]);
+  const { id, preview, ...counts } = await send([1, 2, 3, 3], {
+    sentBefore: 'leaveOut',
+    duplicates: 'first',
+  });
+  expect(counts).toMatchObject({ kind: 'created', recipients: 1, duplicates: 3, invalid: 0, suppressed: 0 });
+  expect(preview).toMatchObject({
+    rows: 4,
+    segments: { total: 1 },
+    sentBefore: { recipients: 2, isLeftOut: true },
+  });
+  expect(preview.samples.map(({ recipient }) => recipient)).toEqual([mobile(3)]);
+  const rows = [];
+  for await (const { recipient, status, reason } of reportRows(redis, deps.keys, id))
+    rows.push([recipient, status, reason]);
+  expect(rows).toEqual([
+    [mobile(3), 'planned', ''],
+    [mobile(1), 'duplicate', 'line 1 gets the same text from an earlier campaign'],
+    [mobile(2), 'duplicate', 'line 2 gets the same text from an earlier campaign'],
+    [mobile(3), 'duplicate', 'line 4 repeats line 3'],
+  ]);
+});
+
+test('Without a recipient who does not get the text yet, a campaign can be repeated as often as you like', async () => {
+  const { send } = fixture('nothing-new');
+  await send([1, 2]);
+  for (const _ of [1, 2]) {
+    const again = await send([1, 2], { sentBefore: 'leaveOut' });
+    expect(again).toMatchObject({ kind: 'created', recipients: 0, duplicates: 2 });
+  }
+});
+
+test('A list that equals an earlier one is sent to those who did not get it', async () => {
+  const { keys, send, setState } = fixture('rest');
+  const { id } = await send([1, 2]);
+  const counts = { deliveredToTerminal: 1, cancelled: 1 };
+  await setState(id, {
+    state: 'cancelled',
+    total: 2,
+    ordinals: 2,
+    cursor: 2,
+    counts,
+    launchAt: Date.now(),
+    endedAt: 1,
+  });
+  await redis.set(statusesKey(keys, 'default', id), 'TX');
+  expect(await send([1, 2])).toMatchObject({ kind: 'repeated' });
+  expect(await send([1, 2], { sentBefore: 'leaveOut' })).toMatchObject({
+    kind: 'created',
+    recipients: 1,
+    duplicates: 1,
+  });
+});
+
+test('All recipients of a long list are compared', async () => {
+  const { send, preview } = fixture('long');
+  const everyone = Array.from({ length: 20_000 }, (_, at) => at);
+  await send(everyone);
+  expect((await preview([16_383, 16_384, 19_999, 20_000])).sentBefore).toMatchObject({ recipients: 3 });
+});
+
+test('Two campaigns that leave out the same recipients at the same time do not both send to the rest', async () => {
+  const { deps, send } = fixture('race');
+  await send([1, 2]);
+  const numbers = [1, 2, 3].map((number) => ({ to: mobile(number) }));
+  const both = await Promise.all(
+    [0, 1].map(() => importCampaign(deps, { message: 'Sale!', recipients: numbers, sentBefore: 'leaveOut' })),
+  );
+  expect(both.map(({ kind }) => kind).sort()).toEqual(['created', 'repeated']);
+});
+
+test('A repeated request with an idempotency key returns its campaign, although its recipients get the text by now', async () => {
+  const { send } = fixture('key');
+  await send([1, 2]);
+  const options = { sentBefore: 'leaveOut', idempotencyKey: 'spring' } as const;
+  const created = await send([1, 2, 3], options);
+  expect(created).toMatchObject({ kind: 'created', recipients: 1, duplicates: 2 });
+  expect(await send([1, 2, 3], options)).toMatchObject({
+    kind: 'existing',
+    id: created.id,
+    recipients: 1,
+    duplicates: 2,
+  });
+  expect(await send([1, 2, 4], options)).toMatchObject({ kind: 'conflict' });
+});
+
+test('Beyond its limits, nothing is compared, the preview says so, and leaving out is refused', async () => {
+  const { deps, send, preview } = fixture('limits');
+  const text = { message: 'Sale!', sender: '12345' };
+  await send([0, 1]);
+  const limits = { campaigns: 2, recipients: 5, texts: 100 };
+  const unchecked = async (more: Partial<typeof limits> = {}) =>
+    (await earlierNumbers(deps, text, deps.clock(), { ...limits, ...more })).unchecked;
+  await send([2, 3]);
+  expect(await unchecked()).toBeNull();
+  expect(await unchecked({ recipients: 3 })).toBe(
+    'the campaigns of the last 24 hours with this text and sender have more than 3 recipients',
+  );
+  expect(await unchecked({ texts: 1 })).toBe('there are more than 1 campaigns of the last 24 hours');
+  expect(await unchecked({ campaigns: 1 })).toBe(
+    'more than 1 campaigns of the last 24 hours have this text and sender',
+  );
+  for (let number = 4; number < 23; number += 1) await send([number]);
+  const reason = 'more than 20 campaigns of the last 24 hours have this text and sender';
+  expect((await preview([1, 100])).sentBefore).toMatchObject({ unchecked: reason, recipients: 0, rows: [] });
+  const refused = { field: 'sentBefore', message: `it is not known who gets this text already: ${reason}` };
+  await expect(preview([1, 100], { sentBefore: 'leaveOut' })).rejects.toMatchObject(refused);
+  await expect(send([1, 100], { sentBefore: 'leaveOut' })).rejects.toMatchObject(refused);
+});
+
+test('The library compares nothing unless it is asked to', async () => {
+  const { send, preview } = fixture('default');
+  await send([1]);
+  const again = await send([1, 2]);
+  expect(again.preview).not.toHaveProperty('sentBefore');
+  expect(await preview([1, 2], { sentBefore: undefined })).not.toHaveProperty('sentBefore');
+});
+
+test('If every valid recipient gets the text already, skipped invalid rows do not make the list invalid', async () => {
+  const { send } = fixture('skipped');
+  await send([1]);
+  const recipients = [{ to: mobile(1) }, { to: 'nobody' }];
+  const outcome = await send([], { recipients, sentBefore: 'leaveOut', skipInvalid: true });
+  expect(outcome).toMatchObject({ kind: 'created', recipients: 0, duplicates: 1, invalid: 1 });
+});

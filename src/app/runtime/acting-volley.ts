@@ -24,7 +24,7 @@ type Shared = ReadOperations & Pick<Volley, 'work' | 'close'>;
 
 /** Returns the Volley of an actor: the audit trail, events, and logs name the actor for every operation. */
 export function actingVolleys(instance: Instance, shared: Shared): Volley['as'] {
-  const { config, events, redis, keys, finder, wakers, format, suppression } = instance;
+  const { config, events, redis, keys, finder, wakers, format, suppression, heartbeats } = instance;
   const { tokenSources, notifications, records, trail, positions, apiKeysFor, scheduled, provided } =
     instance;
   const outboxesOpened = lazily(async () => {
@@ -126,6 +126,7 @@ export function actingVolleys(instance: Instance, shared: Shared): Volley['as'] 
           by,
           provided,
           keyBytes: config.keyBytes,
+          workerHosts: async () => (await heartbeats.alive()).map(({ host }) => host),
           async check(input) {
             const [, { checkCampaign }] = await importModules();
             return checkCampaign(config, input, systemClock());

@@ -98,7 +98,10 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
             store: scheduled,
             retentionMs: config.retentionMs,
             provided,
-            laneName: (id) => [...lanes.values()].find((lane) => lane.id === id)?.name,
+            laneOf(id) {
+              const lane = [...lanes.values()].find((each) => each.id === id);
+              return lane && { name: lane.name, window: lane.rules.sendWindow };
+            },
             async enqueue(input, actor, paidBy) {
               const [{ importCampaign }] = await importModules();
               const deps = importDeps(instance, finder.named, trail.operator(actor));

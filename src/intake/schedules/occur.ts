@@ -4,6 +4,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { isUnavailable } from '../../base/redis/unavailable.js';
 import type { Actor } from '../../campaign/actor.js';
+import { nextCommonOpening } from '../../campaign/window.js';
 import { readState } from '../../engine/lane/campaigns.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';
@@ -61,8 +62,8 @@ export interface OccurDeps {
   readonly retentionMs: number;
   /** The lists that code of this process provides. */
   readonly provided: ReadonlyMap<string, ProvidedList>;
-  /** The name of a lane that this process serves. */
-  laneName(id: LaneId): string | undefined;
+  /** A lane that this process serves: its name, and the rule of its window, if it has one. */
+  laneOf(id: LaneId): { readonly name: string; readonly window?: string | undefined } | undefined;
   /** Creates a campaign. Its idempotency key is one of schedules, see `occurrenceDigest`. `paidBy`: who created the schedule. */
   enqueue(input: CampaignInput, by: ReturnType<typeof actorOf>, paidBy: Actor): Promise<EnqueueOutcome>;
 }
@@ -82,9 +83,9 @@ const WAIT_MS = 10_000;
 const MAX_REASON = 300;
 
 /** Whether this process can run a schedule: it serves its lane, and has its list. */
-export function canRun({ definition }: StoredSchedule, { provided, laneName }: OccurDeps): boolean {
+export function canRun({ definition }: StoredSchedule, { provided, laneOf }: OccurDeps): boolean {
   const { lane, source } = definition;
-  return laneName(lane) !== undefined && (source.kind !== 'provided' || provided.has(source.name));
+  return laneOf(lane) !== undefined && (source.kind !== 'provided' || provided.has(source.name));
 }
 
 /**
@@ -183,14 +184,11 @@ async function outcomeOf(
   const since = at === waiting ? Math.max(at, waitingSeen) : at;
   if (now - since > Math.min(definition.catchUpMs, deps.retentionMs))
     return { at, outcome: 'missed', reason: NO_WORKER };
-  if (
-    definition.overlap !== 'allow' &&
-    lastCampaign !== '' &&
-    (await isSending(deps, definition.lane, lastCampaign))
-  ) {
-    return definition.overlap === 'wait'
-      ? 'wait'
-      : { at, outcome: 'skipped', campaign: lastCampaign, reason: 'it still had messages to send' };
+  if (definition.overlap !== 'allow' && lastCampaign !== '') {
+    const sending = await sendingOf(deps, definition.lane, lastCampaign);
+    if (definition.overlap === 'wait' && sending.isNow) return 'wait';
+    if (definition.overlap === 'skip' && (sending.isNow || sending.from >= at))
+      return { at, outcome: 'skipped', campaign: lastCampaign, reason: 'it still had messages to send' };
   }
   return create(deps, schedule, at, false, hold, signal);
 }
@@ -205,11 +203,24 @@ function existingCampaign(
   return campaignOfKey(redis, keys, occurrenceDigest(occurrenceKey(schedule, at, false)), signal);
 }
 
-/** Whether a campaign still has messages to send. One that only awaits delivery reports, which may take days, has none. */
-async function isSending({ redis, keys }: OccurDeps, lane: LaneId, campaign: string): Promise<boolean> {
+/**
+ * Whether a campaign still has messages to send, and from when on it could send them. One that only awaits delivery reports, which may
+ * take days, has none. A small campaign that waited for its window may have sent them all before anyone looks.
+ */
+async function sendingOf(
+  { redis, keys, laneOf }: OccurDeps,
+  lane: LaneId,
+  campaign: string,
+): Promise<{ readonly isNow: boolean; readonly from: number }> {
   const state = await readState(redis, keys, lane, campaign);
-  if (state === null || state.state === 'completed' || state.state === 'cancelled') return false;
-  return (state.counts['planned'] ?? 0) + (state.counts['sending'] ?? 0) > 0;
+  if (state === null || state.state === 'cancelled') return { isNow: false, from: 0 };
+  const { planned = 0, sending = 0 } = state.counts;
+  const windows = [state.window, laneOf(lane)?.window].filter((rule) => rule !== undefined);
+  const opening = windows.length === 0 ? null : nextCommonOpening(windows, state.launchAt);
+  return {
+    isNow: state.state !== 'completed' && planned + sending > 0,
+    from: Math.max(state.launchAt, opening?.from ?? 0),
+  };
 }
 
 /** Creates the campaign of an occurrence, unless it exists. `overtaken`: it is for another process, or a later look, to decide. */
@@ -234,7 +245,7 @@ async function create(
         zone: definition.zone,
         ...definition.campaign,
         name: definition.name,
-        lane: deps.laneName(definition.lane),
+        lane: deps.laneOf(definition.lane)?.name,
         recipients: await recipientsOf(deps, schedule, at),
         idempotencyKey: key,
         // The key is reserved by now: see above.
@@ -299,7 +310,7 @@ async function recipientsOf(
 
 /** Records outcomes, sets how the schedule goes on, and reports both. */
 async function finish(
-  { store, events, laneName }: OccurDeps,
+  { store, events, laneOf }: OccurDeps,
   schedule: StoredSchedule,
   records: readonly StoredOccurrence[],
   step: Step,
@@ -308,7 +319,7 @@ async function finish(
   if (result === 'missing') return 'ended';
   const stored = result === 'changed' ? records.filter(({ outcome }) => outcome === 'created') : records;
   const about = {
-    lane: laneName(schedule.definition.lane) ?? schedule.definition.lane,
+    lane: laneOf(schedule.definition.lane)?.name ?? schedule.definition.lane,
     schedule: schedule.id,
   };
   for (const { at, outcome, campaign = '', reason = '' } of stored) {

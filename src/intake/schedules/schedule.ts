@@ -109,6 +109,12 @@ export const schedule = z
     lane: z.string(),
     state: z.enum(['active', 'paused']),
     reason: z.string().nullable().describe('Why it is paused; null while it is active'),
+    problem: z
+      .string()
+      .nullable()
+      .describe(
+        'Why it fails: the reason of its last occurrence, or that the file with its list is missing, which a process on the machine of a worker sees; null if it does not fail',
+      ),
     cron: z.string(),
     zone: z.string(),
     next: z.string().nullable().describe('When it is due next, ISO 8601 in UTC; null while it is paused'),
@@ -176,8 +182,8 @@ export interface StoredSchedule {
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** A stored schedule as people and programs see it. `lane`: the name of its lane. */
-export function viewOf(stored: StoredSchedule, lane: string): Schedule {
+/** A stored schedule as people and programs see it. `lane`: the name of its lane; `problem`: why it fails, if it does. */
+export function viewOf(stored: StoredSchedule, lane: string, problem: string | null): Schedule {
   const { definition, counts, reason } = stored;
   const { validForMs, ...options } = definition.campaign;
   return {
@@ -186,6 +192,7 @@ export function viewOf(stored: StoredSchedule, lane: string): Schedule {
     lane,
     state: stored.state,
     reason: reason === '' ? null : reason,
+    problem,
     cron: definition.cron,
     zone: definition.zone,
     next: stored.state === 'active' ? iso(stored.next) : null,

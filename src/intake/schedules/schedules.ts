@@ -10,6 +10,7 @@ import { payerOf, schedulesFull } from '../../engine/recipients/key-bytes.js';
 import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
 import type { ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
+import { problemFinder } from './problem.js';
 import {
   idOfRef,
   occurrenceOf,
@@ -91,6 +92,8 @@ export interface SchedulesDeps {
   readonly provided: Map<string, ProvidedList>;
   /** How many bytes the schedules of an API key may take on a lane. */
   readonly keyBytes: number;
+  /** The machines on which workers run. */
+  workerHosts(): Promise<readonly string[]>;
   /** Opens a configured lane, which is registered for it. */
   laneNamed(name: string): Promise<Pick<Lane, 'id'>>;
   /** Checks what does not need the list. Rejects with an InputError, or a NotFoundError for an unknown lane. */
@@ -106,6 +109,7 @@ export function openSchedules({
   by,
   provided,
   keyBytes,
+  workerHosts,
   laneNamed,
   check,
   preview,
@@ -130,8 +134,11 @@ export function openSchedules({
     const names = await Promise.all(schedules.map(({ definition }) => finder.nameOf(definition.lane)));
     throw new AmbiguousNameError('schedule', id, names.sort());
   };
-  const view = async (stored: StoredSchedule): Promise<Schedule> =>
-    viewOf(stored, await finder.nameOf(stored.definition.lane));
+  const view = async (
+    stored: StoredSchedule,
+    problemOf = problemFinder(store, workerHosts),
+  ): Promise<Schedule> =>
+    viewOf(stored, await finder.nameOf(stored.definition.lane), await problemOf(stored));
   const actor = describeActor(by.actor);
   const change = async (
     id: string,
@@ -195,8 +202,9 @@ export function openSchedules({
       // A position says no more than where the page begins: its lane may be gone.
       const from = after && refOf(after.id, (await finder.find(after.lane)) ?? after.lane);
       if (limit < 1) return listed;
+      const problemOf = problemFinder(store, workerHosts);
       for await (const stored of store.list({ after: from, lanes: ids, atOnce: limit })) {
-        listed.push(await view(stored));
+        listed.push(await view(stored, problemOf));
         if (listed.length >= limit) break;
       }
       return listed;

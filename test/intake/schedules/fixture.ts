@@ -35,7 +35,7 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
     events: deps.events,
     retentionMs: 30 * DAY,
     provided,
-    laneName: (id) => (id === lane ? id : undefined),
+    laneOf: (id) => (id === lane ? { name: id } : undefined),
     enqueue: (input, actor, paidBy) =>
       importCampaign({ ...deps, by: { ...OPERATOR, actor }, digestOf: occurrenceDigest, paidBy }, input),
   };

@@ -13,11 +13,11 @@ beforeEach(() => {
 });
 
 /** Marks all messages of a campaign as sent. */
-async function sent(id: string): Promise<void> {
+async function sent(id: string, change: object = {}): Promise<void> {
   const { keys, lane } = fixture;
   const state = await readState(redis, keys, lane, id);
   const counts = { deliveredToNetwork: state?.total ?? 0 };
-  await redis.hset(keys.lane(lane, 'states'), id, JSON.stringify({ ...state, counts }));
+  await redis.hset(keys.lane(lane, 'states'), id, JSON.stringify({ ...state, counts, ...change }));
 }
 
 describe('After downtime', () => {
@@ -77,6 +77,44 @@ describe('While the last campaign still has messages to send', () => {
     setNow(MONDAY + 2 * DAY);
     await sweep();
     expect(await outcomes('daily')).toEqual(['created 0', 'skipped 24', 'created 48']);
+  });
+
+  test.each([
+    ['its own', { own: true }],
+    ['that of its lane', { own: false }],
+  ])(
+    'an occurrence is skipped if the last campaign waited for %s window, and sent all as it opened',
+    async (_, { own }) => {
+      const { add, setNow, sweep, campaigns, outcomes, store, lane } = fixture;
+      const window = 'Mon-Sun 09:00-17:00; UTC';
+      const laneOf = (id: string) =>
+        id === lane ? { name: id, window: own ? undefined : window } : undefined;
+      await add('daily');
+      const launchAt = MONDAY - HOUR / 2;
+      setNow(launchAt);
+      await store.change('daily', 'run');
+      await sweep({ laneOf });
+      const [id = ''] = await campaigns();
+      await sent(id, { launchAt, ...(own && { window }) });
+      setNow(MONDAY + 2_000);
+      await sweep({ laneOf });
+      setNow(MONDAY + DAY);
+      await sweep({ laneOf });
+      expect((await outcomes('daily')).slice(1)).toEqual(['skipped 0', 'created 24']);
+    },
+  );
+
+  test('an occurrence is not skipped if the last campaign sent everything before it was due', async () => {
+    const { add, setNow, sweep, campaigns, outcomes, store } = fixture;
+    await add('daily');
+    setNow(MONDAY - HOUR / 2);
+    await store.change('daily', 'run');
+    await sweep();
+    const [id = ''] = await campaigns();
+    await sent(id, { launchAt: MONDAY - HOUR / 2, window: 'Mon-Sun 08:59-17:00; UTC' });
+    setNow(MONDAY + 2_000);
+    await sweep();
+    expect((await outcomes('daily')).slice(1)).toEqual(['created 0']);
   });
 
   test('an occurrence waits with `wait`, however long', async () => {

@@ -269,7 +269,7 @@ describe('A schedule that is due', () => {
       asked.push(at);
       yield { to: mobile(1) };
     });
-    await sweep({ laneName: () => undefined });
+    await sweep({ laneOf: () => undefined });
     expect(await campaigns()).toEqual([]);
     await sweep();
     expect(await campaigns()).toHaveLength(1);

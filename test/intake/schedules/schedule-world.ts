@@ -143,7 +143,7 @@ export async function playSchedule(
           },
         ],
       ]),
-      laneName: (id) => (id === LANE ? id : undefined),
+      laneOf: (id) => (id === LANE ? { name: id } : undefined),
       enqueue: (input, actor) =>
         importCampaign(
           {

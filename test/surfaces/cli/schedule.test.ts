@@ -1,5 +1,5 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createVolley } from '../../../src/app/runtime.js';
@@ -97,6 +97,40 @@ test('Run: a worker creates the campaign from the list that its code provides', 
   await worker.finished(campaign);
   expect(await worker.status(campaign)).toMatchObject({ createdBy: { kind: 'schedule', id: 'customers' } });
   expect((await volley('schedule', 'show', 'customers')).stdout).toMatch(/created, by hand +\w+/);
+});
+
+test('A schedule that is run before its window opens says until when the campaign waits, and what that means', async () => {
+  await worker.work().ready;
+  // Closed today and tomorrow, wherever the test runs.
+  const day = new Date(Date.now() + 3 * 86_400_000).toLocaleDateString('en', { weekday: 'short' });
+  const times = ['--cron', '0 9 * * *', '--zone', 'Europe/London', '-m', 'Hi {{name}}'];
+  const window = ['--window', `${day} 09:00-17:00`];
+  await volley('schedule', 'add', 'Spring sale.csv', '--id', 'shut', ...times, ...window);
+  const { exit, stdout } = await volley('schedule', 'run', 'shut');
+  expect(exit).toBe(0);
+  expect(stdout).toMatch(/It created campaign \w+ .*\nWaits until .*: the window is closed \(/);
+  expect(stdout).toMatch(/\nThe occurrence of .* 09:00 .* will be skipped, because this campaign waits\.\n/);
+});
+
+test('A schedule whose file is missing is shown as failing, until the file is there again', async () => {
+  await worker.work().ready;
+  const file = join(cwd, 'moved.csv');
+  writeFileSync(file, 'name,phone\nAnna,+447700900101\n');
+  await volley('schedule', 'add', 'moved.csv', ...TIMES);
+  rmSync(file);
+  const problem = `there is no file ${file} on ${hostname()}`;
+  expect((await volley('schedule', 'list')).stdout).toMatch(/\nmoved +failing /);
+  expect((await volley('schedule', 'show', 'moved')).stdout).toContain(
+    `moved  failing\n  problem   ${problem}`,
+  );
+  expect((await json('schedule', 'show', 'moved')).output).toMatchObject({ state: 'active', problem });
+  expect((await volley('doctor')).stdout).toContain(`moved is failing: ${problem}`);
+  // A run fails as the next occurrence would.
+  expect(await json('schedule', 'run', 'moved')).toMatchObject({ exit: 1, output: { outcome: 'failed' } });
+  writeFileSync(file, 'name,phone\nAnna,+447700900101\n');
+  expect((await volley('schedule', 'list')).stdout).toMatch(/\nmoved +failing /);
+  expect(await json('schedule', 'run', 'moved')).toMatchObject({ exit: 0 });
+  expect((await volley('schedule', 'list')).stdout).toMatch(/\nmoved +active /);
 });
 
 describe('Before anything is stored, the command refuses', () => {

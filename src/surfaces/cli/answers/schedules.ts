@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXIT } from '../../../base/exit-codes.js';
+import type { CampaignStatus } from '../../../campaign/views.js';
 import type { Occurrence, Schedule, ScheduleDetails } from '../../../intake/schedules/schedules.js';
 import * as operations from '../../../operations/schedules.js';
 import { listenForStop } from '../../lifecycle.js';
 import type { Context } from '../context.js';
 import { destinationOf, via } from '../destination.js';
 import { minute } from '../moments.js';
+import { campaignSentence } from '../sentence.js';
 import { columnsOf } from '../terminal.js';
 import { counted, cut, grouped, oneLine, padded, table } from '../text.js';
 import { noteIfNoWorkers } from '../watch.js';
@@ -26,7 +28,7 @@ const answers: Answers<'Schedules', typeof operations> = {
     const schedules = await volley.schedules.list({ lanes });
     const rows = schedules.map((each) => [
       each.id,
-      each.state,
+      stateOf(each),
       each.cron,
       each.zone,
       each.next === null ? '' : timeIn(each, each.next, context),
@@ -73,7 +75,7 @@ const answers: Answers<'Schedules', typeof operations> = {
   async runSchedule(run, scene) {
     const { context, volley, setting } = scene;
     const { id, at } = await run();
-    const { lane, recipients } = await scheduleOf(scene);
+    const { lane, recipients, ...schedule } = await scheduleOf(scene);
     const destination = destinationOf(setting, lane);
     await noteIfNoWorkers(context, volley);
     // Nothing happens before a worker starts.
@@ -90,6 +92,7 @@ const answers: Answers<'Schedules', typeof operations> = {
       };
     }
     const { outcome, campaign, reason } = occurrence;
+    const status = campaign === null ? null : await volley.status(campaign);
     return {
       json: { id, destination, at, outcome, campaign, reason },
       lines:
@@ -97,6 +100,9 @@ const answers: Answers<'Schedules', typeof operations> = {
           ? [`It failed, and nothing was sent: ${oneLine(reason ?? '')}`]
           : [
               `It created campaign ${campaign}${via(destination)}.`,
+              ...(status?.waitingFor === 'window'
+                ? waitLines(status, { ...schedule, lane, recipients }, context)
+                : []),
               `To see its progress: volley status ${campaign} --watch`,
             ],
       exit: campaign === null ? EXIT.failed : EXIT.done,
@@ -144,9 +150,28 @@ async function occurrenceAt(scene: OnSchedule, at: string): Promise<Occurrence |
   }
 }
 
+/** That a campaign waits for its window, and if so, that the next occurrence will find it waiting. */
+function waitLines(status: CampaignStatus, schedule: Schedule, context: Context): string[] {
+  const { next, overlap } = schedule;
+  const opensAt = status.blockedBy?.until ?? null;
+  const isSkipped =
+    overlap === 'skip' && next !== null && opensAt !== null && Date.parse(next) <= Date.parse(opensAt);
+  return [
+    campaignSentence(status, context.clock()).text,
+    ...(isSkipped
+      ? [`The occurrence of ${timeIn(schedule, next, context)} will be skipped, because this campaign waits.`]
+      : []),
+  ];
+}
+
+/** `failing` for an active schedule that has a problem. */
+const stateOf = ({ state, problem }: Schedule): string =>
+  state === 'active' && problem !== null ? 'failing' : state;
+
 function renderSchedule(details: ScheduleDetails, context: Context): string[] {
   const { paint, stdout } = context;
-  const { id, name, state, lane, cron, zone, overlap, catchUp, campaign, occurrences, latest } = details;
+  const { id, name, state, problem, lane, cron, zone, overlap, catchUp, campaign, occurrences, latest } =
+    details;
   const label = (text: string): string => `  ${paint('dim', padded(text, LABEL_WIDTH))}`;
   const counts = Object.entries(occurrences)
     .map(([outcome, count]) => `${grouped(count)} ${outcome}`)
@@ -158,7 +183,8 @@ function renderSchedule(details: ScheduleDetails, context: Context): string[] {
     oneLine(each.reason ?? ''),
   ]);
   return [
-    `${paint('bold', id)}${name === id ? '' : `  ${cut(oneLine(name), TEXT_SHOWN)}`}  ${paint(state === 'active' ? 'green' : 'yellow', state)}`,
+    `${paint('bold', id)}${name === id ? '' : `  ${cut(oneLine(name), TEXT_SHOWN)}`}  ${paint(state === 'paused' ? 'yellow' : problem === null ? 'green' : 'red', stateOf(details))}`,
+    ...(problem === null ? [] : [`${label('problem')}${oneLine(problem)}`]),
     ...(state === 'paused' ? [`${label('reason')}${oneLine(details.reason ?? '')}`] : []),
     `${label('due')}${cron} in ${zone}${details.next === null ? '' : `; next at ${timeIn(details, details.next, context)}`}`,
     ...(details.waiting

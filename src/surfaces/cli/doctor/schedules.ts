@@ -15,8 +15,19 @@ export function checkSchedules(schedules: readonly Schedule[], now: number): Che
   const late = schedules.filter(
     ({ next, waiting }) => next !== null && !waiting && Date.parse(next) < now - LATE_MS,
   );
-  const others = schedules.length - failing.length - late.length;
+  const troubled = schedules.filter(({ state, problem }) => state === 'active' && problem !== null);
+  const named = new Set([...failing, ...late, ...troubled]);
+  const others = schedules.length - named.size;
   return [
+    ...troubled
+      .slice(0, NAMED)
+      .map(({ id, problem }) =>
+        fail(
+          name,
+          `${id} is failing: ${oneLine(problem ?? '')}`,
+          `Fix the cause. To see its latest occurrences: volley schedule show ${id}`,
+        ),
+      ),
     ...failing
       .slice(0, NAMED)
       .map(({ id, reason }) =>

@@ -5,6 +5,7 @@ import {
   type LaneState,
   type OrderEvent,
 } from './forecast.js';
+import { learnedWithin, nextPermitAt } from './lane-limit.js';
 import { paceOf } from './lane-pace.js';
 import type { TimeRange } from './measures.js';
 import { type QueuedCampaign, type SendOrder, sendOrder } from './send-order.js';
@@ -48,6 +49,8 @@ export interface OutlookCampaign {
 export interface LaneOutlook extends LaneState {
   /** Whether the quota is configured, or learned and proven; otherwise it may turn out to be smaller. */
   readonly isProven: boolean;
+  /** Of a learned quota: what a window certainly admits. */
+  readonly certain: number;
   readonly latency: number;
   readonly virtualTime: number;
   /** Recipients per request as learned; 0: not learned. */
@@ -164,12 +167,12 @@ interface InTime {
 const MODEST_QUOTA = 100;
 
 /**
- * Estimates how many of the campaign's requests are sent until it lapses, by the assumptions of {@link estimate}; while the quota is
- * being learned, at least as many as with what is known of it. Pure.
+ * Estimates how many of the campaign's requests are sent until it lapses, by the assumptions of {@link estimate}; while nothing is known
+ * about the quota, at least as many as with a modest one. Pure.
  */
 export function requestsInTime(lane: LaneOutlook, rules: EstimateRules, campaign: EstimatedCampaign): InTime {
   const { lapseAt } = campaign;
-  const known = { ...lane, isProven: true, quota: lane.quota || MODEST_QUOTA };
+  const known = lane.quota > 0 ? lane : { ...lane, isProven: true, quota: MODEST_QUOTA };
   const sent = (requests: number, of: LaneOutlook) =>
     estimateSent(of, rules, { ...campaign, requests, lapseAt: 0 });
   const whole = sent(campaign.requests, lane);
@@ -222,7 +225,7 @@ function estimateSent(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCam
       latest: null,
       reason: 'its window and that of its lane are never open',
     };
-  const earliest = early.at;
+  const earliest = Math.max(early.at, nextPermitAt(lane, rules.window));
   const reason = own.obstacle ?? closed(lane) ?? unbounded(lane, own);
   if (reason !== null) return { earliest: lapsing(earliest), latest: null, reason };
   const forecasted = lane.quota > 0 ? forecastOf(lane, rules, own, 'late') : null;
@@ -230,7 +233,8 @@ function estimateSent(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCam
   if (late === null) return { earliest: lapsing(earliest), latest: null, reason: 'too far away' };
   // On an overloaded machine, delays vary so much that the range would say little. Rounding may add 2 ms.
   const widest = Math.max(rules.window / 2, (earliest - lane.now) / 4) - 2;
-  const latest = late.isInterrupted ? late.at : Math.min(late.at, earliest + widest);
+  const isSure = !late.isInterrupted && rules.quota > 0;
+  const latest = isSure ? Math.min(late.at, earliest + widest) : late.at;
   return { earliest: lapsing(earliest), latest: lapsing(latest), reason };
 }
 
@@ -275,7 +279,7 @@ function closed({ stopped, held, noToken }: LaneOutlook): string | null {
 
 /** Why nothing bounds the time of the last message on an open lane. */
 function unbounded(lane: LaneOutlook, own: EstimatedCampaign): string | null {
-  if (!lane.isProven) return 'the quota is still being learned';
+  if (lane.quota === 0) return 'the quota is still being learned';
   const last = lane.campaigns.at(-1);
   if (lane.unlisted === 0 || last === undefined) return null;
   const listed = lane.campaigns.find(({ id }) => id === own.id);
@@ -287,8 +291,8 @@ function unbounded(lane: LaneOutlook, own: EstimatedCampaign): string | null {
 const POLLED_DESPITE_NOTIFICATIONS = 0.05;
 /** The part of the polls that is followed by another: a lane moves its first polls to where four in five requests are final. */
 const REPEATED = 0.2;
-/** A learned quota grows by at most this part in each window (lane/learning.lua). */
-const GROWTH = 0.01;
+/** While a learned quota is not proven, a 429 pauses the lane for this part of a window (UNPROVEN_PAUSE in lane/policy.lua). */
+const UNPROVEN_PAUSE = 0.2;
 
 function forecastOf(
   lane: LaneOutlook,
@@ -306,7 +310,6 @@ function forecastOf(
     perRequest: perRequest * (isEarly ? 1 - spread : 1 + spread),
     // A worker takes a while to notice that a permit has returned.
     lag: isEarly ? 0 : Math.min(2_000, window / 10),
-    growth: isEarly && rules.quota === 0 ? GROWTH : 0,
     polled: lane.isHeard ? POLLED_DESPITE_NOTIFICATIONS : 1,
     repeated: REPEATED,
   };
@@ -318,10 +321,14 @@ function forecastOf(
     return start + (order.lastPosition(0) ?? own.requests) * assumed.perRequest;
   }
   const unpolled = lane.unpolled.map((count) => overdueAndPart(count, lane.unpolled[0] ?? 0, assumed.polled));
-  const sentAt = forecast({ ...lane, unpolled }, rules, order, events, assumed);
+  const quota = rules.quota > 0 ? lane.quota : learnedWithin(lane, isEarly);
+  const sentAt = forecast({ ...lane, quota, unpolled }, rules, order, events, assumed);
   if (sentAt === null) return null;
   const pad = window / 100 + Math.min(1_000, window / 20);
-  return isEarly ? Math.max(start, sentAt - pad) : sentAt + assumed.latency + pad;
+  if (isEarly) return Math.max(start, sentAt - pad);
+  // The last permits of a learned quota are used one at a time.
+  const learning = rules.quota > 0 ? 0 : 2 * pad + (lane.isProven ? 0 : UNPROVEN_PAUSE * window);
+  return sentAt + assumed.latency + learning + pad;
 }
 
 /** Of requests that are due for a first poll, those that notifications will not settle before: the overdue ones, and a part of the others. */

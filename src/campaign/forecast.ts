@@ -1,3 +1,4 @@
+import { limitOf } from './lane-limit.js';
 import type { SendOrder } from './send-order.js';
 
 /** The rules of a lane that a forecast needs. Durations are in ms. */
@@ -45,8 +46,6 @@ export interface Assumptions {
   readonly perRequest: number;
   /** ms from the return of a permit to the claim that takes it. */
   readonly lag: number;
-  /** The part by which a learned quota grows in each window. */
-  readonly growth: number;
   /** The part of the requests that is polled: 1 without notifications. */
   readonly polled: number;
   /** The part of the polls that is followed by another. */
@@ -113,11 +112,7 @@ export function forecast(
     }
     position = order.lastPosition(sent);
   };
-  const limitAt = (at: number): number => {
-    const grown = lane.quota * (1 + (assumed.growth * Math.max(0, at - lane.now)) / window);
-    const faded = lane.deducted * Math.max(0, 1 - (at - lane.deductedAt) / window);
-    return Math.max(1, Math.floor(grown - faded));
-  };
+  const limitAt = (at: number): number => limitOf(lane, window, at);
   const pollsOf = (limit: number): number => {
     const left = Math.max(window, unpolled.first() + rules.deadline - lane.firstPoll - now);
     return pollShareOf(rules, limit, (unpolled.count() * window) / left, () => {

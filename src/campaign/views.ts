@@ -102,7 +102,7 @@ export const campaignStatus = z
     rate: permitCount
       .nullable()
       .describe(
-        'Messages per hour since `launchAt`, without the time in which the campaign was paused, or its lane held or stopped, or after it had sent everything; null if it has sent nothing yet, was cancelled, or has one recipient',
+        'Accepted messages per hour since `launchAt`, without the time in which the campaign was paused, its window or that of its lane was closed, the lane was held or stopped, the service or the token was out of reach, or no worker ran, and after it had sent everything; null below 100 accepted messages',
       ),
     requests: z
       .object({ send: count, poll: count, throttled: count })

@@ -76,7 +76,7 @@ export function campaignStatus({
     recipients: { total: state.total, ...counts },
     duplicates: meta.duplicates,
     invalid: meta.invalid,
-    rate: closed === null ? rateOf(state, counts, view) : null,
+    rate: rateOf(state, counts, view, window?.opensAt != null),
     requests: { send: state.sends, poll: state.polls, throttled: state.throttled },
     quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
     blockedBy,
@@ -167,21 +167,31 @@ function closedWindow(rules: readonly (string | undefined)[], now: number): Bloc
 }
 
 const HOUR_MS = 3_600_000;
-/** Before, a rate would say little. */
-const MEASURED_AFTER_MS = 1_000;
+/** Fewer accepted messages, or a shorter time, would say little. */
+const [MEASURED_FROM, MEASURED_AFTER_MS] = [100, 1_000];
+const ACCEPTED = [
+  'deliveredToNetwork',
+  'deliveredToTerminal',
+  'deliveryImpossible',
+  'unconfirmed',
+] as const satisfies readonly RecipientState[];
 
-/** Messages per hour for as long as the campaign could send; null if it has sent none. */
+/** Accepted messages per hour for as long as the campaign could send; null if that is not measured yet. */
 function rateOf(
   state: StoredState,
-  { planned, sending, suppressed, lapsed, cancelled }: Record<RecipientState, number>,
+  counts: Record<RecipientState, number>,
   { now, closedMs }: LaneStatusRecord,
+  isClosed: boolean,
 ): number | null {
+  const { planned, sending } = counts;
   const isSending = state.state === 'running' && state.opensAt === undefined && planned + sending > 0;
-  const sent = state.total - planned - sending - suppressed - lapsed - cancelled;
+  // Its window has closed, and no worker has noted that yet.
+  if (isSending && isClosed) return null;
+  const accepted = ACCEPTED.reduce((sum, name) => sum + counts[name], 0);
   const activeMs = isSending ? now - state.launchAt - closedMs - state.idleMs : state.activeMs;
-  if (sent <= 0 || activeMs < (isSending ? MEASURED_AFTER_MS : 1)) return null;
+  if (accepted < MEASURED_FROM || activeMs < (isSending ? MEASURED_AFTER_MS : 1)) return null;
   // A client that polls needs no more digits, and its ETag stays valid for longer.
-  return Number(((sent / activeMs) * HOUR_MS).toPrecision(3));
+  return Number(((accepted / activeMs) * HOUR_MS).toPrecision(3));
 }
 
 /** Permits in use: requests of the window, and requests in flight. */

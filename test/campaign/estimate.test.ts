@@ -33,6 +33,7 @@ const idle: LaneOutlook = {
   now: NOW,
   quota: 1000,
   isProven: true,
+  certain: 0,
   deducted: 0,
   deductedAt: 0,
   returning: [],
@@ -193,7 +194,24 @@ describe('The time of the last message', () => {
     expect(learning).toMatchObject({ latest: null, reason: 'the quota is still being learned' });
     // Nothing is claimed about it: 300,000 requests take minutes at the speed of the connection, and days with a quota.
     expect(sent({ quota: 0, isProven: false }, { requests: 300_000 }, { quota: 0 }).earliest).toBe(0);
-    expect(sent({ quota: 30, isProven: false }, {}, { quota: 0 }).latest).toBeNull();
+  });
+
+  test('has a latest as soon as a quota is learned, by what a window certainly admits until it is proven', () => {
+    const learned = { quota: 100, certain: 50 };
+    const proven = sent({ ...learned, isProven: true }, { requests: 500 }, { quota: 0 });
+    expectAround(proven, 6 * HOUR + 60_000);
+    const unproven = sent({ ...learned, isProven: false }, { requests: 500 }, { quota: 0 });
+    expect(unproven).toMatchObject({ earliest: proven.earliest, reason: null });
+    expect(unproven.latest).toBeGreaterThan(12 * HOUR);
+  });
+
+  test('is not before the permit for which a lane waits that has used its quota up', () => {
+    const returning = [NOW + 0.5 * HOUR, 800, 200];
+    expect(sent({ returning }, { requests: 1 }).earliest).toBe(0.5 * HOUR);
+    expect(sent({ returning, quota: 1001 }, { requests: 1 }).earliest).toBe(0);
+    // Of 1,010 permits in use or in flight, eleven must return first.
+    const two = [NOW + 0.25 * HOUR, 10, 0, NOW + 0.5 * HOUR, 980, 0];
+    expect(sent({ returning: two, inFlightSends: 20 }, { requests: 1 }).earliest).toBe(0.5 * HOUR);
   });
 
   test('has no latest while an operator must act', () => {

@@ -4,6 +4,7 @@ import { readState } from '../../src/engine/lane/campaigns.js';
 import { readLaneOutlook } from '../../src/engine/lane/lane-outlook.js';
 import type { ScriptRules } from '../../src/engine/lane/rules.js';
 import { campaignStatus } from '../../src/reporting/status.js';
+import type { QuotaModelName } from '../../src/tools/simulator/quota-models.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { laneFixture, START } from '../engine/lane/lane-fixture.js';
 import { serveVirtually, type VirtualCampaign, type VirtualService } from '../engine/lane/virtual-lane.js';
@@ -30,6 +31,10 @@ const META: CampaignMeta = {
   ...{ duplicates: 0, invalid: 0, suppressed: 0 },
 };
 const HOURLY: VirtualService = { latencyMs: 200, deliveryMs: 30_000, lagMs: 40 };
+const learning = (limit: number, model: QuotaModelName): VirtualService => ({
+  ...HOURLY,
+  quota: { model, limit },
+});
 const FAST: VirtualService = { latencyMs: 40, deliveryMs: 3_000, lagMs: 40 };
 
 /** An estimate at a moment, and what was true. All times in windows. */
@@ -166,4 +171,23 @@ describe('The last message is sent within the estimated range, from a tenth of t
       latest === null || latest - earliest > Math.max(0.5, left / 4);
     expect(samples.filter(isWide)).toEqual([]);
   });
+});
+
+describe('Once a quota is learned, the last message is sent within the estimated range', () => {
+  test.each<[number, number, QuotaModelName]>([
+    [12, 40, 'clock'],
+    [30, 150, 'sliding'],
+    [100, 300, 'bucket'],
+    [300, 1500, 'first'],
+  ])(
+    '%i an hour, for %i recipients, counted by %s',
+    { timeout: 120_000 },
+    async (limit, recipients, model) => {
+      const campaigns = [{ id: 'one', recipients }];
+      const samples = await samplesOf(`learn-${limit}`, { quota: 0 }, campaigns, learning(limit, model));
+      const estimated = samples.filter(({ latest }) => latest !== null);
+      expect(estimated.length).toBeGreaterThan(samples.length - 4);
+      expect(estimated.filter(({ earliest, latest }) => earliest > 0 || (latest ?? 0) < 0)).toEqual([]);
+    },
+  );
 });

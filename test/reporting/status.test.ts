@@ -80,9 +80,14 @@ const { lanes } = loadConfig({
   HOURLY_QUOTA: '100',
 });
 
-const statusOf = (state: Partial<StoredState>, view: Partial<LaneStatusRecord> = {}, hasWorkers = true) =>
+const statusOf = (
+  state: Partial<StoredState>,
+  view: Partial<LaneStatusRecord> = {},
+  hasWorkers = true,
+  meta = META,
+) =>
   campaignStatus({
-    meta: META,
+    meta,
     state: { ...RUNNING, ...state },
     lane: { name: 'main', rules: RULES },
     isConfigured: true,
@@ -326,20 +331,41 @@ describe('a lane', () => {
 
 describe('The rate of a campaign', () => {
   const HOUR = 3_600_000;
-  const sent = { counts: { planned: 50, deliveredToNetwork: 40, unknown: 10 }, total: 100 };
+  const sent = { counts: { planned: 500, deliveredToNetwork: 400, unknown: 100 }, total: 1000 };
 
   test.each<[string, Partial<StoredState>, Partial<LaneStatusRecord>, number | null]>([
-    ['is the average since its launch', {}, {}, 25],
-    ['leaves out the time in which its lane was held or stopped', {}, { closedMs: HOUR }, 50],
-    ['counts only what closed the lane since its launch', { idleMs: -HOUR }, { closedMs: HOUR }, 25],
-    ['leaves out its own pauses', { idleMs: 1.5 * HOUR }, {}, 100],
+    ['is the average of the accepted messages since its launch', {}, {}, 200],
+    ['leaves out the time in which its lane could not send', {}, { closedMs: HOUR }, 400],
+    ['counts only what closed the lane since its launch', { idleMs: -HOUR }, { closedMs: HOUR }, 200],
+    ['leaves out its own pauses', { idleMs: 1.5 * HOUR }, {}, 800],
     ['is null while it is paused', { state: 'paused' }, {}, null],
     ['is null in the first second', {}, { now: START + 999 }, null],
     ['is null before anything is sent', { counts: { planned: 99, sending: 1 } }, {}, null],
+    [
+      'is null below 100 accepted messages',
+      { counts: { planned: 1, unknown: 1, unconfirmed: 99 } },
+      {},
+      null,
+    ],
+    [
+      'counts every final status of an accepted message',
+      { counts: { planned: 1, unconfirmed: 100 } },
+      {},
+      50,
+    ],
     ['is null once everything is sent', { counts: { deliveredToNetwork: 100 } }, {}, null],
-    ['counts no recipients who get no message', { counts: { planned: 60, suppressed: 40 } }, {}, null],
+    ['counts no recipients who get no message', { counts: { planned: 60, suppressed: 140 } }, {}, null],
   ])('%s', (_, state, view, rate) => {
     expect(statusOf({ ...sent, ...state }, { now: START + 2 * HOUR, ...view }).rate).toBe(rate);
+  });
+
+  test('is known while its window is closed, as soon as a worker has noted that', () => {
+    // START is at eight.
+    const shut = { ...META, window: 'Mon-Sun 06:00-07:00; UTC' };
+    const rateOf = (state: Partial<StoredState>) =>
+      statusOf({ ...sent, launchAt: START - 2 * HOUR, ...state }, {}, true, shut).rate;
+    expect(rateOf({})).toBeNull();
+    expect(rateOf({ opensAt: START + 22 * HOUR, activeMs: HOUR })).toBe(400);
   });
 });
 
@@ -437,20 +463,20 @@ test('The rate of a campaign that is resumed while no worker runs counts on from
 
 test('The rate of a campaign stays as it was when everything was sent', async () => {
   const { claims, settlements, views, state, campaign } = laneFixture(redis, prefix, 'sent', {
-    maxRecipients: 2,
+    maxRecipients: 100,
   });
   const HOUR = 3_600_000;
-  await campaign('c', 2, { launchAt: START });
+  await campaign('c', 100, { launchAt: START });
   const claimed = await claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const [claim] = claimed.claims;
   if (claim === undefined) throw new Error('the lane claimed nothing');
-  const accepted = { claim, result: 'accepted', letters: 'TI', requestId: 'r' } as const;
+  const accepted = { claim, result: 'accepted', letters: 'TI'.repeat(50), requestId: 'r' } as const;
   await settlements.send([accepted], 0, START + HOUR / 2);
   const { counts, activeMs } = await state('c');
   for (const later of [1, 24]) {
     const now = START + later * HOUR;
-    const shown = statusOf({ total: 2, counts, activeMs: Number(activeMs) }, await views.look(now));
-    expect(shown.rate).toBe(4);
+    const shown = statusOf({ total: 100, counts, activeMs: Number(activeMs) }, await views.look(now));
+    expect(shown.rate).toBe(200);
   }
 });
 
@@ -461,8 +487,8 @@ test.each(['cancel', 'lapse'] as const)(
     const { commands, views, state, campaign } = laneFixture(redis, prefix, name);
     const MINUTE = 60_000;
     const after = (minutes: number): number => START + minutes * MINUTE;
-    const counted = { cursor: 10, counts: { planned: 90, unknown: 10 } };
-    await campaign('c', 100, { launchAt: START, lapseAt: after(40), ...counted });
+    const counted = { cursor: 110, counts: { planned: 90, deliveredToNetwork: 110 } };
+    await campaign('c', 200, { launchAt: START, lapseAt: after(40), ...counted });
     await redis.zadd(keyNames(prefix).lane(name, 'lapsing'), after(40), 'c');
     await commands.campaign('pause', 'c', 'paused', after(5));
     await commands.campaign('resume', 'c', '', after(25));
@@ -473,7 +499,7 @@ test.each(['cancel', 'lapse'] as const)(
     const { counts, activeMs } = await state('c');
     expect(counts).toMatchObject(end === 'cancel' ? { cancelled: 90 } : { lapsed: 90 });
     expect(activeMs).toBe(20 * MINUTE);
-    const shown = statusOf({ total: 100, counts, activeMs: Number(activeMs) }, await views.look(after(60)));
-    expect(shown.rate).toBe(30);
+    const shown = statusOf({ total: 200, counts, activeMs: Number(activeMs) }, await views.look(after(60)));
+    expect(shown.rate).toBe(330);
   },
 );

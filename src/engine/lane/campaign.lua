@@ -141,7 +141,7 @@ local function campaign_batch_size(lane, rules, c) return math.min(lane_batch_si
 -- The recipients of the batch of at most `most` that begins at `first`. It stays within one slice.
 local function campaign_cut(c, first, most) return math.min(most, c.slice - first % c.slice) end
 
--- For how long a launched campaign could send: not while it was paused, or its lane held, stopped, or without a worker. `idleMs` is set
+-- For how long a launched campaign could send: not while it was paused, its window closed, or its lane (lane_note_closed). `idleMs` is set
 -- at its launch and when it is resumed; while it is paused, and when it sends nothing more, `activeMs` has the time before.
 local function campaign_active_for(lane, c, now) return now - c.launchAt - lane_closed_for(lane) - c.idleMs end
 local function campaign_continues(lane, c, now) c.idleMs = now - c.launchAt - lane_closed_for(lane) - c.activeMs end
@@ -167,10 +167,15 @@ local function campaign_queue(runningKey, virtualTime, id)
 end
 
 -- Takes a running campaign out of the order until its window opens.
-function WINDOW.close(scheduledKey, lane, id, c, opensAt, now)
-  if not c.opensAt then c.activeMs = campaign_active_for(lane, c, now) end
+function WINDOW.close(keys, lane, id, c, opensAt, now)
+  if not c.opensAt then
+    -- A lane that waited for permits has not looked since it closed.
+    local since = WINDOW.closed_since(keys.windows, c.window, now)
+    local isUnnoted = lane.closedAt == 0 and lane.reopenedAt <= since
+    c.activeMs = math.max(0, campaign_active_for(lane, c, now) - (isUnnoted and now - since or 0))
+  end
   c.opensAt = opensAt
-  redis.call('ZADD', scheduledKey, string.format('%.0f', opensAt), id)
+  redis.call('ZADD', keys.scheduled, string.format('%.0f', opensAt), id)
 end
 
 -- Puts a running campaign in the order, or makes it wait until its window opens. Returns when that is, or nil.

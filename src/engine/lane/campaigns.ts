@@ -72,8 +72,8 @@ const state = z.object({
   endedAt: count.default(STATE_DEFAULTS.endedAt),
   pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
   /**
-   * For how long it could send: the time since `launchAt`, less that in which its lane was held, stopped, or without a worker, less
-   * `idleMs`; while it is paused, and when it sends nothing more, `activeMs`.
+   * For how long it could send: the time since `launchAt`, less that in which its lane could not send for another cause than its quota,
+   * less `idleMs`; while it is paused, and when it sends nothing more, `activeMs`.
    */
   idleMs: count.default(STATE_DEFAULTS.idleMs),
   activeMs: count.default(STATE_DEFAULTS.activeMs),

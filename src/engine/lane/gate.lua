@@ -65,16 +65,10 @@ function GATE.throttled(windowKey, lane, rules, claim, others, retryAfterMs, mes
   GATE.pause(lane, rules, now, 'throttled', message, wait, jitter)
 end
 
--- The lane is held or stopped from now on, or was before.
-function GATE.close(lane)
-  if lane.closedAt == 0 then lane.closedAt = lane.time end
-end
-
 -- Stops the lane for a cause known since `epoch`. A cause from before an operator resumed the lane does not stop it.
 function GATE.stopped(lane, epoch, reason)
   if epoch < lane.openedEpoch then return false end
   lane.stopped = reason
-  GATE.close(lane)
   return true
 end
 
@@ -83,6 +77,8 @@ function GATE.failed(lane, rules, claim, reason, jitter, now)
   if claim.epoch < lane.epoch then return end
   lane.failures = lane.failures + 1
   if lane.probe == claim.number or lane.failures >= POLICY.FAILURES_TO_PAUSE then
+    -- The requests that got no response took a while to fail.
+    lane.closedFrom = math.max(lane.answeredAt, lane.busySince)
     GATE.pause(lane, rules, now, 'unreachable', reason, 0, jitter)
   end
 end
@@ -98,7 +94,7 @@ function GATE.resume(lane)
   lane.held, lane.stopped, lane.paused, lane.pauseReason, lane.pausedUntil = '', '', '', '', 0
   lane.heldByTenant = 0
   -- There may be no worker.
-  lane.closedMs, lane.closedAt, lane.awaitsFrom = lane_closed_for(lane), 0, lane.time
+  lane.awaitsFrom = lane.time
   lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0
   lane.epoch = lane.epoch + 1
   lane.openedEpoch = lane.epoch

@@ -79,6 +79,7 @@ local unlisted = listed == RUNNING_AT_MOST and redis.call('ZCARD', runningKey) -
 local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now)
 local view = cjson.encode({
   now = now, quota = rules.quota > 0 and rules.quota or lane.learned, isProven = not LIMIT.is_unproven(lane, rules),
+  certain = rules.quota > 0 and rules.quota or lane.certain,
   deducted = lane.deducted, deductedAt = lane.deductedAt, returning = returning(),
   inFlightSends = isQuiet and 0 or redis.call('HLEN', claimsKey), inFlightPolls = isQuiet and 0 or redis.call('HLEN', pollsKey),
   lastSendAt = lane.lastSendAt, lastPollAt = lane.lastPollAt, latency = lane.latency, paceAt = lane.paceAt,

@@ -42,6 +42,7 @@ const outlook = z.object({
   now: z.number(),
   quota: z.number(),
   isProven: z.boolean(),
+  certain: z.number(),
   deducted: z.number(),
   deductedAt: z.number(),
   returning: luaList(z.number()),

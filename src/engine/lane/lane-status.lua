@@ -25,7 +25,8 @@ local STEPS = 12
 local STATES_AT_ONCE = 1000
 
 local lane, now = lane_load(laneKey, time)
-local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now)
+local opensAt = READY.window(keys, lane, rules, now, false)
+lane_note_closed(lane)
 local running, scheduled, waiting = redis.call('ZCARD', runningKey), redis.call('ZCARD', scheduledKey), 0
 -- Of the scheduled ones, those that wait for their window. Their text is searched, because decoding thousands would take too long. A lane
 -- without windows has none.

@@ -46,8 +46,8 @@ const record = z.object({
 /**
  * The record that lane-status.lua returns. Times in ms. `sendAt`, `pollAt`: when a turn can next do something; -1: not before the
  * lane is woken. `tokenReason`: why the lane has no token, empty if it needs none or has one; `tokenAt`: when it tries again to get one;
- * in the past while it is trying. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane has been held,
- * stopped, or without a worker while a campaign waited for one, in total. `failures`: the stages whose turns fail, since when, and the
+ * in the past while it is trying. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane could not
+ * send for another cause than its quota (record.lua), in total. `failures`: the stages whose turns fail, since when, and the
  * last error.
  */
 export type LaneStatusRecord = z.output<typeof record>;

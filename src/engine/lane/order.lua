@@ -31,7 +31,7 @@ end
 local function order_consider(order, id, virtual, c)
   local why, from = READY.campaign(order.keys, order.lane, c, order.now, order.isForPlaceholders)
   if why == 'window' then
-    WINDOW.close(order.keys.scheduled, order.lane, id, c, from, order.now)
+    WINDOW.close(order.keys, order.lane, id, c, from, order.now)
     order.opensAt = math.min(order.opensAt or from, from)
     order.touched[id], order.exhausted[#order.exhausted + 1] = c, id
   elseif why then

@@ -7,12 +7,20 @@
 -- @include ./wave.lua
 local READY = {}
 
+-- When the closed window of a lane opens, nil if it is open or there is none. The lane notes it.
+function READY.window(keys, lane, rules, now, isNoted)
+  local _, opensAt = WINDOW.at(keys.windows, rules.sendWindow, now, isNoted)
+  lane.shutUntil = opensAt or 0
+  if opensAt then lane.closedFrom = WINDOW.closed_since(keys.windows, rules.sendWindow, now) end
+  return opensAt
+end
+
 -- Why the lane may start no request of a kind now, and from when on it may, ms (0: when an operator acts); nil if it may. `pollDue`: a
 -- poll could probe; `own`: requests of this kind in flight that this turn started; `isNoted`: the script may write.
 function READY.lane(keys, lane, rules, now, kind, pollDue, own, isNoted)
   local why, from = GATE.closed(lane, rules, now, kind, pollDue, own)
   if why or kind == 'poll' then return why, from end
-  local _, opensAt = WINDOW.at(keys.windows, rules.sendWindow, now, isNoted)
+  local opensAt = READY.window(keys, lane, rules, now, isNoted)
   if opensAt then return 'window', opensAt end
   if lane.barrierUntil > now and lane.mayHaveLost == 1 then return 'recovering', lane.barrierUntil end
 end

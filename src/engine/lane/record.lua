@@ -15,11 +15,12 @@ local LANE_NUMBERS = {
   -- gate.lua: see there
   'epoch', 'openedEpoch', 'onTrial', 'pausedUntil', 'probe', 'probeUntil', 'backoff', 'failures', 'latency', 'answeredAt',
   'busySince', 'throttled',
-  -- gate.lua: since when an operator must resume the lane, 0 if it need not; how long that was so before, in total
-  'closedAt', 'closedMs',
+  -- lane_note_closed: since when the lane cannot send for another cause than its quota, 0 if it can; how long that was so before, in
+  -- total; when it last ended; while its window is closed, when it opens
+  'closedAt', 'closedMs', 'reopenedAt', 'shutUntil',
   -- command-lane.lua: 1 if an operator who is limited to lanes holds the lane, 0 if another one does, or none
   'heldByTenant',
-  -- since when a campaign has waited for a worker to look at the lane, 0 if none does; it counts as closed for as long
+  -- since when a campaign has waited for a worker to look at the lane, 0 if none does
   'awaitsFrom',
   -- learning.lua: the learned limit, when it last changed, and in which epoch it was learned; what a window certainly admits, and what it
   -- likely does where one request at a time is too slow, or 0; the most that the window held since the limit changed, windows without a
@@ -59,6 +60,7 @@ local LANE_TEXTS = {
 -- What a lane has beside these, while a script runs.
 ---@class Lane
 ---@field was table what is stored
+---@field closedFrom? number since when the lane cannot send, if that is earlier than now, ms
 ---@field ahead? number by how many ms the clock is ahead of what the process expects
 ---@field unsureUntil? number the process cannot tell yet whether the clock was changed, ms
 ---@field server? Server the server that runs the script (workers.lua)
@@ -169,8 +171,25 @@ local function lane_load(laneKey, time)
   return lane, lane.time
 end
 
+-- For how long a lane could not send, in total, given the fields of its record.
+local function closed_for(closedMs, closedAt, now) return closedMs + (closedAt > 0 and now - closedAt or 0) end
+local function lane_closed_for(lane) return closed_for(lane.closedMs, lane.closedAt, lane.time) end
+
+-- Notes since when the lane cannot send for another cause than its quota: an operator or the service has closed it, the service or the
+-- token is out of reach, its window is closed, or no worker looks at it. Several may be so at once.
+local function lane_note_closed(lane)
+  local isClosed = lane.held ~= '' or lane.stopped ~= '' or lane.paused == 'unreachable' or lane.tokenReason ~= ''
+    or lane.shutUntil > lane.time or lane.awaitsFrom > 0
+  if isClosed and lane.closedAt == 0 then
+    lane.closedAt = math.max(lane.reopenedAt, math.min(lane.closedFrom or lane.time, lane.time))
+  elseif not isClosed and lane.closedAt > 0 then
+    lane.closedMs, lane.closedAt, lane.reopenedAt = lane_closed_for(lane), 0, lane.time
+  end
+end
+
 -- Writes the changed fields. Numbers are written in full: a double's default text would round a time in milliseconds.
 local function lane_save(laneKey, lane)
+  lane_note_closed(lane)
   local changed = {}
   for name, old in pairs(lane.was) do
     if lane[name] ~= old then
@@ -180,15 +199,6 @@ local function lane_save(laneKey, lane)
   end
   if #changed > 0 then redis.call('HSET', laneKey, unpack(changed)) end
 end
-
--- For how long the lane has been held or stopped, or no worker has looked at it, in total. Both may be so at once.
-local function closed_for(closedMs, closedAt, awaitsFrom, now)
-  local from = now
-  if closedAt > 0 then from = math.min(from, closedAt) end
-  if awaitsFrom > 0 then from = math.min(from, awaitsFrom) end
-  return closedMs + now - from
-end
-local function lane_closed_for(lane) return closed_for(lane.closedMs, lane.closedAt, lane.awaitsFrom, lane.time) end
 
 -- Whether the lane recovers from a loss of data, or cannot tell yet whether its clock was changed. Until then it does not know what was
 -- claimed: nothing lapses, is cancelled, or is appended, and no campaign is paused for its refusals.
@@ -202,11 +212,7 @@ local function lane_await_worker(lane)
 end
 
 -- A worker looks at the lane.
-local function lane_attend(lane)
-  if lane.awaitsFrom == 0 then return end
-  lane.closedMs, lane.awaitsFrom = lane_closed_for(lane), 0
-  if lane.closedAt > 0 then lane.closedAt = lane.time end
-end
+local function lane_attend(lane) lane.awaitsFrom = 0 end
 
 -- A turn claims only with a token.
 local function lane_has_token(lane)

@@ -29,6 +29,16 @@ function WINDOW.at(windowsKey, rule, now, isNoted)
   return nil, now + WINDOW.UNKNOWN_AGAIN_MS
 end
 
+-- Since when the closed window of this rule is closed; `now` if that is not known.
+function WINDOW.closed_since(windowsKey, rule, now)
+  WINDOW.at(windowsKey, rule, now)
+  local since, times = now, WINDOW.known[rule]
+  for i = 4, #times, 2 do
+    if times[i] <= now then since = times[i] end
+  end
+  return since
+end
+
 -- When a request of a campaign must not leave any more: when the first of its windows closes; nil without any.
 function WINDOW.closes_at(windowsKey, c, rules, now)
   local campaign, lane = WINDOW.at(windowsKey, c.window, now), WINDOW.at(windowsKey, rules.sendWindow, now)

@@ -70,10 +70,10 @@ if campaign.endedAt == 0 then
   else
     local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs', 'closedMs', 'closedAt', 'awaitsFrom')
     local virtual, lossMs = tonumber(lane[1] or '0'), tonumber(lane[2] or '0')
-    local awaitsFrom = tonumber(lane[5] or '0')
+    local closedAt, awaitsFrom = tonumber(lane[4] or '0'), tonumber(lane[5] or '0')
     -- One recipient has no rate.
     if campaign.total > 1 then
-      campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), tonumber(lane[4] or '0'), awaitsFrom, now)
+      campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), closedAt, now)
     end
     -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
     campaign.notBefore = lossMs > 0 and now + lossMs or nil
@@ -84,7 +84,11 @@ if campaign.endedAt == 0 then
     elseif redis.call('ZCARD', runningKey) == 1 then
       wakeIn = 0
       -- There may be no worker: until one looks at the lane, the campaign cannot send.
-      if awaitsFrom == 0 then redis.call('HSET', laneKey, 'awaitsFrom', string.format('%.0f', now)) end
+      if awaitsFrom == 0 then
+        local from = string.format('%.0f', now)
+        redis.call('HSET', laneKey, 'awaitsFrom', from)
+        if closedAt == 0 then redis.call('HSET', laneKey, 'closedAt', from) end
+      end
     end
     events[#events + 1] = { type = 'launched', campaign = id, at = campaign.launchAt }
   end

@@ -137,16 +137,9 @@ function reasonText({ blockedBy, zone }: CampaignStatus, now: number): string {
 }
 
 function etaOf(status: CampaignStatus, now: number): string {
-  const { eta, rate, recipients, zone } = status;
-  if (eta === null) return '';
-  if (eta.latest !== null || rate === null || recipients.planned === 0)
-    return ` Last message ${between(eta, now, zone)}.`;
-  // Nothing bounds it, such as while the quota is being learned; what was sent so far shows the most likely time.
-  const at = new Date(now + (recipients.planned / rate) * HOUR_MS).toISOString();
-  return ` Last message about ${until(at, now, zone)} if this rate holds; ${eta.reason}.`;
+  const { eta, zone } = status;
+  return eta === null ? '' : ` Last message ${between(eta, now, zone)}.`;
 }
-
-const HOUR_MS = 3_600_000;
 
 function tookOf({ launchAt, endedAt }: CampaignStatus): string {
   if (launchAt === null || endedAt === null) return '';

@@ -1,5 +1,6 @@
 import type { PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
 import type { SendSettlement } from '../../../src/engine/sending/send-claim.js';
+import { createQuotaModel, type QuotaModelName } from '../../../src/tools/simulator/quota-models.js';
 import type { laneFixture } from './lane-fixture.js';
 
 /** A campaign of a virtual lane. */
@@ -16,6 +17,8 @@ export interface VirtualService {
   readonly latencyMs: number;
   readonly deliveryMs: number;
   readonly lagMs: number;
+  /** How it counts its requests per window; default: it refuses none. */
+  readonly quota?: { readonly model: QuotaModelName; readonly limit: number };
 }
 
 interface VirtualRun {
@@ -44,6 +47,9 @@ export async function serveVirtually(
   { begin, campaigns, service, random, everyMs, observe }: VirtualRun,
 ): Promise<Map<string, number>> {
   const { rules } = lane;
+  const { quota } = service;
+  const model = quota && createQuotaModel(quota.model, quota.limit, rules.window);
+  const isRefused = (arrival: number): boolean => (model?.arrive(arrival) ?? 0) > 0;
   const steps: Step[] = [];
   const lastSent = new Map<string, number>();
   const finalAt = new Map<string, number>();
@@ -75,12 +81,17 @@ export async function serveVirtually(
     if (why === 'inFlight' || againInMs === null) return;
     ask(kind, now + Math.max(1, againInMs) + (againInMs > 0 ? lag() : 0));
   };
-  const answered = (kind: Kind, settle: () => Promise<void>): void => {
+  /** A request takes half of its time to arrive. */
+  const answered = (kind: Kind, settle: (isThrottled: boolean) => Promise<void>): void => {
     inFlight[kind] += 1;
-    at(now + about(service.latencyMs), async () => {
-      inFlight[kind] -= 1;
-      await settle();
-      ask(kind, now);
+    const half = Math.ceil(about(service.latencyMs) / 2);
+    at(now + half, async () => {
+      const isThrottled = isRefused(now);
+      at(now + half, async () => {
+        inFlight[kind] -= 1;
+        await settle(isThrottled);
+        ask(kind, now);
+      });
     });
   };
 
@@ -93,7 +104,12 @@ export async function serveVirtually(
         const left = (planned.get(claim.campaign) ?? 0) - claim.count;
         planned.set(claim.campaign, left);
         lastSent.set(claim.campaign, now);
-        answered('send', async () => {
+        answered('send', async (isThrottled) => {
+          if (isThrottled) {
+            planned.set(claim.campaign, (planned.get(claim.campaign) ?? 0) + claim.count);
+            await lane.settlements.send([{ claim, result: 'throttled' }], 0.5, now);
+            return;
+          }
           finalAt.set(requestId, now + about(service.deliveryMs));
           const letters = 'N'.repeat(claim.count);
           const settlement: SendSettlement = { claim, result: 'accepted', letters, requestId };
@@ -109,7 +125,11 @@ export async function serveVirtually(
       const reply = await lane.claims.poll({ turn: 'p', call: calls.poll, want, seen: 0, now });
       for (const claim of reply.claims) {
         const requestId = `${claim.campaign}-${claim.first}`;
-        answered('poll', async () => {
+        answered('poll', async (isThrottled) => {
+          if (isThrottled) {
+            await lane.settlements.poll([{ claim, result: 'throttled' }], 0.5, now);
+            return;
+          }
           const letters = now >= (finalAt.get(requestId) ?? 0) ? 'T' : 'N';
           const settlement: PollSettlement = { claim, result: 'infos', letters, requestId };
           await lane.settlements.poll([settlement], 0.5, now);

@@ -77,7 +77,7 @@ test('On a terminal with few rows, the states share one line', () => {
   expect(lines[2]).toBe('  █ delivered 1  ▓ on network 0  ▒ sending 0  ░ planned 1');
 });
 
-test('Without a known quota, the rate so far shows when the last message is sent', () => {
+test('Without a known quota, the rate so far says nothing about the last message', () => {
   const status = statusWith({
     recipients: { deliveredToNetwork: 60, planned: 120 },
     quota: { used: 60, limit: null, nextPermitAt: null },
@@ -87,7 +87,7 @@ test('Without a known quota, the rate so far shows when the last message is sent
   const text = renderCampaign(status, { ...look, width: 80 }).join('\n');
   expect(text).toContain('rate          3,600 messages an hour on average');
   expect(text.replace(/\s+/g, ' ')).toContain(
-    'Last message about 12:02:00 UTC (in 2m) if this rate holds; the quota is still being learned.',
+    'Last message not before 12:00:01 UTC (in 1s): the quota is still being learned.',
   );
 });
 

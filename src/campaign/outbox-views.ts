@@ -64,12 +64,23 @@ export const outboxMessage = z
     version: count.nullable(),
     to: z.string().nullable().describe('In E.164; null for an id that was cancelled before it was put'),
     reference: z.string().nullable(),
+    values: z
+      .record(z.string(), z.string())
+      .readonly()
+      .nullable()
+      .describe(
+        'The values that are stored, by their names; null if it was cancelled or has lapsed while it waited',
+      ),
+    text: z.string().nullable().describe('The text with these values; null without them'),
     campaign: z
       .string()
       .nullable()
       .describe('Id of the wave, the campaign that sends it; null if it is not planned'),
     sentAt: time.nullable(),
-    requestId: z.string().nullable().describe("The service's id of the request"),
+    requestId: z
+      .string()
+      .nullable()
+      .describe("The service's id of the request, or our reference if the outcome of the request is unknown"),
     reason: z.string().nullable().describe('Why it was not sent or delivered, or cannot be'),
     serviceStatus: z
       .string()
@@ -103,6 +114,10 @@ export const putResult = z
         '`stale`: the stored message has a higher version. `sent`: it is too late to change it. `cancelled`, `lapsed`: the id has ended, and needs a higher version',
       ),
     sendAt: time.nullable().describe('When the stored message will be sent; null if it is not waiting'),
+    warnings: z
+      .array(z.string())
+      .readonly()
+      .describe('What you may not have intended, such as a value that neither the text nor `sendAt` uses'),
   })
   .readonly()
   .meta({ id: 'OutboxPut' });
@@ -118,6 +133,10 @@ export const bulkResult = z
     line: count.describe('The line of the list, or the position, from 1'),
     member: z.string().nullable().describe('The member at fault'),
     reason: z.string().nullable().describe('Why the message is invalid'),
+    warnings: z
+      .array(z.string())
+      .readonly()
+      .describe('What you may not have intended. A value that is not used is named once for a list'),
   })
   .readonly()
   .meta({ id: 'OutboxBulkResult' });

@@ -128,6 +128,8 @@ export const foundRecipient = z
     ...reported,
     campaign: z.string(),
     name: z.string().describe('Name of the campaign'),
+    outbox: z.string().nullable().describe('Name of the outbox whose message it was; null if it was none'),
+    message: z.string().nullable().describe('Your id of the message in its outbox'),
     ...returnedFields,
   })
   .readonly()

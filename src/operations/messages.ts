@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
+import { InputError } from '../campaign/errors.js';
 import { bulkResult, outboxMessage, putResult } from '../campaign/outbox-views.js';
 import type { OutboxMessage } from '../intake/outbox/check-message.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
@@ -46,8 +47,13 @@ export const putMessage = call({
   returns: 'What was done, and when the message will be sent',
   outcomes: ['ambiguous', 'notFound', 'sent', 'ended', 'closed', 'opensTooLate', 'keyFull'],
   async run(volley, input, hooks) {
-    const { id } = input;
-    const result = await outboxOf(volley, input, hooks).put({ ...input.message, id } as OutboxMessage);
+    const { id, message } = input;
+    const { id: given = id } = message;
+    if (given !== id)
+      throw new InputError(`\`id\` is ${JSON.stringify(given)}, but the address names message ${id}`, {
+        field: 'id',
+      });
+    const result = await outboxOf(volley, input, hooks).put({ ...message, id } as OutboxMessage);
     switch (result.outcome) {
       case 'sent':
         return new Refused(

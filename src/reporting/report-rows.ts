@@ -28,19 +28,35 @@ const INVALID: Readonly<Record<InvalidCause, string>> = {
   row: 'the row cannot be read, or its text is too long',
 };
 
+/** What a view says about the request of a recipient. */
+interface SentIn {
+  /** The service's id of the request, or our reference as long as its outcome is not known; '' for none. */
+  readonly requestId: string;
+  /** In ms since the epoch; null if it was not sent, or the service refused it. */
+  readonly sentAt: number | null;
+}
+
+/** The request of a recipient of a campaign. */
+export function requestOf(campaign: string, { state, request, claim }: OrdinalRecord): SentIn {
+  const reference = claim === null ? '' : requestReference(campaign, claim);
+  const wasSent = state !== 'suppressed' && state !== 'rejected';
+  return {
+    requestId: request?.requestId || reference,
+    sentAt: request !== null && wasSent ? request.sentAt : null,
+  };
+}
+
 /** The row of a recipient that is part of the campaign. */
-export function reportRow(
-  meta: CampaignMeta,
-  { number, reference, state, request, word, claim, claimedAt, givenUpAt }: OrdinalRecord,
-): ReportRow {
-  const wasSent = !['suppressed', 'rejected'].includes(state);
+export function reportRow(meta: CampaignMeta, record: OrdinalRecord): ReportRow {
+  const { number, reference, state, request, word, claimedAt, givenUpAt } = record;
+  const { requestId, sentAt } = requestOf(meta.id, record);
   const updatedAt = request?.updatedAt ?? claimedAt ?? givenUpAt;
   return {
     recipient: number,
     status: state,
     reason: request?.reason || (REASONS[state] ?? ''),
-    requestId: request?.requestId || (claim === null ? '' : requestReference(meta.id, claim)),
-    sentAt: request === null || !wasSent ? '' : iso(request.sentAt),
+    requestId,
+    sentAt: sentAt === null ? '' : iso(sentAt),
     updatedAt: updatedAt === null ? '' : iso(updatedAt),
     reference,
     serviceStatus: word?.word ?? '',

@@ -17,6 +17,7 @@ import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
 import { recipientReader } from './recipient-reader.js';
 import { leftOutRow, listedRows, reportRow, suppressedRow } from './report-rows.js';
+import type { OutboxResults } from './results-feed.js';
 import { costView } from './status.js';
 
 /** Which recipients a report contains. */
@@ -217,6 +218,7 @@ interface FindDeps {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly config: Pick<LocalConfig, 'defaultCountry'>;
+  readonly outboxes: Pick<OutboxResults, 'idsInWave'>;
 }
 
 /** Rows that are found in one campaign: a list may consist of one number. */
@@ -231,7 +233,7 @@ const SEARCHED_AT_ONCE = 50;
  * per million recipients.
  */
 export async function* findRecipients(
-  { redis, keys, config }: FindDeps,
+  { redis, keys, config, outboxes }: FindDeps,
   text: string,
   { country, lanes, signal }: FindOptions = {},
 ): AsyncGenerator<FoundRecipient> {
@@ -255,10 +257,16 @@ export async function* findRecipients(
     // Read last, because most campaigns do not have the number.
     const meta = await readMeta(redis, keys, lane, id);
     if (meta === null) return [];
+    const wave = await outboxes.idsInWave(lane, meta, ordinals.slice(0, MAX_FOUND));
+    const none = { outbox: null, message: null };
     const rows = [
-      ...records.flatMap((record) => (record === null ? [] : [reportRow(meta, record)])),
-      ...suppressed.map((one) => suppressedRow(meta, one)),
-      ...leftOut.map((one) => leftOutRow(meta, one)),
+      ...records.flatMap((record) => {
+        if (record === null) return [];
+        const message = wave && { outbox: wave.outbox, message: wave.ids.get(record.ordinal) ?? null };
+        return [{ ...reportRow(meta, record), ...(message ?? none) }];
+      }),
+      ...suppressed.map((one) => ({ ...suppressedRow(meta, one), ...none })),
+      ...leftOut.map((one) => ({ ...leftOutRow(meta, one), ...none })),
     ].slice(0, MAX_FOUND);
     return rows.map((row) => ({ ...row, campaign: id, name: meta.name, ...returnedOf(meta) }));
   };

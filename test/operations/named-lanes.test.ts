@@ -1,9 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { OpenAPIV3_1 } from 'openapi-types';
 import { afterAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { createVolley } from '../../src/app/runtime.js';
 import { loadConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
@@ -12,9 +10,9 @@ import { NoSuchLaneError } from '../../src/campaign/errors.js';
 import { admit } from '../../src/operations/access.js';
 import { OPERATIONS } from '../../src/operations/index.js';
 import { isThere, type Operation } from '../../src/operations/operation.js';
-import { campaignRequest } from '../../src/surfaces/http/campaign-request.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { serveApi } from '../surfaces/http/api.js';
+import { type Answer, sampleInput, sender } from './requests.js';
 
 /*
  * What each operation that takes a lane does with one that does not exist, and with one that the key may not use. The requests are made from
@@ -32,6 +30,7 @@ const settings = {
   SENDER_ADDRESS: 'ACME',
 };
 const { key, origin } = await serveApi(settings);
+const send = await sender(origin);
 const all = await key();
 const ofEast = await key(API_SCOPES, ['east']);
 
@@ -44,84 +43,13 @@ function laneMember({ access, http, input }: Operation): string | undefined {
 
 const TAKING_LANE = OPERATIONS.filter((operation) => laneMember(operation) !== undefined);
 
-/** Valid values by the name of the member; others are the letter a. */
-const VALUES: Readonly<Record<string, string>> = {
-  to: '+447700900123',
-  numbers: '+447700900123',
-  cron: '0 9 * * 1',
-  zone: 'UTC',
-  scope: 'read',
-};
-
-type Schema = z.core.JSONSchema._JSONSchema | undefined;
-
-/** A valid value: its example, or its required members. */
-function sampleOf(schema: Schema, root: Schema, name = ''): unknown {
-  if (typeof schema !== 'object') return VALUES[name] ?? 'a';
-  if (schema.examples?.[0] !== undefined) return schema.examples[0];
-  if (schema.type === 'array') return [sampleOf(schema.items as Schema, root, name)];
-  const { properties, required = [] } = resolved(schema, root);
-  const value = VALUES[name] ?? 'a';
-  if (properties === undefined) return value.length <= (schema.maxLength ?? value.length) ? value : 'a';
-  return Object.fromEntries(required.map((each) => [each, sampleOf(properties[each], root, each)]));
-}
-
-/** A schema with a name is a reference. */
-const resolved = (schema: z.core.JSONSchema.JSONSchema, root: Schema): z.core.JSONSchema.JSONSchema =>
-  schema.$ref === undefined ? schema : Object(Object(root).$defs)[schema.$ref.split('/').at(-1) ?? ''];
-
 /** An input of an operation that is valid but for its lane. */
-function inputOf(operation: Operation, lane: string): Record<string, unknown> {
-  const schema = operation.kind === 'upload' ? campaignRequest : operation.input;
-  const json = z.toJSONSchema(schema, { unrepresentable: 'any', io: 'input' });
-  const given = sampleOf(json, json) as Record<string, unknown>;
-  const member = laneMember(operation) ?? '';
-  const isList = Object(resolved(json, json).properties)[member]?.type === 'array';
-  return { ...given, [member]: isList ? [lane] : lane };
-}
+const inputOf = (operation: Operation, lane: string): Record<string, unknown> =>
+  sampleInput(operation, { [laneMember(operation) ?? '']: lane });
 
-const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
-
-interface Answer {
-  readonly status: number;
-  readonly problem: { readonly code?: string; readonly detail?: string };
-}
-
-/** The response to an operation on a lane. A stream is not read. */
-async function ask(operation: Operation, lane: string, as: string): Promise<Answer> {
-  const [method = '', path = ''] = isThere(operation.http) ? operation.http.split(' ') : [];
-  const described = document.paths?.[`/v1${path}`]?.[method.toLowerCase() as 'get'];
-  const input = inputOf(operation, lane);
-  const placed = (place: string) =>
-    (described?.parameters ?? []).flatMap((each) =>
-      'name' in each && each.in === place && each.name in input ? [each.name] : [],
-    );
-  const address = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(input[name])));
-  const query = new URLSearchParams(
-    placed('query').map((name): [string, string] => [name, String(input[name])]),
-  );
-  const rest = Object.entries(input).filter(
-    ([name]) => ![...placed('query'), ...placed('path')].includes(name),
-  );
-  const body = operation.body === undefined ? Object.fromEntries(rest) : input[operation.body];
-  const isLines = operation.kind === 'rows' && operation.body !== undefined;
-  const over = new AbortController();
-  const reply = await fetch(`${origin}/v1${address}?${query}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${as}`,
-      ...(described?.requestBody && {
-        'content-type': isLines ? 'application/x-ndjson' : 'application/json',
-      }),
-    },
-    ...(described?.requestBody && { body: JSON.stringify(body) }),
-    signal: over.signal,
-  });
-  const isProblem = reply.headers.get('content-type')?.startsWith('application/problem+json') === true;
-  const problem = isProblem ? JSON.parse(await reply.text()) : {};
-  over.abort();
-  return { status: reply.status, problem };
-}
+/** The response to an operation on a lane. */
+const ask = (operation: Operation, lane: string, as: string): Promise<Answer> =>
+  send(operation, inputOf(operation, lane), as);
 
 // With the addresses and credentials of the service, as on the command line.
 const config = loadConfig({

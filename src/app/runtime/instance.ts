@@ -64,6 +64,7 @@ export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'r
   readonly apiKeysFor: ReturnType<typeof apiKeyService>;
   readonly positions: ReturnType<typeof openPositions>;
   readonly feed: ReturnType<typeof createEventFeed>;
+  readonly outboxes: ReturnType<typeof outboxResults>;
   readonly resultsFeed: ReturnType<typeof createResultsFeed>;
   readonly statuses: ReturnType<typeof createCampaignReader>;
   readonly fleet: () => ReturnType<typeof createFleetReader>;
@@ -190,7 +191,8 @@ export function openInstance({ config, redisUrl, events, random }: InstanceOptio
     secretsKey: config.secretsKey,
     previousSecretsKey: config.previousSecretsKey,
   });
-  const resultsFeed = createResultsFeed({ redis, keys, finder, outboxes: outboxResults(redis, keys) });
+  const outboxes = outboxResults(redis, keys);
+  const resultsFeed = createResultsFeed({ redis, keys, finder, outboxes });
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
   const fleet = lazily(() =>
     createFleetReader({
@@ -229,6 +231,7 @@ export function openInstance({ config, redisUrl, events, random }: InstanceOptio
     positions,
     refused,
     apiKeysFor,
+    outboxes,
     resultsFeed,
     statuses,
     fleet,

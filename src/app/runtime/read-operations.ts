@@ -40,6 +40,7 @@ export function readOperations({
   heartbeats,
   feed,
   trail,
+  outboxes,
   resultsFeed,
   statuses,
   fleet,
@@ -64,7 +65,7 @@ export function readOperations({
     reportVersion: (id) => reportVersion(redis, keys, id),
     async *find(number, options = {}) {
       const lanes = options.lanes && (await Promise.all(options.lanes.map(finder.idOf)));
-      yield* findRecipients({ redis, keys, config }, number, { ...options, lanes });
+      yield* findRecipients({ redis, keys, config, outboxes }, number, { ...options, lanes });
     },
     follow: (options) => feed.follow(options),
     audit: (options) => trail.audit(options),

@@ -14,6 +14,7 @@ import { OutboxClosedError } from './errors.js';
 import { lanesWithOutbox } from './outbox-index.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
 import { type Entry, OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
+import { unusedValues } from './unused-values.js';
 import { writerNotes } from './writers.js';
 
 /** Why nothing is sent on a lane that has left the configuration; null if it is configured. */
@@ -50,6 +51,7 @@ export interface Opened {
   readonly settings: OutboxSettings;
   readonly store: OutboxStore;
   readonly check: ReturnType<typeof messageChecker>;
+  readonly unused: ReturnType<typeof unusedValues>;
   /** Why nothing would send its messages; null if this process has its lane in the configuration. */
   unserved(): Promise<string | null>;
   /** Stores messages. Rejects with a NotFoundError or an OutboxClosedError. */
@@ -118,7 +120,8 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const check = messageChecker(settings, config, windows);
     const noteWriter = (actor: Actor): Promise<void> => writerNoted(lane.id, name, actor);
     const unserved = (): Promise<string | null> => whyUnserved(finder, lane);
-    return { lane, settings, store, check, unserved, storeAll, storeOne, noteWriter };
+    const unused = unusedValues(settings);
+    return { lane, settings, store, check, unused, unserved, storeAll, storeOne, noteWriter };
   };
 
   return {

@@ -99,13 +99,19 @@ const commandScript = laneScript(import.meta.url, './command-outbox.lua', (reply
 });
 
 const MESSAGES_AT_ONCE = 1_000;
+/** Members of a list that its results warn about. */
+const MAX_WARNED = 100;
 
 const iso = (second: number | null): string | null =>
   second === null ? null : new Date(second * 1_000).toISOString();
 
+/** What a put did. */
+type PutDone = Omit<PutResult, 'warnings'>;
+
 /** A message of a list that is stored next. */
 interface Line extends Entry {
   readonly line: number;
+  readonly warnings: readonly string[];
 }
 
 const errorsOf = (problems: readonly MessageProblem[]): InputError[] =>
@@ -148,7 +154,7 @@ export function operatedOutbox(
     id: string,
     message: WaitingMessage,
     place: Place,
-  ): Promise<PutResult | 'changed'> => {
+  ): Promise<PutDone | 'changed'> => {
     const { lane, storeOne } = await open();
     const [slice, record] = await Promise.all([
       sliceOf(lane, place.wave, Math.floor(place.ordinal / SLICE)),
@@ -175,7 +181,7 @@ export function operatedOutbox(
     return { id, outcome: isSame ? 'unchanged' : 'sent', sendAt: isSame ? await sentAt(planned.due) : null };
   };
 
-  const resultOf = async (id: string, message: WaitingMessage, first: PutReply): Promise<PutResult> => {
+  const resultOf = async (id: string, message: WaitingMessage, first: PutReply): Promise<PutDone> => {
     let reply = first;
     for (let tries = 0; tries < PUT_TRIES; tries += 1) {
       const { outcome, place, due } = reply;
@@ -196,6 +202,7 @@ export function operatedOutbox(
     line,
     member,
     reason,
+    warnings: [],
   });
 
   /** Records messages of a list before they are stored. */
@@ -215,11 +222,11 @@ export function operatedOutbox(
       batch.length === 0 ? [] : ((await repliesWhenFull(lane, store, batch, clock())) ?? (await storeNew()));
     // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
     const stored = await Promise.all(
-      batch.map(({ id, message, line }, at) => {
+      batch.map(({ id, message, line, warnings }, at) => {
         const reply = replies[at];
         if (reply === undefined) throw new Error('Redis stored a message without a result');
         const { outcome, due } = reply;
-        const valid = { line, member: null, reason: null };
+        const valid = { line, member: null, reason: null, warnings };
         if (outcome !== 'planned' && outcome !== 'full')
           return { id, outcome, sendAt: whenSent(settings, lane, iso(due)), ...valid };
         return resultOf(id, message, reply).then((result) => ({ ...result, ...valid }));
@@ -233,8 +240,16 @@ export function operatedOutbox(
     onMemory: ImportOptions['onMemory'],
   ): AsyncGenerator<BulkResult> {
     await requireServed();
-    const { check } = await open();
+    const { check, unused } = await open();
     const seen = new SeenIds();
+    /** Members that a line was warned about: every line of a CSV has the same. */
+    const warned = new Set<string>();
+    const warningsOf = (message: OutboxMessage): string[] => {
+      if (warned.size >= MAX_WARNED) return [];
+      const news = unused(message).filter(({ member }) => !warned.has(member));
+      for (const { member } of news) warned.add(member);
+      return news.map(({ warning }) => warning);
+    };
     let reserved = 0;
     let bytes = 0;
     let batch: Line[] = [];
@@ -262,7 +277,7 @@ export function operatedOutbox(
         return;
       }
       bytes += packed.length;
-      batch.push({ id, message, line, key: payer.key });
+      batch.push({ id, message, line, key: payer.key, warnings: warningsOf(parsed.message) });
     };
     /** Results of messages that are being stored while the next ones are read. */
     let storing: Promise<BulkResult[]> | undefined;
@@ -327,7 +342,7 @@ export function operatedOutbox(
   return {
     async put(input) {
       await requireServed();
-      const { lane, store, check, storeOne, noteWriter } = await open();
+      const { lane, store, check, unused, storeOne, noteWriter } = await open();
       const checked = check(input, clock());
       if (!checked.ok) {
         const [first, ...others] = checked.problems;
@@ -338,10 +353,11 @@ export function operatedOutbox(
       await by.authorise();
       const { id, message } = checked;
       const entry = { id, message, key: payer.key };
+      const warnings = unused(input).map(({ warning }) => warning);
       const [reply] = (await repliesWhenFull(lane, store, [entry], clock())) ?? [];
-      if (reply !== undefined) return resultOf(id, message, reply);
+      if (reply !== undefined) return { ...(await resultOf(id, message, reply)), warnings };
       await noteWriter(by.actor);
-      return resultOf(id, message, await storeOne(entry));
+      return { ...(await resultOf(id, message, await storeOne(entry))), warnings };
     },
 
     async problems(input) {

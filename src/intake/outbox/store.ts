@@ -205,6 +205,8 @@ export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }
     }
     return stored;
   };
+  const findAll = async (messages: readonly string[]): Promise<(StoredMessage | null)[]> =>
+    (await read(messages)).map((raw) => raw && unpackMessage(raw));
 
   /** All ids, with what is stored under them, in no order. One that is stored or changed meanwhile may be missing, or come twice. */
   async function* all(): AsyncGenerator<ReadonlyMap<string, Buffer>> {
@@ -267,9 +269,11 @@ export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }
 
     /** The message with an id; null if there is none. */
     async find(message: string): Promise<StoredMessage | null> {
-      const [raw = null] = await read([message]);
-      return raw === null ? null : unpackMessage(raw);
+      const [stored = null] = await findAll([message]);
+      return stored;
     },
+    /** What is stored under some ids, in their order. */
+    findAll,
   };
 }
 

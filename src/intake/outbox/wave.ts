@@ -44,6 +44,10 @@ export function outboxOf({ name, placeholders }: CampaignMeta): string | null {
   return placeholders.includes(HIDDEN[0]) ? name.slice(NAME_START.length) : null;
 }
 
+/** The names of the values of the messages in a wave. */
+export const valueNames = ({ placeholders }: Pick<CampaignMeta, 'placeholders'>): readonly string[] =>
+  placeholders.slice(0, -HIDDEN.length);
+
 /** A recipient of a wave as the message that it was. */
 export interface WaveMessage {
   readonly id: string;

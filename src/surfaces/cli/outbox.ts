@@ -124,7 +124,7 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
 }
 
 function messageLines(
-  { id, state, sendAt, to, reference, campaign, reason }: OutboxMessageStatus,
+  { id, state, sendAt, to, reference, text, campaign, reason, requestId }: OutboxMessageStatus,
   zone: string | null,
   now: number,
 ): string[] {
@@ -133,8 +133,9 @@ function messageLines(
     ...(to === null ? [] : [`  to        ${to}`]),
     ...(sendAt === null ? [] : [`  due       ${moment(Date.parse(sendAt), now, zone)}`]),
     ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),
+    ...(text === null ? [] : [`  text      ${oneLine(text)}`]),
     ...(campaign === null ? [] : [`  campaign  ${campaign}`]),
-    ...(state === 'unknown' ? [`  to settle volley resolve ${campaign}`] : []),
+    ...(state === 'unknown' ? [`  to settle volley resolve ${campaign} --request ${requestId}`] : []),
   ];
 }
 
@@ -158,7 +159,7 @@ export async function put(
       const destination = destinationOf(setting, lanes[0] ?? '');
       return {
         json: { ...result, destination },
-        lines: [putLine(result, zone, destination, context.clock())],
+        lines: [putLine(result, zone, destination, context.clock()), ...result.warnings.map(oneLine)],
         ...(result.outcome === 'stale' ? { exit: EXIT.failed } : {}),
       };
     },
@@ -195,16 +196,18 @@ export async function importList(
   return withOutbox(context, name, { lane }, async (outbox, setting) => {
     const counts: Partial<Record<BulkResult['outcome'], number>> = {};
     const invalid: BulkResult[] = [];
+    const warnings: string[] = [];
     let lines = 0;
     for await (const result of outbox.import(list, { idColumn, toColumn })) {
       lines += 1;
+      warnings.push(...result.warnings);
       counts[result.outcome] = (counts[result.outcome] ?? 0) + 1;
       if (result.outcome === 'invalid' && invalid.length < INVALID_LISTED) invalid.push(result);
     }
     const summary = Object.entries(counts).map(([outcome, count]) => `${grouped(count)} ${outcome}`);
     const { lane: itsLane } = await outbox.status();
     const destination = destinationOf(setting, itsLane);
-    const json = { destination, messages: lines, ...counts, problems: invalid };
+    const json = { destination, messages: lines, ...counts, problems: invalid, warnings };
     const listed = invalid
       .slice(0, INVALID_SHOWN)
       .map(
@@ -218,6 +221,7 @@ export async function importList(
         `${counted(lines, 'message')}${via(destination)}${summary.length === 0 ? '' : `: ${summary.join(', ')}`}`,
         ...listed,
         ...(more > 0 ? [`  and ${counted(more, 'more')}`.replace(/mores$/, 'more')] : []),
+        ...warnings.slice(0, INVALID_SHOWN).map(oneLine),
       ],
       ...(invalid.length === 0 ? {} : { exit: EXIT.badInput }),
     };
@@ -284,6 +288,8 @@ const COLUMNS = [
   'version',
   'to',
   'reference',
+  'values',
+  'text',
   'campaign',
   'sentAt',
   'requestId',
@@ -312,11 +318,13 @@ const forSpreadsheet = (text: string | null): string => spreadsheetSafe(printabl
 
 async function* safeRows(messages: AsyncIterable<OutboxMessageStatus>) {
   for await (const message of messages) {
-    const { id, reference, reason, requestId, serviceStatus, serviceCode } = message;
+    const { id, reference, values, text, reason, requestId, serviceStatus, serviceCode } = message;
     yield {
       ...message,
       id: forSpreadsheet(id),
       reference: forSpreadsheet(reference),
+      values: values === null ? '' : jsonText(values),
+      text: forSpreadsheet(text),
       reason: forSpreadsheet(reason),
       requestId: forSpreadsheet(requestId),
       serviceStatus: forSpreadsheet(serviceStatus),

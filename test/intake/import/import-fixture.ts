@@ -5,6 +5,8 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
 import type { ImportDeps } from '../../../src/intake/import/import-campaign.js';
+import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
+import type { OutboxResults } from '../../../src/reporting/results-feed.js';
 import { OPERATOR } from '../../app/access/operator.js';
 
 /** Everything an import needs, on a real Redis, with one lane of 100 requests per hour. */
@@ -27,7 +29,7 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
       openLane(redis, keys, config, settings, events, Math.random),
     ]),
   );
-  const deps: ImportDeps = {
+  const deps: ImportDeps & { readonly outboxes: OutboxResults } = {
     redis,
     keys,
     config,
@@ -38,6 +40,7 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
     clock: Date.now,
     random: Math.random,
     by: OPERATOR,
+    outboxes: outboxResults(redis, keys),
     launched: async (lane) => {
       woken.push(lane);
     },

@@ -78,7 +78,7 @@ test('A campaign of one recipient is sent, found, and reported from one key of i
   const updatedAt = new Date(now + 700).toISOString();
   expect(await row(id)).toMatchObject({ status: 'deliveredToTerminal', requestId: 'r1', sentAt, updatedAt });
   expect(await lane.state(id)).toMatchObject({ state: 'completed', counts: { deliveredToTerminal: 1 } });
-  const found = findRecipients({ redis, keys: lane.keys, config: fixture.config }, mobile(1));
+  const found = findRecipients(fixture.deps, mobile(1));
   expect((await found.next()).value).toMatchObject({ campaign: id, status: 'deliveredToTerminal' });
   expect(await ordinalNumbers(redis, lane.keys)('default', id, 0, 1)).toEqual([Number(mobile(1))]);
   expect((await ownKeys(id)).filter((key) => !key.endsWith('accepted'))).toEqual([

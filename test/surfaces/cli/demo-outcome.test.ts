@@ -36,6 +36,8 @@ const message = {
     version: null,
     to: null,
     reference: null,
+    values: null,
+    text: null,
     campaign: null,
     requestId: null,
     reason: null,

@@ -38,7 +38,7 @@ test('An outbox is created, filled, shown, and closed', async () => {
 
   expect(await json('outbox', 'import', 'dentist', LIST, '--id-column', 'id')).toMatchObject({
     exit: 0,
-    output: { destination: 'sms.example', messages: 3, created: 3, problems: [] },
+    output: { destination: 'sms.example', messages: 3, created: 3, problems: [], warnings: [] },
   });
   expect((await volley('outbox', 'import', 'dentist', LIST)).stdout).toContain(
     '3 messages via sms.example: 3 unchanged',
@@ -52,6 +52,7 @@ test('An outbox is created, filled, shown, and closed', async () => {
       id: 'appt-17',
       outcome: 'updated',
       sendAt: '2030-04-30T15:00:00.000Z',
+      warnings: [],
     },
   });
   expect((await volley(...put, '--set', 'appointment=2030-05-01T16:30')).stdout).toContain(

@@ -270,6 +270,53 @@ describe('A message', () => {
     expect((await call('GET', '/v1/results?lane=default')).json).toMatchObject({ results: [results] });
   });
 
+  test('is read with its values and text, with which it can be put into another outbox', async () => {
+    const [from, to] = [await outbox(), await outbox()];
+    await call('PUT', `${from}/messages/a`, { body: message({ version: 7, reference: 'B-1' }) });
+    const { json } = await call('GET', `${from}/messages/a`);
+    expect(json).toMatchObject({
+      values: { name: 'Ada', appointment: '2030-05-01T14:30' },
+      text: 'Hi Ada, see you at 2030-05-01T14:30',
+      version: 7,
+    });
+    expect(JSON.parse(String((await call('GET', `${from}/messages`)).json))).toEqual(json);
+    const { values, id, to: number, sendAt, version, reference } = json as Record<string, unknown>;
+    const body = { ...Object(values), id, to: number, sendAt, version, reference };
+    expect((await call('PUT', `${to}/messages/a`, { body })).json).toMatchObject({ outcome: 'created' });
+    expect((await call('GET', `${to}/messages/a`)).json).toEqual(json);
+    await call('DELETE', `${from}/messages/a`);
+    expect((await call('GET', `${from}/messages/a`)).json).toMatchObject({ values: null, text: null });
+  });
+
+  test('with an id that is not that of its address is refused', async () => {
+    const path = await outbox();
+    const put = (id: unknown) => call('PUT', `${path}/messages/B-2`, { body: message({ id }) });
+    expect(await put('B-3')).toMatchObject({
+      status: 400,
+      json: { detail: '`id` is "B-3", but the address names message B-2.', errors: [{ pointer: '/id' }] },
+    });
+    expect((await put(null)).status).toBe(400);
+    expect(await put('B-2')).toMatchObject({ status: 200, json: { id: 'B-2', warnings: [] } });
+  });
+
+  test('with values that nothing uses is stored, and the response warns about them', async () => {
+    const path = await outbox();
+    const warnings = [
+      'Neither the text nor `sendAt` uses `verison`. Did you mean `version`?',
+      'Neither the text nor `sendAt` uses `ward`.',
+    ];
+    const body = message({ verison: 7, ward: '3b' });
+    const put = await call('PUT', `${path}/messages/a`, { body });
+    expect(put).toMatchObject({ status: 200, json: { outcome: 'created', warnings } });
+    const text = ['b', 'c'].map((id) => JSON.stringify({ ...body, id })).join('\n');
+    const { json } = await call('POST', `${path}/messages`, {
+      text,
+      headers: { 'content-type': 'application/x-ndjson' },
+    });
+    const lines = String(json).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).warnings)).toEqual([warnings, []]);
+  });
+
   test('that is not known cannot be cancelled, unless the request has a version', async () => {
     const path = await outbox();
     expect((await call('DELETE', `${path}/messages/a`)).status).toBe(404);

@@ -1,0 +1,91 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createVolley, type Volley } from '../../../src/app/runtime.js';
+import { loadConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import type { OutboxMessageStatus } from '../../../src/campaign/outbox-views.js';
+import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+
+const { url, prefix } = testRedis('message-views');
+
+/** The first request with it is accepted, then its connection is reset. */
+const RESET = '+4795550131';
+const NUMBER = '+447700900123';
+const SOON = { timeout: 20_000, interval: 50 };
+let prefixes = 0;
+
+/** A Volley that works against a simulator, with an outbox. */
+async function started() {
+  const simulator = await startSimulator({ keys: [{ key: 'k' }], deliveryTime: 50 });
+  prefixes += 1;
+  const config = loadConfig(
+    {
+      REDIS_URL: url,
+      REDIS_PREFIX: `${prefix}-${prefixes}`,
+      API_KEY: 'k',
+      HOURLY_QUOTA: '100000',
+      SENDER_ADDRESS: 'ACME',
+      FOLLOW_UP_FIRST_MS: '100',
+    },
+    { simulator: { messagingBaseUrl: simulator.messagingBaseUrl, accountBaseUrl: simulator.accountBaseUrl } },
+  );
+  const volley: Volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  onTestFinished(async () => {
+    await volley.close();
+    await simulator.close();
+  });
+  await volley.work().ready;
+  await volley.outboxes.create({ name: 'dentist', message: 'Hi {{name}}' });
+  const outbox = volley.outbox('dentist');
+  const listed = async (): Promise<OutboxMessageStatus[]> => {
+    const messages: OutboxMessageStatus[] = [];
+    for await (const message of outbox.report()) messages.push(message);
+    return messages;
+  };
+  const isIn = (id: string, state: string) =>
+    vi.waitFor(async () => expect(await outbox.message(id)).toMatchObject({ state }), SOON);
+  return { volley, outbox, listed, isIn };
+}
+
+test('A message that is sent keeps its version, values, and text, alone and in the list', async () => {
+  const { outbox, listed, isIn } = await started();
+  await outbox.put({ id: 'a', to: NUMBER, name: 'Ada', version: 3, reference: 'B-1' });
+  await isIn('a', 'deliveredToTerminal');
+  const sent = await outbox.message('a');
+  expect(sent).toMatchObject({ version: 3, values: { name: 'Ada' }, text: 'Hi Ada', reference: 'B-1' });
+  expect(sent.sentAt).toMatch(/Z$/);
+  expect(await listed()).toEqual([sent]);
+});
+
+test('A message that is suppressed when its time comes was not sent', async () => {
+  const { volley, outbox, listed, isIn } = await started();
+  await volley.suppression.add([NUMBER]);
+  await outbox.put({ id: 'a', to: NUMBER, name: 'Ada' });
+  await isIn('a', 'suppressed');
+  expect(await listed()).toMatchObject([{ state: 'suppressed', sentAt: null, values: { name: 'Ada' } }]);
+});
+
+test('A message with an unknown outcome names the request with which it can be resolved', async () => {
+  const { volley, outbox, isIn } = await started();
+  await outbox.put({ id: 'a', to: RESET, name: 'Ada' });
+  await isIn('a', 'unknown');
+  const { campaign, requestId } = await outbox.message('a');
+  const { unknownOutcomes } = await volley.status(campaign ?? '');
+  expect(unknownOutcomes).toMatchObject([{ request: requestId }]);
+  const resolved = await volley.resolve(campaign ?? '', { as: 'accepted', request: requestId ?? '' });
+  expect(resolved).toMatchObject({ requests: 1, recipients: 1 });
+});
+
+test('A search by number names the outbox and the message', async () => {
+  const { volley, outbox, isIn } = await started();
+  await outbox.put({ id: 'a', to: '+447700900124', name: 'Bea' });
+  await outbox.put({ id: 'b', to: NUMBER, name: 'Ada' });
+  await isIn('b', 'deliveredToTerminal');
+  await volley.enqueue({ recipients: [{ to: NUMBER }], message: 'Bye' });
+  const found: object[] = [];
+  for await (const { outbox: name, message } of volley.find(NUMBER)) found.push({ name, message });
+  expect(found).toEqual([
+    { name: null, message: null },
+    { name: 'dentist', message: 'b' },
+  ]);
+});

@@ -42,6 +42,12 @@ interface CampaignPage {
   readonly next: string | null;
 }
 
+/** How many campaigns there are. `isExact`: false if there may be more, because not all were read. */
+interface CampaignCount {
+  readonly count: number;
+  readonly isExact: boolean;
+}
+
 /** Options of {@link CampaignReader.finished}. */
 interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
@@ -61,6 +67,8 @@ export interface CampaignReader {
    * campaigns are read for it.
    */
   page(options?: PageOptions): Promise<CampaignPage>;
+  /** How many campaigns {@link CampaignReader.page} would return, without `limit`. At most 5,000 campaigns are read for it. */
+  count(options?: PageOptions): Promise<CampaignCount>;
   /** The ids that begin with `prefix`, newest first, at most `limit`. */
   idsWith(prefix: string, limit: number): Promise<string[]>;
   /** Resolves with the status when the campaign has ended. */
@@ -154,11 +162,49 @@ export function createCampaignReader({
     );
   };
 
+  /** The campaigns among which a page is, newest first, the id before which it ends, and which lanes it is about. */
+  const rangeOf = async ({ lanes, createdFrom, createdBefore, idempotencyKey, after }: PageOptions) => {
+    const wantedIds = lanes && (await Promise.all(lanes.map(finder.idOf)));
+    // Ids begin with their time, so a date is a place in the list.
+    const [before] = [after, createdBefore === undefined ? undefined : idAt(createdBefore)]
+      .filter((bound) => bound !== undefined)
+      .sort();
+    return {
+      all:
+        idempotencyKey === undefined
+          ? listCampaigns(redis, keys, before)
+          : withIdempotencyKey(idempotencyKey, before, wantedIds ?? (await finder.ids())),
+      last: createdFrom === undefined ? '' : idAt(createdFrom),
+      isOnLanes: (lane: LaneId): boolean => wantedIds?.includes(lane) ?? true,
+    };
+  };
+
+  const count = async (options: PageOptions): Promise<CampaignCount> => {
+    const isWanted = filterOf(options);
+    const { all, last, isOnLanes } = await rangeOf(options);
+    const read = async ({ id, lane }: { id: string; lane: LaneId }) => {
+      if (!isOnLanes(lane)) return { id, counts: false };
+      const [meta, state] = await Promise.all([
+        readMeta(redis, keys, lane, id),
+        readState(redis, keys, lane, id),
+      ]);
+      return { id, counts: meta !== null && state !== null && isWanted(meta, state) };
+    };
+    let [seen, counted] = [0, 0];
+    for await (const { id, counts } of inBatches(all, READ_AT_ONCE, read)) {
+      if (id < last) break;
+      if (seen === MAX_READ_PER_PAGE) return { count: counted, isExact: false };
+      seen += 1;
+      if (counts) counted += 1;
+    }
+    return { count: counted, isExact: true };
+  };
+
   const readPage = async (options: PageOptions, maxRead: number): Promise<CampaignPage> => {
-    const { lanes: wantedLanes, limit = DEFAULT_LIMIT, createdFrom, createdBefore, idempotencyKey } = options;
+    const { limit = DEFAULT_LIMIT } = options;
     const [workers, isWanted] = [await heartbeats.alive(), filterOf(options)];
     const campaigns: CampaignStatus[] = [];
-    const wantedIds = wantedLanes && (await Promise.all(wantedLanes.map(finder.idOf)));
+    const { all, last, isOnLanes } = await rangeOf(options);
     // Each lane is read once, however many of its campaigns are on the page.
     const laneReads = new Map<LaneId, Promise<{ lane: Lane; laneRead: ReturnType<typeof readLane> }>>();
     const laneReadOf = async (id: LaneId) => {
@@ -166,22 +212,13 @@ export function createCampaignReader({
       return { lane, laneRead: readLane(lane) };
     };
     const read = async ({ id, lane: laneId }: { id: string; lane: LaneId }) => {
-      if (wantedIds !== undefined && !wantedIds.includes(laneId)) return { id, campaign: null };
+      if (!isOnLanes(laneId)) return { id, campaign: null };
       const reading = laneReads.get(laneId) ?? laneReadOf(laneId);
       laneReads.set(laneId, reading);
       const { lane, laneRead } = await reading;
       return { id, campaign: await readStatus(id, lane, laneRead, workers, false, isWanted) };
     };
     let count = 0;
-    // Ids begin with their time, so a date is a place in the list.
-    const [after] = [options.after, createdBefore === undefined ? undefined : idAt(createdBefore)]
-      .filter((bound) => bound !== undefined)
-      .sort();
-    const last = createdFrom === undefined ? '' : idAt(createdFrom);
-    const all =
-      idempotencyKey === undefined
-        ? listCampaigns(redis, keys, after)
-        : withIdempotencyKey(idempotencyKey, after, wantedIds ?? (await finder.ids()));
     for await (const { id, campaign } of inBatches(all, READ_AT_ONCE, read)) {
       if (id < last) break;
       count += 1;
@@ -214,6 +251,8 @@ export function createCampaignReader({
     list: async (options = {}) => (await readPage(options, Number.POSITIVE_INFINITY)).campaigns,
 
     page: (options = {}) => readPage(options, MAX_READ_PER_PAGE),
+
+    count: (options = {}) => count(options),
 
     idsWith: (prefix, limit) => idsWithPrefix(redis, keys, prefix, limit),
 

@@ -12,6 +12,7 @@ export type ReadOperations = Pick<
   | 'status'
   | 'list'
   | 'page'
+  | 'count'
   | 'idsWith'
   | 'laneOf'
   | 'finished'
@@ -50,6 +51,7 @@ export function readOperations({
     status: (id) => statuses.status(id),
     list: (listed) => statuses.list(listed),
     page: (wanted) => statuses.page(wanted),
+    count: (wanted) => statuses.count(wanted),
     idsWith: (prefix, limit) => statuses.idsWith(prefix, limit),
     laneOf: async (id) => (await finder.of(id)).name,
     finished: (id, finished) => statuses.finished(id, finished),

@@ -1,3 +1,5 @@
+import type { Command } from 'commander';
+import type { Volley } from '../../app/volley.js';
 import type { CampaignState } from '../../campaign/campaign.js';
 import type { ListFilters } from '../../campaign/list-filters.js';
 import type { CampaignStatus } from '../../campaign/views.js';
@@ -6,8 +8,8 @@ import type { Answer, Context } from './context.js';
 import { minute, moment, shortMoment } from './moments.js';
 import { withLocalVolley } from './open.js';
 import { percentOf, settledOf } from './progress.js';
-import { columnsOf } from './terminal.js';
-import { compact, cut, grouped, money, oneLine, type Table, table } from './text.js';
+import { columnsOf, rowsOf } from './terminal.js';
+import { compact, counted, cut, grouped, money, oneLine, type Table, table } from './text.js';
 
 /** Which campaigns `volley list` shows. Times in ms since the epoch. */
 interface ListOptions extends ListFilters {
@@ -20,19 +22,67 @@ interface ListOptions extends ListFilters {
 }
 
 /** `volley list` */
-export function list(context: Context, { lane, ...filters }: ListOptions): Promise<Answer> {
+export function list(
+  context: Context,
+  { lane, ...filters }: ListOptions,
+  command: Pick<Command, 'getOptionValueSource'>,
+): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
-    const campaigns = await volley.list({ ...filters, lanes: lane === undefined ? undefined : [lane] });
-    const now = context.clock();
-    const { limit: _, ...chosen } = filters;
+    const { limit, ...chosen } = filters;
+    const wanted = { ...chosen, lanes: lane === undefined ? undefined : [lane] };
+    const campaigns = await volley.list({ ...wanted, limit });
+    const rest =
+      campaigns.length < limit ? NO_MORE : await volley.count({ ...wanted, after: campaigns.at(-1)?.id });
+    const json = { campaigns, more: rest };
     const isFiltered = [lane, ...Object.values(chosen)].some((value) => value !== undefined);
-    const none = isFiltered ? 'No campaign matches these options.' : `No campaigns yet. ${HOW_TO_CREATE}`;
-    return {
-      json: { campaigns },
-      lines: campaigns.length === 0 ? [none] : listLines(campaigns, now, columnsOf(context.stdout)),
-    };
+    if (campaigns.length === 0) {
+      const none = isFiltered ? 'No campaign matches these options.' : `No campaigns yet. ${HOW_TO_CREATE}`;
+      return { json, lines: [none] };
+    }
+    const { clock, stdout } = context;
+    // Who asks for a number of campaigns gets it, and may scroll.
+    const isChosen = command.getOptionValueSource('limit') === 'cli';
+    const height = isChosen ? undefined : rowsOf(stdout);
+    const look = { now: clock(), width: columnsOf(stdout), height };
+    return { json, lines: newestLines(campaigns, rest, look) };
   });
 }
+
+type Rest = Awaited<ReturnType<Volley['count']>>;
+const NO_MORE: Rest = { count: 0, isExact: true };
+
+/** Below the list: the line about further campaigns, which may be broken in two, and the prompt of the shell. */
+const LINES_BELOW = 3;
+
+/** The newest campaigns, as many as are visible at once, and how many more there are. `height`: lines of the terminal, if it limits them. */
+export function newestLines(
+  campaigns: readonly CampaignStatus[],
+  rest: Rest,
+  {
+    now,
+    width,
+    height,
+  }: { readonly now: number; readonly width: number | undefined; readonly height: number | undefined },
+): string[] {
+  const room = height === undefined ? Number.POSITIVE_INFINITY : height - LINES_BELOW;
+  let shown = campaigns.length;
+  let lines = listLines(campaigns, now, width);
+  while (lines.length > room && shown > 1) {
+    shown -= 1;
+    lines = listLines(campaigns.slice(0, shown), now, width);
+  }
+  return [...lines, ...moreLines(campaigns.length - shown + rest.count, rest.isExact, shown)];
+}
+
+/** `32 more campaigns. To show them: volley list --limit 52`; none if all are shown. */
+function moreLines(count: number, isExact: boolean, shown: number): string[] {
+  if (count === 0 && isExact) return [];
+  const more = `${isExact ? '' : 'At least '}${counted(count, 'more campaign')}.`;
+  return [`${more} To show them: volley list --limit ${Math.min(MAX_SHOWN, shown + count)}`];
+}
+
+/** The most that `--limit` accepts. */
+const MAX_SHOWN = 10_000;
 
 const perHour = (rate: number | null, number = grouped): string =>
   rate === null ? '' : `${number(Math.round(rate))}/h`;

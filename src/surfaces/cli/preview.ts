@@ -115,10 +115,11 @@ function previewed(
   return {
     json: { ...seen, sentBefore, destination },
     lines: [
-      ...renderPreview(seen, destination, lookOf(context, context.stdout)),
+      // The rows come first, so that what the campaign sends stays visible below a long list of them.
       ...again,
       ...twice,
       ...bad,
+      ...renderPreview(seen, destination, lookOf(context, context.stdout)),
       ...(refused === null ? [] : [`${paint('red', '`volley send` would refuse this list:')} ${refused}`]),
     ],
     exit: refused === null ? EXIT.done : EXIT.badInput,

@@ -1,16 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Volley } from '../../app/volley.js';
+import { unlessAborted } from '../../base/clock.js';
 import { EXIT, type ExitCode } from '../../base/exit-codes.js';
+import { RedisUnavailableError } from '../../base/redis/unavailable.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { listenForStop } from '../lifecycle.js';
 import type { Context } from './context.js';
 import { howToStartWorkers } from './how-to-start.js';
-import { campaignLine, renderCampaign } from './progress.js';
 import { campaignSentence } from './sentence.js';
-import { createLivePicture, overEcho } from './terminal.js';
+import { overEcho } from './terminal.js';
+import { createShow } from './watch-show.js';
 
 const DRAW_EVERY_MS = 250;
-/** In a log or a pipe, a line appears when something changes, and at least this often. */
-const LINE_EVERY_MS = 10_000;
+/** How long to wait after Redis did not answer. */
+const RETRY_MS = 500;
 
 /** How watching a campaign ended. */
 interface WatchEnd {
@@ -20,7 +23,7 @@ interface WatchEnd {
 
 /**
  * Shows a campaign's progress on standard error until the campaign has ended, an operator must act, or Ctrl-C, which ends
- * only the watching.
+ * only the watching. While Redis does not answer, it says how old the progress is, and keeps trying.
  */
 export async function watchCampaign(context: Context, volley: Volley, id: string): Promise<WatchEnd> {
   const interrupt = listenForStop();
@@ -39,9 +42,20 @@ export async function watchCampaign(context: Context, volley: Volley, id: string
     checking = checking.catch(() => {});
   };
   try {
-    const status = await volley.finished(id, { signal, onProgress, everyMs: DRAW_EVERY_MS });
-    show.status(status);
-    return { status, exit: EXIT.done };
+    for (;;) {
+      try {
+        const following = volley.finished(id, { signal, onProgress, everyMs: DRAW_EVERY_MS });
+        // A server that does not answer holds up no Ctrl-C.
+        const status = await unlessAborted(following, signal);
+        show.status(status);
+        return { status, exit: EXIT.done };
+      } catch (error) {
+        // The campaign does not depend on this command: it goes on where Redis does.
+        if (signal.aborted || last === undefined || !(error instanceof RedisUnavailableError)) throw error;
+        show.lost(error.message);
+        await delay(RETRY_MS, undefined, { signal });
+      }
+    }
   } catch (error) {
     if (!signal.aborted || last === undefined) throw error;
     show.end();
@@ -71,38 +85,6 @@ async function needsOperator(volley: Pick<Volley, 'lanes'>, status: CampaignStat
   if (status.waitingFor !== 'lane') return false;
   const lane = (await volley.lanes()).find(({ name }) => name === status.lane);
   return lane?.state === 'stopped' || lane?.state === 'held';
-}
-
-function createShow(
-  { stdin, stderr, paintErr, clock, note }: Context,
-  howToStart: string,
-): {
-  status(status: CampaignStatus): void;
-  end(): void;
-} {
-  if (stderr.isTTY === true) {
-    const live = createLivePicture(stderr, stdin);
-    return {
-      status: (status) =>
-        live.draw(
-          renderCampaign(status, { now: clock(), width: stderr.columns, paint: paintErr, howToStart }),
-        ),
-      end: () => live.end(),
-    };
-  }
-  let shownAt = Number.NEGATIVE_INFINITY;
-  let shown = '';
-  return {
-    status(status) {
-      const now = clock();
-      const state = `${status.state} ${status.waitingFor} ${status.blockedBy?.reason} ${status.endedAt}`;
-      if (state === shown && now - shownAt < LINE_EVERY_MS) return;
-      shownAt = now;
-      shown = state;
-      note(campaignLine(status, now, howToStart));
-    },
-    end: () => {},
-  };
 }
 
 /** Warns if no worker is running. */

@@ -81,7 +81,7 @@ describe('without workers', () => {
       invalid: 0,
       numberColumn: 'phone',
     });
-    expect((await cli.json('list')).output).toEqual({ campaigns: [] });
+    expect((await cli.json('list')).output).toMatchObject({ campaigns: [] });
   });
 
   test('send warns that no worker is running and prints the campaign id', async () => {

@@ -2,11 +2,12 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { listLines } from '../../../src/surfaces/cli/list.js';
+import { listLines, newestLines } from '../../../src/surfaces/cli/list.js';
 import { widthOf } from '../../../src/surfaces/cli/text.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { isoAt, NOON, statusWith } from './campaign-status.js';
 import { commandLine } from './command-line.js';
+import { onTerminal } from './on-terminal.js';
 
 const id = 'mws2vmompuz9a';
 const DAY = 86_400_000;
@@ -100,6 +101,29 @@ test('At 60 columns, each campaign has a line for each of its values', () => {
   ]);
 });
 
+test('On a small terminal, the newest campaigns are shown, and how many more there are', () => {
+  const many = Array.from({ length: 20 }, (_, at) => statusWith({ id: `c${at}`, lane: 'main' }));
+  const rest = { count: 12, isExact: true };
+  const shownAt = (height: number | undefined) => newestLines(many, rest, { now: NOON, width: 80, height });
+  expect(shownAt(10)).toHaveLength(8);
+  expect(
+    shownAt(10)
+      .slice(1)
+      .map((line) => line.split(' ')[0]),
+  ).toEqual(['c0', 'c1', 'c2', 'c3', 'c4', 'c5', '26']);
+  expect(shownAt(10).at(-1)).toBe('26 more campaigns. To show them: volley list --limit 32');
+  expect(shownAt(1)).toHaveLength(3);
+  for (const height of [30, undefined]) {
+    expect(shownAt(height)).toHaveLength(22);
+    expect(shownAt(height).at(-1)).toBe('12 more campaigns. To show them: volley list --limit 32');
+  }
+  const few = { now: NOON, width: 80, height: 24 };
+  expect(newestLines(campaigns, { count: 0, isExact: true }, few)).toEqual(listLines(campaigns, NOON, 80));
+  expect(newestLines(campaigns, { count: 5_000, isExact: false }, few).at(-1)).toBe(
+    'At least 5,000 more campaigns. To show them: volley list --limit 5003',
+  );
+});
+
 const { url, prefix } = testRedis('cli-list');
 
 test('The list can be filtered by lane, name, tags, idempotency key, and time of creation', async () => {
@@ -143,4 +167,38 @@ test('The list can be filtered by lane, name, tags, idempotency key, and time of
   );
   const wrong = await volley('list', '--created-from', '2026-02-30');
   expect([wrong.exit, wrong.stderr]).toEqual([2, expect.stringContaining('This day does not exist.')]);
+});
+
+test('A list that is not complete says how many campaigns match besides; on a terminal, it shows what fits unless --limit is given', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'volley-list-more-'));
+  const env = { REDIS_URL: url, REDIS_PREFIX: `${prefix}-more` };
+  const recipients = join(cwd, 'spring.csv');
+  writeFileSync(recipients, 'phone\n+447700900101\n');
+  const { volley, json } = commandLine(cwd, env);
+  const send = ['send', recipients, '--sender', 'ACME', '--message', 'Hi', '--yes', '--again'];
+  const sent: string[] = [];
+  for (const name of ['a', 'b', 'c', 'd', 'e'])
+    sent.unshift(
+      (
+        (await json(...send, '--name', name, ...(name < 'd' ? ['--tag', 'old'] : []))).output as {
+          id: string;
+        }
+      ).id,
+    );
+  const { output } = await json('list', '--limit', '2');
+  expect(output).toMatchObject({
+    campaigns: [{ id: sent[0] }, { id: sent[1] }],
+    more: { count: 3, isExact: true },
+  });
+  expect((await json('list', '--limit', '2', '--tag', 'old')).output).toMatchObject({ more: { count: 1 } });
+  expect((await json('list', '--limit', '5')).output).toMatchObject({ more: { count: 0 } });
+  expect((await volley('list', '--limit', '2')).stdout).toMatch(
+    /\n3 more campaigns\. To show them: volley list --limit 5\n$/,
+  );
+  const small = { cwd, env, rows: 6, columns: 120 };
+  const { stdout } = await onTerminal(small, {}, 'list');
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.slice(1, -1).map((line) => line.split(' ')[0])).toEqual(sent.slice(0, 2));
+  expect(lines.at(-1)).toBe('3 more campaigns. To show them: volley list --limit 5');
+  expect((await onTerminal(small, {}, 'list', '--limit', '5')).stdout.trimEnd().split('\n')).toHaveLength(6);
 });

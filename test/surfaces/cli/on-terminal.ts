@@ -10,15 +10,17 @@ export async function onTerminal(
     cwd,
     env = {},
     columns = 80,
+    rows = 40,
   }: {
     readonly cwd: string;
     readonly env?: Readonly<Record<string, string>>;
     readonly columns?: number;
+    readonly rows?: number;
   },
   replies: Readonly<Record<string, readonly string[]>>,
   ...args: readonly string[]
 ) {
-  const stream = (): PassThrough => Object.assign(new PassThrough(), { isTTY: true, columns, rows: 40 });
+  const stream = (): PassThrough => Object.assign(new PassThrough(), { isTTY: true, columns, rows });
   const [stdin, stdout, stderr] = [stream(), stream(), stream()];
   const left = Object.entries(replies).map(([question, all]) => ({ question, all: [...all] }));
   let messages = '';

@@ -89,7 +89,7 @@ test('a campaign that is sent while `volley up --simulator` starts or stops neve
 
   const real = await shell.start(/Running with its own Redis/, 'up');
   onTestFinished(async () => void (await real.stop()));
-  expect((await shell.json('list')).output).toEqual({ campaigns: [] });
+  expect((await shell.json('list')).output).toMatchObject({ campaigns: [] });
   const preview = await shell.volley('preview', 'list.csv', '--sender', 'ACME', '--message', 'Hi {{name}}');
   expect(preview.stdout).toMatch(new RegExp(`^service +${service.host}$`, 'm'));
   expect(service.requests()).toBe(0);

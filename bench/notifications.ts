@@ -132,7 +132,7 @@ async function truth(): Promise<void> {
         service.set(number, parseReportedStatus(finals[at] ?? ''));
     }
     let [reported, different] = [0, 0];
-    for await (const { recipient, status: final } of fleet.volley.report(id)) {
+    for await (const { to: recipient, status: final } of fleet.volley.report(id)) {
       reported += 1;
       if (service.get(recipient) !== final) different += 1;
     }

@@ -19,6 +19,6 @@ if (!('recipients' in outcome)) throw new Error(`nothing was sent: ${outcome.kin
 
 const { recipients } = await volley.finished(outcome.id);
 console.log(`${recipients.deliveredToTerminal} of ${recipients.total} delivered`);
-for await (const { recipient, status } of volley.report(outcome.id)) console.log(recipient, status);
+for await (const { to, status } of volley.report(outcome.id)) console.log(to, status);
 
 await volley.close();

@@ -58,7 +58,7 @@ const rows = String(report.data)
   .split('\n')
   .map((line): components['schemas']['ReportRow'] => JSON.parse(line));
 assert.deepEqual(
-  rows.map(({ recipient, status }) => [recipient, status]),
+  rows.map(({ to, status }) => [to, status]),
   [
     ['+447700900123', 'planned'],
     ['+447700900124', 'planned'],

@@ -50,7 +50,7 @@ export const repeatedRow = z
   .object({
     line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
     firstLine: z.int().describe('The line of the row whose number it repeats'),
-    recipient: z.string().describe('E.164'),
+    to: z.string().describe('E.164'),
     text: z.enum(['same', 'different']).describe('Its text, compared with that of the row that it repeats'),
   })
   .readonly();
@@ -139,7 +139,7 @@ export const plannedCost = z
     maxCost: money.nullable().describe('The limit, as requested; null if there is none'),
     unpriced,
     unpricedRows: z
-      .array(z.object({ line: z.int(), recipient: z.string().describe('E.164') }).readonly())
+      .array(z.object({ line: z.int(), to: z.string().describe('E.164') }).readonly())
       .readonly()
       .describe('The first 20 recipients whose number has no price'),
   })
@@ -169,7 +169,7 @@ export const preview = z
     validForMs: count.nullable().describe('Messages not sent this long after the start lapse; null: never'),
     refusal: refusal.nullable().describe('Why the campaign would be refused; null if it would not'),
     columns: z.array(z.string()).readonly(),
-    numberColumn: z.string(),
+    toColumn: z.string(),
     countryColumn: z
       .string()
       .nullable()
@@ -218,7 +218,7 @@ export const preview = z
       .describe('Requests of the campaign, without those of messages that will lapse'),
     eta: timeRange.nullable().describe(`${ETA}; null if there is no message to send`),
     completion: timeRange.nullable().describe(COMPLETION),
-    samples: z.array(z.object({ recipient: z.string(), text: z.string() }).readonly()).readonly(),
+    samples: z.array(z.object({ to: z.string(), text: z.string() }).readonly()).readonly(),
     warnings: z.array(z.string()).readonly(),
   })
   .readonly()

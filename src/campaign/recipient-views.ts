@@ -27,7 +27,7 @@ const leftOut = z
   .meta({ id: 'LeftOutRow' });
 
 const reported = {
-  recipient: z
+  to: z
     .string()
     .describe(
       'E.164. Of an invalid row without a valid number, what the list has in its place, at most 64 characters',

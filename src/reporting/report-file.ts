@@ -11,7 +11,7 @@ const COLUMNS: readonly {
   readonly key: keyof ReportRow | `leftOut.${keyof LeftOut}`;
   readonly header: string;
 }[] = [
-  { key: 'recipient', header: 'recipient' },
+  { key: 'to', header: 'recipient' },
   { key: 'status', header: 'status' },
   { key: 'reason', header: 'reason' },
   { key: 'requestId', header: 'request id' },
@@ -53,7 +53,7 @@ async function* escapedRows(rows: AsyncIterable<ReportRow>): AsyncGenerator<Repo
 export function forSpreadsheet(row: ReportRow): ReportRow {
   return {
     ...row,
-    recipient: OWN_NUMBER.test(row.recipient) ? row.recipient : spreadsheetSafe(printable(row.recipient)),
+    to: OWN_NUMBER.test(row.to) ? row.to : spreadsheetSafe(printable(row.to)),
     reason: spreadsheetSafe(printable(row.reason)),
     requestId: spreadsheetSafe(printable(row.requestId)),
     reference: spreadsheetSafe(printable(row.reference)),

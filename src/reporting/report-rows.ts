@@ -52,7 +52,7 @@ export function reportRow(meta: CampaignMeta, record: OrdinalRecord): ReportRow 
   const { requestId, sentAt } = requestOf(meta.id, record);
   const updatedAt = request?.updatedAt ?? claimedAt ?? givenUpAt;
   return {
-    recipient: number,
+    to: number,
     status: state,
     reason: request?.reason || (REASONS[state] ?? ''),
     requestId,
@@ -110,14 +110,9 @@ export async function listedRows(
   return new Map(named.map((one, at) => [positions[at] ?? 0, suppressedRow(meta, one)]));
 }
 
-function settledRow(
-  status: ReportedStatus,
-  recipient: string,
-  created: number,
-  reference: string,
-): ReportRow {
+function settledRow(status: ReportedStatus, to: string, created: number, reference: string): ReportRow {
   return {
-    recipient,
+    to,
     status,
     reason: '',
     requestId: '',

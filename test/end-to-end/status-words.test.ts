@@ -45,7 +45,7 @@ test('a lane of version 3 reports which address was invalid, in its report and i
     'unconfirmed DeliveryUncertain 7',
   ]);
   const { results } = await fleet.volley.results();
-  const found = results.find(({ recipient }) => recipient === magicNumber('invalidDestination'));
+  const found = results.find(({ to }) => to === magicNumber('invalidDestination'));
   expect(found).toMatchObject({ serviceStatus: 'InvalidDestAddress', serviceCode: '11' });
 });
 

@@ -101,7 +101,7 @@ export function createRecorder(history: History, volley: Volley): Recorder {
     async report(campaign) {
       reports += 1;
       const report = reports;
-      for await (const { recipient, status: recipientStatus } of volley.report(campaign)) {
+      for await (const { to: recipient, status: recipientStatus } of volley.report(campaign)) {
         history.add({ type: 'row', at: clock(), report, campaign, recipient, status: recipientStatus });
       }
     },

@@ -118,43 +118,42 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     updatedAt: later(30_000),
   };
   const number = (at: number): string => mobile(at < 2 ? 100 + at : 101 + at);
-  const expected: Omit<ReportRow, 'recipient' | 'reference' | 'serviceStatus' | 'serviceCode' | 'leftOut'>[] =
-    [
-      { status: 'deliveredToNetwork', ...request },
-      { status: 'deliveredToTerminal', ...request },
-      { status: 'deliveryImpossible', ...request },
-      { status: 'rejected', reason: 'refused; so to say', requestId: '', sentAt: '', updatedAt: later(5) },
-      { status: 'unknown', ...unknown },
-      { status: 'unknown', ...unknown },
-      { status: 'abandoned', reason: 'given up', requestId: '', sentAt: sent, updatedAt: later(90_000) },
-      {
-        status: 'unconfirmed',
-        reason: 'no report by the deadline',
-        requestId: 'id-7',
-        sentAt: sent,
-        updatedAt: later(90_000),
-      },
-      {
-        status: 'suppressed',
-        reason: 'suppressed before it was sent',
-        requestId: '',
-        sentAt: '',
-        updatedAt: later(1),
-      },
-      { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
-      { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
-      ...Array.from({ length: 4 }, () => ({ status: 'planned' as const, ...none })),
-    ];
+  const expected: Omit<ReportRow, 'to' | 'reference' | 'serviceStatus' | 'serviceCode' | 'leftOut'>[] = [
+    { status: 'deliveredToNetwork', ...request },
+    { status: 'deliveredToTerminal', ...request },
+    { status: 'deliveryImpossible', ...request },
+    { status: 'rejected', reason: 'refused; so to say', requestId: '', sentAt: '', updatedAt: later(5) },
+    { status: 'unknown', ...unknown },
+    { status: 'unknown', ...unknown },
+    { status: 'abandoned', reason: 'given up', requestId: '', sentAt: sent, updatedAt: later(90_000) },
+    {
+      status: 'unconfirmed',
+      reason: 'no report by the deadline',
+      requestId: 'id-7',
+      sentAt: sent,
+      updatedAt: later(90_000),
+    },
+    {
+      status: 'suppressed',
+      reason: 'suppressed before it was sent',
+      requestId: '',
+      sentAt: '',
+      updatedAt: later(1),
+    },
+    { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
+    { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
+    ...Array.from({ length: 4 }, () => ({ status: 'planned' as const, ...none })),
+  ];
   expect(await rows(id)).toEqual([
     ...expected.map((row, at) => ({
-      recipient: number(at),
+      to: number(at),
       ...row,
       reference: '',
       ...(at === 2 ? { serviceStatus: 'InvalidDestAddress', serviceCode: '11' } : NO_WORD),
       leftOut: null,
     })),
     {
-      recipient: mobile(102),
+      to: mobile(102),
       status: 'suppressed',
       ...none,
       reason: 'on the suppression list',
@@ -176,7 +175,7 @@ test('Recipients that were never sent to have the state of the remainder', async
     ['cancelled', 'cancelled before it was sent'],
   ]);
   await change(id, { state: 'completed', remainder: 'lapsed' });
-  expect((await rows(id, 'lapsed')).map(({ recipient }) => recipient)).toEqual([mobile(200), mobile(202)]);
+  expect((await rows(id, 'lapsed')).map(({ to }) => to)).toEqual([mobile(200), mobile(202)]);
 });
 
 test('The report of a long campaign is complete and in the order of the list, with and without a filter', async () => {
@@ -190,9 +189,7 @@ test('The report of a long campaign is complete and in the order of the list, wi
     first += size;
   }
   const all = await rows(id);
-  expect(all.map(({ recipient }) => recipient)).toEqual(
-    Array.from({ length: count }, (_, at) => mobile(10_000 + at)),
-  );
+  expect(all.map(({ to }) => to)).toEqual(Array.from({ length: count }, (_, at) => mobile(10_000 + at)));
   expect(all.slice(0, 3_000).every(({ requestId }) => requestId.startsWith('id-'))).toBe(true);
   expect(all[2_999]?.requestId).toBe('id-2916');
   expect(all.slice(3_000).every(({ status }) => status === 'planned')).toBe(true);
@@ -235,7 +232,7 @@ test('A number is found in every campaign that has it, newest first, even where 
   const found = [];
   for await (const each of findRecipients(deps, ` ${mobile(900).replace('+44', '0')} `)) found.push(each);
   expect(found).toEqual([
-    expect.objectContaining({ campaign: newer, name: 'Newer', status: 'suppressed', recipient: mobile(900) }),
+    expect.objectContaining({ campaign: newer, name: 'Newer', status: 'suppressed', to: mobile(900) }),
     expect.objectContaining({
       campaign: older,
       name: 'Older',

@@ -107,7 +107,7 @@ test('Each recipient that becomes settled or unknown is a result with its refere
     lane: 'default',
     outbox: '',
     message: '',
-    recipient: mobile(1),
+    to: mobile(1),
     reference: 'order-1',
     status: 'deliveredToTerminal',
     reason: '',

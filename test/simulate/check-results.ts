@@ -46,7 +46,7 @@ export class ResultsChecker {
     for (;;) {
       const page = await this.#page();
       this.#cursor = page?.next;
-      for (const { campaign, message, recipient, status } of page?.results ?? []) {
+      for (const { campaign, message, to: recipient, status } of page?.results ?? []) {
         if (status === 'duplicate' || status === 'invalid') continue;
         if (campaign === '') {
           this.#ended.set(message, status);

@@ -112,7 +112,7 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     validForMs: null,
     refusal: null,
     columns,
-    numberColumn,
+    toColumn: numberColumn,
     countryColumn: null,
     countries: [],
     rows: 1,

@@ -90,7 +90,7 @@ export type EnqueueOutcome =
       readonly reason: string;
       readonly line: number;
       readonly firstLine: number;
-      readonly recipient: string;
+      readonly to: string;
       readonly preview: Preview;
     }
   /** There is a `maxCost`, and the number of this row has no price; `preview.cost` counts and lists more. Nothing is stored. */
@@ -98,7 +98,7 @@ export type EnqueueOutcome =
       readonly kind: 'noPrice';
       readonly reason: string;
       readonly line: number;
-      readonly recipient: string;
+      readonly to: string;
       readonly preview: Preview;
     }
   /** The campaign costs more than `maxCost`; `preview.cost` has both amounts. Nothing is stored. */

@@ -296,8 +296,8 @@ function refusedOutcome(kind: Exclude<Refusal['kind'], 'repeated'>, preview: Pre
     case 'overBudget':
       return { kind, reason, preview };
     case 'differentTexts': {
-      const { line, firstLine, recipient } = firstDifferent(preview);
-      return { kind, reason, line, firstLine, recipient, preview };
+      const { line, firstLine, to } = firstDifferent(preview);
+      return { kind, reason, line, firstLine, to, preview };
     }
     case 'noPrice': {
       const [first] = preview.cost?.unpricedRows ?? [];

@@ -44,7 +44,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
   const isShared = template.placeholders.length === 0;
   const shared = isShared ? segmentsOf(template.text) : undefined;
   const ucs2Characters = new Set<string>();
-  const samples: { recipient: string; text: string }[] = [];
+  const samples: { to: string; text: string }[] = [];
   const invalid = invalidRows();
   const repeats: Record<RepeatedRow['text'], RepeatedRow[]> = { same: [], different: [] };
   const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
@@ -94,7 +94,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         }
       }
       if (measured.segments > MANY_SEGMENTS) long += 1;
-      if (samples.length < MAX_SAMPLES) samples.push({ recipient: number, text });
+      if (samples.length < MAX_SAMPLES) samples.push({ to: number, text });
       segments.min = Math.min(segments.min, measured.segments);
       segments.max = Math.max(segments.max, measured.segments);
       segments.total += measured.segments;
@@ -102,7 +102,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
       const cost = meter.add(number, measured.segments);
       if (cost !== undefined) return cost;
       unpriced += 1;
-      if (unpricedRows.length < MAX_UNPRICED) unpricedRows.push({ line, recipient: number });
+      if (unpricedRows.length < MAX_UNPRICED) unpricedRows.push({ line, to: number });
       return 0;
     },
     addInvalid: invalid.add,
@@ -155,7 +155,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         validForMs: validForMs ?? null,
         refusal: null,
         columns: list.columns,
-        numberColumn: list.numberColumn,
+        toColumn: list.numberColumn,
         countryColumn: list.countryColumn,
         countries: list.countries.counts(),
         ...counts,

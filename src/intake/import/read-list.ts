@@ -223,5 +223,5 @@ async function* withLast<Batch>(
 
 function repeatOf(row: CheckedRow & { kind: 'recipient' | 'duplicate' }, firstLine: number): RepeatedRow {
   const isSameText = row.kind === 'duplicate' && row.isSameText;
-  return { line: row.line, firstLine, recipient: row.number, text: isSameText ? 'same' : 'different' };
+  return { line: row.line, firstLine, to: row.number, text: isSameText ? 'same' : 'different' };
 }

@@ -52,7 +52,7 @@ export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
           campaign: '',
           outbox,
           message: id,
-          recipient: ended.number,
+          to: ended.number,
           status: kind,
           reason: REASONS[kind] ?? '',
           requestId: '',

@@ -181,7 +181,7 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...line('validity', validityText(seen, now)),
     ...line(
       'recipients',
-      `${paint('bold', grouped(seen.recipients))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.numberColumn))}${countryColumnText(seen)}`,
+      `${paint('bold', grouped(seen.recipients))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.toColumn))}${countryColumnText(seen)}`,
     ),
     ...(seen.countries.length === 0 ? [] : line('countries', countriesText(seen))),
     ...(left === '' ? [] : line('left out', left)),
@@ -194,9 +194,7 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...line('time', ...timeTexts(seen, now)),
     ...line(
       'samples',
-      ...seen.samples.map(
-        ({ recipient, text }) => `${paint('dim', recipient)}  ${shortened(oneLine(text), SAMPLE_SHOWN)}`,
-      ),
+      ...seen.samples.map(({ to, text }) => `${paint('dim', to)}  ${shortened(oneLine(text), SAMPLE_SHOWN)}`),
     ),
     ...renderWarnings(withTextWarnings(seen), look),
   ];
@@ -302,9 +300,9 @@ function timeTexts({ eta, completion, zone, isSuppressionChecked }: Preview, now
 
 /** The listed rows with the number of an earlier row, one per line, and how many more of the `count` there are. */
 function renderRepeats({ repeats }: Preview, count: number): string[] {
-  const lines = repeats.map(({ line, firstLine, recipient, text }) => {
+  const lines = repeats.map(({ line, firstLine, to, text }) => {
     const how = text === 'same' ? `repeats line ${firstLine}` : `has another text than line ${firstLine}`;
-    return `  line ${line}: ${recipient} ${how}`;
+    return `  line ${line}: ${to} ${how}`;
   });
   return count > lines.length ? [...lines, `  … and ${grouped(count - lines.length)} more`] : lines;
 }

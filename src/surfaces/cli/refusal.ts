@@ -44,5 +44,5 @@ const UNPRICED_SHOWN = 10;
 export function unpricedList({ unpriced, unpricedRows }: PlannedCost): string {
   const shown = unpricedRows.slice(0, UNPRICED_SHOWN);
   const more = unpriced > shown.length ? `, and ${grouped(unpriced - shown.length)} more` : '';
-  return `${shown.map(({ line, recipient }) => `line ${line} (${recipient})`).join(', ')}${more}`;
+  return `${shown.map(({ line, to }) => `line ${line} (${to})`).join(', ')}${more}`;
 }

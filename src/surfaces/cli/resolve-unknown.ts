@@ -70,9 +70,7 @@ function evidence(
   return [
     '',
     `${paintErr('bold', request)}  ${counted(recipients, 'recipient')}`,
-    ...(rows.length === 0
-      ? []
-      : [`${label('to')}${rows.map(({ recipient }) => recipient).join(', ')}${more}`]),
+    ...(rows.length === 0 ? [] : [`${label('to')}${rows.map(({ to }) => to).join(', ')}${more}`]),
     ...(sent === undefined
       ? []
       : [`${label('sent')}${moment(sent, now, zone)} (${formatDuration(now - sent)} ago)`]),

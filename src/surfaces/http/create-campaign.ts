@@ -137,12 +137,12 @@ function refused(
   return new Problem(kind, `${asSentence(reason)} Nothing was sent. ${fix}`, options);
 }
 
-function differentTextItems({ repeats, numberColumn: column }: Preview, isUpload: boolean): ProblemItem[] {
+function differentTextItems({ repeats, toColumn: column }: Preview, isUpload: boolean): ProblemItem[] {
   return repeats
     .filter(({ text }) => text === 'different')
-    .map(({ line, firstLine, recipient }) => {
+    .map(({ line, firstLine, to }) => {
       const pointer = isUpload ? '/recipients' : `/recipients/${line - 1}`;
-      const message = `It has the number of row ${firstLine} (${recipient}), but a different text`;
+      const message = `It has the number of row ${firstLine} (${to}), but a different text`;
       return { pointer, message, line, column, firstLine };
     });
 }
@@ -152,10 +152,10 @@ function sentenceOf(reason: string): string {
   return /^[a-z]/.test(reason) ? `It ${reason}` : reason;
 }
 
-function unpricedItems({ cost, numberColumn: column }: Preview, isUpload: boolean): ProblemItem[] {
-  return (cost?.unpricedRows ?? []).map(({ line, recipient }) => {
+function unpricedItems({ cost, toColumn: column }: Preview, isUpload: boolean): ProblemItem[] {
+  return (cost?.unpricedRows ?? []).map(({ line, to }) => {
     const pointer = isUpload ? '/recipients' : `/recipients/${line - 1}/${column}`;
-    return { pointer, message: `${recipient} has no price.`, line, column };
+    return { pointer, message: `${to} has no price.`, line, column };
   });
 }
 

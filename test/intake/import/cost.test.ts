@@ -190,14 +190,14 @@ describe('A cost limit', () => {
     expect(outcome).toMatchObject({
       kind: 'noPrice',
       line: 3,
-      recipient: '+4520123456',
+      to: '+4520123456',
       reason: '2 numbers have no price, the first in line 3',
       preview: {
         cost: {
           unpriced: 2,
           unpricedRows: [
-            { line: 3, recipient: '+4520123456' },
-            { line: 4, recipient: '+4520123457' },
+            { line: 3, to: '+4520123456' },
+            { line: 4, to: '+4520123457' },
           ],
         },
       },

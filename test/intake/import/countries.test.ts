@@ -40,11 +40,7 @@ describe('A column with countries', () => {
       recipients: 5,
       countryColumn: 'Land',
       countries: COUNTRIES_OF_MIXED,
-      samples: [
-        { recipient: '+491711234567' },
-        { recipient: '+447400123456' },
-        { recipient: '+33612345678' },
-      ],
+      samples: [{ to: '+491711234567' }, { to: '+447400123456' }, { to: '+33612345678' }],
       warnings: [],
     });
   });
@@ -57,7 +53,7 @@ describe('A column with countries', () => {
 
   test('also decides which column has the numbers', async () => {
     expect(await preview(MIXED.replace('Handy', 'Kontakt'))).toMatchObject({
-      numberColumn: 'Kontakt',
+      toColumn: 'Kontakt',
       countries: COUNTRIES_OF_MIXED,
     });
   });

@@ -39,7 +39,7 @@ interface Expected {
 }
 
 /** A row that should be left out, in the order of the list. */
-type ExpectedLeftOut = Pick<ReportRow, 'recipient' | 'status' | 'leftOut'>;
+type ExpectedLeftOut = Pick<ReportRow, 'to' | 'status' | 'leftOut'>;
 
 /** Why a row is invalid; undefined if it is valid. */
 function codeOf({ to, name }: { to: number | string; name: string }, isPersonal: boolean) {
@@ -61,10 +61,10 @@ function classify(
     const line = at + 1;
     const code = codeOf({ to, name }, isPersonal);
     if (typeof to === 'string' || code !== undefined) {
-      const recipient = typeof to === 'string' ? to : mobile(to);
+      const number = typeof to === 'string' ? to : mobile(to);
       const column = code === 'noValue' ? 'name' : 'to';
       leftOut.push({
-        recipient,
+        to: number,
         status: 'invalid',
         leftOut: { line, firstLine: null, column, code: code ?? null },
       });
@@ -85,7 +85,7 @@ function classify(
     if (keeps && same === undefined) good.push(repeat);
     else {
       const place = { line, firstLine: earlier.line, column: null, code: null };
-      leftOut.push({ recipient: mobile(to), status: 'duplicate', leftOut: place });
+      leftOut.push({ to: mobile(to), status: 'duplicate', leftOut: place });
     }
   }
   return { good, repeated, leftOut, invalid };
@@ -130,7 +130,7 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
           repeated
             .filter(({ isSameText }) => isSameText === (text === 'same'))
             .slice(0, 20)
-            .map(({ line, firstLine, to }) => ({ line, firstLine, recipient: mobile(to), text }));
+            .map(({ line, firstLine, to }) => ({ line, firstLine, to: mobile(to), text }));
         expect(preview.repeats.filter(({ text }) => text === 'same')).toEqual(listed('same'));
         expect(preview.repeats.filter(({ text }) => text === 'different')).toEqual(listed('different'));
         if (duplicatesOption === 'refuse' && different.length > 0) {
@@ -166,14 +166,14 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
           sendable.map(({ to, name }) => ({ number: mobile(to), values: isPersonal ? [name] : [] })),
         );
         const reported: ExpectedLeftOut[] = [];
-        for await (const { recipient, status, leftOut } of reportRows(deps.redis, deps.keys, id))
-          reported.push({ recipient, status, leftOut });
+        for await (const { to, status, leftOut } of reportRows(deps.redis, deps.keys, id))
+          reported.push({ to, status, leftOut });
         expect(reported.length).toBe(list.length);
         expect(reported).toEqual([
-          ...stored.map(({ number }) => ({ recipient: number, status: 'planned', leftOut: null })),
+          ...stored.map(({ number }) => ({ to: number, status: 'planned', leftOut: null })),
           ...good
             .filter(isSuppressed)
-            .map(({ to }) => ({ recipient: mobile(to), status: 'suppressed', leftOut: null })),
+            .map(({ to }) => ({ to: mobile(to), status: 'suppressed', leftOut: null })),
           ...rowsLeftOut,
         ]);
       },

@@ -162,6 +162,6 @@ test.each([3, 100])('A list of %i recipients with values is read as it was impor
     { number: mobile(2), values: ['Ann 2'], reference: expect.any(String) },
   ]);
   const reported: string[] = [];
-  for await (const { recipient } of reportRows(redis, lane.keys, id)) reported.push(recipient);
+  for await (const { to } of reportRows(redis, lane.keys, id)) reported.push(to);
   expect(reported).toEqual(recipients.map(({ to }) => to));
 });

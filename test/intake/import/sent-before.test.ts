@@ -208,10 +208,10 @@ test('Recipients who get the text already are left out and reported, as duplicat
     segments: { total: 1 },
     sentBefore: { recipients: 2, isLeftOut: true },
   });
-  expect(preview.samples.map(({ recipient }) => recipient)).toEqual([mobile(3)]);
+  expect(preview.samples.map(({ to }) => to)).toEqual([mobile(3)]);
   const rows = [];
-  for await (const { recipient, status, reason } of reportRows(redis, deps.keys, id))
-    rows.push([recipient, status, reason]);
+  for await (const { to, status, reason } of reportRows(redis, deps.keys, id))
+    rows.push([to, status, reason]);
   expect(rows).toEqual([
     [mobile(3), 'planned', ''],
     [mobile(1), 'duplicate', 'line 1 gets the same text from an earlier campaign'],

@@ -22,7 +22,7 @@ describe('The results', () => {
       {
         ...none,
         message: 'moved-away',
-        recipient: more.number,
+        to: more.number,
         reference: more.reference,
         status: 'cancelled',
         reason: 'cancelled before it was sent',

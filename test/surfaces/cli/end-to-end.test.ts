@@ -79,7 +79,7 @@ describe('without workers', () => {
       recipients: 3,
       duplicates: 1,
       invalid: 0,
-      numberColumn: 'phone',
+      toColumn: 'phone',
     });
     expect((await cli.json('list')).output).toMatchObject({ campaigns: [] });
   });

@@ -172,7 +172,7 @@ describe('An output file', () => {
 
 describe('a report', () => {
   const row = {
-    recipient: '+447700900123',
+    to: '+447700900123',
     status: 'rejected' as const,
     reason: '=HYPERLINK("http://x","y")',
     requestId: '@SUM(1)',
@@ -217,8 +217,7 @@ describe('a report', () => {
     await expect(all(formatReport(broken(), 'csv'))).rejects.toThrow('Redis is gone');
   });
 
-  test('leaves numbers as programs read them', () =>
-    expect(forSpreadsheet(row).recipient).toBe('+447700900123'));
+  test('leaves numbers as programs read them', () => expect(forSpreadsheet(row).to).toBe('+447700900123'));
 
   test.each(['=1', '+1', '-1', '@x', '\t=1', '\r=1', '＝1'])('makes %j harmless', (text) => {
     expect(spreadsheetSafe(text)).toBe(`'${text}`);

@@ -56,7 +56,7 @@ describe('Standard input', () => {
     expect((await piped(numbers, 'suppress', 'add', '-')).stdout).toContain('2 numbers added');
     expect((await piped(numbers, 'suppress', 'remove', '-')).stdout).toContain('2 numbers removed');
     const { stdout } = await piped('+447700900101\n+447700900102\n', 'find', '-', '--json');
-    const found = new Set(JSON.parse(stdout).found.map(({ recipient }: { recipient: string }) => recipient));
+    const found = new Set(JSON.parse(stdout).found.map(({ to }: { to: string }) => to));
     expect(found).toEqual(new Set(['+447700900101', '+447700900102']));
     const list = join(cwd, 'list.csv');
     const sample = await piped('+447700900155\n', 'send', list, ...campaign, '--test-to', '-', '--yes');

@@ -39,7 +39,7 @@ test('Results have the references of the list, and continue after a cursor', asy
   const page = output as { next: string; hasMore: boolean; results: unknown[] };
   expect(page).toMatchObject({
     results: [
-      { campaign: id, recipient: '+447700900101', reference: 'order-1', status: 'cancelled' },
+      { campaign: id, to: '+447700900101', reference: 'order-1', status: 'cancelled' },
       { reference: 'order-2' },
     ],
     campaigns: { [id]: { tags: ['spring', 'vip'], metadata: { shop: '17', note: 'a=b' } } },

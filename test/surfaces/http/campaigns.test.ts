@@ -34,7 +34,7 @@ test('A campaign created from JSON has the status that the library returns', asy
     recipients: 2,
     duplicates: 1,
     differentTexts: 0,
-    repeats: [{ line: 3, firstLine: 1, recipient: '+447700900123', text: 'same' }],
+    repeats: [{ line: 3, firstLine: 1, to: '+447700900123', text: 'same' }],
     invalid: 0,
     suppressed: 0,
     existing: false,
@@ -71,8 +71,8 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
   expect((await create({ ...body, skipInvalid: true })).json).toMatchObject({ code: 'differentTexts' });
 
   const repeats = [
-    { line: 2, firstLine: 1, recipient: to, text: 'different' },
-    { line: 3, firstLine: 1, recipient: to, text: 'same' },
+    { line: 2, firstLine: 1, to, text: 'different' },
+    { line: 3, firstLine: 1, to, text: 'same' },
   ];
   const both = await create({ ...body, duplicates: 'keep' });
   expect([both.status, both.json]).toMatchObject([
@@ -85,9 +85,9 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
     return rows;
   };
   expect(await reportOf(both)).toMatchObject([
-    { recipient: to, status: 'planned' },
-    { recipient: to, status: 'planned' },
-    { recipient: to, status: 'duplicate', reason: 'line 3 repeats line 1' },
+    { to, status: 'planned' },
+    { to, status: 'planned' },
+    { to, status: 'duplicate', reason: 'line 3 repeats line 1' },
   ]);
   const first = await create({ ...body, duplicates: 'first' });
   expect(first.json).toMatchObject({ recipients: 1, duplicates: 2, differentTexts: 1, repeats });
@@ -504,9 +504,9 @@ test('A campaign can be paused, resumed, and cancelled, and rejects commands tha
 test('A number can be found, suppressed, listed, and removed from the suppression list', async () => {
   const number = '+447700900124';
   const { json } = await call('POST', '/v1/find', { body: { number: '07700 900124' } });
-  const { found } = json as { found: { recipient: string }[] };
+  const { found } = json as { found: { to: string }[] };
   expect(found.length).toBeGreaterThan(3);
-  expect(new Set(found.map(({ recipient }) => recipient))).toEqual(new Set([number]));
+  expect(new Set(found.map(({ to }) => to))).toEqual(new Set([number]));
 
   const add = (numbers: string[]) => call('POST', '/v1/suppressions', { body: { numbers } });
   expect((await add([number, '07700 900124', '+447700900199'])).json).toMatchObject({ added: 2 });

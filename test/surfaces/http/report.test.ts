@@ -33,7 +33,7 @@ test.each(['csv', 'ndjson'] as const)('A report equals the one of the command li
 
 test('A report can be limited to a status', async () => {
   const { json } = await call('GET', `/v1/campaigns/${id}/report?format=ndjson&status=suppressed`);
-  expect(JSON.parse(String(json))).toMatchObject({ recipient: '+447700000007', status: 'suppressed' });
+  expect(JSON.parse(String(json))).toMatchObject({ to: '+447700000007', status: 'suppressed' });
   for (const status of ['deliveredToTerminal', 'DeliveredToTerminal', 'delivered']) {
     const { status: code, json: rows } = await call(
       'GET',

@@ -78,9 +78,9 @@ async function runOne(path: string, message: string): Promise<void> {
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
   const peak = Math.round(process.resourceUsage().maxRSS / 1024);
-  const bytes = ((await usedMemory(redis)) - before) / outcome.recipients;
+  const bytes = ((await usedMemory(redis)) - before) / outcome.recipientCount;
   process.stdout.write(
-    `${seconds} s, peak RSS ${peak} MB, ${bytes.toFixed(1)} bytes per recipient; ${outcome.recipients} recipients\n`,
+    `${seconds} s, peak RSS ${peak} MB, ${bytes.toFixed(1)} bytes per recipient; ${outcome.recipientCount} recipients\n`,
   );
   // The campaign has not ended, but no worker uses this prefix, so its data can be removed.
   for (const key of await redis.keys(`*${prefix}*`)) await redis.unlink(key);

@@ -189,7 +189,7 @@ async function rate(): Promise<void> {
         sender: 'ACME',
       });
       if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
-      const sent = async () => (await fleet.volley.status(outcome.id)).recipients.deliveredToNetwork;
+      const sent = async () => (await fleet.volley.status(outcome.id)).counts.deliveredToNetwork;
       while ((await sent()) < count) await new Promise((later) => setTimeout(later, 500));
       line(await indexMemory(environment['REDIS_URL'] ?? ''));
       const ledger = await fleet.simulator.ledger();
@@ -210,7 +210,7 @@ async function rate(): Promise<void> {
         });
         return written(url, securityToken, body);
       });
-      const settled = async () => (await fleet.volley.status(outcome.id)).recipients.deliveredToTerminal;
+      const settled = async () => (await fleet.volley.status(outcome.id)).counts.deliveredToTerminal;
       line(
         '| receiver | rate | answered | per second | p50 ms | p99 ms | max ms | other responses | settled per second |',
       );

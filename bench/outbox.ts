@@ -333,7 +333,7 @@ async function withWorker(
 /** Waits until every message has a final state. */
 async function allFinal(outbox: Outbox): Promise<void> {
   for (;;) {
-    const { total, deliveredToTerminal, cancelled, lapsed } = (await outbox.status()).messages;
+    const { total, deliveredToTerminal, cancelled, lapsed } = (await outbox.status()).counts;
     if (deliveredToTerminal + cancelled + lapsed === total) return;
     await delay(250);
   }

@@ -108,7 +108,7 @@ async function sendByVolley(_contender: Contender, count: number): Promise<void>
       again: true,
     });
     if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
-    while ((await volley.status(made.id)).recipients.deliveredToNetwork < count) {
+    while ((await volley.status(made.id)).counts.deliveredToNetwork < count) {
       await new Promise((done) => setTimeout(done, 250));
     }
   } finally {

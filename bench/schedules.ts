@@ -88,7 +88,7 @@ async function addSchedules(redis: Redis, count: number, cronOf: (at: number) =>
       zone: 'Europe/London',
       overlap: 'allow',
       catchUpMs: 3_600_000,
-      source: { kind: 'inline', count: 1 },
+      source: { kind: 'inline', recipientCount: 1 },
       campaign: { message: `Hello ${at}`, sender: '12345' },
     };
     const createdBy = { kind: 'library', id: null, name: 'a benchmark' } as const;

@@ -126,7 +126,7 @@ async function volleyRound(): Promise<Round> {
         return true;
       },
     });
-    while (((await volley.status(id)).recipients.deliveredToNetwork ?? 0) < requests) await pause(250);
+    while (((await volley.status(id)).counts.deliveredToNetwork ?? 0) < requests) await pause(250);
     return began;
   });
   openBytes = (await bytesOfKeys(redis)) - bytes;

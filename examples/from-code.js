@@ -15,10 +15,10 @@ const outcome = await volley.enqueue({
   message: 'Hi {{name}}, your table is ready.',
   idempotencyKey: 'table-2030-05-01', // running it twice creates only one campaign
 });
-if (!('recipients' in outcome)) throw new Error(`nothing was sent: ${outcome.kind}`);
+if (!('recipientCount' in outcome)) throw new Error(`nothing was sent: ${outcome.kind}`);
 
-const { recipients } = await volley.finished(outcome.id);
-console.log(`${recipients.deliveredToTerminal} of ${recipients.total} delivered`);
+const { counts } = await volley.finished(outcome.id);
+console.log(`${counts.deliveredToTerminal} of ${counts.total} delivered`);
 for await (const { to, status } of volley.report(outcome.id)) console.log(to, status);
 
 await volley.close();

@@ -56,7 +56,7 @@ for await (const data of stream) {
     assert.equal(data.name, 'Spring sale');
     assert.equal(data.idempotencyKey, 'hey-api');
     seen.push(data.type);
-  } else if ('recipients' in data && typeof data.recipients === 'object') {
+  } else if ('counts' in data) {
     seen.push(`status ${data.state}`);
   }
   if (!isCancelled) {

@@ -47,7 +47,7 @@ assert.equal(created.response.headers.get('location'), `/v1/campaigns/${id}`);
 const status = await client.GET('/v1/campaigns/{id}', { params: { path: { id } } });
 const state: 'scheduled' | undefined = status.data?.state === 'scheduled' ? status.data.state : undefined;
 assert.equal(state, 'scheduled');
-assert.equal(status.data?.recipients.planned, 2);
+assert.equal(status.data?.counts.planned, 2);
 
 const report = await client.GET('/v1/campaigns/{id}/report', {
   params: { path: { id }, query: { format: 'ndjson' } },

@@ -114,7 +114,7 @@ function volley(name: string, title: string, hourlyQuota: (quota: number) => str
       if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
       return {
         isWaiting: async () => (await own.status(made.id)).waitingFor === 'resolve',
-        unknown: async () => (await own.status(made.id)).recipients.unknown,
+        unknown: async () => (await own.status(made.id)).counts.unknown,
         close: () => own.close(),
       };
     },

@@ -36,7 +36,7 @@ export const outboxStatus = z
     window: sendWindow.nullable().describe('When messages may be sent; null: whenever the lane may send'),
     ...returnedOutboxFields,
     createdAt: time,
-    messages: z
+    counts: z
       .object({ total: count, waiting: count.describe('Stored, or planned, and not sent yet'), ...states })
       .readonly()
       .describe('The number of messages in total and in each state. The states add up to the total'),

@@ -69,7 +69,7 @@ export const numbersByCountry = z
             'ISO 3166; of those that share a calling code, the one whose range contains the number; null: a number of no country',
           ),
         callingCode: z.string().describe('Without its plus'),
-        numbers: count,
+        numberCount: count,
       })
       .readonly(),
   )
@@ -177,8 +177,8 @@ export const preview = z
     countries: numbersByCountry.describe(
       'The valid numbers by country, suppressed ones included and each once; the commonest country first',
     ),
-    rows: count.describe('The sum of `recipients`, `duplicates`, `suppressed`, and `invalid`'),
-    recipients: count.describe('Recipients who get a message'),
+    rows: count.describe('The sum of `recipientCount`, `duplicates`, `suppressed`, and `invalid`'),
+    recipientCount: count.describe('Recipients who get a message'),
     duplicates: count.describe('Rows that are left out because their number is that of an earlier row'),
     differentTexts,
     repeats,
@@ -228,7 +228,7 @@ export interface SentBefore {
   /** Why it was not checked; null if it was. */
   readonly unchecked: string | null;
   /** How many recipients get it already. Suppressed ones do not count, unless they are left out. */
-  readonly recipients: number;
+  readonly recipientCount: number;
   /** Whether they are left out, as duplicates are; otherwise they get the text again. */
   readonly isLeftOut: boolean;
   /** The campaigns that send it to them, newest first. A recipient of several counts for the newest. */
@@ -237,7 +237,7 @@ export interface SentBefore {
     readonly name: string;
     readonly createdAt: string;
     /** How many recipients of the list get the text from it. */
-    readonly recipients: number;
+    readonly recipientCount: number;
     /** Rows of its own list that were left out because they were invalid. */
     readonly invalid: number;
   }[];

@@ -11,9 +11,9 @@ export const suppressionOperation = z
     actor,
     source: z.string().describe('Where the numbers came from, such as `HTTP API` or the name of a file'),
     reason: z.string().describe('Why, as the actor gave it; may be empty'),
-    numbers: z.int().min(0).describe('Numbers that the list got, or lost'),
+    numberCount: z.int().min(0).describe('Numbers that the list got, or lost'),
     undone: z
-      .object({ at: z.string(), actor, numbers: z.int().min(0) })
+      .object({ at: z.string(), actor, numberCount: z.int().min(0) })
       .readonly()
       .nullable()
       .describe('When and by whom it was undone, and how many numbers that changed; null if it was not'),

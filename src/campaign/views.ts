@@ -92,7 +92,7 @@ export const campaignStatus = z
       .describe("The time zone of the campaign's local times: its own, or else that of its lane's window"),
     window: sendWindow.nullable().describe('When the campaign may send; null: whenever its lane may'),
     endedAt: time.nullable().describe('When the last recipient was settled; null before'),
-    recipients: recipientCounts,
+    counts: recipientCounts,
     duplicates: count.describe(
       'Rows of the list that were left out because their number is that of an earlier row. No count of recipients includes them',
     ),
@@ -136,7 +136,7 @@ export const campaignStatus = z
         z
           .object({
             request: z.string().describe('Our reference, with which `resolve` settles this request alone'),
-            recipients: count,
+            recipientCount: count,
             since: time,
             reason: z.string(),
           })

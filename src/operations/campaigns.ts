@@ -272,7 +272,7 @@ export const resolveCampaign = call({
   }),
   output: z.object({
     requests: count,
-    recipients: count,
+    recipientCount: count,
     tooEarly: z
       .object({ requests: count, until: z.string() })
       .readonly()

@@ -11,7 +11,7 @@ const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason:
 const createdCampaign = z
   .object({
     id: z.string(),
-    recipients: count.describe('Recipients who get a message'),
+    recipientCount: count.describe('Recipients who get a message'),
     duplicates: count.describe('Rows that were left out because their number is that of an earlier row'),
     differentTexts,
     repeats,
@@ -85,7 +85,7 @@ export const createCampaign = upload({
   outcomes: ['repeated', 'keyFull', 'invalidRows', 'differentTexts', 'noPrice', 'overBudget', 'conflict'],
   async run(volley, input) {
     const outcome = await volley.enqueue(input);
-    if (!('recipients' in outcome)) {
+    if (!('recipientCount' in outcome)) {
       const code = outcome.kind === 'declined' ? 'failed' : outcome.kind;
       return new Refused(code, 'The campaign was not created.', outcome);
     }

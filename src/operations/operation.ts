@@ -218,7 +218,7 @@ export interface Rows<Input extends z.ZodObject = z.ZodObject, Item extends z.Zo
 }
 
 /** Why no campaign was created, as the library says it. */
-export type CampaignRefusal = Exclude<EnqueueOutcome, { recipients: number }>;
+export type CampaignRefusal = Exclude<EnqueueOutcome, { recipientCount: number }>;
 
 /** An operation on a campaign with its list. Each surface reads the campaign in its own way, and `input` is what else it takes. */
 export interface Upload<Output extends z.ZodType = z.ZodType> extends Row<z.ZodObject, CampaignInput> {

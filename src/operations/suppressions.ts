@@ -91,7 +91,7 @@ export const addSuppressions = call({
   returns: 'The numbers are suppressed',
   async run(volley, { numbers, ...options }, { key }) {
     const done = await volley.suppression.add(numbers, { ...options, max: key?.maxSuppressions });
-    return { operation: done.operation ?? '', lane: options.lane ?? null, added: done.numbers };
+    return { operation: done.operation ?? '', lane: options.lane ?? null, added: done.numberCount };
   },
 });
 
@@ -117,7 +117,7 @@ export const removeSuppressions = call({
   returns: 'The numbers are no longer on the list',
   async run(volley, { numbers, ...options }, { key }) {
     const done = await volley.suppression.remove(numbers, { ...options, max: key?.maxSuppressions });
-    return { operation: done.operation ?? '', lane: options.lane ?? null, removed: done.numbers };
+    return { operation: done.operation ?? '', lane: options.lane ?? null, removed: done.numberCount };
   },
 });
 
@@ -200,7 +200,7 @@ export const undoSuppressionOperation = call({
   returns: 'The change is undone',
   outcomes: ['notFound'],
   async run(volley, { id }) {
-    const { numbers } = await volley.suppression.undo(id);
-    return { operation: id, changed: numbers };
+    const { numberCount } = await volley.suppression.undo(id);
+    return { operation: id, changed: numberCount };
   },
 });

@@ -238,7 +238,7 @@ function causeOf(view: LaneStatusRecord): PauseCause | null {
 /** The totals of a lane's stored campaigns. */
 interface CampaignCounts {
   readonly campaigns: Readonly<Record<CampaignState, number>>;
-  readonly recipients: Readonly<Record<RecipientState, number>>;
+  readonly counts: Readonly<Record<RecipientState, number>>;
   /** Requests sent for these campaigns. */
   readonly requests: { readonly send: number; readonly poll: number };
 }
@@ -275,5 +275,5 @@ export async function countCampaigns(redis: Redis, keys: Keys, lane: LaneId): Pr
       requests.poll += stored.polls;
     }
   } while (cursor !== '0');
-  return { campaigns, recipients, requests };
+  return { campaigns, counts: recipients, requests };
 }

@@ -73,7 +73,7 @@ export function campaignStatus({
     zone: meta.zone ?? zoneOf(meta.window, lane.rules.sendWindow),
     window,
     endedAt: isoOrNull(state.endedAt),
-    recipients: { total: state.total, ...counts },
+    counts: { total: state.total, ...counts },
     duplicates: meta.duplicates,
     invalid: meta.invalid,
     rate: rateOf(state, counts, view, window?.opensAt != null),
@@ -89,7 +89,7 @@ export function campaignStatus({
       .slice(0, MAX_UNKNOWN_OUTCOMES)
       .map(({ number, count, since, reason }) => ({
         request: requestReference(meta.id, number),
-        recipients: count,
+        recipientCount: count,
         since: iso(since),
         reason,
       })),

@@ -21,16 +21,16 @@ test('A worker that receives SIGTERM settles its requests in flight and exits wi
   await vi.waitUntil(async () => (await simulator.ledger()).length > 40, { timeout: 20_000 });
   await fleet.add('send');
   await fleet.ready();
-  expect((await volley.status(id)).recipients.sending).toBeGreaterThan(0);
+  expect((await volley.status(id)).counts.sending).toBeGreaterThan(0);
 
   expect(await first?.program.end('SIGTERM')).toBe(0);
   const endedAt = Date.now();
   const before = await volley.status(id);
-  expect(before.recipients.unknown).toBe(0);
-  expect(before.recipients.planned).toBeGreaterThan(0);
+  expect(before.counts.unknown).toBe(0);
+  expect(before.counts.planned).toBeGreaterThan(0);
 
   const final = await finished(volley, id, 60_000);
-  expect(final.recipients.deliveredToTerminal).toBe(1_000);
+  expect(final.counts.deliveredToTerminal).toBe(1_000);
   const ledger = await simulator.ledger();
   expect(ledger.length).toBe(1_000);
   const goesOnAfterMs = (ledger.find(({ at }) => at > endedAt)?.at ?? 0) - endedAt;

@@ -77,8 +77,8 @@ async function sendAll(
   onProgress(`${total} messages are stored, due at ${dueAt}`);
   const began = performance.now();
   let statuses = 0;
-  const read = async (lane: string): Promise<OutboxStatus['messages']> => {
-    const found = (await volley.outbox(lane).status()).messages;
+  const read = async (lane: string): Promise<OutboxStatus['counts']> => {
+    const found = (await volley.outbox(lane).status()).counts;
     const { total: counted, ...states } = found;
     const sum = Object.values(states).reduce((all, count) => all + count, 0);
     statuses += 1;
@@ -86,7 +86,7 @@ async function sendAll(
       problems.push(`a status of lane ${lane} has ${counted} messages of ${perLane}, and ${sum} in states`);
     return found;
   };
-  const open = ({ waiting, sending }: OutboxStatus['messages']): number => waiting + sending;
+  const open = ({ waiting, sending }: OutboxStatus['counts']): number => waiting + sending;
   let isOver = false;
   let killed = 0;
   const killOften = async (): Promise<void> => {

@@ -25,8 +25,8 @@ test('A small campaign behind a huge one on the same lane starts at once', { tim
   const times = (await ofSmall()).map(({ at }) => at - launchedAt);
   console.info(`first of the small campaign after ${times[0]} ms, its last after ${times.at(-1)} ms`);
   expect(times[0]).toBeLessThan(5_000);
-  expect((await fleet.volley.status(huge)).recipients.planned).toBeGreaterThan(40_000);
-  expect((await fleet.volley.status(small)).recipients.planned).toBe(0);
+  expect((await fleet.volley.status(huge)).counts.planned).toBeGreaterThan(40_000);
+  expect((await fleet.volley.status(small)).counts.planned).toBe(0);
 });
 
 test('A lane that is always throttled and one that hangs take nothing from a healthy one', {
@@ -76,9 +76,9 @@ test('A lane that is always throttled and one that hangs take nothing from a hea
   expect(beside / alone).toBeGreaterThan(0.8);
   const statuses = await Promise.all([healthy, throttled, hanging].map((id) => fleet.volley.status(id)));
   expect(statuses.map(addsUp)).toEqual([true, true, true]);
-  expect(statuses[1]?.recipients.planned).toBeGreaterThan(990);
+  expect(statuses[1]?.counts.planned).toBeGreaterThan(990);
   // Requests that hung have unknown outcomes. The breaker limits them to those in flight and one probe per pause.
-  const hung = statuses[2]?.recipients.unknown ?? 0;
+  const hung = statuses[2]?.counts.unknown ?? 0;
   console.info(`${hung} unknown on the hanging lane`);
   expect(hung).toBeGreaterThan(0);
   expect(hung).toBeLessThan(64);
@@ -98,19 +98,19 @@ test('After pause returns, no request starts beyond those it reported as in flig
   await vi.waitUntil(async () => (await simulator.ledger()).length > 300, { timeout: 20_000 });
   const { inFlight } = await volley.pause(id);
   const returnedAt = Date.now();
-  await vi.waitUntil(async () => (await volley.status(id)).recipients.sending === 0, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await volley.status(id)).counts.sending === 0, { timeout: 10_000 });
   await delay(2_000);
   const sends = (await simulator.arrivals()).filter(({ kind }) => kind === 'send');
   const late = sends.filter(({ at }) => at >= returnedAt);
   console.info(`${inFlight} in flight at the pause, ${late.length} of them arrived after it`);
   expect(late.length).toBeLessThanOrEqual(inFlight);
   const paused = await volley.status(id);
-  expect(paused.recipients.planned).toBe(1_000 - sends.length);
+  expect(paused.counts.planned).toBe(1_000 - sends.length);
   expect(paused.waitingFor).toBe('operator');
 
   await volley.resume(id);
   const final = await finished(volley, id, 60_000);
-  expect(final.recipients.deliveredToTerminal).toBe(1_000);
+  expect(final.counts.deliveredToTerminal).toBe(1_000);
   expect((await simulator.summary()).recipients).toBe(1_000);
 });
 
@@ -131,8 +131,8 @@ test('After cancel, every recipient was either sent to or is cancelled', {
   const final = await finished(volley, id, 60_000);
   expect(addsUp(final)).toBe(true);
   expect(final.state).toBe('cancelled');
-  expect(final.recipients.cancelled).toBe(cancelled);
-  expect(final.recipients.deliveredToTerminal).toBe(1_000 - cancelled);
+  expect(final.counts.cancelled).toBe(cancelled);
+  expect(final.counts.deliveredToTerminal).toBe(1_000 - cancelled);
   expect((await simulator.summary()).recipients).toBe(1_000 - cancelled);
 });
 

@@ -32,15 +32,15 @@ test('A request with an unknown outcome can be abandoned over HTTP by the refere
   timeout: 60_000,
 }, async () => {
   await fleet.ready();
-  const { id, recipients, unknownOutcomes } = await unknownCampaign(magicNumber('resetAfter'));
-  expect(recipients).toMatchObject({ total: 1, unknown: 1 });
+  const { id, counts, unknownOutcomes } = await unknownCampaign(magicNumber('resetAfter'));
+  expect(counts).toMatchObject({ total: 1, unknown: 1 });
   const resolve = (body: object) => call('POST', `/v1/campaigns/${id}/resolve`, { body });
   const other = await resolve({ as: 'abandon', request: 'nothing-1' });
   expect([other.status, other.json]).toMatchObject([404, { code: 'notFound' }]);
   const done = await resolve({ as: 'abandon', request: unknownOutcomes[0]?.request });
-  expect([done.status, done.json]).toEqual([200, { requests: 1, recipients: 1, tooEarly: null }]);
+  expect([done.status, done.json]).toEqual([200, { requests: 1, recipientCount: 1, tooEarly: null }]);
   const ended = (await call('GET', `/v1/campaigns/${id}`)).json;
-  expect(ended).toMatchObject({ state: 'completed', recipients: { abandoned: 1 }, unknownOutcomes: [] });
+  expect(ended).toMatchObject({ state: 'completed', counts: { abandoned: 1 }, unknownOutcomes: [] });
 });
 
 test('A message of an outbox with an unknown outcome leads to its campaign, which is listed until it is settled', {
@@ -76,6 +76,6 @@ test('A request with an unknown outcome can be resent over HTTP, once its worker
   } while ((done.json as { requests: number }).requests === 0);
   await expect
     .poll(async () => (await call('GET', `/v1/campaigns/${id}`)).json, { timeout: 30_000 })
-    .toMatchObject({ state: 'completed', recipients: { deliveredToTerminal: 1 } });
+    .toMatchObject({ state: 'completed', counts: { deliveredToTerminal: 1 } });
   expect(log.join('')).not.toContain(number.slice(-8));
 });

@@ -119,7 +119,7 @@ test(`Twenty parallel requests with one idempotency key create one campaign, in 
     expect(answers.filter((answer) => answer === 'conflict')).toHaveLength(REQUESTS / 2);
     const { campaigns } = await volley.page({ idempotencyKey, limit: 10 });
     expect(campaigns.map(({ id }) => id)).toEqual([...ids]);
-    expect(campaigns).toMatchObject([{ state: 'scheduled', recipients: { total: 2 } }]);
+    expect(campaigns).toMatchObject([{ state: 'scheduled', counts: { total: 2 } }]);
   }
   expect(killedWhileOpen).toBeGreaterThan(ROUNDS / 4);
 });

@@ -25,7 +25,7 @@ describe('a lane that sends an API key and an access token', () => {
       simulator: { accepts: 'both', keys: [{ key: 'key' }], accounts: [ACCOUNT], deliveryTime: 100 },
     });
     const id = await launch(fleet, { recipients: recipients(COUNT), message: 'Sale', lane: 'main' });
-    const { recipients: counts } = await finished(fleet.volley, id, 40_000);
+    const { counts } = await finished(fleet.volley, id, 40_000);
     expect(counts).toMatchObject({ total: COUNT, deliveredToTerminal: COUNT });
     expect((await fleet.simulator.summary()).duplicates).toBe(0);
     const ledger = await fleet.simulator.ledger();
@@ -71,6 +71,6 @@ describe('a lane that sends an API key and an access token', () => {
     );
     // The lane that shares the account goes on.
     const id = await launch(fleet, { recipients: recipients(COUNT), message: 'Other', lane: 'other' });
-    expect((await finished(volley, id, 20_000)).recipients.deliveredToTerminal).toBe(COUNT);
+    expect((await finished(volley, id, 20_000)).counts.deliveredToTerminal).toBe(COUNT);
   });
 });

@@ -158,7 +158,7 @@ async function feed(
     while (!isStopped) {
       const last = campaigns.at(-1);
       const now = last === undefined ? undefined : await status(last);
-      if (last === undefined || (now !== undefined && now.recipients.planned < MIN_PLANNED)) await launch();
+      if (last === undefined || (now !== undefined && now.counts.planned < MIN_PLANNED)) await launch();
       await delay(500);
     }
   })();
@@ -195,7 +195,7 @@ async function killAll(fleet: Fleet, recorder: Recorder, run: KillRun, mayBeUnkn
 }
 
 /** Whether the states of a campaign's recipients add up to the total and none is negative. */
-export function addsUp({ recipients: { total, ...states } }: CampaignStatus): boolean {
+export function addsUp({ counts: { total, ...states } }: CampaignStatus): boolean {
   const counts = Object.values(states);
   return counts.every((count) => count >= 0) && counts.reduce((sum, count) => sum + count, 0) === total;
 }

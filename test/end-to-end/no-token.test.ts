@@ -79,7 +79,7 @@ test('a lane whose account service is unreachable says so everywhere, spends no 
   expect(await volley.lanes()).toMatchObject([{ state: 'noToken' }]);
 
   await forwardPort(port, simulator.accountBaseUrl);
-  const { recipients: counts } = await finished(volley, id, 40_000);
+  const { counts } = await finished(volley, id, 40_000);
   expect(counts).toMatchObject({ total: 5, deliveredToTerminal: 5 });
   expect(await volley.lanes()).toMatchObject([{ state: 'open', pause: null }]);
   expect(fleet.logged('token.loggedIn')).toHaveLength(1);
@@ -104,7 +104,7 @@ test('a campaign whose lane a poll has stopped after everything was sent says wh
     async () => {
       const status = await volley.status(id);
       expect(status).toMatchObject({
-        recipients: { deliveredToNetwork: 1 },
+        counts: { deliveredToNetwork: 1 },
         waitingFor: 'lane',
         blockedBy: { state: 'stopped', reason: expect.stringContaining('403'), until: null },
         eta: null,

@@ -124,7 +124,7 @@ test('A request whose response was lost is found by its notification, and no mes
   console.info(`${unknown.length} unknown, ${found.length} of them found by a notification`);
   expect(unknown.length).toBeGreaterThan(0);
   expect(found.length).toBe(unknown.length);
-  expect(status.recipients).toMatchObject({ deliveredToTerminal: 300, unknown: 0 });
+  expect(status.counts).toMatchObject({ deliveredToTerminal: 300, unknown: 0 });
   const { service, reported } = await bothSides(fleet, id);
   expect(reported).toEqual(service);
   expect((await fleet.simulator.summary()).duplicates).toBe(0);
@@ -135,7 +135,7 @@ test('A message of several segments is settled by its single notification', {
 }, async () => {
   const { fleet } = await notifiedFleet({}, { deliveryTime: 200 }, { FOLLOW_UP_FIRST_MS: '15000' });
   const id = await launch(fleet, { recipients: recipients(20), message: 'x'.repeat(300) });
-  const { recipients: counts } = await finished(fleet.volley, id, 60_000);
+  const { counts } = await finished(fleet.volley, id, 60_000);
   expect(counts.deliveredToTerminal).toBe(20);
   const { notifications, polls } = await fleet.simulator.summary();
   expect([notifications, polls]).toEqual([20, 0]);
@@ -150,11 +150,11 @@ test('A killed receiver loses the reports it held, and polls make up for them', 
   );
   const id = await launch(fleet, { recipients: recipients(300), message: 'Sale' });
   await vi.waitFor(async () => {
-    const { deliveredToTerminal } = (await fleet.volley.status(id)).recipients;
+    const { deliveredToTerminal } = (await fleet.volley.status(id)).counts;
     expect(deliveredToTerminal).toBeGreaterThan(30);
   }, 20_000);
   await receiver.end('SIGKILL');
-  const { recipients: counts } = await finished(fleet.volley, id, 60_000);
+  const { counts } = await finished(fleet.volley, id, 60_000);
   expect(counts.deliveredToTerminal).toBe(300);
   expect((await fleet.simulator.summary()).polls).toBeGreaterThan(0);
 });

@@ -95,7 +95,7 @@ async function killOutbox(
   };
   const produce = async (): Promise<void> => {
     while (killed < kills) {
-      if ((await outbox.status()).messages.waiting < MOST_WAITING) await fill();
+      if ((await outbox.status()).counts.waiting < MOST_WAITING) await fill();
       for (let at = 0; at < AT_ONCE / 4; at += 1) await (random() < 0.5 ? move() : cancel());
       await delay(EVERY_MS);
     }
@@ -132,7 +132,7 @@ async function killOutbox(
   await Promise.all([produce(), killAll(), follow()]);
 
   const unsettled = async (): Promise<number> => {
-    const { waiting, sending, deliveredToNetwork } = (await outbox.status()).messages;
+    const { waiting, sending, deliveredToNetwork } = (await outbox.status()).counts;
     return waiting + sending + deliveredToNetwork;
   };
   let left = await unsettled();
@@ -143,7 +143,7 @@ async function killOutbox(
     left = now;
   }
 
-  const { total, ...states } = (await outbox.status()).messages;
+  const { total, ...states } = (await outbox.status()).counts;
   const ledger = (await simulator.ledger()).map(({ text }) => text);
   const problems: string[] = [];
   const expect = (isSo: boolean, problem: string): void => {

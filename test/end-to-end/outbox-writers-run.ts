@@ -178,7 +178,7 @@ export async function outboxWritersRun(
 /** Waits until nothing is open, and returns how many outcomes are unknown. */
 async function settled({ volley }: Fleet): Promise<{ unknown: number; isSettled: boolean }> {
   for (const deadline = Date.now() + SETTLED_WITHIN_MS; ; ) {
-    const { waiting, sending, deliveredToNetwork, unknown } = (await volley.outbox('race').status()).messages;
+    const { waiting, sending, deliveredToNetwork, unknown } = (await volley.outbox('race').status()).counts;
     const isSettled = waiting + sending + deliveredToNetwork === 0;
     if (isSettled || Date.now() > deadline) return { unknown, isSettled };
     await delay(200);

@@ -29,7 +29,7 @@ test('A lane whose API key the service refuses stops, and continues when the key
   );
   expect(stopped.blockedBy?.reason).toMatch(/does not accept the API key.*401.*volley lane resume/);
   expect(stopped.waitingFor).toBe('lane');
-  expect(stopped.recipients.planned + stopped.recipients.sending).toBe(100);
+  expect(stopped.counts.planned + stopped.counts.sending).toBe(100);
   const [lane] = await volley.lanes();
   expect(lane?.state).toBe('stopped');
 
@@ -37,7 +37,7 @@ test('A lane whose API key the service refuses stops, and continues when the key
   const settled = await vi.waitUntil(
     async () => {
       const status = await volley.status(id);
-      return status.recipients.sending === 0 ? status : undefined;
+      return status.counts.sending === 0 ? status : undefined;
     },
     { timeout: 15_000 },
   );
@@ -46,9 +46,7 @@ test('A lane whose API key the service refuses stops, and continues when the key
     async () => {
       const status = await volley.status(id);
       const hasRetried = status.requests.send > settled.requests.send;
-      return hasRetried && status.recipients.sending === 0 && status.waitingFor === 'lane'
-        ? status
-        : undefined;
+      return hasRetried && status.counts.sending === 0 && status.waitingFor === 'lane' ? status : undefined;
     },
     { timeout: 15_000 },
   );
@@ -57,7 +55,7 @@ test('A lane whose API key the service refuses stops, and continues when the key
   await simulator.configure({ keys: [{ key: 'key' }] });
   await volley.resumeLane(lane?.name ?? '');
   const final = await finished(volley, id, 60_000);
-  expect(final.recipients.deliveredToTerminal).toBe(100);
+  expect(final.counts.deliveredToTerminal).toBe(100);
   expect((await simulator.summary()).recipients).toBe(100);
 });
 
@@ -80,7 +78,7 @@ test('A lane whose variable is missing does not keep the others from being serve
   const [served, unserved] = await Promise.all(
     ['a', 'b'].map((lane) => launch(fleet, { lane, recipients: recipients(5), message: 'Sale' })),
   );
-  expect((await finished(volley, served ?? '', 60_000)).recipients.deliveredToTerminal).toBe(5);
+  expect((await finished(volley, served ?? '', 60_000)).counts.deliveredToTerminal).toBe(5);
   const { blockedBy, waitingFor } = await volley.status(unserved ?? '');
   expect(blockedBy?.reason).toMatch(/^no worker that runs has the credentials of lane b; /);
   expect(waitingFor).toBe('workers');
@@ -140,7 +138,7 @@ test('Each expiry of the token costs the whole fleet one refresh', { timeout: 90
   const launchedAt = Date.now();
   const id = await launch(fleet, { recipients: recipients(count), message: 'Sale' });
   const final = await finished(volley, id, 50_000);
-  expect(final.recipients.deliveredToTerminal).toBe(count);
+  expect(final.counts.deliveredToTerminal).toBe(count);
   const summary = await simulator.summary();
   const tookMs = Date.now() - launchedAt;
   // A token is refreshed after 85 % of its lifetime, which bounds the number of refreshes.

@@ -32,7 +32,7 @@ test.each([
     });
     await redis.restart();
     await fleet.ready();
-    const { recipients: counts } = await finished(fleet.volley, id, 60_000);
+    const { counts } = await finished(fleet.volley, id, 60_000);
     expect(counts.deliveredToTerminal).toBe(10);
   },
 );

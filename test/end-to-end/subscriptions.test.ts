@@ -50,7 +50,7 @@ test.each(['key', 'client'] as const)(
       ),
     );
     for (const id of ids) {
-      const { recipients: counts } = await finished(volley, id, 90_000);
+      const { counts } = await finished(volley, id, 90_000);
       expect(counts.deliveredToTerminal + counts.deliveryImpossible).toBe(PER_LANE);
     }
     expect(await simulator.summary()).toMatchObject({ recipients: LANES.length * PER_LANE, polls: 0 });

@@ -182,7 +182,7 @@ async function attack(
   const member = await catching;
   const stoppedAt = Date.now();
   const [late = 0, inWindow = 0, toSuppress = 0] = await Promise.all(
-    KINDS.map(async (kind) => (await volley.outbox(kind).status()).messages.sending),
+    KINDS.map(async (kind) => (await volley.outbox(kind).status()).counts.sending),
   );
   const held = { late, window: inWindow, suppressed: toSuppress };
   const continued = delay(STOPPED_MS + 1_000 * random()).then(() =>
@@ -199,7 +199,7 @@ async function attack(
 
   const unsettled = async () => {
     const statuses = await Promise.all(
-      KINDS.map(async (kind) => (await volley.outbox(kind).status()).messages),
+      KINDS.map(async (kind) => (await volley.outbox(kind).status()).counts),
     );
     const sum = (state: 'waiting' | 'sending' | 'deliveredToNetwork'): number =>
       statuses.reduce((all, counts) => all + counts[state], 0);
@@ -216,9 +216,7 @@ async function attack(
   }
   // A stopped process may still settle what it held.
   await delay(2_000);
-  const statuses = await Promise.all(
-    KINDS.map(async (kind) => (await volley.outbox(kind).status()).messages),
-  );
+  const statuses = await Promise.all(KINDS.map(async (kind) => (await volley.outbox(kind).status()).counts));
   for (const [at, { total, ...states }] of statuses.entries()) {
     const sum = Object.values(states).reduce((all, count) => all + count, 0);
     const expected = KINDS[at] === 'suppressed' ? 2 * MESSAGES : MESSAGES;

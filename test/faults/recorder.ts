@@ -50,7 +50,7 @@ export function createRecorder(history: History, volley: Volley): Recorder {
     const current = await volley.status(campaign).catch(() => undefined);
     if (current === undefined) return undefined;
     statuses += 1;
-    const { state, endedAt, waitingFor, recipients: counts } = current;
+    const { state, endedAt, waitingFor, counts } = current;
     history.add({
       type: 'status',
       at,

@@ -96,7 +96,7 @@ async function settle({ recorder, campaigns }: World): Promise<string> {
   for (;;) {
     const statuses = await Promise.all(Object.values(campaigns).map((id) => recorder.status(id)));
     const open = statuses.filter((status) => status?.endedAt === null);
-    const text = JSON.stringify(statuses.map((status) => status?.recipients));
+    const text = JSON.stringify(statuses.map((status) => status?.counts));
     if (text !== last.text) last = { text, at: Date.now() };
     const isSettled =
       open.every((status) => status?.waitingFor === 'resolve') && !statuses.includes(undefined);

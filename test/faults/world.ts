@@ -295,7 +295,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
           const now = await Promise.all(LANES.map(({ name }) => accepted(keyOf(name))));
           if (now.every((count, index) => count - (before[index] ?? 0) >= requests)) return;
           const statuses = await Promise.all(Object.values(campaigns).map((id) => recorder.status(id)));
-          if (statuses.some((status) => status?.recipients.planned === 0)) return;
+          if (statuses.some((status) => status?.counts.planned === 0)) return;
           await delay(100);
         }
       },

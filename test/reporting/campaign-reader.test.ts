@@ -67,7 +67,7 @@ test('A wave of an outbox is listed only while an operator must resolve one of i
   const unknown = { claim, result: 'unknown', letters: 'U', reason: 'no response' } as const;
   await lane.settlements.send([unknown], 0);
   expect(await volley.list()).toMatchObject([
-    { id: claim.campaign, waitingFor: 'resolve', recipients: { total: 1, unknown: 1 } },
+    { id: claim.campaign, waitingFor: 'resolve', counts: { total: 1, unknown: 1 } },
   ]);
   await volley.resolve(claim.campaign, { as: 'abandon' });
   expect(await volley.list()).toEqual([]);

@@ -34,8 +34,8 @@ test('Every stored campaign is counted once, however many there are', async () =
   await Promise.all(made);
   const counts = await countCampaigns(redis, keys, 'many');
   expect(counts.campaigns).toMatchObject({ completed: 130, running: 1_170, paused: 0, importing: 0 });
-  expect(counts.recipients).toMatchObject({ deliveredToTerminal: 260, rejected: 130, planned: 3_510 });
-  expect(Object.values(counts.recipients).reduce((sum, one) => sum + one)).toBe(3_900);
+  expect(counts.counts).toMatchObject({ deliveredToTerminal: 260, rejected: 130, planned: 3_510 });
+  expect(Object.values(counts.counts).reduce((sum, one) => sum + one)).toBe(3_900);
   expect(counts.requests).toEqual({ send: 1_300, poll: 2_600 });
 });
 

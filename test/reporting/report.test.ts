@@ -285,9 +285,9 @@ test('Suppressed numbers are read with the given country, and an error names the
     field: 'numbers/1',
     message: expect.stringMatching(/^number 2: "0\d+" has no calling code/),
   });
-  expect(await list.add([mobile(2_201), national], { country: 'GB' })).toMatchObject({ numbers: 2 });
+  expect(await list.add([mobile(2_201), national], { country: 'GB' })).toMatchObject({ numberCount: 2 });
   await expect(list.remove([national], { country: 'ZZ' })).rejects.toMatchObject({ field: 'country' });
-  expect(await list.remove([mobile(2_201), national], { country: 'GB' })).toMatchObject({ numbers: 2 });
+  expect(await list.remove([mobile(2_201), national], { country: 'GB' })).toMatchObject({ numberCount: 2 });
 });
 
 test('Reading many numbers does not block the event loop', async () => {

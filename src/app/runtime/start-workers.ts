@@ -42,9 +42,10 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
     },
     removeCampaign: async (laneId: LaneId, id: string) => {
       await forgetWave(await finder.withId(laneId), id);
-      const recipients = await removeCampaign(redis, keys, laneId, id);
+      const recipientCount = await removeCampaign(redis, keys, laneId, id);
       const lane = await finder.nameOf(laneId);
-      if (recipients !== null) events.emit({ type: 'retention.removed', lane, campaign: id, recipients });
+      if (recipientCount !== null)
+        events.emit({ type: 'retention.removed', lane, campaign: id, recipientCount });
     },
   };
   const durability = lazily(() => {

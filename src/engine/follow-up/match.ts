@@ -55,8 +55,8 @@ export async function settleMatch(
     lane.emit(scriptEvents);
     if (settled === 0) return;
     const reference = requestReference(campaign, number);
-    const recipients = sent.length;
-    events.emit({ type: 'request.confirmed', lane: lane.name, campaign, request: reference, recipients });
+    const recipientCount = sent.length;
+    events.emit({ type: 'request.confirmed', lane: lane.name, campaign, request: reference, recipientCount });
     return;
   }
   if (outcome.kind === 'infos' || outcome.kind === 'missing') {

@@ -10,9 +10,9 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
       return [{ type: 'campaign.launched', lane, campaign, at }];
     }
     case 'ended': {
-      const { campaign, state, recipients, tookMs } = scriptEvent;
+      const { campaign, state, recipientCount, tookMs } = scriptEvent;
       if (state !== 'completed') return [];
-      return [{ type: 'campaign.completed', lane, campaign, recipients, tookMs: Math.max(0, tookMs) }];
+      return [{ type: 'campaign.completed', lane, campaign, recipientCount, tookMs: Math.max(0, tookMs) }];
     }
     case 'refusals': {
       const { campaign } = scriptEvent;
@@ -25,22 +25,31 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
       return [{ type: 'recipient.rejected', lane, campaign, position: ordinal + 1, reason }];
     }
     case 'split': {
-      const { campaign, first, recipients } = scriptEvent;
-      return [{ type: 'batch.split', lane, campaign, batch: `${campaign}:${first}`, recipients, into: 2 }];
+      const { campaign, first, recipientCount } = scriptEvent;
+      return [
+        { type: 'batch.split', lane, campaign, batch: `${campaign}:${first}`, recipientCount, into: 2 },
+      ];
     }
     case 'maximum':
       return [{ type: 'batch.maximumLearned', lane, maximum: scriptEvent.maximum }];
     case 'unknown': {
-      const { campaign, number, recipients, reason, overdue, ageMs } = scriptEvent;
+      const { campaign, number, recipientCount, reason, overdue, ageMs } = scriptEvent;
       const request = requestReference(campaign, number);
-      const unknown: VolleyEvent = { type: 'request.unknown', lane, campaign, request, recipients, reason };
+      const unknown: VolleyEvent = {
+        type: 'request.unknown',
+        lane,
+        campaign,
+        request,
+        recipientCount,
+        reason,
+      };
       if (!overdue) return [unknown];
-      return [{ type: 'claim.overdue', lane, campaign, request, recipients, ageMs }, unknown];
+      return [{ type: 'claim.overdue', lane, campaign, request, recipientCount, ageMs }, unknown];
     }
     case 'unfollowable': {
-      const { campaign, number, recipients } = scriptEvent;
+      const { campaign, number, recipientCount } = scriptEvent;
       const request = requestReference(campaign, number);
-      return [{ type: 'request.unfollowable', lane, campaign, request, recipients }];
+      return [{ type: 'request.unfollowable', lane, campaign, request, recipientCount }];
     }
     case 'contradicted': {
       const { campaign, ordinal, kept, ignored } = scriptEvent;

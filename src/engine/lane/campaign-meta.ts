@@ -116,7 +116,7 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     countryColumn: null,
     countries: [],
     rows: 1,
-    recipients: 1,
+    recipientCount: 1,
     duplicates,
     differentTexts: 0,
     repeats: [],

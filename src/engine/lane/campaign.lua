@@ -198,7 +198,7 @@ local function campaign_end(endedKey, lapsingKey, id, c, now, events)
   c.endedAt = now
   redis.call('ZADD', endedKey, now, id)
   redis.call('ZREM', lapsingKey, id)
-  events[#events + 1] = { type = 'ended', campaign = id, state = c.state, recipients = c.total, tookMs = now - c.launchAt }
+  events[#events + 1] = { type = 'ended', campaign = id, state = c.state, recipientCount = c.total, tookMs = now - c.launchAt }
 end
 
 -- When the first request that may have been accepted was claimed, given a claim or a batch with an unknown outcome; 0 if that is

@@ -9,22 +9,28 @@ const integer = z.number();
 /** An event that a script returns. */
 const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('launched'), campaign, at: integer }),
-  z.object({ type: z.literal('ended'), campaign, state: z.string(), recipients: integer, tookMs: integer }),
+  z.object({
+    type: z.literal('ended'),
+    campaign,
+    state: z.string(),
+    recipientCount: integer,
+    tookMs: integer,
+  }),
   z.object({ type: z.literal('refusals'), campaign }),
-  z.object({ type: z.literal('refused'), campaign, recipients: integer, reason }),
+  z.object({ type: z.literal('refused'), campaign, recipientCount: integer, reason }),
   z.object({ type: z.literal('rejected'), campaign, ordinal: integer, reason }),
-  z.object({ type: z.literal('split'), campaign, first: integer, recipients: integer }),
+  z.object({ type: z.literal('split'), campaign, first: integer, recipientCount: integer }),
   z.object({ type: z.literal('maximum'), maximum: integer }),
   z.object({
     type: z.literal('unknown'),
     campaign,
     number: integer,
-    recipients: integer,
+    recipientCount: integer,
     reason,
     overdue: z.boolean(),
     ageMs: integer,
   }),
-  z.object({ type: z.literal('unfollowable'), campaign, number: integer, recipients: integer }),
+  z.object({ type: z.literal('unfollowable'), campaign, number: integer, recipientCount: integer }),
   z.object({
     type: z.literal('contradicted'),
     campaign,

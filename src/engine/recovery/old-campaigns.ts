@@ -62,8 +62,9 @@ export async function checkOldCampaigns(options: OldCampaignsOptions, now?: numb
         abandoned,
         events: found,
       } = await endOldCampaign(lane, campaign, options, now);
-      const recipients = lapsed + unconfirmed + abandoned;
-      if (recipients > 0) events.emit({ type: 'campaign.tooOld', lane: lane.name, campaign, recipients });
+      const recipientCount = lapsed + unconfirmed + abandoned;
+      if (recipientCount > 0)
+        events.emit({ type: 'campaign.tooOld', lane: lane.name, campaign, recipientCount });
       lane.emit(found);
     }
   }

@@ -123,7 +123,7 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
     notAfter = claim.notAfter,
   })
   events[#events + 1] = {
-    type = 'unknown', campaign = id, number = claim.number, recipients = claim.count, reason = reason,
+    type = 'unknown', campaign = id, number = claim.number, recipientCount = claim.count, reason = reason,
     overdue = (settlement.overdue or false) and not ownReason, ageMs = now - claim.at,
   }
 end
@@ -144,7 +144,7 @@ function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, in
     redis.call('ZADD', unpolledKey, now + math.ceil(wait), request_member(id, claim.first))
   end
   if settlement.requestId == '' then
-    events[#events + 1] = { type = 'unfollowable', campaign = id, number = claim.number, recipients = claim.count }
+    events[#events + 1] = { type = 'unfollowable', campaign = id, number = claim.number, recipientCount = claim.count }
   end
   if not settlement.byNotification then note_half(c, claim, true) end
   if not rules.notify then return end
@@ -178,13 +178,13 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
     local again = isOld and 'underCorrelator' or nil
     release_range(c, claim, statusesKey, { first = claim.first, count = half, parent = parent, again = again })
     release_range(c, claim, statusesKey, { first = claim.first + half, count = claim.count - half, parent = parent, again = again })
-    events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipients = claim.count }
+    events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipientCount = claim.count }
   else
     apply(c, claim, RECIPIENT_LETTER.rejected, statusesKey)
     record_write(c, recordsKey, claim.first, 1, claim.at, now, settlement.reason, '')
     events[#events + 1] = { type = 'rejected', campaign = id, ordinal = claim.first, reason = settlement.reason }
   end
-  events[#events + 1] = { type = 'refused', campaign = id, recipients = claim.count, reason = settlement.reason }
+  events[#events + 1] = { type = 'refused', campaign = id, recipientCount = claim.count, reason = settlement.reason }
   -- Not while placeholder claims may have to be made for it.
   if c.accepted == 0 and c.refusals >= POLICY.REFUSALS_TO_PAUSE and c.state == 'running' and not lane_is_recovering(lane) then
     campaign_pause(lane, c, 'the service refuses every request; check sender and text: ' .. settlement.reason, now)

@@ -135,7 +135,7 @@ export interface Resolution {
 /** How many requests, and how many of their recipients, were settled. */
 export interface ResolveOutcome {
   readonly requests: number;
-  readonly recipients: number;
+  readonly recipientCount: number;
   /** Requests left unchanged because a worker may still be about to send them, and until when; null if there are none. */
   readonly tooEarly: { readonly requests: number; readonly until: string } | null;
 }
@@ -178,7 +178,7 @@ export async function resolveUnknown(
       `campaign ${id} ${state}, so it sends nothing again; abandon its unknown outcomes or count them as accepted`,
     );
   }
-  if (named.length === 0) return { requests: 0, recipients: 0, tooEarly: null };
+  if (named.length === 0) return { requests: 0, recipientCount: 0, tooEarly: null };
   const details = { as, ...(request === undefined ? {} : { request }), requests: named.length };
   const result = await by.audited({ action: 'campaign.resolve', lane: lane.id, campaign: id, details }, () =>
     activate(
@@ -188,15 +188,15 @@ export async function resolveUnknown(
     ),
   );
   lane.emit(result.events);
-  const { batches, recipients, tooEarly, safeAt } = result;
+  const { batches, recipients: recipientCount, tooEarly, safeAt } = result;
   if (batches > 0) {
     const actor = describeActor(by.actor);
-    const settled = { lane: lane.name, campaign: id, as, requests: batches, recipients, actor };
+    const settled = { lane: lane.name, campaign: id, as, requests: batches, recipientCount, actor };
     events.emit({ type: 'request.resolved', ...settled });
   }
   return {
     requests: batches,
-    recipients,
+    recipientCount,
     tooEarly: tooEarly === 0 ? null : { requests: tooEarly, until: new Date(safeAt).toISOString() },
   };
 }

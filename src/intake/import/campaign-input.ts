@@ -70,7 +70,7 @@ export type EnqueueOutcome =
   | {
       readonly kind: 'created' | 'existing';
       readonly id: string;
-      readonly recipients: number;
+      readonly recipientCount: number;
       /** Rows that were left out because their number is that of an earlier row; `preview.repeats` lists the first of them. */
       readonly duplicates: number;
       /** Rows with the number of an earlier row and a different text: recipients with `keep`, otherwise duplicates. */

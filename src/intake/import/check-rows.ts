@@ -84,7 +84,7 @@ type Problem = Omit<CheckedRow & { kind: 'invalid' }, 'number' | 'reference'>;
 /** Counts of the rows checked so far. `rows` is always the sum of the next three. */
 interface RowCounts {
   readonly rows: number;
-  readonly recipients: number;
+  readonly recipientCount: number;
   readonly duplicates: number;
   readonly invalid: number;
   /** Rows with the number of an earlier row and a different text: with `keep`, some of the recipients; else, of the duplicates. */
@@ -234,7 +234,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       batches: mapRows(rows, list.batches, check, () => list.close()),
       counts: () => ({
         rows: counts.recipient + counts.duplicate + counts.invalid,
-        recipients: counts.recipient,
+        recipientCount: counts.recipient,
         duplicates: counts.duplicate,
         invalid: counts.invalid,
         differentTexts: counts.differentTexts,

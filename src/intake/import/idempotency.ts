@@ -143,12 +143,12 @@ export async function compareWithHolder(
     samples,
     cost: shown.cost && { ...shown.cost, unpricedRows: preview.cost?.unpricedRows ?? [] },
   };
-  const { recipients, differentTexts } = stored;
+  const { recipientCount, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;
   return {
     kind: 'existing',
     id: campaign,
-    recipients,
+    recipientCount,
     duplicates,
     differentTexts,
     invalid,

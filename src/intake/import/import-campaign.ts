@@ -207,7 +207,7 @@ async function fillAndCommit(
       }
     },
   });
-  const { recipients, duplicates, invalid, suppressed } = preview;
+  const { recipientCount, duplicates, invalid, suppressed } = preview;
   const refused = refusedCampaign(preview, campaign, opened);
   if (refused !== null) return refusedOutcome(refused, preview);
 
@@ -247,12 +247,12 @@ async function fillAndCommit(
         }),
   };
   // The trail outlives the campaign, so it contains no name, which people choose.
-  const details = { recipients };
+  const details = { recipientCount };
   const subject = { lane: lane.id, campaign: session.id };
   const { wakeInMs, events } = await deps.by.audited({ ...subject, action: 'campaign.create', details }, () =>
     session.commit(meta),
   );
-  const counts = { recipients, duplicates, invalid, suppressed };
+  const counts = { recipientCount, duplicates, invalid, suppressed };
   const actor = describeActor(deps.by.actor);
   deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts, actor });
   lane.emit(events);

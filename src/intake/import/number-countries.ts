@@ -35,12 +35,12 @@ export function numberCountries(home: string | undefined, column: CountryColumn 
   const isUsed = column?.isUsed === true;
   const byCountry = (): NumbersOfCountry[] =>
     [...counts]
-      .map(([key, numbers]) =>
+      .map(([key, numberCount]) =>
         key.startsWith('+')
-          ? { country: null, callingCode: key.slice(1), numbers }
-          : { country: key, callingCode: planOfCountry(key)?.callingCode ?? '', numbers },
+          ? { country: null, callingCode: key.slice(1), numberCount }
+          : { country: key, callingCode: planOfCountry(key)?.callingCode ?? '', numberCount },
       )
-      .sort((one, other) => other.numbers - one.numbers);
+      .sort((one, other) => other.numberCount - one.numberCount);
 
   return {
     add({ line, number, isNational, country }: ReadRow): void {
@@ -75,7 +75,7 @@ function mixedWarning(
   const plan = home === undefined ? undefined : planOfCountry(home);
   if (home === undefined || plan === undefined || count === 0) return [];
   const others = counts.filter(({ callingCode }) => callingCode !== plan.callingCode);
-  const abroad = others.reduce((sum, { numbers }) => sum + numbers, 0);
+  const abroad = others.reduce((sum, { numberCount }) => sum + numberCount, 0);
   if (abroad === 0) return [];
   const subject =
     count === 1 ? '1 number in national format is' : `${grouped(count)} numbers in national format are`;
@@ -108,10 +108,10 @@ function contradictionWarning({ count, named }: Rows, column: CountryColumn | nu
 const shownCountry = (key: string): string => (key.startsWith('+') ? key : nameOfCountry(key));
 
 /** `Germany (+49) 412` */
-export function countryText({ country, callingCode, numbers }: NumbersOfCountry): string {
+export function countryText({ country, callingCode, numberCount }: NumbersOfCountry): string {
   return country === null
-    ? `+${callingCode} ${grouped(numbers)}`
-    : `${nameOfCountry(country)} (+${callingCode}) ${grouped(numbers)}`;
+    ? `+${callingCode} ${grouped(numberCount)}`
+    : `${nameOfCountry(country)} (+${callingCode}) ${grouped(numberCount)}`;
 }
 
 function withMore(count: number, named: readonly string[]): string {

@@ -116,7 +116,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
       outlook: LaneOutlook | null,
       isSuppressionChecked: boolean,
     ): Preview {
-      const counts = { ...list.counts(), recipients, suppressed };
+      const counts = { ...list.counts(), recipientCount: recipients, suppressed };
       const { maxRecipients } = lane.rules;
       const most = Math.min(maxRecipients, outlook?.maxRecipients || maxRecipients);
       const sends = requestsNeeded(recipients, isShared, most, SLICE);

@@ -126,10 +126,10 @@ export async function readList(
   const counts = (): ReturnType<CheckedRows['counts']> => {
     const read = list.counts();
     const leftOut = comparison?.leftOut() ?? 0;
-    return { ...read, recipients: read.recipients - leftOut, duplicates: read.duplicates + leftOut };
+    return { ...read, recipientCount: read.recipientCount - leftOut, duplicates: read.duplicates + leftOut };
   };
   const content = (): string | null =>
-    comparison?.leftOut() && counts().recipients === 0 ? null : digest.content();
+    comparison?.leftOut() && counts().recipientCount === 0 ? null : digest.content();
   // A number that is suppressed while the list is read is left out later, when its batch is claimed.
   // Most lists have a single batch, whose check costs no more than asking whether any number is suppressed.
   let counted: Promise<number> | undefined;

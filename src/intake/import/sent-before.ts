@@ -55,7 +55,7 @@ interface SentBeforeDeps {
 }
 
 /** A campaign with the text of the list. */
-type EarlierCampaign = Omit<SentBefore['campaigns'][number], 'recipients'>;
+type EarlierCampaign = Omit<SentBefore['campaigns'][number], 'recipientCount'>;
 
 /** The numbers that get a text from earlier campaigns. */
 export interface EarlierNumbers {
@@ -180,11 +180,11 @@ export function compareSent(earlier: EarlierNumbers, how: NonNullable<CampaignIn
     },
     result: (): SentBefore => ({
       unchecked,
-      recipients,
+      recipientCount: recipients,
       isLeftOut,
       campaigns: campaigns.flatMap((campaign, place) => {
         const own = counts[place] ?? 0;
-        return own === 0 ? [] : [{ ...campaign, recipients: own }];
+        return own === 0 ? [] : [{ ...campaign, recipientCount: own }];
       }),
       rows,
     }),

@@ -43,7 +43,7 @@ export interface ChangeOptions extends NumberOptions {
 export interface SuppressionChange {
   readonly operation: string | null;
   /** How many numbers are new on the list, or no longer on it. */
-  readonly numbers: number;
+  readonly numberCount: number;
 }
 
 /** The result of importing a file. */
@@ -132,7 +132,7 @@ const DEFAULT_LIMIT = 50;
 const MAX_NUMBERS_READ = 100;
 /** What a number takes in Redis, with its part of the record of its operation. */
 const NUMBER_BYTES = 100;
-const NOTHING: SuppressionChange = { operation: null, numbers: 0 };
+const NOTHING: SuppressionChange = { operation: null, numberCount: 0 };
 const SOURCES = { key: 'HTTP API', cli: 'command line', library: 'library', schedule: 'schedule' } as const;
 /** Longer reasons and sources are cut off. */
 const MAX_TEXT = 200;
@@ -191,8 +191,11 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       actor: found.actor,
       source,
       reason,
-      numbers,
-      undone: undone === undefined ? null : { ...undone, at: new Date(undone.at).toISOString() },
+      numberCount: numbers,
+      undone:
+        undone === undefined
+          ? null
+          : { actor: undone.actor, numberCount: undone.numbers, at: new Date(undone.at).toISOString() },
     };
   };
   const require = async (id: string): Promise<FoundOperation> => {
@@ -205,7 +208,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
   const perform = async (
     change: 'add' | 'remove',
     { lane, reason = '', source = SOURCES[by.actor.kind] }: ChangeOptions,
-    count: { readonly numbers?: number },
+    count: { readonly numberCount?: number },
     run: (operation: Parameters<Suppression['addBatches']>[1]) => Promise<FoundOperation>,
   ): Promise<SuppressionChange> => {
     const list = await listOf(lane);
@@ -218,10 +221,10 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       () => run(made),
     );
     if (done.numbers === 0 && (await suppression.operation(done.id)) === null) return NOTHING;
-    const told = { lane: lane ?? null, operation: done.id, numbers: done.numbers, reason: why, actor };
+    const told = { lane: lane ?? null, operation: done.id, numberCount: done.numbers, reason: why, actor };
     if (change === 'add') events.emit({ type: 'suppression.added', ...told });
     else events.emit({ type: 'suppression.removed', ...told });
-    return { operation: done.id, numbers: done.numbers };
+    return { operation: done.id, numberCount: done.numbers };
   };
 
   return {
@@ -229,7 +232,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       const numbers = await readAll(spellings, options.country);
       if (numbers.size === 0) return NOTHING;
       const max = mostOf(options);
-      return perform('add', options, { numbers: numbers.size }, (made) =>
+      return perform('add', options, { numberCount: numbers.size }, (made) =>
         suppression.add(numbers, { ...made, max }),
       );
     },
@@ -238,7 +241,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       if (numbers.size === 0 || (await suppression.hasNone(await listOf(options.lane), numbers)))
         return NOTHING;
       const max = mostOf(options);
-      return perform('remove', options, { numbers: numbers.size }, (made) =>
+      return perform('remove', options, { numberCount: numbers.size }, (made) =>
         suppression.remove(numbers, { ...made, max }),
       );
     },
@@ -278,13 +281,13 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       const source = typeof input === 'string' ? `file ${basename(input)}` : undefined;
       const named = { ...options, source: options.source ?? source };
       const done = await perform('add', named, {}, (made) => suppression.addBatches(numbers(), made));
-      const { rows, duplicates, recipients } = list.counts();
+      const { rows, duplicates, recipientCount } = list.counts();
       const collected = invalidRows();
       for (const row of invalid) collected.add(row);
       return {
         operation: done.operation,
-        added: done.numbers,
-        alreadyListed: recipients - done.numbers,
+        added: done.numberCount,
+        alreadyListed: recipientCount - done.numberCount,
         rows,
         duplicates,
         invalid,
@@ -321,13 +324,13 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
         );
       }
       const lane = list === null ? {} : { lane: list };
-      const numbers = await by.audited(
+      const numberCount = await by.audited(
         { action: 'suppression.undo', ...lane, details: { operation: id } },
         () => suppression.undo(operation, by.actor, now),
       );
-      const told = { lane: await nameOf(list), operation: id, numbers, actor };
+      const told = { lane: await nameOf(list), operation: id, numberCount, actor };
       events.emit({ type: 'suppression.undone', ...told });
-      return { operation: id, numbers };
+      return { operation: id, numberCount };
     },
     async entries(spelling, { country } = {}) {
       const [number = ''] = await readAll([spelling], country);

@@ -76,7 +76,7 @@ export async function readOutboxStatus(
     window: windowNow(settings.window, lane.clock()),
     ...returnedOfOutbox(settings),
     createdAt: new Date(settings.created).toISOString(),
-    messages: {
+    counts: {
       total: numberIn('total'),
       waiting: waiting + planned,
       ...rest,
@@ -111,8 +111,8 @@ export async function outboxTotals(
     const { waiting, lapsed, lateMs } = totals.get(lane.id) ?? { waiting: 0, lapsed: 0, lateMs: 0 };
     const isLate = status.state !== 'paused' && status.nextDue !== null;
     totals.set(lane.id, {
-      waiting: waiting + status.messages.waiting,
-      lapsed: lapsed + status.messages.lapsed,
+      waiting: waiting + status.counts.waiting,
+      lapsed: lapsed + status.counts.lapsed,
       lateMs: isLate ? Math.max(lateMs, lane.clock() - Date.parse(status.nextDue ?? '')) : lateMs,
     });
   };

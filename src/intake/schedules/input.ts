@@ -147,7 +147,7 @@ async function sourceOf({
       `there are more than ${MAX_INLINE_RECIPIENTS} recipients, which is the most that can be stored with a schedule; use a file, or a list that your code provides`,
       { field: 'recipients' },
     );
-  return { source: { kind: 'inline', count: recipients.length }, recipients };
+  return { source: { kind: 'inline', recipientCount: recipients.length }, recipients };
 }
 
 /** What to do about a list whose first campaign would be refused. */

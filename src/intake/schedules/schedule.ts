@@ -42,7 +42,7 @@ const source = z.discriminatedUnion('kind', [
   }),
   z.object({
     kind: z.literal('inline'),
-    count: z.int().describe('How many recipients are stored with the schedule'),
+    recipientCount: z.int().describe('How many recipients are stored with the schedule'),
   }),
   z.object({
     kind: z.literal('provided'),

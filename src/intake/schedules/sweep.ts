@@ -123,7 +123,7 @@ export async function sweepSchedules(
           await setDue(id, since);
         } else {
           const { source } = schedule.definition;
-          const isShort = source.kind === 'inline' && source.count <= SHORT_LIST;
+          const isShort = source.kind === 'inline' && source.recipientCount <= SHORT_LIST;
           const look = async (): Promise<void> => {
             signal.throwIfAborted();
             await lookAt(deps, id, { now, isHeld: () => isHeld(id) }, signal);

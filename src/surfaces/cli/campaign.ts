@@ -40,8 +40,8 @@ function unknownLines({ clock }: Context, { zone, unknownOutcomes }: CampaignSta
   const lines = unknownOutcomes
     .slice(0, UNKNOWN_SHOWN)
     .map(
-      ({ request, recipients, since, reason }) =>
-        `  ${request}  ${counted(recipients, 'recipient')}, since ${moment(Date.parse(since), clock(), zone)}: ${oneLine(reason)}`,
+      ({ request, recipientCount, since, reason }) =>
+        `  ${request}  ${counted(recipientCount, 'recipient')}, since ${moment(Date.parse(since), clock(), zone)}: ${oneLine(reason)}`,
     );
   const more = unknownOutcomes.length > UNKNOWN_SHOWN ? ['  … and more; --json shows up to 100'] : [];
   return ['Requests with an unknown outcome:', ...lines, ...more];
@@ -66,12 +66,12 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
     const outcome = await volley.resolve(id, { as, request: requestOf(id, options.request) });
     const { lane, zone } = await volley.status(id);
     const destination = destinationOf(setting, lane);
-    const { requests, recipients, tooEarly } = outcome;
+    const { requests, recipientCount, tooEarly } = outcome;
     if (as === 'resend') await noteIfNoWorkers(context, volley);
     const done =
       requests === 0
         ? `No request of campaign ${id} was settled.`
-        : `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipients, 'recipient')} ${RESOLVED[as]}${as === 'resend' ? via(destination) : ''}.`;
+        : `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipientCount, 'recipient')} ${RESOLVED[as]}${as === 'resend' ? via(destination) : ''}.`;
     const later =
       tooEarly === null
         ? []
@@ -89,8 +89,8 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
 /** Nothing can be asked, and no option says what to do, which is an error unless there is nothing to do. */
 function refuseToGuess(context: Context, typed: string, { request }: ResolveOptions): Promise<Answer> {
   return withCampaign(context, typed, async (volley, id) => {
-    const { recipients } = await volley.status(id);
-    if (request === undefined && recipients.unknown === 0) {
+    const { counts } = await volley.status(id);
+    if (request === undefined && counts.unknown === 0) {
       const line = `Campaign ${id}: no request has an unknown outcome.`;
       return { json: { id, settled: 0, skipped: 0 }, lines: [line] };
     }

@@ -119,7 +119,7 @@ export function listLines(
           cut(oneLine(campaign.name), 30),
           campaign.lane,
           campaign.state,
-          grouped(campaign.recipients.total),
+          grouped(campaign.counts.total),
           grouped(settledOf(campaign)),
           startOf(campaign, moment),
           perHour(campaign.rate),
@@ -140,7 +140,7 @@ export function listLines(
           oneLine(campaign.name),
           hasOneLane ? '' : campaign.lane,
           campaign.state,
-          `${percentOf(campaign)} of ${compact(campaign.recipients.total)}`,
+          `${percentOf(campaign)} of ${compact(campaign.counts.total)}`,
           startOf(campaign, shortMoment),
           perHour(campaign.rate, compact),
           attention(campaign, now, { short: true }),
@@ -156,13 +156,13 @@ export function listLines(
 
 /** What an operator has to act on or to know: unknown outcomes, a closed window, a lane that sends nothing until it is resumed, and what fails. Empty if nothing. */
 function attention(
-  { recipients, lane, zone, blockedBy, waitingFor, turnFailures }: CampaignStatus,
+  { counts, lane, zone, blockedBy, waitingFor, turnFailures }: CampaignStatus,
   now: number,
   { short = false } = {},
 ): string {
   const isClosed = blockedBy?.state === 'stopped' || blockedBy?.state === 'held';
   return [
-    ...(recipients.unknown === 0 ? [] : [`${grouped(recipients.unknown)} unknown`]),
+    ...(counts.unknown === 0 ? [] : [`${grouped(counts.unknown)} unknown`]),
     ...(waitingFor === 'lane' && isClosed
       ? [short ? `lane ${blockedBy.state}` : `lane ${lane} is ${blockedBy.state}`]
       : []),

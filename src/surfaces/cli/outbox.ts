@@ -104,7 +104,7 @@ export function show(
 }
 
 function outboxLines(outbox: OutboxStatus, now: number): string[] {
-  const { name, lane, state, reason, sendAt, zone, lateMs, messages, nextDue } = outbox;
+  const { name, lane, state, reason, sendAt, zone, lateMs, counts: messages, nextDue } = outbox;
   const { total, ...counts } = messages;
   const nonZero = Object.entries(counts).filter(([, count]) => count > 0);
   return [
@@ -266,9 +266,9 @@ async function cancelAll(
   if (!isConfirmed) requireTerminal(context, 'cancel');
   return runCall(context, cancelMessages, { ...outbox }, async (run, { volley, lanes }) => {
     const { name } = outbox;
-    const { messages } = await volley.outbox(name, { lanes }).status();
-    if (!isConfirmed && messages.waiting > 0) {
-      const question = `Cancel ${counted(messages.waiting, 'message')} of outbox ${name} for good?`;
+    const { counts } = await volley.outbox(name, { lanes }).status();
+    if (!isConfirmed && counts.waiting > 0) {
+      const question = `Cancel ${counted(counts.waiting, 'message')} of outbox ${name} for good?`;
       if (!(await context.confirm(question, 'nothing was cancelled')))
         throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
     }

@@ -92,7 +92,7 @@ function previewed(
   const { sentBefore = null } = seen;
   const repeated =
     seen.duplicates -
-    (sentBefore?.isLeftOut ? sentBefore.recipients : 0) +
+    (sentBefore?.isLeftOut ? sentBefore.recipientCount : 0) +
     (options.duplicates === 'keep' ? seen.differentTexts : 0);
   const again =
     seen.repeats.length === 0
@@ -107,7 +107,7 @@ function previewed(
       : [
           paint(
             'yellow',
-            `${counted(sentBefore.recipients, 'recipient')} of an earlier campaign with this text:`,
+            `${counted(sentBefore.recipientCount, 'recipient')} of an earlier campaign with this text:`,
           ),
           ...renderSentBefore(sentBefore),
         ];
@@ -181,7 +181,7 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...line('validity', validityText(seen, now)),
     ...line(
       'recipients',
-      `${paint('bold', grouped(seen.recipients))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.toColumn))}${countryColumnText(seen)}`,
+      `${paint('bold', grouped(seen.recipientCount))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.toColumn))}${countryColumnText(seen)}`,
     ),
     ...(seen.countries.length === 0 ? [] : line('countries', countriesText(seen))),
     ...(left === '' ? [] : line('left out', left)),
@@ -245,16 +245,16 @@ function validityText({ startsAt, validForMs, zone }: Preview, now: number): str
 }
 
 /** How long the messages are, and which of them are UCS-2, and why. */
-function segmentTexts({ segments, encodings, ucs2Characters, recipients }: Preview): string[] {
+function segmentTexts({ segments, encodings, ucs2Characters, recipientCount }: Preview): string[] {
   if (segments.total === 0) return [];
   const range = segments.min === segments.max ? `${segments.min}` : `${segments.min} to ${segments.max}`;
   const perMessage = `${range} ${segments.max === 1 ? 'segment' : 'segments'} per message, ${grouped(segments.total)} in total`;
   if (encodings.ucs2 === 0) return [`${perMessage}, GSM-7`];
   const forcing = ucs2Characters.map((character) => oneLine(character)).join(', ');
   const which =
-    encodings.ucs2 === recipients
+    encodings.ucs2 === recipientCount
       ? 'UCS-2'
-      : `${grouped(encodings.ucs2)} of ${counted(recipients, 'text')} ${encodings.ucs2 === 1 ? 'is' : 'are'} UCS-2`;
+      : `${grouped(encodings.ucs2)} of ${counted(recipientCount, 'text')} ${encodings.ucs2 === 1 ? 'is' : 'are'} UCS-2`;
   return [perMessage, `${which} because of ${forcing}`];
 }
 
@@ -282,7 +282,7 @@ export function leftOut({
   sentBefore,
 }: Pick<Preview, 'duplicates' | 'invalid' | 'suppressed' | 'sentBefore'>): string {
   const parts = [
-    [duplicates - (sentBefore?.isLeftOut ? sentBefore.recipients : 0), 'duplicate', 'duplicates'],
+    [duplicates - (sentBefore?.isLeftOut ? sentBefore.recipientCount : 0), 'duplicate', 'duplicates'],
     [invalid, 'invalid row', 'invalid rows'],
     [suppressed, 'suppressed', 'suppressed'],
   ] as const;

@@ -71,13 +71,13 @@ export function shares(counts: readonly number[], width: number): number[] {
 }
 
 /** Recipients in a final state. */
-export function settledOf({ recipients }: CampaignStatus): number {
-  return SETTLED_STATES.reduce((sum, state) => sum + recipients[state], 0);
+export function settledOf({ counts }: CampaignStatus): number {
+  return SETTLED_STATES.reduce((sum, state) => sum + counts[state], 0);
 }
 
 /** The part of the recipients in a final state, such as `22 %`. */
 export function percentOf(status: CampaignStatus): string {
-  const { total } = status.recipients;
+  const { total } = status.counts;
   // Rounded down, so that 100 % means all of them.
   return `${total === 0 ? 0 : Math.floor((settledOf(status) / total) * 100)} %`;
 }
@@ -86,20 +86,18 @@ export function percentOf(status: CampaignStatus): string {
 export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const { paint, now } = look;
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
-  const { recipients, tags, rate, requests, cost } = status;
+  const { counts, tags, rate, requests, cost } = status;
 
   const percent = percentOf(status).padStart(6);
   const columns = shares(
-    ORDER.map((state) => recipients[state]),
+    ORDER.map((state) => counts[state]),
     width - percent.length,
   );
   const picture = ORDER.map((state, at) =>
     paint(SHOWN[state].ink, SHOWN[state].glyph.repeat(columns[at] ?? 0)),
   );
 
-  const states = look.compact
-    ? wrapped(legend(recipients, paint), width, 2)
-    : stateLines(recipients, width, paint);
+  const states = look.compact ? wrapped(legend(counts, paint), width, 2) : stateLines(counts, width, paint);
   const labelled = (label: string, text: string): string[] =>
     wrapped(text, width - LABEL_WIDTH - 5).map(
       (line, at) => `  ${paint('dim', padded(at === 0 ? label : '', LABEL_WIDTH + 2))} ${line}`,
@@ -175,7 +173,7 @@ function fitted(text: string, width: number): string[] {
 }
 
 /** A line with a bar for each state that has recipients. */
-function stateLines(recipients: CampaignStatus['recipients'], width: number, paint: Paint): string[] {
+function stateLines(recipients: CampaignStatus['counts'], width: number, paint: Paint): string[] {
   const digits = grouped(recipients.total).length;
   const room = Math.min(40, width - LABEL_WIDTH - digits - 6);
   return shownOf(recipients).map((state) => {
@@ -186,7 +184,7 @@ function stateLines(recipients: CampaignStatus['recipients'], width: number, pai
   });
 }
 
-function legend(recipients: CampaignStatus['recipients'], paint: Paint): string {
+function legend(recipients: CampaignStatus['counts'], paint: Paint): string {
   const entries = shownOf(recipients).map((state) => {
     const { label, glyph, ink } = SHOWN[state];
     return `${paint(ink, glyph)} ${label} ${grouped(recipients[state])}`;
@@ -194,7 +192,7 @@ function legend(recipients: CampaignStatus['recipients'], paint: Paint): string 
   return `  ${entries.join('  ')}`;
 }
 
-function shownOf(recipients: CampaignStatus['recipients']): RecipientState[] {
+function shownOf(recipients: CampaignStatus['counts']): RecipientState[] {
   return ORDER.filter((state) => recipients[state] > 0 || ALWAYS_SHOWN.includes(state));
 }
 
@@ -218,10 +216,10 @@ function quotaText({ quota, zone }: CampaignStatus, now: number): string {
 
 /** The campaign in one plain line, for logs and pipes. */
 export function campaignLine(status: CampaignStatus, now: number, howToStart?: string): string {
-  const { recipients } = status;
-  const counts = RECIPIENT_STATES.filter((state) => recipients[state] > 0).map(
-    (state) => `${SHOWN[state].label} ${grouped(recipients[state])}`,
+  const { counts } = status;
+  const states = RECIPIENT_STATES.filter((state) => counts[state] > 0).map(
+    (state) => `${SHOWN[state].label} ${grouped(counts[state])}`,
   );
-  const settled = `${grouped(settledOf(status))} of ${grouped(recipients.total)} settled`;
-  return `${moment(now, now, status.zone)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${counts.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;
+  const settled = `${grouped(settledOf(status))} of ${grouped(counts.total)} settled`;
+  return `${moment(now, now, status.zone)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${states.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;
 }

@@ -57,19 +57,20 @@ async function rowsByRequest(volley: Volley, id: string): Promise<Map<string, Re
 }
 
 function evidence(
-  { request, recipients, since, reason }: Unknown,
+  { request, recipientCount, since, reason }: Unknown,
   rows: readonly ReportRow[],
   zone: string | null,
   { clock, paintErr }: Context,
 ): string[] {
   const now = clock();
   const label = (text: string): string => `  ${paintErr('dim', text.padEnd(11))}`;
-  const more = recipients > rows.length ? `, and ${counted(recipients - rows.length, 'more', 'more')}` : '';
+  const more =
+    recipientCount > rows.length ? `, and ${counted(recipientCount - rows.length, 'more', 'more')}` : '';
   const [first] = rows;
   const sent = first === undefined || first.sentAt === '' ? undefined : Date.parse(first.sentAt);
   return [
     '',
-    `${paintErr('bold', request)}  ${counted(recipients, 'recipient')}`,
+    `${paintErr('bold', request)}  ${counted(recipientCount, 'recipient')}`,
     ...(rows.length === 0 ? [] : [`${label('to')}${rows.map(({ to }) => to).join(', ')}${more}`]),
     ...(sent === undefined
       ? []

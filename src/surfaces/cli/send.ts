@@ -94,7 +94,7 @@ export async function send(context: Context, file: string, options: SendOptions)
     }
     // If the campaign existed before, so does the file of its invalid rows.
     if (outcome.kind !== 'created') bad?.discard();
-    if (!('recipients' in outcome)) throw refusalOf(outcome);
+    if (!('recipientCount' in outcome)) throw refusalOf(outcome);
     const answer = await created(
       context,
       volley,
@@ -118,11 +118,11 @@ function ask(
 ): Promise<boolean> {
   const destination = destinationOf(setting, preview.lane);
   for (const line of renderPreview(preview, destination, lookOf(context, context.stderr))) context.note(line);
-  const { recipients } = preview;
+  const { recipientCount } = preview;
   const question =
-    recipients === 0
+    recipientCount === 0
       ? `No recipient gets a message. Create the campaign${via(destination)} anyway?`
-      : `Send to ${counted(recipients, 'recipient')}${getsTwice(preview)}${forCost(preview)}${via(destination)}${starting(preview, context.clock())}?`;
+      : `Send to ${counted(recipientCount, 'recipient')}${getsTwice(preview)}${forCost(preview)}${via(destination)}${starting(preview, context.clock())}?`;
   return context.confirm(question, NOTHING_SENT, signal);
 }
 
@@ -201,7 +201,7 @@ async function sampleInput(
 }
 
 /** Why no campaign was created, and what to do. */
-function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number }>): CliError {
+function refusalOf(outcome: Exclude<EnqueueOutcome, { recipientCount: number }>): CliError {
   if (outcome.kind === 'declined') return new CliError(EXIT.failed, 'declined', 'Nothing was sent.');
   const { kind, reason } = outcome;
   const text = (fix: string): string => `${asSentence(reason)} Nothing was sent. ${fix}`;
@@ -245,14 +245,14 @@ async function created(
   volley: Volley,
   destination: string | null,
   wait: boolean,
-  outcome: Extract<EnqueueOutcome, { recipients: number }>,
+  outcome: Extract<EnqueueOutcome, { recipientCount: number }>,
   bad: InvalidFile | undefined,
 ): Promise<Answer> {
-  const { id, recipients, duplicates, differentTexts, invalid, suppressed } = outcome;
+  const { id, recipientCount, duplicates, differentTexts, invalid, suppressed } = outcome;
   const { repeats, warnings, cost, sentBefore = null, startsAt } = outcome.preview;
   const existing = outcome.kind === 'existing';
   const file = bad?.end();
-  const counts = { recipients, duplicates, invalid, suppressed };
+  const counts = { recipientCount, duplicates, invalid, suppressed };
   const json = {
     id,
     destination,
@@ -270,7 +270,7 @@ async function created(
   const lines = [
     existing
       ? `Campaign ${id}${via(destination)} was already created with this idempotency key; nothing was added.`
-      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${forCost(outcome.preview)}${via(destination)}${starting(outcome.preview, context.clock())}${left === '' ? '' : `; left out: ${left}`}.`,
+      : `Campaign ${context.paint('bold', id)}: ${counted(recipientCount, 'recipient')}${forCost(outcome.preview)}${via(destination)}${starting(outcome.preview, context.clock())}${left === '' ? '' : `; left out: ${left}`}.`,
     ...(file === undefined ? [] : [`The invalid rows are in ${file.path}.`]),
     ...(duplicates === 0
       ? []

@@ -18,13 +18,13 @@ export function withTextWarnings(seen: Preview): Pick<Preview, 'warnings'> {
   return { warnings: [...sentBeforeWarnings(seen), ...seen.warnings] };
 }
 
-function sentBeforeWarnings({ sentBefore, recipients }: Preview): string[] {
+function sentBeforeWarnings({ sentBefore, recipientCount }: Preview): string[] {
   if (sentBefore === undefined || sentBefore.isLeftOut) return [];
   if (sentBefore.unchecked !== null)
     return [`Volley did not check who gets this text already: ${sentBefore.unchecked}.`];
-  const { recipients: twice } = sentBefore;
+  const { recipientCount: twice } = sentBefore;
   if (twice === 0) return [];
-  const who = `${grouped(twice)} of ${counted(recipients, 'recipient')} already ${twice === 1 ? 'gets' : 'get'} this text from ${campaignsText(sentBefore)}.`;
+  const who = `${grouped(twice)} of ${counted(recipientCount, 'recipient')} already ${twice === 1 ? 'gets' : 'get'} this text from ${campaignsText(sentBefore)}.`;
   const corrected = sentBefore.campaigns.some(({ invalid }) => invalid > 0)
     ? ' If you have corrected its invalid rows, you can also send only their file, which ends in .invalid.csv.'
     : '';
@@ -33,24 +33,26 @@ function sentBeforeWarnings({ sentBefore, recipients }: Preview): string[] {
 
 /** ` (5 already get this text)`, for the question; empty if nobody does. */
 export function getsTwice({ sentBefore }: Preview): string {
-  if (sentBefore === undefined || sentBefore.isLeftOut || sentBefore.recipients === 0) return '';
-  const { recipients } = sentBefore;
-  return ` (${grouped(recipients)} already ${recipients === 1 ? 'gets' : 'get'} this text)`;
+  if (sentBefore === undefined || sentBefore.isLeftOut || sentBefore.recipientCount === 0) return '';
+  const { recipientCount } = sentBefore;
+  return ` (${grouped(recipientCount)} already ${recipientCount === 1 ? 'gets' : 'get'} this text)`;
 }
 
 /** `5 who already get this text from campaign mwrwtvlrlfo07 (spring)`: those who are left out; null if there are none. */
 export function leftOutBefore(sentBefore: SentBefore | null | undefined): string | null {
-  if (!sentBefore?.isLeftOut || sentBefore.recipients === 0) return null;
-  const { recipients } = sentBefore;
-  return `${grouped(recipients)} who already ${recipients === 1 ? 'gets' : 'get'} this text from ${campaignsText(sentBefore)}`;
+  if (!sentBefore?.isLeftOut || sentBefore.recipientCount === 0) return null;
+  const { recipientCount } = sentBefore;
+  return `${grouped(recipientCount)} who already ${recipientCount === 1 ? 'gets' : 'get'} this text from ${campaignsText(sentBefore)}`;
 }
 
 /** The first of these recipients, one per line, and how many more there are. */
-export function renderSentBefore({ rows, recipients }: SentBefore): string[] {
+export function renderSentBefore({ rows, recipientCount }: SentBefore): string[] {
   const lines = rows.map(
     ({ line, to, campaign }) => `  line ${line}: ${to} gets this text from campaign ${campaign}`,
   );
-  return recipients > lines.length ? [...lines, `  … and ${grouped(recipients - lines.length)} more`] : lines;
+  return recipientCount > lines.length
+    ? [...lines, `  … and ${grouped(recipientCount - lines.length)} more`]
+    : lines;
 }
 
 /** An error of the library as the command reports it: `--only-new` is refused if earlier campaigns cannot be compared. */

@@ -16,7 +16,7 @@ export function campaignSentence(
 }
 
 function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { text: string; ink: Ink } {
-  const { id, zone, blockedBy, recipients } = status;
+  const { id, zone, blockedBy, counts } = status;
   switch (status.state) {
     case 'importing':
       return { text: 'Importing its list.', ink: 'dim' };
@@ -52,7 +52,7 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
       };
     case 'resolve':
       return {
-        text: `${recipients.unknown === 1 ? 'One recipient has' : `${grouped(recipients.unknown)} recipients have`} an unknown outcome. To settle ${recipients.unknown === 1 ? 'it' : 'them'}: volley resolve ${id}`,
+        text: `${counts.unknown === 1 ? 'One recipient has' : `${grouped(counts.unknown)} recipients have`} an unknown outcome. To settle ${counts.unknown === 1 ? 'it' : 'them'}: volley resolve ${id}`,
         ink: 'magenta',
       };
     case 'lane':
@@ -87,7 +87,7 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
 }
 
 /** Whether some recipients are never sent a message, because the campaign was cancelled or they lapsed. */
-function isCutShort({ recipients: { cancelled, lapsed } }: CampaignStatus): boolean {
+function isCutShort({ counts: { cancelled, lapsed } }: CampaignStatus): boolean {
   return cancelled + lapsed > 0;
 }
 
@@ -113,8 +113,8 @@ function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string 
   }
 }
 
-function failingText({ lane, zone, recipients, turnFailures }: CampaignStatus, now: number): string {
-  const kind = recipients.planned > 0 ? 'send' : 'poll';
+function failingText({ lane, zone, counts, turnFailures }: CampaignStatus, now: number): string {
+  const kind = counts.planned > 0 ? 'send' : 'poll';
   const failure = turnFailures.find((each) => each.kind === kind);
   if (failure === undefined) return `Lane ${lane} is not open. See: volley lanes`;
   return `Lane ${lane}: ${failureText(failure, now, zone)}. Volley tries again every second; the log of its workers says more.`;

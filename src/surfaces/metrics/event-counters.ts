@@ -171,7 +171,7 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
         break;
       case 'campaign.imported':
         imported.inc({ lane: event.lane });
-        importedRecipients.inc({ lane: event.lane }, event.recipients);
+        importedRecipients.inc({ lane: event.lane }, event.recipientCount);
         break;
       case 'token.loggedIn':
       case 'token.refreshed':

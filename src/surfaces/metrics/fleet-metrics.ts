@@ -193,8 +193,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     running.set({ lane }, status.campaigns.running);
     waiting.set({ lane }, status.campaigns.waiting);
     for (const [one, count] of Object.entries(snapshot.campaigns)) campaigns.set({ lane, state: one }, count);
-    for (const [one, count] of Object.entries(snapshot.recipients))
-      recipients.set({ lane, state: one }, count);
+    for (const [one, count] of Object.entries(snapshot.counts)) recipients.set({ lane, state: one }, count);
     requests.set({ lane, kind: 'send' }, snapshot.requests.send);
     requests.set({ lane, kind: 'poll' }, snapshot.requests.poll);
   };

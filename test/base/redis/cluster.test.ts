@@ -46,7 +46,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
       },
     });
     const { volley, simulator } = fleet;
-    expect(await volley.suppression.add([SUPPRESSED])).toMatchObject({ numbers: 1 });
+    expect(await volley.suppression.add([SUPPRESSED])).toMatchObject({ numberCount: 1 });
     const campaign = (lane: string) => ({
       lane,
       recipients: recipients(EACH),
@@ -71,7 +71,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
 
     const final = await Promise.all(ids.map((id) => finished(volley, id, 15_000)));
     expect(
-      final.map(({ state, recipients: { deliveredToTerminal, suppressed } }) => ({
+      final.map(({ state, counts: { deliveredToTerminal, suppressed } }) => ({
         state,
         deliveredToTerminal,
         suppressed,
@@ -160,7 +160,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     await cluster.restart(1);
     const outcome = await vi.waitUntil(
       async () => {
-        const { recipients: counts } = await volley.status(id).catch(() => ({ recipients: undefined }));
+        const { counts } = await volley.status(id).catch(() => ({ counts: undefined }));
         const settled = (counts?.deliveredToTerminal ?? 0) + (counts?.unknown ?? 0);
         return settled === EACH ? counts : undefined;
       },
@@ -199,7 +199,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     expect(unfinished).toMatchObject({ level: 'warn', found: expect.stringContaining('is on its way') });
     await finish();
     const final = await finished(volley, id, 20_000);
-    expect(final.recipients).toMatchObject({ deliveredToTerminal: EACH, unknown: 0 });
+    expect(final.counts).toMatchObject({ deliveredToTerminal: EACH, unknown: 0 });
     expect(fleet.logged('redis.reshardUnfinished')).toHaveLength(1);
     expect(fleet.logged('sweep.failed')).toEqual([]);
     expect((await simulator.summary()).duplicates).toBe(0);

@@ -94,7 +94,7 @@ test('On a full Redis, an outbox has a status, also while it is paused and when 
   await fill();
   const { outbox, outboxes } = open('outbox');
   const box = outbox('box');
-  expect(await box.status()).toMatchObject({ state: 'open', messages: { waiting: 1 } });
+  expect(await box.status()).toMatchObject({ state: 'open', counts: { waiting: 1 } });
   await box.pause();
   expect(await outboxes.list()).toMatchObject([{ name: 'box', state: 'paused' }]);
   await box.resume();
@@ -152,7 +152,7 @@ test('Above 85 % of maxmemory, campaigns, messages, and schedules are refused, a
   await expect(fresh.schedules.add(WEEKLY)).rejects.toMatchObject(full);
   await expect(fresh.outboxes.create({ name: 'new', message: 'Hi' })).rejects.toMatchObject(full);
   expect((await fresh.outboxes.create({ name: 'box', message: 'Hi' })).outcome).toBe('existing');
-  await expect(fresh.suppression.add(['+447700900123'])).resolves.toMatchObject({ numbers: 1 });
+  await expect(fresh.suppression.add(['+447700900123'])).resolves.toMatchObject({ numberCount: 1 });
   await redis.config('SET', 'maxmemory', String(Math.round(used / 0.5)));
   await expect
     .poll(

@@ -63,7 +63,7 @@ describe.runIf(isServerHere)('a Redis with TLS and a self-signed certificate', (
     const made = await volley.enqueue({ recipients: recipients(20), message: 'Sale' });
     const id = made.kind === 'created' ? made.id : made.kind;
     const final = await finished(volley, id, 35_000);
-    expect(final.recipients.deliveredToTerminal).toBe(20);
+    expect(final.counts.deliveredToTerminal).toBe(20);
   });
 
   test('a command that does not trust the certificate reports that', async () => {

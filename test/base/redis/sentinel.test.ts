@@ -42,7 +42,7 @@ describe.runIf((await findServer()) !== undefined)(
       await vi.waitFor(
         async () => {
           const status = await volley.status(id);
-          const { deliveredToTerminal, unknown } = status.recipients;
+          const { deliveredToTerminal, unknown } = status.counts;
           expect(deliveredToTerminal + unknown, JSON.stringify(status)).toBe(COUNT);
         },
         { timeout: 60_000, interval: 100 },

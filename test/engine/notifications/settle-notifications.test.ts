@@ -78,7 +78,9 @@ test('A request that a notification completes is not polled any more and leaves 
 test('The last report of a campaign completes it', async () => {
   const { lane, claims, reports } = await accepted('end', 1);
   const { events } = await lane.notifications.settle([reports(nth(claims, 0), 'I')], [], START + 200);
-  expect(events).toEqual([{ type: 'ended', campaign: 'c', state: 'completed', recipients: 1, tookMs: 200 }]);
+  expect(events).toEqual([
+    { type: 'ended', campaign: 'c', state: 'completed', recipientCount: 1, tookMs: 200 },
+  ]);
   expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { deliveryImpossible: 1 } });
 });
 

@@ -69,7 +69,7 @@ test('A campaign that is paused for ever lapses at the maximum age, and then end
   expect(await state(later)).toMatchObject({ state: 'paused', counts: { planned: 5 } });
   expect(await redis.zscore(keys.lane('default', 'ended'), old)).toBe(String(START + MAX_AGE));
   expect(emitted).toMatchObject([
-    { type: 'campaign.tooOld', campaign: old, recipients: 5 },
+    { type: 'campaign.tooOld', campaign: old, recipientCount: 5 },
     { type: 'campaign.completed', campaign: old },
   ]);
 });

@@ -77,5 +77,5 @@ test('A batch whose repeat is answered with an error is unknown, because a servi
   const { counts, emitted } = await sent('answered', false);
   expect(asked).toBe(2);
   expect(counts).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
-  expect(emitted).toContainEqual(expect.objectContaining({ type: 'request.unknown', recipients: 2 }));
+  expect(emitted).toContainEqual(expect.objectContaining({ type: 'request.unknown', recipientCount: 2 }));
 });

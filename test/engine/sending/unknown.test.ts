@@ -67,7 +67,7 @@ test('A status that counts unknown recipients names their batch, even one that b
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats: { ...workers, alive } });
   const status = await statuses.status(id);
   expect(await first).toEqual({});
-  expect([status.recipients.unknown, status.unknownOutcomes.length]).toEqual([1, 1]);
+  expect([status.counts.unknown, status.unknownOutcomes.length]).toEqual([1, 1]);
 });
 
 test('A repeated command emits no second event, because it changes nothing', async () => {

@@ -92,7 +92,7 @@ describe('Checking a list', () => {
         reference: '',
       },
     ]);
-    expect(counts).toEqual({ rows: 6, recipients: 2, duplicates: 1, invalid: 3, differentTexts: 1 });
+    expect(counts).toEqual({ rows: 6, recipientCount: 2, duplicates: 1, invalid: 3, differentTexts: 1 });
   });
 
   it('compares the texts, not the values, and only those of columns that the message uses', async () => {
@@ -128,13 +128,13 @@ describe('Checking a list', () => {
 
   it('does not need values that the message does not use', async () => {
     const { counts } = await check(await csv('name,phone\n,07700900123\n'), { text: 'Hi all' });
-    expect(counts.recipients).toBe(1);
+    expect(counts.recipientCount).toBe(1);
   });
 
   it('accepts a list without rows', async () => {
     const { rows, counts } = await check(await csv('phone\n'));
     expect(rows).toEqual([]);
-    expect(counts).toEqual({ rows: 0, recipients: 0, duplicates: 0, invalid: 0, differentTexts: 0 });
+    expect(counts).toEqual({ rows: 0, recipientCount: 0, duplicates: 0, invalid: 0, differentTexts: 0 });
   });
 
   it('accounts for every row of any list, and accepts every number once', async () => {
@@ -151,10 +151,10 @@ describe('Checking a list', () => {
         const { rows, counts } = await check(await csv(`x,name,phone\n${text}`), { text: '{{name}}' });
         expect(rows.map((row) => row.line)).toEqual(list.map((_, i) => i + 2));
         expect(counts.rows).toBe(list.length);
-        expect(counts.recipients + counts.duplicates + counts.invalid).toBe(counts.rows);
+        expect(counts.recipientCount + counts.duplicates + counts.invalid).toBe(counts.rows);
         const numbers = rows.flatMap((row) => (row.kind === 'recipient' ? [row.number] : []));
         const good = list.filter(([name, to]) => name !== '' && to.length > 3);
-        expect(numbers.length).toBe(counts.recipients);
+        expect(numbers.length).toBe(counts.recipientCount);
         expect(new Set(numbers).size).toBe(numbers.length);
         expect(numbers.length).toBe(new Set(good.map(([, to]) => to)).size);
       }),
@@ -239,9 +239,9 @@ describe('A list without a header', () => {
 
   it('is accepted for a suppression list, which may consist of numbers only', async () => {
     const list = withOptionalHeader(await csv('+447700900123\n+447700900124\n'));
-    expect((await check(list)).counts).toMatchObject({ rows: 2, recipients: 2 });
+    expect((await check(list)).counts).toMatchObject({ rows: 2, recipientCount: 2 });
     const named = withOptionalHeader(await csv('phone\n+447700900124\n'));
-    expect((await check(named)).counts).toMatchObject({ rows: 1, recipients: 1 });
+    expect((await check(named)).counts).toMatchObject({ rows: 1, recipientCount: 1 });
   });
 });
 
@@ -265,7 +265,7 @@ describe('Recipients passed by code', () => {
       [4, 'invalid'],
     ]);
     expect(rows[0]).toMatchObject({ values: ['07700 900123', 'Anna', '3'] });
-    expect(counts).toEqual({ rows: 4, recipients: 1, duplicates: 1, invalid: 2, differentTexts: 1 });
+    expect(counts).toEqual({ rows: 4, recipientCount: 1, duplicates: 1, invalid: 2, differentTexts: 1 });
   });
 
   it('may come from an async generator, which is read no further than needed and then closed', async () => {

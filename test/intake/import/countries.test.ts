@@ -27,17 +27,17 @@ const MIXED = [
 ].join('\n');
 
 const COUNTRIES_OF_MIXED = [
-  { country: 'DE', callingCode: '49', numbers: 2 },
-  { country: 'GB', callingCode: '44', numbers: 1 },
-  { country: 'FR', callingCode: '33', numbers: 1 },
-  { country: 'BE', callingCode: '32', numbers: 1 },
+  { country: 'DE', callingCode: '49', numberCount: 2 },
+  { country: 'GB', callingCode: '44', numberCount: 1 },
+  { country: 'FR', callingCode: '33', numberCount: 1 },
+  { country: 'BE', callingCode: '32', numberCount: 1 },
 ];
 
 describe('A column with countries', () => {
   test('is found in a CSV, and each national number is read in the country of its row', async () => {
     expect(await preview(MIXED)).toMatchObject({
       refusal: null,
-      recipients: 5,
+      recipientCount: 5,
       countryColumn: 'Land',
       countries: COUNTRIES_OF_MIXED,
       samples: [{ to: '+491711234567' }, { to: '+447400123456' }, { to: '+33612345678' }],
@@ -47,8 +47,8 @@ describe('A column with countries', () => {
 
   test('wins over the country of the list, which is that of rows without one', async () => {
     const seen = await preview(`${MIXED}\nFay;07400 123457;\n`, { country: 'GB' });
-    expect(seen).toMatchObject({ refusal: null, recipients: 6, countryColumn: 'Land' });
-    expect(seen.countries).toContainEqual({ country: 'GB', callingCode: '44', numbers: 2 });
+    expect(seen).toMatchObject({ refusal: null, recipientCount: 6, countryColumn: 'Land' });
+    expect(seen.countries).toContainEqual({ country: 'GB', callingCode: '44', numberCount: 2 });
   });
 
   test('also decides which column has the numbers', async () => {
@@ -144,8 +144,8 @@ describe('In a row', () => {
   ].join('\n');
 
   test('a cell that is not a country makes a number in national format invalid, with row, column, and what is right', async () => {
-    const { problems, invalidGroups, recipients } = await preview(list, { countryColumn: 'country' });
-    expect(recipients).toBe(4);
+    const { problems, invalidGroups, recipientCount } = await preview(list, { countryColumn: 'country' });
+    expect(recipientCount).toBe(4);
     expect(problems).toMatchObject([
       {
         line: 2,
@@ -192,10 +192,10 @@ describe('Numbers in national format beside numbers with other calling codes', (
       '2 numbers in national format are read as +49 (Germany), but 3 numbers have other calling codes: United Kingdom (+44) 1, France (+33) 1, and +800 1. If any of them is from another country, add a column with the country of each row, and name it in `countryColumn`: lines 2, 4.',
     ]);
     expect(countries).toEqual([
-      { country: 'DE', callingCode: '49', numbers: 2 },
-      { country: 'GB', callingCode: '44', numbers: 1 },
-      { country: 'FR', callingCode: '33', numbers: 1 },
-      { country: null, callingCode: '800', numbers: 1 },
+      { country: 'DE', callingCode: '49', numberCount: 2 },
+      { country: 'GB', callingCode: '44', numberCount: 1 },
+      { country: 'FR', callingCode: '33', numberCount: 1 },
+      { country: null, callingCode: '800', numberCount: 1 },
     ]);
   });
 
@@ -222,8 +222,14 @@ test('Numbers by country include suppressed ones, and each number once', async (
     reason: '',
     at: Date.now(),
   });
-  const { countries, recipients, suppressed, duplicates } = await preview(`${MIXED}\nBob;07400123456;GB\n`);
-  expect({ recipients, suppressed, duplicates }).toEqual({ recipients: 4, suppressed: 1, duplicates: 1 });
+  const { countries, recipientCount, suppressed, duplicates } = await preview(
+    `${MIXED}\nBob;07400123456;GB\n`,
+  );
+  expect({ recipientCount, suppressed, duplicates }).toEqual({
+    recipientCount: 4,
+    suppressed: 1,
+    duplicates: 1,
+  });
   expect(countries).toEqual(COUNTRIES_OF_MIXED);
 });
 

@@ -23,7 +23,7 @@ it('examples/spring-sale.csv has semicolons and duplicates, and can be sent as i
     columns: ['name', 'phone', 'city', 'voucher', 'note'],
     faults: [],
     rows: 520,
-    recipients: 486,
+    recipientCount: 486,
     duplicates: 34,
     differentTexts: 0,
     invalid: 0,
@@ -56,6 +56,12 @@ it.each([
       '22 phone',
     ]);
     const invalid = 11 + landline.length;
-    expect(counts).toEqual({ rows: 20, recipients: 18 - invalid, duplicates: 2, invalid, differentTexts: 2 });
+    expect(counts).toEqual({
+      rows: 20,
+      recipientCount: 18 - invalid,
+      duplicates: 2,
+      invalid,
+      differentTexts: 2,
+    });
   },
 );

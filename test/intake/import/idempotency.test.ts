@@ -56,9 +56,9 @@ describe('An idempotency key', () => {
   test('with the same content returns the campaign that it created', async () => {
     const change = { message: 'Same', idempotencyKey: 'same', recipients: to(10, 3) };
     const first = await enqueue(change);
-    expect(first).toMatchObject({ kind: 'created', recipients: 3 });
+    expect(first).toMatchObject({ kind: 'created', recipientCount: 3 });
     const before = await campaigns();
-    expect(await enqueue(change)).toMatchObject({ kind: 'existing', id: idOf(first), recipients: 3 });
+    expect(await enqueue(change)).toMatchObject({ kind: 'existing', id: idOf(first), recipientCount: 3 });
     expect(await campaigns()).toEqual(before);
   });
 

@@ -117,7 +117,7 @@ test('Suppressed recipients get no ordinal, but are counted and stored', async (
   await deps.suppression.add([mobile(901), mobile(903)], SUPPRESSING);
   const { id, state, ...outcome } = await created({ recipients: to(900, 5) });
   expect(outcome).toMatchObject({
-    recipients: 3,
+    recipientCount: 3,
     suppressed: 2,
     preview: { rows: 5, segments: { total: 3 } },
   });
@@ -169,7 +169,7 @@ test('A list with invalid rows is refused: the first twenty are listed, all are 
     importCampaign(deps, input({ recipients, toColumn: 'phone' })),
   );
   if (result.kind !== 'invalidRows') throw new Error(`it was ${result.kind}`);
-  expect(result.preview).toMatchObject({ rows: 32, recipients: 2, invalid: 30 });
+  expect(result.preview).toMatchObject({ rows: 32, recipientCount: 2, invalid: 30 });
   expect(result.preview.problems).toHaveLength(20);
   expect(result.preview.problems[0]).toMatchObject({ line: 3, column: 'phone' });
   expect(left).toEqual([]);
@@ -179,14 +179,17 @@ test('Recipients passed by code are sent to at `to`, whatever other number they 
   const preview = (...recipients: readonly object[]) =>
     previewCampaign(deps, input({ recipients: recipients as RecipientInput[] }));
   const ada = { to: mobile(960), phone: mobile(961) };
-  expect(await preview(ada)).toMatchObject({ numberColumn: 'to', samples: [{ recipient: ada.to }] });
-  expect(await preview({ ...ada, to: '12' })).toMatchObject({ recipients: 0, problems: [{ column: 'to' }] });
+  expect(await preview(ada)).toMatchObject({ toColumn: 'to', samples: [{ to: ada.to }] });
+  expect(await preview({ ...ada, to: '12' })).toMatchObject({
+    recipientCount: 0,
+    problems: [{ column: 'to' }],
+  });
   expect(await preview({ phone: mobile(961) })).toMatchObject({
-    recipients: 0,
+    recipientCount: 0,
     problems: [{ column: 'to' }],
   });
   const byPhone = input({ recipients: [ada], toColumn: 'phone' });
-  expect(await previewCampaign(deps, byPhone)).toMatchObject({ samples: [{ recipient: ada.phone }] });
+  expect(await previewCampaign(deps, byPhone)).toMatchObject({ samples: [{ to: ada.phone }] });
 });
 
 test('With skipInvalid, invalid rows are left out and passed to onInvalid', async () => {
@@ -197,7 +200,7 @@ test('With skipInvalid, invalid rows are left out and passed to onInvalid', asyn
     skipInvalid: true,
     onInvalid: ({ line }) => reported.push(line),
   });
-  expect(outcome).toMatchObject({ recipients: 2, duplicates: 1, invalid: 2 });
+  expect(outcome).toMatchObject({ recipientCount: 2, duplicates: 1, invalid: 2 });
   expect(state.total).toBe(2);
   expect(reported).toEqual([3, 6]);
 });
@@ -209,7 +212,7 @@ test('With skipInvalid, a list of invalid rows only is refused with their reason
   );
   expect(result).toMatchObject({
     kind: 'invalidRows',
-    preview: { rows: 2, recipients: 0, problems: [{ line: 2 }, { line: 3 }] },
+    preview: { rows: 2, recipientCount: 0, problems: [{ line: 2 }, { line: 3 }] },
   });
   expect(left).toEqual([]);
 });
@@ -217,7 +220,7 @@ test('With skipInvalid, a list of invalid rows only is refused with their reason
 test('A declined import leaves nothing behind and can be requested again', async () => {
   const same = input({ idempotencyKey: 'declined' });
   const { result, left } = await keysLeftBy(() =>
-    importCampaign(deps, { ...same, confirm: async ({ recipients }) => recipients !== 3 }),
+    importCampaign(deps, { ...same, confirm: async ({ recipientCount }) => recipientCount !== 3 }),
   );
   expect(result).toEqual({ kind: 'declined' });
   expect(left.filter((key) => key.includes('campaign:'))).toEqual([]);
@@ -290,7 +293,7 @@ test('A preview counts the numbers that are not mobile and warns; NUMBER_KINDS=m
   const recipients = await csv(`phone\n${mobile(1)}\n+442079460123\n${mobile(2)}\n+449098790123\n`);
   const list = input({ recipients, sender: '12345', skipInvalid: true });
   expect(await previewCampaign(deps, list)).toMatchObject({
-    recipients: 4,
+    recipientCount: 4,
     notMobile: 2,
     invalid: 0,
     warnings: [
@@ -299,7 +302,7 @@ test('A preview counts the numbers that are not mobile and warns; NUMBER_KINDS=m
   });
   const strict = { ...deps, config: { ...deps.config, numberKinds: 'mobile' as const } };
   expect(await previewCampaign(strict, list)).toMatchObject({
-    recipients: 2,
+    recipientCount: 2,
     notMobile: 0,
     invalid: 2,
     problems: [
@@ -319,9 +322,9 @@ test('A preview equals that of the import, and stores nothing', async () => {
   expect(left).toEqual([]);
   expect(preview).toMatchObject({
     columns: ['phone', 'name'],
-    numberColumn: 'phone',
+    toColumn: 'phone',
     rows: 5,
-    recipients: 3,
+    recipientCount: 3,
     duplicates: 1,
     invalid: 1,
     suppressed: 0,
@@ -333,9 +336,9 @@ test('A preview equals that of the import, and stores nothing', async () => {
   });
   expect(preview.ucs2Characters).toEqual(['U+00EB ë', 'U+1F337 🌷']);
   expect(preview.samples).toEqual([
-    { recipient: mobile(1), text: 'Hi Ann' },
-    { recipient: mobile(2), text: 'Hi Zoë' },
-    { recipient: mobile(3), text: 'Hi Dee 🌷' },
+    { to: mobile(1), text: 'Hi Ann' },
+    { to: mobile(2), text: 'Hi Zoë' },
+    { to: mobile(3), text: 'Hi Dee 🌷' },
   ]);
   expect(preview.warnings).toHaveLength(2);
   const outcome = await importCampaign(deps, { ...shown, estimate: true });

@@ -119,13 +119,13 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
         const different = repeated.filter(({ isSameText }) => !isSameText);
         const sendable = good.filter((each) => !isSuppressed(each));
         const suppressed = good.length - sendable.length;
-        const counts = { recipients: sendable.length, suppressed, duplicates, invalid };
+        const counts = { recipientCount: sendable.length, suppressed, duplicates, invalid };
         const expected = { ...counts, differentTexts: different.length };
         if (!('preview' in outcome)) throw new Error(`it was ${outcome.kind}`);
         const { preview } = outcome;
         expect(preview).toMatchObject({ rows: list.length, ...expected });
-        const { recipients, ...leftOut } = preview;
-        expect(recipients + leftOut.suppressed + leftOut.duplicates + leftOut.invalid).toBe(preview.rows);
+        const { recipientCount, ...leftOut } = preview;
+        expect(recipientCount + leftOut.suppressed + leftOut.duplicates + leftOut.invalid).toBe(preview.rows);
         const listed = (text: 'same' | 'different') =>
           repeated
             .filter(({ isSameText }) => isSameText === (text === 'same'))

@@ -65,7 +65,7 @@ const ownKeys = async (id: string): Promise<string[]> =>
 
 test('A campaign of one recipient is sent, found, and reported from one key of its own', async () => {
   const id = await enqueue();
-  expect(await row(id)).toMatchObject({ recipient: mobile(1), status: 'planned', requestId: '' });
+  expect(await row(id)).toMatchObject({ to: mobile(1), status: 'planned', requestId: '' });
   await settle('accepted');
   expect(await row(id)).toMatchObject({ status: 'deliveredToNetwork', requestId: 'r1' });
   const [located = null] = await locateRequests(redis, lane.keys, 'default', ['r1']);

@@ -96,7 +96,7 @@ test('A campaign is read as it was stored, with usual members and without', asyn
     ...{ columns: ['to'], placeholders: [], priority: 'normal', duplicates: 0 },
     preview: {
       rows: 1,
-      recipients: 1,
+      recipientCount: 1,
       encodings: { gsm7: 1, ucs2: 0 },
       requests: { send: 1, poll: 2, total: 3 },
     },

@@ -111,7 +111,7 @@ test('Only messages that need UCS-2 are counted as such, and suppressed recipien
   const recipients = people(6).map((person, at) => (at < 3 ? { ...person, name: 'Zoë ’' } : person));
   expect(await preview({ recipients })).toMatchObject({
     rows: 6,
-    recipients: 4,
+    recipientCount: 4,
     suppressed: 2,
     encodings: { gsm7: 3, ucs2: 1 },
     ucs2Characters: ['U+00EB ë', 'U+2019 ’'],

@@ -58,15 +58,15 @@ test('A preview counts the recipients who get its text from a campaign of the la
   const second = await send([3, 4], { lane: 'two', name: 'second' });
   await send([5], { message: 'Another text' });
   await send([6], { sender: '54321' });
-  const { sentBefore, recipients, duplicates } = await preview([1, 2, 3, 4, 5, 6, 7]);
-  expect([recipients, duplicates]).toEqual([7, 0]);
+  const { sentBefore, recipientCount, duplicates } = await preview([1, 2, 3, 4, 5, 6, 7]);
+  expect([recipientCount, duplicates]).toEqual([7, 0]);
   expect(sentBefore).toEqual({
     unchecked: null,
-    recipients: 4,
+    recipientCount: 4,
     isLeftOut: false,
     campaigns: [
-      { id: second.id, name: 'second', createdAt: expect.any(String), recipients: 2, invalid: 0 },
-      { id: first.id, name: 'first', createdAt: expect.any(String), recipients: 2, invalid: 0 },
+      { id: second.id, name: 'second', createdAt: expect.any(String), recipientCount: 2, invalid: 0 },
+      { id: first.id, name: 'first', createdAt: expect.any(String), recipientCount: 2, invalid: 0 },
     ],
     rows: [
       { line: 1, to: mobile(1), campaign: first.id },
@@ -85,7 +85,7 @@ test('Texts are compared with their placeholders, so a corrected value does not 
     { to: mobile(1), name: 'Anna' },
     { to: mobile(2), name: 'Bo' },
   ];
-  expect((await preview([], { message, recipients })).sentBefore).toMatchObject({ recipients: 1 });
+  expect((await preview([], { message, recipients })).sentBefore).toMatchObject({ recipientCount: 1 });
 });
 
 test('Only messages that were sent, may have been, or are still to be sent count', async () => {
@@ -124,7 +124,7 @@ test('Only messages that were sent, may have been, or are still to be sent count
     remainder: 'cancelled',
     counts: { ...counts, planned: 0, cancelled: 2 },
   });
-  expect((await preview([100])).sentBefore).toMatchObject({ recipients: 0, campaigns: [] });
+  expect((await preview([100])).sentBefore).toMatchObject({ recipientCount: 0, campaigns: [] });
 });
 
 test('A campaign counts for 24 hours after its start, and as long as it has messages to send', async () => {
@@ -141,12 +141,12 @@ test('A campaign counts for 24 hours after its start, and as long as it has mess
   const start = Date.now();
   await setState(id, { ...ended, launchAt: start });
   advance(DAY - 10_000);
-  expect((await preview([1])).sentBefore).toMatchObject({ recipients: 1 });
+  expect((await preview([1])).sentBefore).toMatchObject({ recipientCount: 1 });
   advance(20_000);
-  expect((await preview([1])).sentBefore).toMatchObject({ recipients: 0 });
+  expect((await preview([1])).sentBefore).toMatchObject({ recipientCount: 0 });
   // It was created a day ago, and started only now.
   await setState(id, { ...ended, launchAt: start + DAY });
-  expect((await preview([1])).sentBefore).toMatchObject({ recipients: 1 });
+  expect((await preview([1])).sentBefore).toMatchObject({ recipientCount: 1 });
   await setState(id, {
     ...ended,
     state: 'paused',
@@ -154,7 +154,7 @@ test('A campaign counts for 24 hours after its start, and as long as it has mess
     cursor: 1,
     counts: { deliveredToTerminal: 1, planned: 1 },
   });
-  expect((await preview([2])).sentBefore).toMatchObject({ recipients: 1 });
+  expect((await preview([2])).sentBefore).toMatchObject({ recipientCount: 1 });
 });
 
 test('A campaign that is being imported, one that was removed, and a wave of an outbox do not count', async () => {
@@ -190,7 +190,7 @@ test('A campaign that is being imported, one that was removed, and a wave of an 
     },
   });
   while (!isAsking) await delay(5);
-  expect((await preview([1, 2, 3, 4, 5])).sentBefore).toMatchObject({ unchecked: null, recipients: 0 });
+  expect((await preview([1, 2, 3, 4, 5])).sentBefore).toMatchObject({ unchecked: null, recipientCount: 0 });
   release();
   await importing;
 });
@@ -202,11 +202,17 @@ test('Recipients who get the text already are left out and reported, as duplicat
     sentBefore: 'leaveOut',
     duplicates: 'first',
   });
-  expect(counts).toMatchObject({ kind: 'created', recipients: 1, duplicates: 3, invalid: 0, suppressed: 0 });
+  expect(counts).toMatchObject({
+    kind: 'created',
+    recipientCount: 1,
+    duplicates: 3,
+    invalid: 0,
+    suppressed: 0,
+  });
   expect(preview).toMatchObject({
     rows: 4,
     segments: { total: 1 },
-    sentBefore: { recipients: 2, isLeftOut: true },
+    sentBefore: { recipientCount: 2, isLeftOut: true },
   });
   expect(preview.samples.map(({ to }) => to)).toEqual([mobile(3)]);
   const rows = [];
@@ -225,7 +231,7 @@ test('Without a recipient who does not get the text yet, a campaign can be repea
   await send([1, 2]);
   for (const _ of [1, 2]) {
     const again = await send([1, 2], { sentBefore: 'leaveOut' });
-    expect(again).toMatchObject({ kind: 'created', recipients: 0, duplicates: 2 });
+    expect(again).toMatchObject({ kind: 'created', recipientCount: 0, duplicates: 2 });
   }
 });
 
@@ -246,7 +252,7 @@ test('A list that equals an earlier one is sent to those who did not get it', as
   expect(await send([1, 2])).toMatchObject({ kind: 'repeated' });
   expect(await send([1, 2], { sentBefore: 'leaveOut' })).toMatchObject({
     kind: 'created',
-    recipients: 1,
+    recipientCount: 1,
     duplicates: 1,
   });
 });
@@ -255,7 +261,7 @@ test('All recipients of a long list are compared', async () => {
   const { send, preview } = fixture('long');
   const everyone = Array.from({ length: 20_000 }, (_, at) => at);
   await send(everyone);
-  expect((await preview([16_383, 16_384, 19_999, 20_000])).sentBefore).toMatchObject({ recipients: 3 });
+  expect((await preview([16_383, 16_384, 19_999, 20_000])).sentBefore).toMatchObject({ recipientCount: 3 });
 });
 
 test('Two campaigns that leave out the same recipients at the same time do not both send to the rest', async () => {
@@ -273,11 +279,11 @@ test('A repeated request with an idempotency key returns its campaign, although 
   await send([1, 2]);
   const options = { sentBefore: 'leaveOut', idempotencyKey: 'spring' } as const;
   const created = await send([1, 2, 3], options);
-  expect(created).toMatchObject({ kind: 'created', recipients: 1, duplicates: 2 });
+  expect(created).toMatchObject({ kind: 'created', recipientCount: 1, duplicates: 2 });
   expect(await send([1, 2, 3], options)).toMatchObject({
     kind: 'existing',
     id: created.id,
-    recipients: 1,
+    recipientCount: 1,
     duplicates: 2,
   });
   expect(await send([1, 2, 4], options)).toMatchObject({ kind: 'conflict' });
@@ -301,7 +307,11 @@ test('Beyond its limits, nothing is compared, the preview says so, and leaving o
   );
   for (let number = 4; number < 23; number += 1) await send([number]);
   const reason = 'more than 20 campaigns of the last 24 hours have this text and sender';
-  expect((await preview([1, 100])).sentBefore).toMatchObject({ unchecked: reason, recipients: 0, rows: [] });
+  expect((await preview([1, 100])).sentBefore).toMatchObject({
+    unchecked: reason,
+    recipientCount: 0,
+    rows: [],
+  });
   const refused = { field: 'sentBefore', message: `it is not known who gets this text already: ${reason}` };
   await expect(preview([1, 100], { sentBefore: 'leaveOut' })).rejects.toMatchObject(refused);
   await expect(send([1, 100], { sentBefore: 'leaveOut' })).rejects.toMatchObject(refused);
@@ -320,5 +330,5 @@ test('If every valid recipient gets the text already, skipped invalid rows do no
   await send([1]);
   const recipients = [{ to: mobile(1) }, { to: 'nobody' }];
   const outcome = await send([], { recipients, sentBefore: 'leaveOut', skipInvalid: true });
-  expect(outcome).toMatchObject({ kind: 'created', recipients: 0, duplicates: 1, invalid: 1 });
+  expect(outcome).toMatchObject({ kind: 'created', recipientCount: 0, duplicates: 1, invalid: 1 });
 });

@@ -71,10 +71,10 @@ test('Everything that waits in an outbox is cancelled at once, also what is plan
   const { cancelled } = await outbox.cancelAll();
   await volley.resumeLane('default');
   expect(await outbox.status()).toMatchObject({
-    messages: { total: 1_560, waiting: 0, cancelled },
+    counts: { total: 1_560, waiting: 0, cancelled },
     nextDue: null,
   });
-  await vi.waitFor(async () => expect((await outbox.status()).messages.sending).toBe(0), SOON);
+  await vi.waitFor(async () => expect((await outbox.status()).counts.sending).toBe(0), SOON);
   expect(cancelled + sent()).toBe(1_560);
   const ended = (await resultsOf(volley)).filter((result) => result.endsWith(' cancelled'));
   expect(ended).toHaveLength(cancelled);
@@ -82,7 +82,7 @@ test('Everything that waits in an outbox is cancelled at once, also what is plan
   expect(await outbox.cancelAll()).toEqual({ cancelled: 0, inFlight: 0 });
   // It still takes messages.
   await outbox.put({ id: 'another', to: NUMBER, name: 'Ada', sendAt: LATER });
-  expect((await outbox.status()).messages.waiting).toBe(1);
+  expect((await outbox.status()).counts.waiting).toBe(1);
 });
 
 test('An outbox sends what is put after everything in it was cancelled', { timeout: 60_000 }, async () => {
@@ -122,7 +122,7 @@ test('Revoking a key empties the outboxes that only it wrote to, and lists the o
     emptied: [{ name: 'only-shop', lane: 'default', cancelled: 1_101 }],
     shared: ['both', 'with-the-command-line'].map((name) => ({ name, lane: 'default' })),
   });
-  const waiting = await Promise.all(outboxes.map(async (outbox) => (await outbox.status()).messages.waiting));
+  const waiting = await Promise.all(outboxes.map(async (outbox) => (await outbox.status()).counts.waiting));
   expect(waiting).toEqual([0, 2, 2, 1]);
 });
 
@@ -141,5 +141,5 @@ test('Revoking the creator of an outbox cancels nothing that others have put', {
     emptied: [],
     shared: [],
   });
-  expect(await volley.outbox('codes').status()).toMatchObject({ messages: { total: 60, cancelled: 0 } });
+  expect(await volley.outbox('codes').status()).toMatchObject({ counts: { total: 60, cancelled: 0 } });
 });

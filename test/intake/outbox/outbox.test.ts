@@ -58,7 +58,7 @@ describe('An outbox', () => {
     await vi.waitFor(
       async () =>
         expect(await outbox.status()).toMatchObject({
-          messages: { total: 3, waiting: 0, cancelled: 1, deliveredToTerminal: 2 },
+          counts: { total: 3, waiting: 0, cancelled: 1, deliveredToTerminal: 2 },
           nextDue: null,
         }),
       SOON,
@@ -117,12 +117,12 @@ describe('An outbox', () => {
       'no lane removed',
     );
     const reason = 'lane removed is not configured';
-    expect(await removed.status()).toMatchObject({ reason, messages: { waiting: 3 } });
+    expect(await removed.status()).toMatchObject({ reason, counts: { waiting: 3 } });
     expect(await after.outboxes.list()).toMatchObject([{ name: 'codes', reason }]);
     expect(await removed.message('tomorrow')).toMatchObject({ state: 'waiting', reason });
     await vi.waitFor(
       async () =>
-        expect(await removed.status()).toMatchObject({ messages: { total: 3, waiting: 1, lapsed: 2 } }),
+        expect(await removed.status()).toMatchObject({ counts: { total: 3, waiting: 1, lapsed: 2 } }),
       { timeout: 60_000, interval: 200 },
     );
     // It can still be cancelled.
@@ -140,13 +140,13 @@ describe('An outbox', () => {
     await outbox.pause();
     await outbox.put({ id: 'b', to: NUMBER, code: 2 });
     await outbox.put({ id: 'c', to: NUMBER, code: 3 });
-    expect(await outbox.status()).toMatchObject({ state: 'paused', messages: { waiting: 2 } });
+    expect(await outbox.status()).toMatchObject({ state: 'paused', counts: { waiting: 2 } });
     await outbox.close();
     await expect(outbox.put({ id: 'd', to: NUMBER, code: 4 })).rejects.toThrow('closed');
     expect(texts()).toEqual(['Code 1']);
     await outbox.resume();
     await vi.waitFor(() => expect(texts().sort()).toEqual(['Code 1', 'Code 2', 'Code 3']), SOON);
-    expect(await outbox.status()).toMatchObject({ state: 'closed', messages: { total: 3 } });
+    expect(await outbox.status()).toMatchObject({ state: 'closed', counts: { total: 3 } });
   });
 
   test('never sends a message whose cancel it confirmed, and none twice, however close to its time', {
@@ -157,7 +157,7 @@ describe('An outbox', () => {
     const outbox = volley.outbox('race');
     const raced = await raceOutbox(outbox, 200);
     await vi.waitFor(async () => {
-      const { total, cancelled, deliveredToTerminal } = (await outbox.status()).messages;
+      const { total, cancelled, deliveredToTerminal } = (await outbox.status()).counts;
       expect(cancelled + deliveredToTerminal).toBe(total);
     }, SOON);
     expect(raced.check(texts())).toEqual([]);

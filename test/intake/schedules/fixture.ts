@@ -65,7 +65,7 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
         zone: 'UTC',
         overlap: 'skip',
         catchUpMs: HOUR,
-        source: { kind: 'inline', count: recipients.length },
+        source: { kind: 'inline', recipientCount: recipients.length },
         campaign: { message: 'Hello' },
         ...change,
       };

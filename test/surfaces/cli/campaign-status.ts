@@ -5,15 +5,16 @@ import type { CampaignStatus } from '../../../src/campaign/views.js';
 export const NOON = Date.UTC(2026, 4, 2, 12);
 export const isoAt = (ms: number): string => new Date(NOON + ms).toISOString();
 
-type Changes = Partial<Omit<CampaignStatus, 'recipients'>> & {
-  recipients?: Partial<Record<RecipientState, number>>;
+type Changes = Partial<Omit<CampaignStatus, 'counts'>> & {
+  counts?: Partial<Record<RecipientState, number>>;
 };
 
 /** A running campaign that nothing blocks, with changes; the total is the sum of the states. */
-export function statusWith({ recipients = {}, ...changes }: Changes = {}): CampaignStatus {
-  const counts = Object.fromEntries(
-    RECIPIENT_STATES.map((state) => [state, recipients[state] ?? 0]),
-  ) as Record<RecipientState, number>;
+export function statusWith({ counts: given = {}, ...changes }: Changes = {}): CampaignStatus {
+  const counts = Object.fromEntries(RECIPIENT_STATES.map((state) => [state, given[state] ?? 0])) as Record<
+    RecipientState,
+    number
+  >;
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return {
     id: 'c1',
@@ -43,6 +44,6 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     contradictions: 0,
     unknownOutcomes: [],
     ...changes,
-    recipients: { total, ...counts },
+    counts: { total, ...counts },
   };
 }

@@ -192,7 +192,7 @@ test('A list that repeats a number with another text says so before the question
   expect(first.stdout).toContain('1 recipient via sms.example; left out: 2 duplicates.');
   expect(first.stderr).toContain('1 number appears again with another text: line 3');
   const kept = await cli.json(...sendRepeated, '--yes', '--duplicates', 'keep');
-  expect(kept).toMatchObject({ exit: 0, output: { recipients: 2, duplicates: 1, differentTexts: 1 } });
+  expect(kept).toMatchObject({ exit: 0, output: { recipientCount: 2, duplicates: 1, differentTexts: 1 } });
   const { id } = kept.output as { id: string };
   expect((await cli.volley('report', id, '--status', 'duplicate')).stdout).toContain('line 4 repeats line 2');
 });
@@ -204,7 +204,7 @@ test('The status and the report show the rows that --skip-invalid left out', asy
   const sent = await json('send', partly, '-s', '447700900000', '-m', 'Hi', '--skip-invalid', '--yes');
   const { id } = sent.output as { id: string };
   expect((await json('status', id)).output).toMatchObject({
-    recipients: { total: 1 },
+    counts: { total: 1 },
     duplicates: 1,
     invalid: 1,
   });

@@ -126,9 +126,9 @@ test('suppress import shows what it stored, what was there already, and which ro
       duplicates: 1,
       countryColumn: 'country',
       countries: [
-        { country: 'DE', callingCode: '49', numbers: 2 },
-        { country: 'GB', callingCode: '44', numbers: 1 },
-        { country: 'FR', callingCode: '33', numbers: 1 },
+        { country: 'DE', callingCode: '49', numberCount: 2 },
+        { country: 'GB', callingCode: '44', numberCount: 1 },
+        { country: 'FR', callingCode: '33', numberCount: 1 },
       ],
       warnings: [expect.stringContaining('line 6'), expect.stringContaining('line 5')],
       invalid: [],

@@ -5,7 +5,7 @@ import { statusWith } from './campaign-status.js';
 
 const done = statusWith({
   state: 'completed',
-  recipients: { deliveredToTerminal: 9, deliveryImpossible: 1 },
+  counts: { deliveredToTerminal: 9, deliveryImpossible: 1 },
 });
 const auto: LaneStatus = {
   name: 'auto',

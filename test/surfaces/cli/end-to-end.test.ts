@@ -76,7 +76,7 @@ describe('without workers', () => {
     expect(exit).toBe(0);
     expect(output).toMatchObject({
       rows: 4,
-      recipients: 3,
+      recipientCount: 3,
       duplicates: 1,
       invalid: 0,
       toColumn: 'phone',
@@ -93,7 +93,7 @@ describe('without workers', () => {
 
   test('The same idempotency key creates no second campaign, and another text with it is an error', async () => {
     const again = await cli.json(...send('--idempotency-key', 'first'));
-    expect(again.output).toMatchObject({ existing: true, recipients: 3 });
+    expect(again.output).toMatchObject({ existing: true, recipientCount: 3 });
     const other = await cli.json(
       'send',
       list,
@@ -186,10 +186,10 @@ describe('with a worker', () => {
     const { exit, output } = await cli.json(...send('--again', '--wait', '--name', 'Waited for'));
     expect(exit).toBe(0);
     expect(output).toMatchObject({
-      recipients: 3,
+      recipientCount: 3,
       duplicates: 1,
       invalid: 0,
-      status: { state: 'completed', recipients: { total: 3, deliveredToTerminal: 3 } },
+      status: { state: 'completed', counts: { total: 3, deliveredToTerminal: 3 } },
     });
     const { id } = output as Sent;
     const report = await cli.volley('report', id);
@@ -287,7 +287,11 @@ describe('with a worker', () => {
       '--yes',
     );
     expect(exit).toBe(0);
-    expect(output).toMatchObject({ recipients: 1, invalid: 1, invalidFile: join(cwd, 'bad.invalid.csv') });
+    expect(output).toMatchObject({
+      recipientCount: 1,
+      invalid: 1,
+      invalidFile: join(cwd, 'bad.invalid.csv'),
+    });
     expect(readFileSync(join(cwd, 'bad.invalid.csv'), 'utf8')).toMatch(
       /^line,column,reason,name,phone\n3,phone,.*,Bo,12\n$/,
     );
@@ -309,7 +313,7 @@ describe('with a worker', () => {
   test('--test-to sends one sample with the values of the first valid row', async () => {
     const { exit, output } = await cli.json(...send('--test-to', '07700 900999', '--wait'));
     expect(exit).toBe(0);
-    expect(output).toMatchObject({ recipients: 1, status: { recipients: { deliveredToTerminal: 1 } } });
+    expect(output).toMatchObject({ recipientCount: 1, status: { counts: { deliveredToTerminal: 1 } } });
     const origin = simulator.stdout.match(/^ACCOUNT_BASE_URL=(.*)$/m)?.[1];
     const ledger = await (await fetch(`${origin}/_simulator/ledger`)).text();
     expect(ledger).toMatch(/"\+447700900999".*Hi O'Brien & Søn in Wells, Somerset/);
@@ -320,13 +324,13 @@ describe('with a worker', () => {
     const { exit, output } = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hello', '--wait', '--yes');
     expect(exit).toBe(3);
     const { id } = output as Sent;
-    expect(output).toMatchObject({ status: { waitingFor: 'resolve', recipients: { unknown: 1 } } });
+    expect(output).toMatchObject({ status: { waitingFor: 'resolve', counts: { unknown: 1 } } });
     expect((await cli.volley('status', id)).stdout).toContain(`volley resolve ${id}`);
     const resolved = await cli.json('resolve', id, '--abandon');
-    expect(resolved.output).toMatchObject({ id, as: 'abandon', recipients: 1, tooEarly: null });
+    expect(resolved.output).toMatchObject({ id, as: 'abandon', recipientCount: 1, tooEarly: null });
     expect((await cli.json('status', id, '--watch')).output).toMatchObject({
       state: 'completed',
-      recipients: { abandoned: 1 },
+      counts: { abandoned: 1 },
     });
   });
 
@@ -362,7 +366,7 @@ describe('with a worker', () => {
       expect(done).toMatchObject({ exit: 0, stdout: `Campaign ${id}: no request has an unknown outcome.\n` });
     }
     expect((await cli.json('status', id)).output).toMatchObject({
-      recipients: { abandoned: 1, unknown: 0 },
+      counts: { abandoned: 1, unknown: 0 },
     });
   });
 

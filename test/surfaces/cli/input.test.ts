@@ -24,7 +24,7 @@ describe('A list that Excel for Windows has saved', () => {
     expect(stdout).toContain('Hi Kåre');
     expect(exit).toBe(0);
     const sent = await json('send', list, ...campaign, '--yes', '--again');
-    expect(sent.output).toMatchObject({ recipients: 2 });
+    expect(sent.output).toMatchObject({ recipientCount: 2 });
     expect(await last()).toMatchObject({ name: encoding });
     expect((await json('suppress', 'import', list)).exit).toBe(0);
     await volley('suppress', 'remove', '+447700900101', '+447700900102');
@@ -35,7 +35,7 @@ describe('Standard input', () => {
   test('can be the list', async () => {
     const { exit, stderr } = await piped(ROWS, 'send', '-', ...campaign, '--yes', '--again');
     expect([exit, stderr]).toEqual([0, expect.not.stringContaining('volley:')]);
-    expect(await last()).toMatchObject({ name: 'standard input', recipients: { total: 2 } });
+    expect(await last()).toMatchObject({ name: 'standard input', counts: { total: 2 } });
   });
 
   test('can be a list with invalid rows, which are written to a file in this folder', async () => {

@@ -17,7 +17,7 @@ const campaigns = [
     id,
     name: 'A name that is far too long for a table',
     lane: 'marketing',
-    recipients: { deliveredToTerminal: 123_456, unknown: 17, planned: 654_321 },
+    counts: { deliveredToTerminal: 123_456, unknown: 17, planned: 654_321 },
     rate: 36_000,
     launchAt: isoAt(-3_600_000),
   }),
@@ -25,7 +25,7 @@ const campaigns = [
     id,
     lane: 'default',
     state: 'completed',
-    recipients: { deliveredToTerminal: 3 },
+    counts: { deliveredToTerminal: 3 },
     launchAt: isoAt(-20 * DAY),
   }),
   statusWith({
@@ -33,7 +33,7 @@ const campaigns = [
     lane: 'default',
     state: 'scheduled',
     waitingFor: 'workers',
-    recipients: { planned: 1_200_000 },
+    counts: { planned: 1_200_000 },
     launchAt: isoAt(20 * DAY),
   }),
 ];
@@ -54,11 +54,11 @@ test.each([
   const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
   const waiting = statusWith({
     id,
-    recipients: { planned: 500_000 },
+    counts: { planned: 500_000 },
     waitingFor: 'window',
     blockedBy: { state: 'waiting', reason, until: isoAt(inMs) },
   });
-  const sending = statusWith({ id, recipients: { planned: 5, deliveredToTerminal: 5 }, rate: 36_000 });
+  const sending = statusWith({ id, counts: { planned: 5, deliveredToTerminal: 5 }, rate: 36_000 });
   const [heading, at80] = listLines([waiting, sending], NOON, 80);
   expect(heading).toMatch(/START +RATE +ATTENTION$/);
   expect(at80).toContain(short);
@@ -68,7 +68,7 @@ test.each([
 
 test('A campaign whose lane fails to send says so, and since when', () => {
   const turnFailures = [{ kind: 'send' as const, since: isoAt(-60_000), error: 'broken' }];
-  const failing = statusWith({ id, recipients: { planned: 5 }, waitingFor: 'lane', turnFailures });
+  const failing = statusWith({ id, counts: { planned: 5 }, waitingFor: 'lane', turnFailures });
   expect(listLines([failing], NOON, 120)[1]).toMatch(/ sending fails since 11:59:00 UTC$/);
   expect(listLines([failing, ...campaigns], NOON, 80)[1]).toMatch(/ sending fails$/);
 });

@@ -67,7 +67,7 @@ test('An outbox is created, filled, shown, and closed', async () => {
       lane: 'default',
       state: 'open',
       zone: 'Europe/London',
-      messages: { total: 3, waiting: 2, cancelled: 1, lapsed: 0 },
+      counts: { total: 3, waiting: 2, cancelled: 1, lapsed: 0 },
       nextDue: '2030-04-30T15:30:00.000Z',
     },
   });

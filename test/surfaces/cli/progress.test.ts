@@ -26,7 +26,7 @@ test('Shares fill the width exactly, and the smallest count above 0 gets a colum
 
 test('A campaign is drawn with its states, its quota, and what happens next', () => {
   const status = statusWith({
-    recipients: {
+    counts: {
       deliveredToTerminal: 20,
       deliveredToNetwork: 10,
       sending: 4,
@@ -71,7 +71,7 @@ test('A quota that was just learned from refusals is shown as used up, not as ex
 });
 
 test('On a terminal with few rows, the states share one line', () => {
-  const status = statusWith({ recipients: { deliveredToTerminal: 1, planned: 1 } });
+  const status = statusWith({ counts: { deliveredToTerminal: 1, planned: 1 } });
   const lines = renderCampaign(status, { ...look, compact: true });
   expect(lines).toHaveLength(6);
   expect(lines[2]).toBe('  █ delivered 1  ▓ on network 0  ▒ sending 0  ░ planned 1');
@@ -79,7 +79,7 @@ test('On a terminal with few rows, the states share one line', () => {
 
 test('Without a known quota, the rate so far says nothing about the last message', () => {
   const status = statusWith({
-    recipients: { deliveredToNetwork: 60, planned: 120 },
+    counts: { deliveredToNetwork: 60, planned: 120 },
     quota: { used: 60, limit: null, nextPermitAt: null },
     eta: { earliest: isoAt(1_000), latest: null, reason: 'the quota is still being learned' },
     rate: 3_600,
@@ -95,7 +95,7 @@ test.each([60, 80, 120])('At %i columns, no line is too long, and the command is
   const status = statusWith({
     id: '1a2b3c4d5e6f7',
     waitingFor: 'resolve',
-    recipients: { unknown: 17, deliveredToTerminal: 1 },
+    counts: { unknown: 17, deliveredToTerminal: 1 },
   });
   const lines = renderCampaign(status, { ...look, width });
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
@@ -105,7 +105,7 @@ test.each([60, 80, 120])('At %i columns, no line is too long, and the command is
 test('The picture is never wider than its width', () => {
   const status = statusWith({
     name: 'A name that is far longer than the terminal is wide, with 🎂 in it and more',
-    recipients: { deliveredToTerminal: 1_234_567, planned: 7_654_321 },
+    counts: { deliveredToTerminal: 1_234_567, planned: 7_654_321 },
   });
   for (const width of [40, 60, 80, 200]) {
     for (const line of renderCampaign(status, { ...look, width }).slice(0, 6)) {
@@ -115,9 +115,9 @@ test('The picture is never wider than its width', () => {
 });
 
 test('100 % means that every recipient is settled', () => {
-  const almost = statusWith({ recipients: { deliveredToTerminal: 999_999, deliveredToNetwork: 1 } });
+  const almost = statusWith({ counts: { deliveredToTerminal: 999_999, deliveredToNetwork: 1 } });
   expect(renderCampaign(almost, look)[1]).toMatch(/ 99 %$/);
-  const all = statusWith({ recipients: { deliveredToTerminal: 999_999, rejected: 1 } });
+  const all = statusWith({ counts: { deliveredToTerminal: 999_999, rejected: 1 } });
   expect(renderCampaign(all, look)[1]).toMatch(/ 100 %$/);
 });
 
@@ -131,7 +131,7 @@ test('A campaign name cannot put escape sequences into the picture', () => {
 });
 
 test('Colours change nothing else', () => {
-  const status = statusWith({ recipients: { deliveredToTerminal: 5, planned: 5 } });
+  const status = statusWith({ counts: { deliveredToTerminal: 5, planned: 5 } });
   const loud: Paint = (_ink, text) => `\u001b[31m${text}\u001b[39m`;
   const bare = renderCampaign(status, { ...look, paint: loud }).map((line) =>
     stripVTControlCharacters(line).trimEnd(),
@@ -140,7 +140,7 @@ test('Colours change nothing else', () => {
 });
 
 test('The plain line lists the states with recipients, and what happens next', () => {
-  const status = statusWith({ recipients: { planned: 3, deliveredToTerminal: 1 } });
+  const status = statusWith({ counts: { planned: 3, deliveredToTerminal: 1 } });
   expect(campaignLine(status, NOON)).toBe(
     '12:00:00 UTC c1 running: 1 of 4 settled (25 %); planned 3, delivered 1. Sending.',
   );

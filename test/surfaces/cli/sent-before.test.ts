@@ -31,7 +31,7 @@ test('A corrected list that is sent again names who gets the text twice, and how
   const bad = list('spring.csv', [...numbers.slice(0, 2), 'nobody']);
   const { output } = await json('send', bad, ...text, '--skip-invalid', '--yes');
   const { id } = output as { id: string };
-  expect(output).toMatchObject({ sentBefore: { recipients: 0, campaigns: [] } });
+  expect(output).toMatchObject({ sentBefore: { recipientCount: 0, campaigns: [] } });
 
   const corrected = list('spring.csv', numbers);
   const warning = `2 of 3 recipients already get this text from campaign ${id} (spring). To leave them out, add --only-new. If you have corrected its invalid rows, you can also send only their file, which ends in .invalid.csv.`;
@@ -69,7 +69,7 @@ test('Without a terminal, --yes prints the warning and sends', async () => {
   expect(again.stderr).toContain('2 of 3 recipients already get this text from campaign');
   expect([again.exit, again.stdout]).toEqual([0, expect.stringContaining(': 3 recipients via sms.example.')]);
   const both = await json('preview', join(cwd, 'all.csv'), ...text);
-  expect(both.output).toMatchObject({ sentBefore: { recipients: 3, campaigns: [{ name: 'all' }] } });
+  expect(both.output).toMatchObject({ sentBefore: { recipientCount: 3, campaigns: [{ name: 'all' }] } });
 });
 
 test('Beyond 20 campaigns with the text, the preview says that nothing was compared, and --only-new is refused', async () => {
@@ -111,7 +111,7 @@ test('A sample to one number is compared with nothing', async () => {
   ];
   for (const _ of [1, 2]) {
     const { output } = await json(...sample);
-    expect(output).toMatchObject({ recipients: 1, sentBefore: null });
+    expect(output).toMatchObject({ recipientCount: 1, sentBefore: null });
   }
   expect((await volley(...sample, '--only-new')).stderr).toContain(
     '--test-to and --only-new do not go together',

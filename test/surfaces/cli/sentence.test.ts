@@ -25,7 +25,7 @@ test('A campaign whose lane fails to send or to poll says so, since when, and wh
       waitingFor: 'lane',
       blockedBy,
       turnFailures: [{ kind: 'send', ...failure }],
-      recipients: { planned: 1 },
+      counts: { planned: 1 },
     }),
   ).toBe(
     'Lane main: sending has failed since 11:59:00 UTC: ERR value is not an integer. Volley tries again every second; the log of its workers says more.',
@@ -55,10 +55,10 @@ test('The next step for the operator is shown as a command', () => {
   expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: refused })).toContain(
     'Paused: the service refuses every request; check sender and text. To resume it: volley resume c1',
   );
-  expect(sentence({ waitingFor: 'resolve', recipients: { unknown: 7 } })).toMatch(
+  expect(sentence({ waitingFor: 'resolve', counts: { unknown: 7 } })).toMatch(
     /7 recipients have an unknown outcome.*volley resolve c1/,
   );
-  expect(sentence({ waitingFor: 'resolve', recipients: { unknown: 1 } })).toContain(
+  expect(sentence({ waitingFor: 'resolve', counts: { unknown: 1 } })).toContain(
     'One recipient has an unknown outcome',
   );
   const stopped = {
@@ -92,7 +92,7 @@ test('Waiting for permits, for reports, and for the start have different sentenc
     'Waiting for permits. Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
   );
   expect(sentence({ waitingFor: 'reports' })).toBe('Everything is sent. Waiting for delivery reports.');
-  expect(sentence({ waitingFor: 'reports', state: 'cancelled', recipients: { cancelled: 9 } })).toBe(
+  expect(sentence({ waitingFor: 'reports', state: 'cancelled', counts: { cancelled: 9 } })).toBe(
     'Nothing more is sent. Waiting for delivery reports.',
   );
   expect(sentence({ state: 'scheduled', waitingFor: 'start', launchAt: isoAt(60_000) })).toBe(

@@ -40,7 +40,7 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     );
     expect(exit).toBe(0);
     expect(output).toMatchObject({
-      status: { state: 'completed', recipients: { total: 2, deliveredToTerminal: 2 } },
+      status: { state: 'completed', counts: { total: 2, deliveredToTerminal: 2 } },
     });
   });
 

@@ -41,7 +41,7 @@ describe('preview without Redis', () => {
       list,
       ...campaign,
     );
-    expect(output).toMatchObject({ isSuppressionChecked: false, eta: null, recipients: 1, invalid: 1 });
+    expect(output).toMatchObject({ isSuppressionChecked: false, eta: null, recipientCount: 1, invalid: 1 });
   });
 
   /** Whether invalid rows are an error does not depend on Redis. */

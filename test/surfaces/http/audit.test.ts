@@ -194,7 +194,7 @@ test('The reason of a suppression is in the record of the operation, and not in 
   const body = { numbers: ['+447700900124'], lane: 'main', reason };
   expect((await call('POST', '/v1/suppressions', { body })).status).toBe(200);
   const entries = await trail();
-  expect(entries[0]).toMatchObject({ action: 'suppression.add', details: { numbers: 1 } });
+  expect(entries[0]).toMatchObject({ action: 'suppression.add', details: { numberCount: 1 } });
   expect(JSON.stringify(entries)).not.toMatch(/Ada|900124|900 124/);
   const { json } = await call('GET', '/v1/suppressions/operations');
   expect(json).toMatchObject({ operations: [{ reason }] });

@@ -31,7 +31,7 @@ test('A campaign created from JSON has the status that the library returns', asy
   expect(reply.headers.get('location')).toBe(`/v1/campaigns/${id}`);
   expect(reply.json).toEqual({
     id,
-    recipients: 2,
+    recipientCount: 2,
     duplicates: 1,
     differentTexts: 0,
     repeats: [{ line: 3, firstLine: 1, to: '+447700900123', text: 'same' }],
@@ -44,7 +44,7 @@ test('A campaign created from JSON has the status that the library returns', asy
   });
   const { json } = await call('GET', `/v1/campaigns/${id}`);
   expect(json).toEqual(JSON.parse(JSON.stringify(await volley.status(id))));
-  expect(json).toMatchObject({ name: 'Spring', state: 'scheduled', recipients: { total: 2, planned: 2 } });
+  expect(json).toMatchObject({ name: 'Spring', state: 'scheduled', counts: { total: 2, planned: 2 } });
 });
 
 test('Two texts for one number are both sent, or refused with both rows, but never lost', async () => {
@@ -77,7 +77,7 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
   const both = await create({ ...body, duplicates: 'keep' });
   expect([both.status, both.json]).toMatchObject([
     201,
-    { recipients: 2, duplicates: 1, differentTexts: 1, repeats },
+    { recipientCount: 2, duplicates: 1, differentTexts: 1, repeats },
   ]);
   const reportOf = async (reply: { json: unknown }) => {
     const rows: unknown[] = [];
@@ -90,7 +90,7 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
     { to, status: 'duplicate', reason: 'line 3 repeats line 1' },
   ]);
   const first = await create({ ...body, duplicates: 'first' });
-  expect(first.json).toMatchObject({ recipients: 1, duplicates: 2, differentTexts: 1, repeats });
+  expect(first.json).toMatchObject({ recipientCount: 1, duplicates: 2, differentTexts: 1, repeats });
   expect(first.json).toMatchObject({
     warnings: [
       expect.stringMatching(
@@ -110,7 +110,7 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
       `to,what\n${to},haircut\n${to},massage\n`,
     );
   const csv = await call('POST', '/v1/preview', { form: upload() });
-  expect(csv.json).toMatchObject({ recipients: 1, duplicates: 1, differentTexts: 1 });
+  expect(csv.json).toMatchObject({ recipientCount: 1, duplicates: 1, differentTexts: 1 });
   expect(csv.json).toMatchObject({
     warnings: [
       expect.stringContaining('line 3 (same number as line 2)'),
@@ -185,7 +185,7 @@ test('Invalid rows reject the list by line, column, and reason, or are left out'
 
   const skipped = await create({ ...body, skipInvalid: true });
   expect(skipped.status).toBe(201);
-  expect(skipped.json).toMatchObject({ recipients: 2, invalid: 2, problems: [{ line: 2 }, { line: 3 }] });
+  expect(skipped.json).toMatchObject({ recipientCount: 2, invalid: 2, problems: [{ line: 2 }, { line: 3 }] });
 
   const none = await create({ ...body, recipients: body.recipients.slice(1, 3), skipInvalid: true });
   expect([none.status, none.json]).toMatchObject([
@@ -219,14 +219,14 @@ test('A row without its number or a value is invalid, whether the member is miss
     { pointer: '/recipients/4/to', message: expect.stringContaining('"12"') },
   ]);
   const skipped = await create(campaign({ recipients, message: 'Hi {{name}}', skipInvalid: true }));
-  expect([skipped.status, skipped.json]).toMatchObject([201, { recipients: 2, invalid: 5 }]);
+  expect([skipped.status, skipped.json]).toMatchObject([201, { recipientCount: 2, invalid: 5 }]);
 });
 
 test('A member that objects inherit, such as toString, does not count as a column', async () => {
   const recipients: object[] = [{ to: '+447700900123', toString: 'Anna' }, { to: '+447700900124' }];
   const { json } = await call('POST', '/v1/preview', { body: { recipients, message: 'Hi {{toString}}' } });
   expect(json).toMatchObject({
-    recipients: 1,
+    recipientCount: 1,
     problems: [{ line: 2, column: 'toString', reason: expect.stringMatching(/^is empty/) }],
   });
 });
@@ -393,7 +393,7 @@ const many = (count: number) =>
 test('A long list is validated to its end, and an error has its position in the whole list', async () => {
   const recipients: object[] = many(3_456);
   const { json } = await call('POST', '/v1/preview', { body: campaign({ recipients, message: 'Hi' }) });
-  expect(json).toMatchObject({ rows: 3_456, recipients: 3_456 });
+  expect(json).toMatchObject({ rows: 3_456, recipientCount: 3_456 });
   recipients[2_345] = { to: {} };
   const refused = await call('POST', '/v1/preview', { body: campaign({ recipients, message: 'Hi' }) });
   expect(refused).toMatchObject({ status: 400, json: { errors: [{ pointer: '/recipients/2345/to' }] } });
@@ -423,7 +423,7 @@ test('A preview returns recipients and segments, and stores nothing', async () =
   const { status, json } = await call('POST', '/v1/preview', { body: campaign() });
   expect(status).toBe(200);
   expect(json).toMatchObject({
-    recipients: 2,
+    recipientCount: 2,
     duplicates: 1,
     encodings: { gsm7: 2, ucs2: 0 },
     segments: { total: 2 },
@@ -485,7 +485,7 @@ test('A campaign can be paused, resumed, and cancelled, and rejects commands tha
   expect((await send('resume')).json).toEqual({ id, state: 'scheduled' });
   expect((await send('resolve', { as: 'abandon' })).json).toEqual({
     requests: 0,
-    recipients: 0,
+    recipientCount: 0,
     tooEarly: null,
   });
   expect((await send('resolve', { as: 'abandon', request: `${id}-1` })).status).toBe(404);
@@ -515,7 +515,7 @@ test('A number can be found, suppressed, listed, and removed from the suppressio
   const list = async () =>
     ((await call('GET', '/v1/suppressions')).json as { numbers: string[] }).numbers.sort();
   expect(await list()).toEqual([number, '+447700900199']);
-  expect((await create(campaign())).json).toMatchObject({ recipients: 1, suppressed: 1 });
+  expect((await create(campaign())).json).toMatchObject({ recipientCount: 1, suppressed: 1 });
   const remove = { numbers: [number, '+447700900199'] };
   expect((await call('POST', '/v1/suppressions/remove', { body: remove })).json).toMatchObject({
     removed: 2,

@@ -241,7 +241,7 @@ describe('docs/http.md', () => {
     });
     expect(stdout.match(/"existing":false/g)).toHaveLength(3);
     expect(stdout).toContain('"hasMore":false');
-    expect(stdout).toMatch(/"recipients":\d{3},/);
+    expect(stdout).toMatch(/"recipientCount":\d{3},/);
     expect(stdout).toContain('event: campaign.status');
   });
 

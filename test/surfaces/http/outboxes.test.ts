@@ -63,7 +63,7 @@ describe('An outbox', () => {
         lane: 'default',
         state: 'open',
         zone: 'Europe/London',
-        messages: { total: 0 },
+        counts: { total: 0 },
         nextDue: null,
       },
     });
@@ -191,10 +191,10 @@ describe('An outbox', () => {
     }
     const { json } = await call('GET', '/v1/outboxes', { key: both });
     const counts = (
-      json as { outboxes: { name: string; lane: string; messages: { total: number } }[] }
+      json as { outboxes: { name: string; lane: string; counts: { total: number } }[] }
     ).outboxes
       .filter(({ name }) => name === 'same')
-      .map(({ lane, messages }) => [lane, messages.total]);
+      .map(({ lane, counts: { total } }) => [lane, total]);
     expect(counts).toEqual([
       ['another', 0],
       ['third', 1],
@@ -246,7 +246,7 @@ describe('A message', () => {
     });
     expect((await call('GET', own)).json).toMatchObject({ state: 'waiting', version: 3, to: NUMBER });
     expect((await call('GET', path)).json).toMatchObject({
-      messages: { total: 1, waiting: 1 },
+      counts: { total: 1, waiting: 1 },
       nextDue: '2030-05-01T08:00:00.000Z',
     });
     expect((await call('DELETE', `${own}?version=2`)).json).toMatchObject({ code: 'stale' });
@@ -257,7 +257,7 @@ describe('A message', () => {
       json: { code: 'ended' },
     });
     expect((await call('GET', path)).json).toMatchObject({
-      messages: { total: 1, waiting: 0, cancelled: 1 },
+      counts: { total: 1, waiting: 0, cancelled: 1 },
       nextDue: null,
     });
     expect((await call('GET', own)).json).toMatchObject({ state: 'cancelled', to: NUMBER, reference: 'B-1' });
@@ -340,7 +340,7 @@ describe('A message', () => {
     const path = await outbox();
     const { status, json } = await call('PUT', `${path}/messages/a`, { body: message(change) });
     expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
-    expect((await call('GET', path)).json).toMatchObject({ messages: { total: 0 } });
+    expect((await call('GET', path)).json).toMatchObject({ counts: { total: 0 } });
   });
 });
 
@@ -376,7 +376,7 @@ test('A message with several errors is refused with all of them, also those of t
   expect(missing.json).toMatchObject({ status: 400 });
   expect((missing.json as typeof json & { errors: unknown[] }).errors).toHaveLength(4);
   expect((await call('PUT', `${path}/messages/a`, { body: [] })).status).toBe(400);
-  expect((await call('GET', path)).json).toMatchObject({ messages: { total: 0 } });
+  expect((await call('GET', path)).json).toMatchObject({ counts: { total: 0 } });
 });
 
 test('An invalid message with an invalid query is refused for the query', async () => {
@@ -424,7 +424,7 @@ describe('A list of messages', () => {
     ]);
     const again = await post(path, 'application/x-ndjson', lines.join('\n'));
     expect(again.results[0]).toMatchObject({ outcome: 'unchanged' });
-    expect((await call('GET', path)).json).toMatchObject({ messages: { total: 2 } });
+    expect((await call('GET', path)).json).toMatchObject({ counts: { total: 2 } });
   });
 
   test('in NDJSON with objects and nested arrays as members is stored, except for those messages', async () => {
@@ -487,5 +487,5 @@ test('An outbox is emptied by a key that may operate', async () => {
     status: 200,
     json: { cancelled: 2, inFlight: 0 },
   });
-  expect((await call('GET', path)).json).toMatchObject({ messages: { waiting: 0, cancelled: 2 } });
+  expect((await call('GET', path)).json).toMatchObject({ counts: { waiting: 0, cancelled: 2 } });
 });

@@ -17,7 +17,7 @@ const csv = Array.from({ length: COUNT }, (_, at) => `+447700${String(at).padSta
 const created = await call('POST', '/v1/campaigns', {
   form: campaignForm({ message: 'Hi', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
 });
-expect(created).toMatchObject({ status: 201, json: { recipients: COUNT - 1, suppressed: 1 } });
+expect(created).toMatchObject({ status: 201, json: { recipientCount: COUNT - 1, suppressed: 1 } });
 const { id } = created.json as { id: string };
 
 test.each(['csv', 'ndjson'] as const)('A report equals the one of the command line: %s', async (format) => {

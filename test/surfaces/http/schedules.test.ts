@@ -38,7 +38,7 @@ test('A schedule is added, shown, paused, resumed, run, and removed, and each ch
       state: 'active',
       catchUp: '90m',
       overlap: 'wait',
-      recipients: { kind: 'inline', count: 1 },
+      recipients: { kind: 'inline', recipientCount: 1 },
       campaign: { message: 'Hi {{name}}', validFor: '2h' },
       createdBy: { kind: 'key' },
     },

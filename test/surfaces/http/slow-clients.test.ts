@@ -103,7 +103,7 @@ test('Slow lists of one key do not keep another key from uploading a list', asyn
   await expect.poll(async () => (await api.call('GET', '/v1/lanes', { key: busy })).status).toBe(200);
   const recipients = Array.from({ length: 10_000 }, () => ({ to: '+447700900123' }));
   const preview = await api.call('POST', '/v1/preview', { key: other, body: { message: 'Hi', recipients } });
-  expect(preview).toMatchObject({ status: 200, json: { recipients: 1, duplicates: 9_999 } });
+  expect(preview).toMatchObject({ status: 200, json: { recipientCount: 1, duplicates: 9_999 } });
 });
 
 test('A request with two Host headers is refused', async () => {

@@ -93,15 +93,15 @@ test('Each change says who made it, when, and why, and can be undone', async () 
       actor,
       source: 'HTTP API',
       reason: 'wrong list',
-      numbers: 1,
+      numberCount: 1,
       undone: null,
     },
-    { change: 'add', numbers: 1 },
+    { change: 'add', numberCount: 1 },
   ]);
   const undo = () => post(`/v1/suppressions/operations/${id}/undo`, own);
   expect((await undo()).json).toEqual({ operation: id, changed: 1 });
   expect(await list(own)).toEqual([kept]);
-  expect((await operations(own))[0]).toMatchObject({ id, undone: { actor, numbers: 1 } });
+  expect((await operations(own))[0]).toMatchObject({ id, undone: { actor, numberCount: 1 } });
   expect(await undo()).toMatchObject({
     status: 400,
     json: { detail: expect.stringContaining('undone already') },

@@ -30,9 +30,9 @@ const campaignKeys = async () =>
 test('A CSV creates a campaign, and a retry with the same key returns it', async () => {
   const csv = rows(3_000);
   const first = await upload(campaign({ name: 'Spring' }), csv, { 'idempotency-key': 'file-1' });
-  expect([first.status, first.json]).toMatchObject([201, { recipients: 3_000, existing: false }]);
+  expect([first.status, first.json]).toMatchObject([201, { recipientCount: 3_000, existing: false }]);
   const { id } = first.json as { id: string };
-  expect(await volley.status(id)).toMatchObject({ name: 'Spring', recipients: { total: 3_000 } });
+  expect(await volley.status(id)).toMatchObject({ name: 'Spring', counts: { total: 3_000 } });
   const again = await upload(campaign({ name: 'Spring' }), csv, { 'idempotency-key': 'file-1' });
   expect([again.status, again.json]).toMatchObject([200, { id, existing: true }]);
 });
@@ -78,14 +78,14 @@ test('A CSV takes the country of each row from a column only if the request name
     {
       countryColumn: 'Land',
       countries: [
-        { country: 'GB', callingCode: '44', numbers: 2 },
-        { country: 'DE', callingCode: '49', numbers: 1 },
-        { country: 'FR', callingCode: '33', numbers: 1 },
+        { country: 'GB', callingCode: '44', numberCount: 2 },
+        { country: 'DE', callingCode: '49', numberCount: 1 },
+        { country: 'FR', callingCode: '33', numberCount: 1 },
       ],
       warnings: [],
     },
   ]);
-  expect(await upload(named, csv)).toMatchObject({ status: 201, json: { recipients: 4, invalid: 0 } });
+  expect(await upload(named, csv)).toMatchObject({ status: 201, json: { recipientCount: 4, invalid: 0 } });
 });
 
 test('Recipients in JSON take their country from the member that the request names', async () => {
@@ -128,7 +128,7 @@ test('Invalid rows of a CSV reject the list by line, column, and reason, or are 
   });
   expect(await campaignKeys()).toEqual(before);
   const left = await upload(campaign({ skipInvalid: true }), csv);
-  expect([left.status, left.json]).toMatchObject([201, { recipients: 2, invalid: 3 }]);
+  expect([left.status, left.json]).toMatchObject([201, { recipientCount: 2, invalid: 3 }]);
 });
 
 test.each([
@@ -266,7 +266,13 @@ test('A preview of a form returns its recipients and invalid rows, and stores no
   const form = campaignForm(campaign(), 'name,phone\nAnna,+447700900121\nAnna,+447700900121\nBo,12\n');
   const { status, json } = await call('POST', '/v1/preview', { form });
   expect(status).toBe(200);
-  expect(json).toMatchObject({ rows: 3, recipients: 1, duplicates: 1, invalid: 1, problems: [{ line: 4 }] });
+  expect(json).toMatchObject({
+    rows: 3,
+    recipientCount: 1,
+    duplicates: 1,
+    invalid: 1,
+    problems: [{ line: 4 }],
+  });
   expect(await campaignKeys()).toEqual(before);
 });
 
@@ -417,7 +423,7 @@ test('A list is read from the connection no faster than it is imported', {
 
   first.destroy();
   await pump;
-  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 201 [\s\S]*"recipients":1,"duplicates":599999/);
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 201 [\s\S]*"recipientCount":1,"duplicates":599999/);
   second.destroy();
 });
 

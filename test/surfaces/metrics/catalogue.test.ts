@@ -184,7 +184,7 @@ test('The metrics after real traffic are those in docs/metrics.md, with correct 
   for (const read of [pages.shared, pages.api]) {
     await vi.waitFor(async () => {
       const page = await read();
-      for (const [state, count] of Object.entries(status.recipients)) {
+      for (const [state, count] of Object.entries(status.counts)) {
         if (state !== 'total') expect(sumOf(page, 'volley_recipients', { ...ofKnown, state })).toBe(count);
       }
       const { send } = status.requests;

@@ -9,21 +9,33 @@ const acting = (target: string): string => (target === '' ? '' : ` for target ac
 export const ACCESS_EVENTS = {
   'suppression.added': entry(
     'info',
-    { lane: optional(id, 'all lanes'), operation: id, numbers: count('number'), reason: prose, actor: id },
+    {
+      lane: optional(id, 'all lanes'),
+      operation: id,
+      numberCount: count('number'),
+      reason: prose,
+      actor: id,
+    },
     (e) =>
-      `${e.actor} suppressed ${e.numbers} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
+      `${e.actor} suppressed ${e.numberCount} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
   ),
   'suppression.removed': entry(
     'warn',
-    { lane: optional(id, 'all lanes'), operation: id, numbers: count('number'), reason: prose, actor: id },
+    {
+      lane: optional(id, 'all lanes'),
+      operation: id,
+      numberCount: count('number'),
+      reason: prose,
+      actor: id,
+    },
     (e) =>
-      `${e.actor} removed ${e.numbers} from the suppression list of ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
+      `${e.actor} removed ${e.numberCount} from the suppression list of ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
   ),
   'suppression.undone': entry(
     'warn',
-    { lane: optional(id, 'all lanes'), operation: id, numbers: count('number'), actor: id },
+    { lane: optional(id, 'all lanes'), operation: id, numberCount: count('number'), actor: id },
     (e) =>
-      `${e.actor} undid suppression operation ${e.operation} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`}: ${e.numbers} changed`,
+      `${e.actor} undid suppression operation ${e.operation} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`}: ${e.numberCount} changed`,
   ),
   'key.created': entry(
     'info',

@@ -10,14 +10,14 @@ export const CAMPAIGN_EVENTS = {
     {
       lane: id,
       campaign: id,
-      recipients,
+      recipientCount: recipients,
       duplicates: count('duplicate'),
       invalid: number,
       suppressed: number,
       actor: id,
     },
     (e) =>
-      `campaign ${e.campaign} imported by ${e.actor}: ${e.recipients}, ${e.duplicates}, ${e.invalid} invalid, ${e.suppressed} suppressed`,
+      `campaign ${e.campaign} imported by ${e.actor}: ${e.recipientCount}, ${e.duplicates}, ${e.invalid} invalid, ${e.suppressed} suppressed`,
   ),
   'import.discarded': entry(
     'warn',
@@ -56,19 +56,19 @@ export const CAMPAIGN_EVENTS = {
   ),
   'campaign.completed': entry(
     'info',
-    { lane: id, campaign: id, recipients, tookMs: span },
-    (e) => `campaign ${e.campaign} completed: ${e.recipients} in ${e.tookMs}`,
+    { lane: id, campaign: id, recipientCount: recipients, tookMs: span },
+    (e) => `campaign ${e.campaign} completed: ${e.recipientCount} in ${e.tookMs}`,
   ),
   'retention.removed': entry(
     'info',
-    { lane: id, campaign: id, recipients },
-    (e) => `campaign ${e.campaign} with ${e.recipients} removed: its retention period has ended`,
+    { lane: id, campaign: id, recipientCount: recipients },
+    (e) => `campaign ${e.campaign} with ${e.recipientCount} removed: its retention period has ended`,
   ),
   'campaign.tooOld': entry(
     'warn',
-    { lane: id, campaign: id, recipients },
+    { lane: id, campaign: id, recipientCount: recipients },
     (e) =>
-      `campaign ${e.campaign} reached the maximum age (MAX_CAMPAIGN_AGE): ${e.recipients} lapsed, were abandoned, or are unconfirmed`,
+      `campaign ${e.campaign} reached the maximum age (MAX_CAMPAIGN_AGE): ${e.recipientCount} lapsed, were abandoned, or are unconfirmed`,
   ),
 
   'schedule.added': entry(

@@ -19,7 +19,7 @@ const outcome = oneOf(
 );
 
 /** The recipients of a request, and where they belong. */
-const batch = { lane: id, campaign: id, recipients } as const;
+const batch = { lane: id, campaign: id, recipientCount: recipients } as const;
 
 /** Turns, requests, and what happens to their batches and recipients. */
 export const SENDING_EVENTS = {
@@ -59,7 +59,7 @@ export const SENDING_EVENTS = {
   'request.refused': entry(
     'warn',
     { ...batch, reason: prose },
-    (e) => `campaign ${e.campaign}: the service refused a request with ${e.recipients}: ${e.reason}`,
+    (e) => `campaign ${e.campaign}: the service refused a request with ${e.recipientCount}: ${e.reason}`,
   ),
   'request.notSent': entry(
     'warn',
@@ -70,7 +70,7 @@ export const SENDING_EVENTS = {
     'warn',
     { ...batch, request: id, reason: prose },
     (e) =>
-      `campaign ${e.campaign}: request ${e.request} with ${e.recipients} has an unknown outcome: ${e.reason}`,
+      `campaign ${e.campaign}: request ${e.request} with ${e.recipientCount} has an unknown outcome: ${e.reason}`,
   ),
   'request.unanswered': entry(
     'debug',
@@ -86,7 +86,7 @@ export const SENDING_EVENTS = {
     'warn',
     { ...batch, request: id },
     (e) =>
-      `campaign ${e.campaign}: the service accepted request ${e.request} with ${e.recipients} but returned no request id, so its delivery status cannot be polled`,
+      `campaign ${e.campaign}: the service accepted request ${e.request} with ${e.recipientCount} but returned no request id, so its delivery status cannot be polled`,
   ),
   'request.otherCorrelator': entry(
     'warn',
@@ -104,13 +104,20 @@ export const SENDING_EVENTS = {
     'info',
     { ...batch, request: id },
     (e) =>
-      `campaign ${e.campaign}: the service confirmed that it accepted request ${e.request} with ${e.recipients}; its outcome was unknown`,
+      `campaign ${e.campaign}: the service confirmed that it accepted request ${e.request} with ${e.recipientCount}; its outcome was unknown`,
   ),
   'request.resolved': entry(
     'warn',
-    { lane: id, campaign: id, as: oneOf('resend', 'abandon', 'accepted'), requests, recipients, actor: id },
+    {
+      lane: id,
+      campaign: id,
+      as: oneOf('resend', 'abandon', 'accepted'),
+      requests,
+      recipientCount: recipients,
+      actor: id,
+    },
     (e) =>
-      `campaign ${e.campaign}: ${e.actor} settled ${e.requests} with an unknown outcome and ${e.recipients}: ${{ resend: 'they are sent again', abandon: 'they are given up', accepted: 'they count as accepted' }[e.as] ?? e.as}`,
+      `campaign ${e.campaign}: ${e.actor} settled ${e.requests} with an unknown outcome and ${e.recipientCount}: ${{ resend: 'they are sent again', abandon: 'they are given up', accepted: 'they count as accepted' }[e.as] ?? e.as}`,
   ),
   'request.unlistedStatus': entry(
     'warn',
@@ -123,7 +130,7 @@ export const SENDING_EVENTS = {
     'info',
     { ...batch, batch: id, into: number },
     (e) =>
-      `campaign ${e.campaign}: splitting batch ${e.batch} with ${e.recipients} into ${e.into} to find the recipient that the service refuses`,
+      `campaign ${e.campaign}: splitting batch ${e.batch} with ${e.recipientCount} into ${e.into} to find the recipient that the service refuses`,
   ),
   'batch.maximumLearned': entry(
     'warn',
@@ -147,6 +154,6 @@ export const SENDING_EVENTS = {
     'warn',
     { ...batch, request: id, ageMs: span },
     (e) =>
-      `campaign ${e.campaign}: request ${e.request} with ${e.recipients} was claimed ${e.ageMs} ago and never settled; its outcome is now unknown`,
+      `campaign ${e.campaign}: request ${e.request} with ${e.recipientCount} was claimed ${e.ageMs} ago and never settled; its outcome is now unknown`,
   ),
 } as const;

@@ -78,11 +78,11 @@ const answers: Answers<'Campaigns', typeof operations> = {
 
 /** Asks whether to cancel an active campaign. Throws if the answer is no. */
 async function confirmCancel({ context, volley, input }: Scene<{ readonly id: string }>): Promise<void> {
-  const { id, name, state, recipients } = await volley.status(input.id);
+  const { id, name, state, counts } = await volley.status(input.id);
   // Otherwise the command changes nothing, or explains why it cannot.
   const { commands } = CAMPAIGN_STATE[state];
   if (state === 'cancelled' || !commands.some((command) => command === 'cancel')) return;
-  const { planned, sending, total } = recipients;
+  const { planned, sending, total } = counts;
   if (planned === 0) return;
   const inFlight =
     sending === 0

@@ -10,12 +10,12 @@ export const stillRunning = (inFlight: number): string =>
 
 const answers: Answers<'Outboxes', typeof operations> = {
   listOutboxes(outboxes, { context }) {
-    const rows = outboxes.map(({ name, lane, state, zone, messages, nextDue }) => [
+    const rows = outboxes.map(({ name, lane, state, zone, counts, nextDue }) => [
       name,
       lane,
       state,
-      grouped(messages.waiting),
-      grouped(messages.total),
+      grouped(counts.waiting),
+      grouped(counts.total),
       nextDue === null ? '' : moment(Date.parse(nextDue), context.clock(), zone),
     ]);
     const heading = ['NAME', 'LANE', 'STATE', 'WAITING', 'TOTAL', 'NEXT DUE'];
@@ -39,8 +39,8 @@ const answers: Answers<'Outboxes', typeof operations> = {
 
   async closeOutbox(run, { volley, lanes, input: { name } }) {
     const closed = await run();
-    const { messages } = await volley.outbox(name, { lanes }).status();
-    const left = messages.waiting === 0 ? '' : ` ${counted(messages.waiting, 'message')} will still be sent.`;
+    const { counts } = await volley.outbox(name, { lanes }).status();
+    const left = counts.waiting === 0 ? '' : ` ${counted(counts.waiting, 'message')} will still be sent.`;
     return { json: closed, lines: [`Outbox ${name} is closed.${left}`] };
   },
 };

@@ -207,7 +207,7 @@ function listOf({ recipients }: Schedule): string {
     case 'file':
       return recipients.path;
     case 'inline':
-      return `${counted(recipients.count, 'recipient')}, stored with the schedule`;
+      return `${counted(recipients.recipientCount, 'recipient')}, stored with the schedule`;
     case 'provided':
       return `${recipients.name}, provided by the code of the workers`;
     default:

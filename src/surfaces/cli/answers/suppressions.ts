@@ -24,10 +24,10 @@ const answers: Answers<'Numbers', typeof operations> = {
 
 /** Changes of the lists, one on each line. */
 export function tableOf({ clock, stdout }: Context, operations: readonly SuppressionOperation[]): string[] {
-  const rows = operations.map(({ id, change, numbers, lane, at, actor, source, reason, undone }) => [
+  const rows = operations.map(({ id, change, numberCount, lane, at, actor, source, reason, undone }) => [
     id,
     undone === null ? change : `${change}, undone`,
-    grouped(numbers),
+    grouped(numberCount),
     lane ?? 'all lanes',
     moment(Date.parse(at), clock()),
     oneLine(describeActor(actor)),

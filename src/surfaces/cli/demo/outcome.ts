@@ -22,7 +22,7 @@ export interface Outcome {
 /** The promises of the demo that this run did not keep, a sentence each. None means success. */
 export function brokenPromises(outcome: Outcome): string[] {
   const { statuses, reported, summary, lanes, workers, reminders } = outcome;
-  const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
+  const total = statuses.reduce((sum, { counts }) => sum + counts.total, 0);
   const lines = recipientLines(reported);
   const final = (reported.get('deliveredToTerminal') ?? 0) + (reported.get('deliveryImpossible') ?? 0);
   const main = summary.maxPerWindow.find(({ key }) => key === MAIN_KEY);
@@ -74,7 +74,7 @@ export function renderSummary(
 ): string[] {
   const { statuses, reported, summary, lanes, workers, reminders } = outcome;
   const label = (text: string): string => paint('dim', padded(text, 13));
-  const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
+  const total = statuses.reduce((sum, { counts }) => sum + counts.total, 0);
   const counts = [...reported]
     .filter(([status]) => !isLeftOut(status))
     .map(([status, count]) => `${grouped(count)} ${status}`)

@@ -77,8 +77,8 @@ export function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Check 
 /** Warns about the outboxes whose messages nothing sends, because their lane is not configured. */
 export function checkOutboxes(outboxes: readonly OutboxStatus[], lanes: readonly LaneStatus[]): Check[] {
   return outboxes
-    .filter(({ lane, messages }) => messages.waiting > 0 && !lanes.some(({ name }) => name === lane))
-    .map(({ name, lane, messages: { waiting } }) =>
+    .filter(({ lane, counts }) => counts.waiting > 0 && !lanes.some(({ name }) => name === lane))
+    .map(({ name, lane, counts: { waiting } }) =>
       warn(
         `outbox ${name}`,
         `its lane ${lane} is not configured here, and ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}`,

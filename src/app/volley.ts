@@ -1,3 +1,4 @@
+import type { Config } from '../base/config/index.js';
 import type { Events } from '../base/events/events.js';
 import type { Records } from '../call-records/open-records.js';
 import type { ActingFor } from '../campaign/actor.js';
@@ -5,6 +6,7 @@ import type { Preview } from '../campaign/preview-views.js';
 import type { LaneStatus } from '../campaign/views.js';
 import type { NotificationService } from '../engine/notifications/notification-service.js';
 import type { Role, WorkerProcess } from '../engine/recovery/heartbeats.js';
+import type { LaneDifference } from '../engine/recovery/lane-settings.js';
 import type { Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
 import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
 import type { SuppressionList } from '../intake/import/suppression-list.js';
@@ -139,6 +141,11 @@ export interface Volley
   readonly schedules: Schedules;
   /** Lists the worker processes with a heartbeat in the last 10 s. */
   workers(): Promise<WorkerProcess[]>;
+  /**
+   * Lists the lanes for which running workers use other settings than `than`; by default, than the configuration of this process if it
+   * is complete, or else than the worker that started last. A worker reads its settings when it starts.
+   */
+  differences(than?: Config): Promise<LaneDifference[]>;
   /** Rejects if Redis does not reply within `withinMs` ms. */
   ping(withinMs: number): Promise<void>;
   /**

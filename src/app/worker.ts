@@ -20,6 +20,7 @@ import { type Stage, type Wakers, wakeLane } from '../engine/lane/wake.js';
 import { matchStore } from '../engine/notifications/match-store.js';
 import { type DataRemovalOptions, startDataRemoval } from '../engine/recovery/data-removal.js';
 import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats.js';
+import { laneSettings } from '../engine/recovery/lane-settings.js';
 import { type BarrierReport, replayClaims, reportToBarrier } from '../engine/recovery/replay-claims.js';
 import { type SweepOptions, startSweep } from '../engine/recovery/sweep.js';
 import { watchLosses } from '../engine/recovery/watch-losses.js';
@@ -171,6 +172,11 @@ export function work(options: WorkOptions): Workers {
     settings: sharedSettings(config),
     lacks: config.lanesWithoutCredentials.names,
   });
+  const settingsStored = laneSettings(redis, keys);
+  const publishing = options.heartbeats
+    .alive()
+    .then((alive) => settingsStored.publish(self.process, config, alive))
+    .catch(() => {});
   // A restored connection may be to a server that has lost its last writes.
   const onReady = (): void => {
     sweep.checkAll();
@@ -193,7 +199,12 @@ export function work(options: WorkOptions): Workers {
       unwatch();
       await losses.stop();
       // Everything is settled, so no recovery barrier needs to wait for this process.
-      await Promise.allSettled([stopHeartbeat(), reportToBarriers('leave')]);
+      await publishing;
+      await Promise.allSettled([
+        stopHeartbeat(),
+        settingsStored.withdraw(self.process),
+        reportToBarriers('leave'),
+      ]);
       for (const client of messaging.values()) client.close();
     },
   };

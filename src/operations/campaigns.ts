@@ -12,7 +12,7 @@ import { count, LANE_FLAG, moment, onlyOfLane, wholeNumber } from './schemas.js'
 
 const id = z.string().min(1).max(40);
 const ofCampaign = z.strictObject({ id });
-const CAMPAIGN = { id: 'the campaign: its id, the beginning of it, or last for the newest one' };
+const CAMPAIGN = { id: 'the campaign: its id, the beginning of it, its name, or last for the newest one' };
 
 /** A command that stops or starts a campaign. */
 const COMMAND = {

@@ -27,6 +27,7 @@ export type ReadOperations = Pick<
   | 'follow'
   | 'audit'
   | 'workers'
+  | 'differences'
   | 'fleetSnapshot'
   | 'ping'
 >;
@@ -72,6 +73,10 @@ export function readOperations({
     follow: (options) => feed.follow(options),
     audit: (options) => trail.audit(options),
     workers: () => heartbeats.alive(),
+    async differences(than = 'messagingBaseUrl' in config ? config : undefined) {
+      const { laneSettings } = await import('../../engine/recovery/lane-settings.js');
+      return laneSettings(redis, keys).differences(await heartbeats.alive(), than);
+    },
     fleetSnapshot: () => fleet().fleetSnapshot(),
     ping: async (withinMs) =>
       void (await untilAnswered(() => redis.ping(), { answerWithinMs: withinMs, tries: 1 })),

@@ -139,6 +139,8 @@ export function keyNames(prefix: string) {
     oldCampaignsChecked: `${prefix}:oldCampaignsChecked`,
     /** Sorted set: worker processes by the time of their last heartbeat. */
     workers: `${prefix}:workers`,
+    /** Hash: worker process → a keyed hash of each setting of its lanes, JSON (recovery/lane-settings.ts). */
+    workerSettings: `${prefix}:workers:settings`,
     /** Sorted set with a lifetime: `loss lane`, the latest losses of data, by time. Each worker looks here for those of its lanes. */
     losses: `${prefix}:losses`,
     /** Sorted set: the lanes by when each is due for a sweep, ms. */

@@ -24,7 +24,7 @@ export function laneTokenSource(
       bearer: (token) => ({ authorization: apiKey, xAuthorization: token }),
       // A 401 does not say which of the two the service refuses, and other lanes may use the account.
       replace: 'newerThan',
-      reason: `the service answers 401 to the API key of lane ${lane}, also together with a fresh access token of ${user}: correct the key, then ${resume}`,
+      reason: `the service answers 401 to the API key of lane ${lane}, also together with a fresh access token of ${user}: correct the key and restart the workers, which read it when they start, then ${resume}`,
     });
   }
   const isSentTwice = credentials.xAuthorization === 'accessToken';
@@ -45,7 +45,7 @@ function keySource(lane: string, apiKey: string): TokenSource {
     worked: () => {},
     replaceRefused: async () => ({
       kind: 'stopped',
-      reason: `the service does not accept the API key of lane ${lane} (401); correct it, then run \`volley lane resume ${lane}\``,
+      reason: `the service does not accept the API key of lane ${lane} (401); correct it and restart the workers, which read it when they start, then run \`volley lane resume ${lane}\``,
     }),
   };
 }

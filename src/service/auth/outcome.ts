@@ -69,15 +69,15 @@ export function stopReason(code: StopCode, account: Account, detail = ''): strin
   if (account.scope !== undefined) return clientStopReason(code, user, answer);
   switch (code) {
     case 'badCredential':
-      return `The account service refused the login of ${user} twice: user name or password is not valid (10126). Correct them and Volley tries the new ones at once; to try the same ones again, ${AGAIN}.`;
+      return `The account service refused the login of ${user} twice: user name or password is not valid (10126). Correct them and restart the workers, which then try the new ones at once; to try the same ones again, ${AGAIN}.`;
     case 'loginRefused':
       return `The account service refused the login of ${user} twice${answer}. Check the account base URL and the credentials, then ${AGAIN}.`;
     case 'unanswered':
       return `Two logins of ${user} got no clear answer${answer}, and this password has never worked. Volley has stopped trying so that the account is not blocked: check the account base URL and the password, then ${AGAIN}.`;
     case 'blocked':
-      return `The account ${user} is blocked after several failed logins (11044). Reset it on the service's forgot-password page and configure the new password; if the password stays the same, ${AGAIN}.`;
+      return `The account ${user} is blocked after several failed logins (11044). Reset it on the service's forgot-password page, configure the new password, and restart the workers; if the password stays the same, ${AGAIN}.`;
     case 'wrongTarget':
-      return `The account service does not accept the target account ${JSON.stringify(account.targetAccountId ?? '')} for ${user} (10117). Correct the target account setting (ACCOUNT_TARGET_ID, only for resellers), or remove it; to try the same one again, ${AGAIN}.`;
+      return `The account service does not accept the target account ${JSON.stringify(account.targetAccountId ?? '')} for ${user} (10117). Correct the target account setting (ACCOUNT_TARGET_ID, only for resellers), or remove it, and restart the workers; to try the same one again, ${AGAIN}.`;
     case 'tokenRefused':
       return `The messaging service refuses (401) even a fresh token from the account service for ${user}. Check that this account may use messaging and that both base URLs belong to the same service, then ${AGAIN}.`;
     case 'foreignKey':

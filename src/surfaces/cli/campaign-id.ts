@@ -4,7 +4,7 @@ import { CAMPAIGN_ID_LENGTH } from '../../campaign/campaign.js';
 import { NotFoundError } from '../../campaign/errors.js';
 import { HOW_TO_CREATE } from './commands/action.js';
 import type { CliIo } from './context.js';
-import { badInput } from './errors.js';
+import { badInput, type CliError } from './errors.js';
 import { type Setting, withLocalVolley } from './open.js';
 
 /** The newest campaign, key, schedule, or request, instead of an id. */
@@ -12,7 +12,7 @@ export const LAST = 'last';
 /** Campaigns that an ambiguous prefix names in its error. */
 const NAMED = 5;
 
-/** Opens Volley for a command on a campaign, which people may write as {@link LAST}, as a prefix, and in any letter case. */
+/** Opens Volley for a command on a campaign, which people may write as {@link campaignId} allows. */
 export function withCampaign<Result>(
   io: CliIo,
   typed: string,
@@ -23,14 +23,29 @@ export function withCampaign<Result>(
   );
 }
 
-/** The whole id of a campaign. */
-export async function campaignId(volley: Pick<Volley, 'list' | 'idsWith'>, typed: string): Promise<string> {
-  const wanted = typed.trim().toLowerCase();
+type Finding = Pick<Volley, 'list' | 'page' | 'idsWith'>;
+
+/** The whole id of a campaign, written as {@link LAST}, or as the beginning of its id or its whole name, in any letter case. */
+export async function campaignId(volley: Finding, typed: string): Promise<string> {
+  const name = typed.trim();
+  const wanted = name.toLowerCase();
   if (wanted === LAST) return newestId(volley);
-  // A whole id needs no search; its command says if there is no such campaign.
-  if (wanted.length >= CAMPAIGN_ID_LENGTH) return wanted;
   const ids = await volley.idsWith(wanted, NAMED + 1);
-  return onlyOne(ids, typed, 'campaign', '`volley list` shows all campaigns');
+  const named = ids.length > 0 || name === '' ? [] : await idsNamed(volley, name);
+  if (named.length > 1) throw ambiguous(`Several campaigns are named ${name}`, named, 'Type the id of one.');
+  // A whole id may be that of a campaign that is gone: its command says so.
+  if (named.length + ids.length === 0 && wanted.length === CAMPAIGN_ID_LENGTH) return wanted;
+  return onlyOne([...ids, ...named], typed, 'campaign', '`volley list` shows all campaigns');
+}
+
+/** The campaigns of a page of the list, the newest of which are looked through for a name. */
+const PER_PAGE = 1_000;
+
+/** The ids of the newest campaigns with this name, in any letter case. */
+async function idsNamed(volley: Finding, name: string): Promise<string[]> {
+  const { campaigns } = await volley.page({ name, limit: PER_PAGE });
+  const isMeant = (other: string): boolean => other.trim().toLowerCase() === name.toLowerCase();
+  return campaigns.filter((campaign) => isMeant(campaign.name)).map(({ id }) => id);
 }
 
 async function newestId(volley: Pick<Volley, 'list'>): Promise<string> {
@@ -102,9 +117,13 @@ function onlyOne(found: readonly string[], typed: string, what: string, advice: 
   const [only, ...others] = found;
   if (only === undefined) throw new NotFoundError(`there is no ${what} ${typed}; ${advice}`);
   if (others.length === 0) return only;
+  throw ambiguous(`Several ids begin with ${typed}`, found, 'Type more of the one you mean.');
+}
+
+function ambiguous(what: string, found: readonly string[], todo: string): CliError {
   const named = found.slice(0, NAMED).join(', ');
   const more = found.length > NAMED ? ', and more' : '';
-  throw badInput(`Several ids begin with ${typed}: ${named}${more}. Type more of the one you mean.`, {
+  return badInput(`${what}: ${named}${more}. ${todo}`, {
     reason: 'ambiguousId',
     ids: found.slice(0, NAMED),
   });

@@ -5,6 +5,7 @@ import type { CampaignStatus } from '../../campaign/views.js';
 import { LAST, withCampaign } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
+import { differenceLine, differencesFrom } from './differences.js';
 import { badInput } from './errors.js';
 import { howToStartWorkers } from './how-to-start.js';
 import { readNumbers } from './input.js';
@@ -20,7 +21,7 @@ const UNKNOWN_SHOWN = 10;
 
 /** `volley status` */
 export function status(context: Context, typed = LAST, { watch }: { watch?: boolean }): Promise<Answer> {
-  return withCampaign(context, typed, async (volley, id) => {
+  return withCampaign(context, typed, async (volley, id, { config }) => {
     const seen = await volley.status(id);
     if (seen.waitingFor !== null && seen.waitingFor !== 'workers') await noteIfNoWorkers(context, volley);
     if (!watch) {
@@ -28,14 +29,16 @@ export function status(context: Context, typed = LAST, { watch }: { watch?: bool
       const howToStart = seen.waitingFor === 'workers' ? await howToStartWorkers(context) : '';
       const look = { now: clock(), width: stdout.columns ?? 80, paint, howToStart };
       const picture = renderCampaign(seen, look);
-      return { json: seen, lines: [...picture, ...unknownLines(context, seen)] };
+      const differences = seen.endedAt === null ? await differencesFrom(context, volley, config) : [];
+      const differing = differences.filter(({ lane }) => lane === seen.lane).map(differenceLine);
+      return { json: seen, lines: [...picture, ...differing, ...unknownLines(context, seen)] };
     }
     const { status: last, exit } = await watchCampaign(context, volley, id);
     return { json: last, lines: unknownLines(context, last), exit };
   });
 }
 
-function unknownLines({ clock }: Context, { zone, unknownOutcomes }: CampaignStatus): string[] {
+function unknownLines({ clock }: Context, { id, zone, unknownOutcomes }: CampaignStatus): string[] {
   if (unknownOutcomes.length === 0) return [];
   const lines = unknownOutcomes
     .slice(0, UNKNOWN_SHOWN)
@@ -44,7 +47,7 @@ function unknownLines({ clock }: Context, { zone, unknownOutcomes }: CampaignSta
         `  ${request}  ${counted(recipientCount, 'recipient')}, since ${moment(Date.parse(since), clock(), zone)}: ${oneLine(reason)}`,
     );
   const more = unknownOutcomes.length > UNKNOWN_SHOWN ? ['  … and more; --json shows up to 100'] : [];
-  return ['Requests with an unknown outcome:', ...lines, ...more];
+  return [`Requests with an unknown outcome; to settle them: volley resolve ${id}`, ...lines, ...more];
 }
 
 const RESOLVED = {

@@ -67,6 +67,28 @@ describe('A campaign', () => {
     const { exit, stderr } = await volley('status', id);
     expect([exit, stderr]).toEqual([2, expect.stringContaining('volley list')]);
   });
+
+  test('is found by its name, in any letter case, if only one has it', async () => {
+    const { output } = await json(
+      'send',
+      list,
+      '-s',
+      'ACME',
+      '-m',
+      'three',
+      '--name',
+      'Summer sale',
+      '--yes',
+    );
+    const { id } = output as { id: string };
+    expect([await shown('Summer sale'), await shown('summer SALE ')]).toEqual([id, id]);
+    expect((await volley('status', 'Summer')).exit).toBe(2);
+    const several = await volley('status', 'List');
+    expect(several.exit).toBe(2);
+    expect(several.stderr).toMatch(
+      `Several campaigns are named List: ${newer}, ${older}. Type the id of one.`,
+    );
+  });
 });
 
 test('A key is revoked by the beginning of its id, or as last', async () => {

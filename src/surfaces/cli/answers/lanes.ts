@@ -1,4 +1,5 @@
 import * as operations from '../../../operations/lanes.js';
+import { differenceLine, differencesFrom } from '../differences.js';
 import { renderLane } from '../lane.js';
 import type { Answers } from './answer.js';
 
@@ -9,10 +10,17 @@ const NEXT: Readonly<Record<string, string>> = {
 };
 
 const answers: Answers<'Lanes', typeof operations> = {
-  async listLanes(run, { context }) {
+  async listLanes(run, { context, volley, setting }) {
     const { lanes } = await run();
     const now = context.clock();
-    return { json: { lanes }, lines: lanes.flatMap((lane) => renderLane(lane, now, context.paint)) };
+    const differences = await differencesFrom(context, volley, setting.config);
+    return {
+      json: { lanes },
+      lines: lanes.flatMap((lane) => [
+        ...renderLane(lane, now, context.paint),
+        ...differences.filter((each) => each.lane === lane.name).map(differenceLine),
+      ]),
+    };
   },
 
   async holdLane(run, { input: { name } }) {
@@ -22,9 +30,16 @@ const answers: Answers<'Lanes', typeof operations> = {
     };
   },
 
-  async resumeLane(run, { input: { name } }) {
+  async resumeLane(run, { context, volley, setting, input: { name } }) {
     const resumed = await run();
-    return { json: resumed, lines: [`Lane ${name} is resumed.${NEXT[resumed.state] ?? ''}`] };
+    const differences = await differencesFrom(context, volley, setting.config);
+    return {
+      json: resumed,
+      lines: [
+        `Lane ${name} is resumed.${NEXT[resumed.state] ?? ''}`,
+        ...differences.filter(({ lane }) => lane === name).map(differenceLine),
+      ],
+    };
   },
 };
 

@@ -94,7 +94,8 @@ export const OPERATION_COMMANDS = [
     summary: 'get the status of a campaign',
     description: 'Get the status of a campaign. Exit code 3 with --watch: an operator must act.',
     arguments: {
-      '[id]': 'the campaign: its id, the beginning of it, or last for the newest one (default: last)',
+      '[id]':
+        'the campaign: its id, the beginning of it, its name, or last for the newest one (default: last)',
     },
     flags: [],
     json: 'print one JSON object; with --watch, at the end',
@@ -108,7 +109,7 @@ export const OPERATION_COMMANDS = [
     summary: 'pause a campaign',
     description:
       'Pause a campaign. Volley starts no more requests of it, and finishes those in flight. Polling for delivery reports continues.',
-    arguments: { '<id>': 'the campaign: its id, the beginning of it, or last for the newest one' },
+    arguments: { '<id>': 'the campaign: its id, the beginning of it, its name, or last for the newest one' },
     flags: [],
     json: 'print one JSON object',
     examples: ['pause last'],
@@ -120,7 +121,7 @@ export const OPERATION_COMMANDS = [
     usage: 'resume <id>',
     summary: 'resume a paused campaign',
     description: 'Resume a paused campaign.',
-    arguments: { '<id>': 'the campaign: its id, the beginning of it, or last for the newest one' },
+    arguments: { '<id>': 'the campaign: its id, the beginning of it, its name, or last for the newest one' },
     flags: [],
     json: 'print one JSON object',
     examples: ['resume last'],
@@ -133,7 +134,7 @@ export const OPERATION_COMMANDS = [
     summary: 'cancel a campaign for good',
     description:
       'Cancel a campaign for good. Nothing more of it is sent. Delivery reports for sent messages still arrive. On a terminal it asks first.',
-    arguments: { '<id>': 'the campaign: its id, the beginning of it, or last for the newest one' },
+    arguments: { '<id>': 'the campaign: its id, the beginning of it, its name, or last for the newest one' },
     flags: [{ flags: '-y, --yes', about: 'do not ask' }],
     json: 'print one JSON object',
     examples: ['cancel last'],
@@ -146,7 +147,7 @@ export const OPERATION_COMMANDS = [
     summary: 'get the report of a campaign',
     description:
       'Get the report of a campaign. It has one line for each recipient, in the order of the list. Recipients suppressed during the import follow, and then the rows that were left out (the first 100,000 of each kind): with the status `duplicate` those with the number of an earlier row, and with the status `invalid` those that are invalid. In CSV, a reason, id, or reference that a spreadsheet could read as a formula is preceded by an apostrophe.',
-    arguments: { '<id>': 'the campaign: its id, the beginning of it, or last for the newest one' },
+    arguments: { '<id>': 'the campaign: its id, the beginning of it, its name, or last for the newest one' },
     flags: [
       {
         flags: '--format <csv|ndjson>',
@@ -177,7 +178,7 @@ export const OPERATION_COMMANDS = [
     summary: 'settle requests with an unknown outcome',
     description:
       'Settle requests with an unknown outcome. They may or may not have been accepted. On a terminal, without an option, it shows what is known about each and asks. Exit code 3: some are not settled.',
-    arguments: { '<id>': 'the campaign: its id, the beginning of it, or last for the newest one' },
+    arguments: { '<id>': 'the campaign: its id, the beginning of it, its name, or last for the newest one' },
     flags: [
       {
         flags: '--request <reference>',

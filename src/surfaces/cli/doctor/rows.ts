@@ -1,5 +1,6 @@
 import { keyNames } from '../../../base/redis/keys.js';
 import { fileRemains } from '../../../engine/recovery/rewrite-file.js';
+import { differencesFrom } from '../differences.js';
 import { howToStartWorkers } from '../how-to-start.js';
 import { checkKeys, checkRestoredKeys } from './api-keys.js';
 import { fail, type Row } from './check.js';
@@ -12,7 +13,7 @@ import { checkRedis, checkRemains } from './redis.js';
 import { redisFacts } from './redis-facts.js';
 import { checkSchedules } from './schedules.js';
 import { checkServices } from './service.js';
-import { checkWorkers, missingRoles } from './workers.js';
+import { checkDifferences, checkWorkers, missingRoles } from './workers.js';
 
 /** Everything that the doctor checks, in its order. */
 export const ROWS: readonly Row[] = [
@@ -31,6 +32,11 @@ export const ROWS: readonly Row[] = [
       const missing = workers.length === 0 ? [] : missingRoles(workers);
       return checkWorkers(workers, await howToStartWorkers(context, missing));
     },
+  },
+  {
+    needs: 'redis',
+    check: async ({ volley, config, context }) =>
+      checkDifferences(await differencesFrom(context, volley, config)),
   },
   {
     needs: 'redis',

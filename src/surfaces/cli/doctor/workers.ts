@@ -1,5 +1,7 @@
 import { DATA_FORMAT, type WorkerProcess } from '../../../engine/recovery/heartbeats.js';
+import type { LaneDifference } from '../../../engine/recovery/lane-settings.js';
 import { ROLES } from '../../../engine/recovery/roles.js';
+import { differenceText, RESTART_WORKERS } from '../differences.js';
 import { counted, oneLine } from '../text.js';
 import { type Check, fail, ok, warn } from './check.js';
 
@@ -64,6 +66,13 @@ function checkAgreement(running: readonly Pick<WorkerProcess, 'settings' | 'host
       'A lane uses the settings of the process that serves it, but the longest QUOTA_WINDOW_MS. Restart the processes with old settings.',
     ),
   ];
+}
+
+/** Workers that use other settings for a lane, such as an API key that was corrected after they started. */
+export function checkDifferences(differences: readonly LaneDifference[]): Check[] {
+  return differences.map((difference) =>
+    warn(`settings of lane ${difference.lane}`, differenceText(difference), RESTART_WORKERS),
+  );
 }
 
 function processList(processes: readonly Pick<WorkerProcess, 'host' | 'pid'>[]): string {

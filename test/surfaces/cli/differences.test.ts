@@ -1,0 +1,53 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test, vi } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-differences');
+const simulator = await startSimulator({ keys: [{ key: 'the-right-key' }], deliveryTime: 20 });
+const settings = {
+  ...{ REDIS_URL: url, REDIS_PREFIX: prefix, REDIS_MAY_LOSE: '0s', SENDER_ADDRESS: 'ACME' },
+  MESSAGING_BASE_URL: simulator.messagingBaseUrl,
+};
+const config = loadConfig({ ...settings, API_KEY: 'a-wrong-key', FOLLOW_UP_FIRST_MS: '100' });
+const worker = createVolley({ config, events: createEvents({ level: 'silent' }) });
+afterAll(async () => {
+  await worker.close();
+  await simulator.close();
+});
+
+const cwd = mkdtempSync(join(tmpdir(), 'volley-differences-'));
+writeFileSync(join(cwd, 'list.csv'), 'phone\n+447700900101\n');
+const corrected = commandLine(cwd, { ...settings, API_KEY: 'the-right-key' });
+const unaware = commandLine(cwd, settings);
+
+test('After a corrected key, the commands say which worker still has another one, until it restarts', async () => {
+  await worker.work().ready;
+  await corrected.volley('send', 'list.csv', '--message', 'Hi', '--yes');
+  const shown = await vi.waitUntil(
+    async () => {
+      const { stdout } = await corrected.volley('status');
+      return stdout.includes('stopped') ? stdout : undefined;
+    },
+    { timeout: 30_000, interval: 200 },
+  );
+  expect(shown.replace(/\s+/g, ' ')).toContain('correct it and restart the workers');
+  const differs = new RegExp(
+    `Worker \\S+ ${process.pid} has another value of API_KEY for lane default than the settings of this command\\. If these settings are right, restart`,
+  );
+  expect(shown).toMatch(differs);
+  expect((await corrected.volley('lanes')).stdout).toMatch(differs);
+  const doctor = await corrected.volley('doctor');
+  expect(doctor.stdout).toMatch(/settings of lane default.*worker \S+ \d+ has another value of API_KEY/);
+  const resumed = await corrected.volley('lane', 'resume', 'default');
+  expect(resumed.stdout).toMatch(differs);
+  // A command without the credentials has nothing to compare them with.
+  expect((await unaware.volley('lanes')).stdout).not.toContain('API_KEY for');
+  for (const { stdout } of [doctor, resumed]) expect(stdout).not.toMatch(/the-right-key|a-wrong-key/);
+});

@@ -61,11 +61,18 @@ export type { CampaignInput, CsvStream, EnqueueOutcome } from './intake/import/c
 export type { RecipientInput } from './intake/import/read-objects.js';
 export type { NumberOptions, SuppressionImport, SuppressionList } from './intake/import/suppression-list.js';
 export type { OutboxMessage } from './intake/outbox/check-message.js';
+export type { OutboxCommands } from './intake/outbox/command-outbox.js';
 export type { OutboxInput } from './intake/outbox/define-outbox.js';
-export { OutboxClosedError, OutboxExistsError, RecoveringError } from './intake/outbox/errors.js';
+export {
+  MessagesUnfitError,
+  OutboxClosedError,
+  OutboxExistsError,
+  RecoveringError,
+} from './intake/outbox/errors.js';
 export type { Outbox } from './intake/outbox/outbox.js';
 export type { OutboxChoice, Outboxes } from './intake/outbox/outboxes.js';
 export type { CsvColumns } from './intake/outbox/read-messages.js';
+export type { OutboxSetter, OutboxSettingsInput, SetOptions } from './intake/outbox/set-outbox.js';
 export type {
   Occurrence,
   ProvidedList,

@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = [
   'campaign.resolve',
   'campaign.export',
   'outbox.create',
+  'outbox.set',
   'outbox.pause',
   'outbox.resume',
   'outbox.close',

@@ -47,6 +47,34 @@ export const outboxStatus = z
 /** See {@link outboxStatus}. */
 export type OutboxStatus = z.output<typeof outboxStatus>;
 
+/** What a change of the settings of an outbox does, or would do, to the messages that wait in it. */
+export const outboxChange = z
+  .object({
+    name: z.string(),
+    changed: z.string().array().readonly().describe('The settings that differ; empty if nothing changes'),
+    waiting: count.describe('Messages that wait in the outbox'),
+    moved: count.describe('Those of them that get another time'),
+    dueNow: count.describe('Those of these that are due at once'),
+    lapsing: count.describe(
+      'Messages that lapse, because their new time is over, or their window opens too late',
+    ),
+    unfit: z
+      .object({
+        member: z.string().describe('The value at fault'),
+        reason: z.string().describe('What is wrong with the first of them'),
+        messages: count.describe('How many messages'),
+        ids: z.string().array().readonly().describe('The ids of the first few'),
+      })
+      .readonly()
+      .array()
+      .readonly()
+      .describe('Values that waiting messages lack, or that the new settings cannot use'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxChange' });
+/** See {@link outboxChange}. */
+export type OutboxChange = z.output<typeof outboxChange>;
+
 /** The states of a message: `waiting` until it is claimed, then those of a recipient. */
 export const MESSAGE_STATES = [
   'waiting',

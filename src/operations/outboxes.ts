@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Outbox } from '../app/volley.js';
 import { DURATION_FORM, parseDuration } from '../base/duration.js';
-import { outboxStatus } from '../campaign/outbox-views.js';
+import { outboxChange, outboxStatus } from '../campaign/outbox-views.js';
 import { byLane, byLanesOfKey } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
-import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, outboxOf } from './on-outbox.js';
+import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
 import { call, Existing, page } from './operation.js';
 import { count, LANE_FLAG, onlyOfLane } from './schemas.js';
 
@@ -20,11 +20,43 @@ const stateOf = async (outbox: Outbox): Promise<z.input<typeof state>> => {
   return { name: status.name, state: status.state };
 };
 
+/** What a request says about an outbox, besides the fields of its messages. */
+interface Settings {
+  readonly name: string;
+  readonly sendAt?: string | undefined;
+  readonly zone?: string | undefined;
+  readonly late?: string | undefined;
+}
+
+/** What the library takes for the settings of a request. */
+const settingsOf = ({ name, sendAt, zone, late, ...fields }: Settings) => ({
+  ...fieldsIn('outbox', fields),
+  ...{ name, sendAt, zone, lateMs: late === undefined ? undefined : parseDuration(late) },
+});
+
+/** The flags of the settings that are not fields of messages. */
+const SETTING_FLAGS = {
+  sendAt: {
+    value: 'rule',
+    about:
+      "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
+  },
+  zone: { about: 'the time zone of local times and of --window, such as Europe/London' },
+  late: {
+    value: 'duration',
+    about: 'how long after its time a message may still be sent (default: 1h)',
+    as: 'duration',
+  },
+} as const;
+
+/** The address of an outbox. */
+const at = ({ name, lane }: { name: string; lane: string }): string =>
+  `/outboxes/${encodeURIComponent(name)}?lane=${lane}`;
+
 export const createOutbox = call({
   name: 'createOutbox',
   summary: 'Create an outbox',
-  description:
-    'An outbox sends single messages over time, each under an id of yours. Its settings never change; to change them, create another one and close this one.',
+  description: 'An outbox sends single messages over time, each under an id of yours.',
   httpNote: 'The status is 201 for a new outbox, and 200 for an existing one with the same settings.',
   tag: 'Outboxes',
   scope: 'send',
@@ -34,19 +66,7 @@ export const createOutbox = call({
   cli: {
     usage: 'outbox create <name>',
     arguments: ARGUMENTS,
-    flags: {
-      sendAt: {
-        value: 'rule',
-        about:
-          "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
-      },
-      zone: { about: 'the time zone of local times and of --window, such as Europe/London' },
-      late: {
-        value: 'duration',
-        about: 'how long after its time a message may still be sent (default: 1h)',
-        as: 'duration',
-      },
-    },
+    flags: SETTING_FLAGS,
     examples: [
       "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-at 'appointment - 24h' --zone Europe/London --late 2h",
       "outbox create codes --sender ACME --message 'Your code is {{code}}'",
@@ -78,18 +98,91 @@ export const createOutbox = call({
     .meta({ id: 'Outbox' }),
   output: outboxStatus,
   returns: 'The new outbox. `Location` is its address.',
-  creates: {
-    at: ({ name, lane }) => `/outboxes/${encodeURIComponent(name)}?lane=${lane}`,
-    existing: 'The existing outbox',
-  },
+  creates: { at, existing: 'The existing outbox' },
   outcomes: ['exists', 'notFound', 'keyFull'],
-  async run(volley, { name, sendAt, zone, late, ...fields }) {
-    const lateMs = late === undefined ? undefined : parseDuration(late);
-    const { outcome, outbox } = await volley.outboxes.create({
-      ...fieldsIn('outbox', fields),
-      ...{ name, sendAt, zone, lateMs },
-    });
+  async run(volley, input) {
+    const { outcome, outbox } = await volley.outboxes.create(settingsOf(input));
     return outcome === 'created' ? outbox : new Existing(outbox);
+  },
+});
+
+/** Values of messages that were put before the text, or the rule, used them. */
+const values = z
+  .record(z.string(), z.string())
+  .optional()
+  .describe('Values for waiting messages that lack one that the new text or rule needs');
+const allSettings = createOutbox.input.extend({ values });
+
+export const putOutbox = call({
+  name: 'putOutbox',
+  summary: 'Create or change an outbox',
+  description:
+    'The new settings also apply to the messages that wait, and to those that are planned and not claimed. After a 200, none of them is sent as the earlier settings said. A message with a `sendAt` of its own keeps its time. Settings that are left out get their defaults. Repeating it changes nothing.',
+  httpNote: 'The status is 201 for a new outbox, and 200 for one that exists.',
+  tag: 'Outboxes',
+  scope: 'send',
+  access: byLane,
+  audit: 'outbox.set',
+  http: 'PUT /outboxes/{name}',
+  cli: { because: '`volley outbox create` and `volley outbox set` do it' },
+  input: allSettings,
+  output: outboxStatus,
+  returns: createOutbox.returns,
+  creates: { at, existing: 'The outbox with its new settings' },
+  outcomes: ['ambiguous', 'notFound', 'keyFull', 'messagesUnfit'],
+  async run(volley, { values, ...input }) {
+    const { outcome, outbox } = await volley.outboxes.put(settingsOf(input), { values });
+    return outcome === 'created' ? outbox : new Existing(outbox);
+  },
+});
+
+export const previewOutbox = call({
+  name: 'previewOutbox',
+  summary: 'Preview a change of an outbox',
+  description:
+    'It takes what `PUT` takes, counts the messages that would get another time or lapse, and names the values that are missing. Changes nothing.',
+  tag: 'Outboxes',
+  scope: 'send',
+  access: byLane,
+  http: 'POST /outboxes/{name}/preview',
+  cli: { because: '`volley outbox set --preview` runs it' },
+  input: allSettings,
+  output: outboxChange,
+  returns: 'What the change would do',
+  outcomes: ['ambiguous', 'notFound'],
+  run: (volley, { values, ...input }) => volley.outboxes.previewPut(settingsOf(input), { values }),
+});
+
+export const setOutbox = call({
+  ...OUTBOX,
+  name: 'setOutbox',
+  summary: 'Change the settings of an outbox',
+  description:
+    'The new settings also apply to the messages that wait. When it is done, none of them is sent as the earlier settings said. Settings that you do not name stay.',
+  audit: 'outbox.set',
+  http: { because: '`PUT /outboxes/{name}` does it' },
+  cli: {
+    usage: 'outbox set <name>',
+    arguments: ARGUMENTS,
+    flags: {
+      ...SETTING_FLAGS,
+      late: { ...SETTING_FLAGS.late, about: 'how long after its time a message may still be sent' },
+    },
+    asks: true,
+    examples: [
+      "outbox set dentist --message 'Hi {{name}}, see Dr {{doctor}} at {{appointment}}' --value doctor=Who",
+      "outbox set dentist --send-at 'appointment - 2h' --preview",
+    ],
+    byHand: 'most of its flags are campaign fields',
+  },
+  input: ofOutbox.extend({ ...createOutbox.input.partial().shape, ...ofOutbox.shape, values }),
+  output: outboxChange,
+  returns: 'What has changed',
+  outcomes: [...OUTBOX.outcomes, 'messagesUnfit'],
+  run(volley, input, hooks) {
+    const { values, lane: _, ...given } = input;
+    const { name: __, ...changes } = settingsOf(given);
+    return outboxOf(volley, input, hooks).set(changes, { values });
   },
 });
 

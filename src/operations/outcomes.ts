@@ -10,7 +10,12 @@ import {
 } from '../campaign/errors.js';
 import { COMPARED } from '../campaign/field-sets.js';
 import { StateError } from '../campaign/state-error.js';
-import { OpensTooLateError, OutboxClosedError, OutboxExistsError } from '../intake/outbox/errors.js';
+import {
+  MessagesUnfitError,
+  OpensTooLateError,
+  OutboxClosedError,
+  OutboxExistsError,
+} from '../intake/outbox/errors.js';
 
 /**
  * What an operation may end with instead of its output: the status of the HTTP API, the exit code of the command line, a title, and when it
@@ -69,7 +74,7 @@ export const OUTCOMES = {
     409,
     EXIT.badInput,
     'The outbox exists with other settings',
-    'The settings of an outbox never change. Create one of another name, and close this one.',
+    'To give it other settings, use `PUT` instead, which changes an outbox that exists.',
   ],
   closed: [
     409,
@@ -119,6 +124,12 @@ export const OUTCOMES = {
     'The window opens too late for the message',
     'The message would lapse before the window of its outbox and that of the lane are open. Nothing was stored. Send it at a time at which they are open, or not much earlier than their next opening.',
   ],
+  messagesUnfit: [
+    422,
+    EXIT.badInput,
+    'Waiting messages do not fit the new settings',
+    'Messages that wait in the outbox lack a value that the new text or the new rule needs, or have one that is no time; `errors` names each value, with the number of messages and the first ids. Nothing was changed. Pass a value for such messages in `values`, or cancel them first.',
+  ],
   conflict: [
     422,
     EXIT.badInput,
@@ -163,6 +174,7 @@ const ERRORS = [
   [OutboxExistsError, 'exists'],
   [OutboxClosedError, 'closed'],
   [OpensTooLateError, 'opensTooLate'],
+  [MessagesUnfitError, 'messagesUnfit'],
   [StateError, 'invalidState'],
   [InputError, 'badInput'],
   [KeyFullError, 'keyFull'],

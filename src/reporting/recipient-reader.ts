@@ -5,6 +5,7 @@ import { loadScript } from '../base/redis/script.js';
 import {
   RECIPIENT_STATE,
   RECIPIENT_STATES,
+  RETURNED_LETTER,
   type RecipientState,
   type StatusWord,
 } from '../campaign/recipient.js';
@@ -119,6 +120,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     const next = Math.min(first + count, campaignState.ordinals);
     const wanted: { ordinal: number; state: RecipientState; claim: Claim | undefined }[] = [];
     for (let ordinal = first; ordinal < next; ordinal++) {
+      if (letters[ordinal - first] === RETURNED_LETTER) continue;
       const settled = STATE_OF.get(letters[ordinal - first] ?? '');
       const inFlight = settled === undefined ? claimWith(ordinal, claims) : undefined;
       const state = settled ?? (inFlight === undefined ? campaignState.remainder : 'sending');

@@ -132,6 +132,9 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   removeSchedule: () => schedule(),
   listOutboxes: async () => ({ limit: 10 }),
   createOutbox: async () => ({ name: `made-${Math.random()}`.replace('.', ''), message: 'Hi' }),
+  putOutbox: async () => ({ name: (await outbox()).name, message: 'Hello' }),
+  previewOutbox: async () => ({ name: (await outbox()).name, message: 'Hello' }),
+  setOutbox: async () => ({ name: (await outbox()).name, message: 'Hello' }),
   getOutbox: () => outbox(),
   pauseOutbox: () => outbox(),
   resumeOutbox: async () => {

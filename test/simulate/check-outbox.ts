@@ -20,6 +20,19 @@ export interface Planned {
   readonly due: number;
 }
 
+/** A text that the outbox was given. Without an answer, it may get it at any later time. */
+interface GivenText {
+  readonly text: string;
+  readonly givenAt: number;
+  answeredAt: number | undefined;
+}
+
+/** When a text was replaced, and the claims that were in flight then. */
+interface Replaced {
+  readonly at: number;
+  readonly inFlight: ReadonlySet<string>;
+}
+
 /** Something that an answer has promised. A loss of data may undo it. */
 interface Promised {
   readonly why: string;
@@ -62,6 +75,11 @@ export class OutboxChecker {
   #most = 0;
   /** The version that was acknowledged last under each id. */
   readonly #versions = new Map<string, number>();
+  /** The texts of the outbox: the first, and those that it was given. */
+  readonly #texts: GivenText[] = [];
+  /** Texts with which nothing is sent any more, except what was in flight. */
+  readonly #replaced = new Map<string, Replaced>();
+  readonly #textOfWave = new Map<string, string>();
   /** Whether every operation was answered, and Redis has lost nothing. */
   #isCertain = true;
 
@@ -69,6 +87,7 @@ export class OutboxChecker {
     this.#world = world;
     this.plan = plan;
     const { name: id, lane, window, priority } = plan;
+    this.#texts.push({ text: id, givenAt: -1, answeredAt: -1 });
     this.campaign = {
       id,
       lane,
@@ -156,6 +175,31 @@ export class OutboxChecker {
       throw new Violation(13, `${why}, but ${number} was accepted before`);
   }
 
+  /** Whether the messages of the outbox may have this text. */
+  isText(text: string): boolean {
+    return text === this.plan.name || text.startsWith(`${this.plan.name} `);
+  }
+
+  /** A text that the outbox is about to be given. */
+  newText(): string {
+    const text = `${this.plan.name} ${this.#texts.length}`;
+    this.#texts.push({ text, givenAt: this.#world.clock.now, answeredAt: undefined });
+    return text;
+  }
+
+  /** The outbox has acknowledged a text: it does not send those any more that it had before this one was given. */
+  textAnswered(text: string): void {
+    const at = this.#world.clock.now;
+    const given = this.#texts.find((one) => one.text === text);
+    if (given === undefined) return;
+    given.answeredAt = at;
+    const claims = this.#world.checker.lane(this.plan.lane)?.claims ?? new Map<string, ClaimState>();
+    for (const { text: before, answeredAt } of this.#texts) {
+      if (answeredAt === undefined || answeredAt >= given.givenAt || this.#replaced.has(before)) continue;
+      this.#replaced.set(before, { at, inFlight: new Set(claims.keys()) });
+    }
+  }
+
   /** The outbox has acknowledged that it is paused; `false`: it may be resumed. */
   pauseAnswered(isPaused: boolean): void {
     const claims = this.#world.checker.lane(this.plan.lane)?.claims ?? new Map<string, ClaimState>();
@@ -170,6 +214,9 @@ export class OutboxChecker {
     this.#isCertain = false;
     this.#versions.clear();
     this.#paused = undefined;
+    for (const [text, { at }] of this.#replaced) if (at >= this.#savedAt) this.#replaced.delete(text);
+    for (const given of this.#texts)
+      if ((given.answeredAt ?? 0) >= this.#savedAt) given.answeredAt = undefined;
     for (const [number, { at }] of this.#forbidden) {
       if (at >= this.#savedAt) this.#forbidden.delete(number);
     }
@@ -262,10 +309,28 @@ export class OutboxChecker {
     }
   }
 
-  /** Called when a request with this number leaves. `claim`: the number of its claim; undefined if Redis has lost it. */
-  sent(number: string, claim: string | undefined): void {
+  /** Called when a request with this number leaves. `claimed`: its claim, with its number; undefined if Redis has lost it. */
+  sent(
+    number: string,
+    claimed: readonly [claim: string, state: ClaimState] | undefined,
+    wave: string,
+    text: string,
+  ): void {
     const promised = this.#forbidden.get(number);
     if (promised !== undefined) throw new Violation(13, `${number} is sent, but ${promised.why}`);
+    const [claim, state] = claimed ?? [];
+    const before = this.#textOfWave.get(wave) ?? text;
+    if (before !== text)
+      throw new Violation(13, `${wave} sends ${text} to ${number}, and sent ${before} before`);
+    this.#textOfWave.set(wave, text);
+    const replaced = this.#replaced.get(text);
+    if (
+      replaced !== undefined &&
+      claim !== undefined &&
+      state?.again === undefined &&
+      !replaced.inFlight.has(claim)
+    )
+      throw new Violation(13, `${number} is sent with ${text}, which was replaced before it was claimed`);
     const paused = this.#paused;
     if (paused === undefined || claim === undefined) return;
     if (!paused.inFlight.has(claim))

@@ -15,12 +15,14 @@ const STATE_OF: Readonly<Record<string, string>> = {
   L: 'lapsed',
   X: 'cancelled',
 };
+/** The letter of a message that has returned to its outbox: it is no recipient any more. */
+const RETURNED = 'W';
 /** The letters that each letter may change to. The others are final. */
 const MAY_BECOME: Readonly<Record<string, string>> = {
   U: 'NTIRSACLX\0',
   N: 'TIC',
   C: 'TI',
-  '\0': 'UNTIRSACLX',
+  '\0': 'UNTIRSACLXW',
 };
 
 /** Counts match the recipients (invariant 4) and statuses are monotonic (invariant 5), checked at every step. */
@@ -93,6 +95,7 @@ export class StatusChecker {
     for (const [id, { state, statuses }] of now.campaigns) {
       for (let ordinal = 0; ordinal < state.ordinals; ordinal += 1) {
         const letter = statuses[ordinal] ?? '\0';
+        if (letter === RETURNED) continue;
         const place = `${this.#world.textOf(id)} ${this.#world.numberOf(id, ordinal)}`;
         const wasAccepted = accepted.has(place);
         const status = letter === 'T' ? 'DeliveredToTerminal' : letter === 'I' ? 'DeliveryImpossible' : '';

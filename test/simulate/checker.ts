@@ -112,7 +112,7 @@ export class Checker {
     if (!this.#world.isOpen(campaign))
       throw new Violation(12, `${process.name} sends ${first} of ${campaign} outside its window`);
     if (this.#world.outbox?.has(campaign) === true)
-      this.#world.outbox.sent(first, lost === undefined ? claimed?.[0] : undefined);
+      this.#world.outbox.sent(first, lost === undefined ? claimed : undefined, campaign, attempt.text);
     const halt = history.halted.get(campaign);
     if (halt === undefined || lost !== undefined) return;
     if (!halt.inFlight.has(claimed?.[0] ?? '')) {

@@ -91,6 +91,8 @@ const claimShape = z.object({
   placeholder: z.unknown().optional(),
   safeAt: z.number().optional(),
   since: z.number().optional(),
+  /** Set if an earlier request may have been accepted. */
+  again: z.string().optional(),
 });
 /** cjson encodes an empty list as an empty object. */
 const texts = z.union([z.array(z.string()), z.object({}).transform((): string[] => [])]);

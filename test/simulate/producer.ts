@@ -5,7 +5,7 @@ import { RecoveringError } from '../../src/intake/outbox/errors.js';
 import type { Outbox } from '../../src/intake/outbox/outbox.js';
 import { indexOutbox } from '../../src/intake/outbox/outbox-index.js';
 import { outboxKeys } from '../../src/intake/outbox/outbox-keys.js';
-import type { OutboxSettings } from '../../src/intake/outbox/settings.js';
+import { editionOf, type OutboxSettings, UNCHANGED } from '../../src/intake/outbox/settings.js';
 import type { OutboxChecker, Put } from './check-outbox.js';
 import type { SimulatedConnection } from './connection.js';
 import type { Process } from './process.js';
@@ -42,13 +42,27 @@ export class Producer {
     this.#random = world.streams('producer');
   }
 
+  /** Gives the outbox another text. */
+  async set(): Promise<void> {
+    const text = this.#checker.newText();
+    this.#log(`sets ${text}`);
+    await this.#ask(
+      (outbox) => outbox.set({ message: text }),
+      (answer) => {
+        this.#log(`set ${text}: ${shown(answer)}`);
+        if (answer !== undefined && 'result' in answer) this.#checker.textAnswered(text);
+      },
+    );
+  }
+
   /** Creates the outbox and plans what happens to it. */
   async begin(redis: SimulatedConnection): Promise<void> {
     const { keys, clock, server, openingsOf, scenario } = this.#world;
     const { name, lane, lateMs, window, priority, messages } = this.#checker.plan;
     const settings: OutboxSettings = {
       message: name,
-      placeholders: [],
+      columns: [],
+      ...UNCHANGED,
       sender: 'ACME',
       sendAt: 'now',
       lateMs,
@@ -67,7 +81,7 @@ export class Producer {
     await createScript.run(
       redis,
       { outbox, keyBytes: keys.lane(lane, 'keyBytes') },
-      { settings: JSON.stringify(settings), key: '', bytes: 0, limit: 0 },
+      { settings: JSON.stringify(settings), edition: editionOf(settings), key: '', bytes: 0, limit: 0 },
     );
     // No loss of data may undo this.
     await server.save();
@@ -77,6 +91,13 @@ export class Producer {
     const commands = random.chance(0.4) ? random.integer(1, 3) : 0;
     for (let at = 0; at < commands; at += 1)
       clock.schedule(random.integer(1, scenario.chaosMs), () => this.#command());
+    // In a stream of its own. The openings of a window are drawn, so that its rule cannot be read.
+    const setting = this.#world.streams('producer: settings');
+    const sets = messages > 0 && window === undefined && setting.chance(0.5) ? setting.integer(1, 4) : 0;
+    for (let at = 0; at < sets; at += 1)
+      clock.schedule(setting.integer(1, scenario.chaosMs), () =>
+        this.#world.isCalm ? undefined : this.set(),
+      );
   }
 
   /** Opens the outbox again if it is paused, and closes it for good, so that it can end. */

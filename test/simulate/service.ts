@@ -18,6 +18,7 @@ import type { World } from './world.js';
 /** A send request that has left a process. */
 export interface Attempt {
   readonly campaign: string;
+  readonly text: string;
   readonly recipients: readonly string[];
   readonly correlator: string | undefined;
   readonly at: number;
@@ -91,7 +92,8 @@ export class Service {
       send: async (request, { authorization: token }, permit) => {
         if (permit.isExpired()) return sendOutcome(TOO_LATE, request, reading);
         const attempt: Attempt = {
-          campaign: request.text,
+          campaign: this.#world.campaignOf(request.text),
+          text: request.text,
           recipients: request.recipients,
           correlator: request.clientCorrelator,
           at: this.#world.clock.now,

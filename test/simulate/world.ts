@@ -265,6 +265,11 @@ export class World {
     return this.outbox?.has(campaign) === true ? this.outbox.plan.name : campaign;
   }
 
+  /** What a text belongs to: a campaign, which has its id as its text, or the outbox, which may get other texts. */
+  campaignOf(text: string): string {
+    return this.outbox?.isText(text) === true ? this.outbox.plan.name : text;
+  }
+
   /** The campaigns, and the ordinals, for which a number may be sent, given the text of its message. */
   placesOf(text: string, number: string): readonly { readonly campaign: string; readonly ordinal: number }[] {
     if (text === this.outbox?.plan.name) return this.outbox.placesOf(number);

@@ -56,6 +56,7 @@
 ---@field outbox? string
 ---@field open? boolean
 ---@field capacity? number
+---@field replaced? boolean
 ---@field ranges? table
 ---@field skip? table
 ---@field finish? number
@@ -115,6 +116,11 @@ local function campaign_move(c, from, to, count, first)
   c.counts[to] = (c.counts[to] or 0) + count
   if c.counts[from] < 0 then error('campaign: more recipients moved than there are in state ' .. from) end
   if RESULT_STATES[to] then results.note(c, results.LIST.recipients, first, count) end
+end
+
+-- Takes a planned recipient of a wave out of it, because its message returns to the outbox.
+local function campaign_return_message(c)
+  c.counts.planned, c.total = c.counts.planned - 1, c.total - 1
 end
 
 local function campaign_is_open(c)
@@ -260,16 +266,26 @@ local function campaign_release(c, from, range)
   c.released[#c.released + 1] = range
 end
 
+-- Where the released range is that goes next. Of a wave whose outbox has other settings now, only what may have been accepted goes again.
+local function campaign_released_at(c, now)
+  if not (now and c.replaced) then return 1 end
+  for at, range in ipairs(c.released) do
+    if range.again then return at end
+  end
+  return #c.released + 1
+end
+
 -- Takes the next range of at most `most` recipients; nil if there is none. It stays within one slice. `now`: nil for placeholder
 -- claims. What is too late for a wave is left for lapse-wave.
 local function campaign_next(c, most, lane, now)
-  local range = c.released[1]
+  local at = campaign_released_at(c, now)
+  local range = c.released[at]
   if range then
     if now and range.notAfter and range.notAfter <= now then return nil end
     local count = campaign_cut(c, range.first, range.size or most)
     local isWhole = range.again == 'underCorrelator' and not range.size
-    if isWhole or range.count <= count then return table.remove(c.released, 1) end
-    c.released[1] = range_part(range, range.first + count, range.count - count)
+    if isWhole or range.count <= count then return table.remove(c.released, at) end
+    c.released[at] = range_part(range, range.first + count, range.count - count)
     return range_part(range, range.first, count)
   end
   if c.outbox then WAVE.advance(c) end

@@ -6,10 +6,15 @@
     capacity  how many messages it may get
     ranges    [first ordinal, not after, appended at] of what was never claimed, times in ms; a range ends where the next one begins
     skip      ordinals at or above the cursor that are cancelled or have lapsed: a claim passes over them
+    replaced  true once its outbox has other settings: it gets no more, nothing of it is claimed but what may have been accepted
+              before, and what is planned returns to the outbox
     finish    its virtual time when it last had nothing to send, so that an outbox has one share however often it appends
   What was claimed carries its own `notAfter`: it must not be sent again after that time.
 ]]
-local WAVE = {}
+local WAVE = {
+  -- The letter of an ordinal whose message has returned to its outbox, which is no recipient of the wave any more. Also in campaign/recipient.ts.
+  RETURNED = 'W',
+}
 
 function WAVE.field(ordinal) return string.format('%.0f', ordinal) end
 
@@ -45,7 +50,7 @@ end
 -- after it was sent. `now` is nil for placeholder claims: they take only what was planned before the loss.
 function WAVE.may_claim(c, lane, now)
   local range = c.ranges[1]
-  if not range then return false end
+  if not range or (now and c.replaced) then return false end
   if not now then return range[3] <= lane.lostAt end
   if range[3] + lane.mayLoseMs > now then return false, range[3] + lane.mayLoseMs end
   return range[2] > now

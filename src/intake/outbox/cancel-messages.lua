@@ -32,8 +32,7 @@
            key may not store so much), or planned (in another wave, and nothing was changed); then that wave, or ''
 ]]
 -- @include ./ended.lua
--- @include ../../engine/lane/statuses.lua
--- @include ../../engine/lane/workers.lua
+-- @include ./released.lua
 -- @include ../../engine/recipients/key-bytes.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(outboxesKey)
@@ -44,7 +43,7 @@ for at = 1, entry_args() do ids[at] = entry_arg(at) end
 -- The message with the version of this cancel, if it has one.
 local function versioned(raw)
   if version < 0 then return raw end
-  return MESSAGE.paid(MESSAGE.as(tombstone, MESSAGE.kind(raw), MESSAGE.at(raw), MESSAGE.rest(raw)), MESSAGE.payment(raw))
+  return MESSAGE.versioned(raw, tombstone)
 end
 
 local function forget_later(id)
@@ -67,21 +66,6 @@ end
 -- The wave and its lane, loaded for the first message that is planned there.
 local lane, now, campaigns
 
--- Takes an ordinal out of the ranges that are to be sent again. One that may have been accepted stays.
-local function take_released(c, ordinal)
-  for at, range in ipairs(c.released) do
-    local first, rest = range.first, range.first + range.count - ordinal - 1
-    if first <= ordinal and rest >= 0 then
-      if range.again then return false end
-      table.remove(c.released, at)
-      if ordinal > first then table.insert(c.released, range_part(range, first, ordinal - first)) end
-      if rest > 0 then table.insert(c.released, range_part(range, ordinal + 1, rest)) end
-      return true
-    end
-  end
-  return false
-end
-
 local function cancel_planned(ordinal)
   if not lane then
     lane, now = lane_load(laneKey, time)
@@ -97,12 +81,7 @@ local function cancel_planned(ordinal)
   if c.remainder ~= 'planned' then return ordinal >= c.cursor and c.remainder or 'sent' end
   WORKERS.recognise(lane, rules, 0, now, events)
   if lane_is_recovering(lane) then return 'recovering' end
-  if ordinal >= c.cursor then
-    WAVE.skip(c, ordinal)
-    WAVE.advance(c)
-  elseif not take_released(c, ordinal) then
-    return 'sent'
-  end
+  if not take_planned(c, ordinal) then return 'sent' end
   campaign_move(c, 'planned', 'cancelled', 1, ordinal)
   statuses_write(c, statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
   campaign_end(endedKey, lapsingKey, wave, c, now, events)

@@ -4,7 +4,8 @@
   KEYS  outbox    hash: settings, state, and counts of the outbox
         keyBytes  hash: what the API keys have stored (key-bytes.lua)
   ARGV  settings  JSON
-        key       the API key that pays for it for good, because no outbox is removed; or ''
+        edition   of these settings
+        key       the API key that pays for it until it is deleted, or ''
         bytes     number: how many bytes it takes
         limit     number: how many the key may store
   Returns  1 if it was created, 0 if there is one, -1 if the key may not store so much; then also how many bytes the key has stored
@@ -12,6 +13,7 @@
 -- @include ../../engine/recipients/key-bytes.lua
 if redis.call('HEXISTS', outboxKey, 'settings') == 1 then return { 0, 0 } end
 if not key_bytes.add(keyBytesKey, key, bytes, limit) then return { -1, key_bytes.used(keyBytesKey, key) } end
-redis.call('HSET', outboxKey, 'settings', settings)
+redis.call('HSET', outboxKey, 'settings', settings, 'edition', edition)
+if key ~= '' then redis.call('HSET', outboxKey, 'payer', key, 'paid', bytes) end
 redis.call('HSET', outboxKey, 'state', 'open', 'stored', 0, 'total', 0, 'waiting', 0, 'cancelled', 0, 'lapsed', 0)
 return { 1, 0 }

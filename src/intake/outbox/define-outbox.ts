@@ -70,7 +70,6 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
     ...storedValues(OUTBOX_NAMES, { ...fields, window, country: input.country }),
     sender,
     priority,
-    placeholders: [...placeholders.names],
     sendAt,
     ...(input.zone === undefined ? {} : { zone: input.zone }),
     lateMs,

@@ -1,4 +1,4 @@
-import { InputError } from '../../campaign/errors.js';
+import { InputError, InputErrors } from '../../campaign/errors.js';
 
 /** The lane has an outbox of this name with other settings. */
 export class OutboxExistsError extends InputError {
@@ -18,4 +18,9 @@ export class RecoveringError extends Error {
 /** A message is valid, but would lapse before its window opens. */
 export class OpensTooLateError extends InputError {
   override readonly name = 'OpensTooLateError';
+}
+
+/** Messages that wait in the outbox could not be sent with its new settings: they lack values, or their times cannot be read. */
+export class MessagesUnfitError extends InputErrors {
+  override readonly name = 'MessagesUnfitError';
 }

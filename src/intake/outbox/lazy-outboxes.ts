@@ -11,6 +11,8 @@ export function lazyOutboxes(load: () => Promise<Opened>): Opened {
     return loading;
   };
   return {
+    put: async (input, options) => (await loaded()).put(input, options),
+    previewPut: async (input, options) => (await loaded()).previewPut(input, options),
     create: async (input) => (await loaded()).create(input),
     list: async (options) => (await loaded()).list(options),
     page: async (options) => (await loaded()).page(options),
@@ -22,6 +24,8 @@ export function lazyOutboxes(load: () => Promise<Opened>): Opened {
         return opening;
       };
       return {
+        set: async (changes, options) => (await opened()).set(changes, options),
+        previewSet: async (changes, options) => (await opened()).previewSet(changes, options),
         put: async (message) => (await opened()).put(message),
         problems: async (message) => (await opened()).problems(message),
         async *putAll(messages) {

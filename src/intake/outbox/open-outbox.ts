@@ -12,7 +12,7 @@ import { activate, type Wakers } from '../../engine/lane/wake.js';
 import { messageChecker } from './check-message.js';
 import { OutboxClosedError } from './errors.js';
 import { lanesWithOutbox } from './outbox-index.js';
-import { type OutboxSettings, readOutboxSettings } from './settings.js';
+import { editionOf, type OutboxSettings, readOutboxSettings } from './settings.js';
 import { type Entry, OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
 import { unusedValues } from './unused-values.js';
 import { writerNotes } from './writers.js';
@@ -54,12 +54,17 @@ export interface Opened {
   readonly unused: ReturnType<typeof unusedValues>;
   /** Why nothing would send its messages; null if this process has its lane in the configuration. */
   unserved(): Promise<string | null>;
-  /** Stores messages. Rejects with a NotFoundError or an OutboxClosedError. */
+  /**
+   * Stores messages. Rejects with a NotFoundError or an OutboxClosedError, and with an {@link OutboxGoneError} if the outbox has other settings
+   * by now: open it again, and check the messages again.
+   */
   storeAll(messages: readonly Entry[]): Promise<readonly PutReply[]>;
   /** Stores a message, together with those that arrive while others are being stored. */
   storeOne(message: Entry): Promise<PutReply>;
   /** Notes who writes to the outbox, before its messages are stored. */
   noteWriter(actor: Actor): Promise<void>;
+  /** Has the outbox opened again the next time, because its settings have changed. */
+  forget(): void;
 }
 
 /** Finds and opens outboxes. */
@@ -76,7 +81,7 @@ export interface OutboxOpener {
 /** Outboxes that a process keeps open. */
 const MAX_OPEN = 1_000;
 
-/** Opens each outbox once, for all operators: its settings and its lane never change. */
+/** Opens each outbox once, for all operators, until a process finds out that its settings have changed. */
 export function outboxOpener(options: OutboxesOptions): OutboxOpener {
   const { redis, keys, config, finder, wakers, clock } = options;
   const cache = new LRUCache<string, Promise<Opened>>({ max: MAX_OPEN });
@@ -86,7 +91,8 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const lane = await finder.withId(laneId);
     const settings = await readOutboxSettings(redis, keys, lane.id, name);
     if (settings === null) throw noSuchOutbox(name);
-    const store = outboxStore(lane, name, { lateMs: settings.lateMs, limit: config.keyBytes });
+    const { lateMs } = settings;
+    const store = outboxStore(lane, name, { edition: editionOf(settings), lateMs, limit: config.keyBytes });
 
     const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
 
@@ -112,6 +118,7 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
       } catch (error) {
         if (!(error instanceof OutboxGoneError)) throw error;
         cache.delete(cacheKey(lane.id, name));
+        if (error.state === 'changed') throw error;
         if (error.state === 'missing') throw noSuchOutbox(name);
         throw new OutboxClosedError(`outbox ${name} is closed: it accepts no new messages`);
       }
@@ -121,7 +128,8 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const noteWriter = (actor: Actor): Promise<void> => writerNoted(lane.id, name, actor);
     const unserved = (): Promise<string | null> => whyUnserved(finder, lane);
     const unused = unusedValues(settings);
-    return { lane, settings, store, check, unused, unserved, storeAll, storeOne, noteWriter };
+    const forget = (): void => void cache.delete(cacheKey(lane.id, name));
+    return { lane, settings, store, check, unused, unserved, storeAll, storeOne, noteWriter, forget };
   };
 
   return {

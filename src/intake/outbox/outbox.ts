@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { z } from 'zod';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../../campaign/errors.js';
@@ -10,32 +9,23 @@ import type {
   OutboxStatus,
   PutResult,
 } from '../../campaign/outbox-views.js';
-import { inFlightOf } from '../../engine/lane/campaigns.js';
 import type { Lane } from '../../engine/lane/lane.js';
-import { laneScript } from '../../engine/lane/lane-script.js';
-import { scriptEvents } from '../../engine/lane/script-events.js';
-import { activate, bySweep, wakeLane } from '../../engine/lane/wake.js';
 import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import { BATCH_BYTES } from '../import/rows.js';
 import { type CancelledAll, cancelAllWaiting } from './cancel-all.js';
-import {
-  idProblem,
-  type MessageProblem,
-  type OutboxMessage,
-  readVersion,
-  sentenceOf,
-  VERSION_REASON,
-} from './check-message.js';
+import { idProblem, type OutboxMessage, readVersion, sentenceOf, VERSION_REASON } from './check-message.js';
+import { type OutboxCommands, outboxCommands } from './command-outbox.js';
 import { OpensTooLateError, RecoveringError } from './errors.js';
+import type { MessageProblem } from './message-content.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
-import { outboxKeys } from './outbox-keys.js';
 import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
 import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
 import { repliesWhenFull } from './repeated-puts.js';
 import { SeenIds } from './seen-ids.js';
-import type { Entry, Place, PutReply } from './store.js';
+import { type OutboxSetter, outboxSetter } from './set-outbox.js';
+import { type Entry, OutboxGoneError, type Place, type PutReply } from './store.js';
 import { packMessage, type WaitingMessage } from './stored-message.js';
 import { sliceOf } from './wave.js';
 
@@ -52,7 +42,7 @@ export interface ImportOptions extends CsvColumns {
 }
 
 /** An outbox: messages that are sent over time, each under an id of yours. */
-export interface Outbox {
+export interface Outbox extends OutboxSetter, OutboxCommands {
   /**
    * Stores a message, or changes it while it is waiting. Rejects with an `InputError` that names the member if it is invalid, with
    * `InputErrors` if several are, and if the outbox is closed; and with a `NotFoundError` if its lane is not configured, so that nothing
@@ -86,17 +76,7 @@ export interface Outbox {
   status(): Promise<OutboxStatus>;
   /** The messages that were planned, wave by wave, and then all others, in no order. */
   report(): AsyncIterable<OutboxMessageStatus>;
-  /** Sends nothing more until {@link Outbox.resume}. `inFlight`: requests that are still running. */
-  pause(): Promise<{ inFlight: number }>;
-  resume(): Promise<void>;
-  /** Accepts no new messages, for good. Those that it has are still sent. */
-  close(): Promise<void>;
 }
-
-const commandScript = laneScript(import.meta.url, './command-outbox.lua', (reply) => {
-  const [state, inFlight, events] = z.tuple([z.string(), z.number(), z.string()]).parse(reply);
-  return { state, inFlight, events: scriptEvents(events) };
-});
 
 const MESSAGES_AT_ONCE = 1_000;
 /** Members of a list that its results warn about. */
@@ -110,9 +90,15 @@ type PutDone = Omit<PutResult, 'warnings'>;
 
 /** A message of a list that is stored next. */
 interface Line extends Entry {
-  readonly line: number;
+  /** As the list has it. */
+  readonly parsed: ParsedLine;
   readonly warnings: readonly string[];
 }
+
+type ParsedLine = Extract<MessageLine, { message: OutboxMessage }>;
+
+/** Whether the outbox has other settings by now, so that what was checked is to be checked again. */
+const hasChanged = (error: unknown): boolean => error instanceof OutboxGoneError && error.state === 'changed';
 
 const errorsOf = (problems: readonly MessageProblem[]): InputError[] =>
   problems.map((problem) => new InputError(sentenceOf(problem), { field: problem.member }));
@@ -129,11 +115,12 @@ async function* numbered(
 
 /** The outbox of a name, for an operator. `open` is called for each operation. */
 export function operatedOutbox(
-  { keys, config, wakers, clock }: OutboxesOptions,
+  options: OutboxesOptions,
   by: Operator,
   name: string,
   open: () => Promise<Opened>,
 ): Outbox {
+  const { keys, config, clock } = options;
   const payer = payerOf(by.actor, config.keyBytes);
   const full = async (): Promise<KeyFullError> => {
     const { lane } = await open();
@@ -209,7 +196,7 @@ export function operatedOutbox(
   const recorded = <Stored>(lane: Lane, messages: number, store: () => Promise<Stored>): Promise<Stored> =>
     by.audited({ action: 'outbox.import', lane: lane.id, details: { outbox: name, messages } }, store);
 
-  const flushed = async (
+  const flushedAsChecked = async (
     batch: readonly Line[],
     invalidLines: readonly BulkResult[],
   ): Promise<BulkResult[]> => {
@@ -222,7 +209,7 @@ export function operatedOutbox(
       batch.length === 0 ? [] : ((await repliesWhenFull(lane, store, batch, clock())) ?? (await storeNew()));
     // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
     const stored = await Promise.all(
-      batch.map(({ id, message, line, warnings }, at) => {
+      batch.map(({ id, message, parsed: { line }, warnings }, at) => {
         const reply = replies[at];
         if (reply === undefined) throw new Error('Redis stored a message without a result');
         const { outcome, due } = reply;
@@ -233,6 +220,40 @@ export function operatedOutbox(
       }),
     );
     return [...invalidLines, ...stored].sort((a, b) => a.line - b.line);
+  };
+
+  /** Checks a message of a list. */
+  const lineOf = (
+    parsed: ParsedLine,
+    check: Opened['check'],
+    warnings: readonly string[] = [],
+  ): Line | BulkResult => {
+    const checked = check(parsed.message, clock());
+    if (checked.ok) return { id: checked.id, message: checked.message, parsed, key: payer.key, warnings };
+    const [{ member, reason }] = checked.problems;
+    return invalid(checked.id, parsed.line, member === 'to' ? (parsed.toColumn ?? 'to') : member, reason);
+  };
+
+  /** The same for a list whose outbox may be changed while it is read. */
+  const flushed = async (
+    batch: readonly Line[],
+    invalidLines: readonly BulkResult[],
+    tries = PUT_TRIES,
+  ): Promise<BulkResult[]> => {
+    try {
+      return await flushedAsChecked(batch, invalidLines);
+    } catch (error) {
+      if (!hasChanged(error) || tries === 0) throw error;
+      const { check } = await open();
+      const valid: Line[] = [];
+      const refused: BulkResult[] = [];
+      for (const { parsed, warnings } of batch) {
+        const line = lineOf(parsed, check, warnings);
+        if ('outcome' in line) refused.push(line);
+        else valid.push(line);
+      }
+      return flushed(valid, [...invalidLines, ...refused], tries - 1);
+    }
   };
 
   async function* putLines(
@@ -260,12 +281,9 @@ export function operatedOutbox(
         invalidLines.push(invalid(parsed.id, line, parsed.member, parsed.reason));
         return;
       }
-      const checked = check(parsed.message, clock());
-      if (!checked.ok) {
-        const [{ member, reason }] = checked.problems;
-        invalidLines.push(
-          invalid(checked.id, line, member === 'to' ? (parsed.toColumn ?? 'to') : member, reason),
-        );
+      const checked = lineOf(parsed, check);
+      if ('outcome' in checked) {
+        invalidLines.push(checked);
         return;
       }
       const { id, message } = checked;
@@ -277,7 +295,7 @@ export function operatedOutbox(
         return;
       }
       bytes += packed.length;
-      batch.push({ id, message, line, key: payer.key, warnings: warningsOf(parsed.message) });
+      batch.push({ ...checked, warnings: warningsOf(parsed.message) });
     };
     /** Results of messages that are being stored while the next ones are read. */
     let storing: Promise<BulkResult[]> | undefined;
@@ -316,48 +334,38 @@ export function operatedOutbox(
       throw new NotFoundError(`outbox ${name} takes no messages: ${why}, so nothing would send them`);
   };
 
-  const command = async (action: 'pause' | 'resume' | 'close'): Promise<{ inFlight: number }> => {
-    const { lane } = await open();
-    const { outbox, waves } = outboxKeys(keys, lane.id, name).fixed;
-    const [state, closed] = await lane.redis.hmget(outbox, 'state', 'closed');
-    const isNow = { pause: state === 'paused', resume: state !== 'paused', close: closed === '1' };
-    if (typeof state === 'string' && isNow[action])
-      return { inFlight: await inFlightOf(lane, await lane.redis.zrange(waves, '0', '-1')) };
-    return by.audited({ action: `outbox.${action}`, lane: lane.id, details: { outbox: name } }, async () => {
-      const reason = `paused by ${describeActor(by.actor)}`;
-      const { state, inFlight, events } = await activate(
-        lane,
-        () =>
-          commandScript(lane, { name, command: action, reason }, [], {
-            ownKeys: outboxKeys(keys, lane.id, name).fixed,
-          }),
-        () => (action === 'pause' ? bySweep() : wakeLane(lane, wakers)),
-      );
-      if (state === 'missing') throw noSuchOutbox(name);
-      lane.emit(events);
-      return { inFlight };
-    });
+  const putOnce = async (input: OutboxMessage): Promise<PutResult> => {
+    const { lane, store, check, unused, storeOne, noteWriter } = await open();
+    const checked = check(input, clock());
+    if (!checked.ok) {
+      const [first, ...others] = checked.problems;
+      if (first.opensTooLate === true && others.length === 0)
+        throw new OpensTooLateError(sentenceOf(first), { field: first.member });
+      throw inputErrorOf(errorsOf(checked.problems));
+    }
+    await by.authorise();
+    const { id, message } = checked;
+    const entry = { id, message, key: payer.key };
+    const warnings = unused(input).map(({ warning }) => warning);
+    const [reply] = (await repliesWhenFull(lane, store, [entry], clock())) ?? [];
+    if (reply !== undefined) return { ...(await resultOf(id, message, reply)), warnings };
+    await noteWriter(by.actor);
+    return { ...(await resultOf(id, message, await storeOne(entry))), warnings };
   };
 
   return {
+    ...outboxSetter(options, by, name, open),
+    ...outboxCommands(options, by, name, open),
+
     async put(input) {
       await requireServed();
-      const { lane, store, check, unused, storeOne, noteWriter } = await open();
-      const checked = check(input, clock());
-      if (!checked.ok) {
-        const [first, ...others] = checked.problems;
-        if (first.opensTooLate === true && others.length === 0)
-          throw new OpensTooLateError(sentenceOf(first), { field: first.member });
-        throw inputErrorOf(errorsOf(checked.problems));
+      for (let tries = 0; ; tries += 1) {
+        try {
+          return await putOnce(input);
+        } catch (error) {
+          if (!hasChanged(error) || tries === PUT_TRIES) throw error;
+        }
       }
-      await by.authorise();
-      const { id, message } = checked;
-      const entry = { id, message, key: payer.key };
-      const warnings = unused(input).map(({ warning }) => warning);
-      const [reply] = (await repliesWhenFull(lane, store, [entry], clock())) ?? [];
-      if (reply !== undefined) return { ...(await resultOf(id, message, reply)), warnings };
-      await noteWriter(by.actor);
-      return { ...(await resultOf(id, message, await storeOne(entry))), warnings };
     },
 
     async problems(input) {
@@ -431,9 +439,5 @@ export function operatedOutbox(
       await by.audited(exported, async () => {});
       yield* reportMessages(lane, name);
     },
-
-    pause: () => command('pause'),
-    resume: async () => void (await command('resume')),
-    close: async () => void (await command('close')),
   };
 }

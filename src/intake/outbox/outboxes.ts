@@ -4,8 +4,8 @@ import type { LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
 import type { Operator } from '../../campaign/audit.js';
-import { InputError } from '../../campaign/errors.js';
-import type { OutboxStatus } from '../../campaign/outbox-views.js';
+import { InputError, NotFoundError } from '../../campaign/errors.js';
+import type { OutboxChange, OutboxStatus } from '../../campaign/outbox-views.js';
 import { registerWindow } from '../../engine/lane/windows.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
 import { messageChecker } from './check-message.js';
@@ -22,7 +22,15 @@ import { type Outbox, operatedOutbox } from './outbox.js';
 import { indexOutbox, pageOfOutboxes } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
 import { readOutboxStatus } from './read-outbox.js';
-import { differenceOf, type OutboxSettings, readOutboxSettings } from './settings.js';
+import { OUTBOX_BYTES, type SetOptions, settingsReplacer } from './set-outbox.js';
+import {
+  differencesOf,
+  editionOf,
+  type OutboxSettings,
+  readOutboxSettings,
+  UNCHANGED,
+  usedColumns,
+} from './settings.js';
 
 /** Which outbox a name means. A name is unique within its lane. */
 export interface OutboxChoice {
@@ -55,11 +63,21 @@ interface OutboxPage {
 export interface Outboxes {
   /**
    * Creates an outbox. If the lane has one of the same name and settings, it is `existing`. Rejects with an `InputError` if that has other
-   * settings: they never change.
+   * settings.
    */
   create(
     input: OutboxInput,
   ): Promise<{ readonly outcome: 'created' | 'existing'; readonly outbox: OutboxStatus }>;
+  /**
+   * Creates an outbox, or gives the one of this name these settings, as {@link Outbox.set} does; those that are left out get their
+   * defaults. Without a lane, it is the one that has an outbox of this name, if there is one.
+   */
+  put(
+    input: OutboxInput,
+    options?: SetOptions,
+  ): Promise<{ readonly outcome: 'created' | 'changed' | 'unchanged'; readonly outbox: OutboxStatus }>;
+  /** What {@link Outboxes.put} would do to the messages of an outbox that exists. Changes nothing. */
+  previewPut(input: OutboxInput, options?: SetOptions): Promise<OutboxChange>;
   /** By name; of all lanes, or of these. */
   list(options?: OutboxFilter): Promise<OutboxStatus[]>;
   /** The same in pages. A page may be short or empty before the last one. */
@@ -75,8 +93,6 @@ const createScript = loadScript(import.meta.url, './create-outbox.lua', (reply) 
   const [created, used] = z.tuple([z.literal([1, 0, -1]), z.number()]).parse(reply);
   return { created, used };
 });
-/** What an outbox takes beside its settings, in bytes. */
-const OUTBOX_BYTES = 1_024;
 const [DEFAULT_PAGE, MAX_PAGE] = [50, 200];
 
 /** Opens the outboxes for an operator. It does not access Redis before the first call. */
@@ -102,16 +118,57 @@ export function openOutboxes(
     return { outboxes: statuses.filter((status) => status !== null), next };
   };
 
-  return {
+  /** The same settings for the outbox that a request means, with its lane. */
+  const meant = async (input: OutboxInput): Promise<OutboxInput> => {
+    const within = input.lane === undefined ? undefined : [input.lane];
+    try {
+      return { ...input, lane: await finder.nameOf((await openedOn(input.name, within)).lane.id) };
+    } catch (error) {
+      if (error instanceof NotFoundError) return input;
+      throw error;
+    }
+  };
+  const replace = (input: OutboxInput, more: SetOptions & { readonly isPreview?: boolean }) => {
+    const lanes = input.lane === undefined ? undefined : [input.lane];
+    const replaceSettings = settingsReplacer(options, by, input.name, () => openedOn(input.name, lanes));
+    return replaceSettings(() => defineOutbox(config, input, clock()), more);
+  };
+
+  const outboxes: Outboxes = {
+    async put(given, more = {}) {
+      const input = await meant(given);
+      defineOutbox(config, input, clock());
+      const lane = requestedLane(config, input.lane).name;
+      const existing = await readOutboxSettings(redis, keys, (await finder.named(lane)).id, input.name);
+      if (existing === null) {
+        const { outcome, outbox } = await outboxes.create(input);
+        return { outcome: outcome === 'created' ? outcome : 'unchanged', outbox };
+      }
+      const { changed } = await replace({ ...input, lane }, more);
+      const outbox = await readOutboxStatus(await finder.named(lane), input.name);
+      if (outbox === null) throw noSuchOutbox(input.name);
+      return { outcome: changed.length === 0 ? 'unchanged' : 'changed', outbox };
+    },
+
+    async previewPut(given, more = {}) {
+      return replace(await meant(given), { ...more, isPreview: true });
+    },
+
     async create(input) {
       const wanted = defineOutbox(config, input, clock());
       const lane = await finder.named(requestedLane(config, input.lane).name);
-      const settings: OutboxSettings = { ...wanted, created: clock(), createdBy: by.actor };
+      const settings: OutboxSettings = {
+        ...wanted,
+        columns: usedColumns(wanted),
+        ...UNCHANGED,
+        created: clock(),
+        createdBy: by.actor,
+      };
       // Reports an unknown country before anything is stored.
       messageChecker(settings, config, []);
       const key = outboxKeys(keys, lane.id, input.name).fixed.outbox;
       const existing = await readOutboxSettings(redis, keys, lane.id, input.name);
-      if (existing !== null && differenceOf(existing, wanted) === undefined) {
+      if (existing !== null && differencesOf(existing, wanted).length === 0) {
         await indexOutbox(redis, keys, lane.id, input.name);
         const outbox = await readOutboxStatus(lane, input.name);
         if (outbox !== null) return { outcome: 'existing', outbox };
@@ -129,15 +186,20 @@ export function openOutboxes(
           const { created, used } = await createScript.run(
             redis,
             { outbox: key, keyBytes: keys.lane(lane.id, 'keyBytes') },
-            { settings: text, ...payer, bytes: OUTBOX_BYTES + Buffer.byteLength(text) },
+            {
+              settings: text,
+              edition: editionOf(settings),
+              ...payer,
+              bytes: OUTBOX_BYTES + Buffer.byteLength(text),
+            },
           );
           if (created === -1) throw keyFull(payer, lane.name, used);
           if (created === 1) return true;
           const stored = await readOutboxSettings(redis, keys, lane.id, input.name);
-          const different = stored === null ? undefined : differenceOf(stored, wanted);
+          const [different] = stored === null ? [] : differencesOf(stored, wanted);
           if (different !== undefined)
             throw new OutboxExistsError(
-              `outbox ${input.name} exists with a different \`${different}\`; its settings never change: create one with another name, and close this one`,
+              `outbox ${input.name} exists with a different \`${different}\`; to change it, set the outbox instead of creating it`,
               { field: different },
             );
           return false;
@@ -161,6 +223,10 @@ export function openOutboxes(
     page,
 
     laneOf: async (name, { lanes } = {}) => finder.nameOf((await openedOn(name, lanes)).lane.id),
+  };
+
+  return {
+    ...outboxes,
 
     open(name, { lanes } = {}) {
       // Found once: an outbox of this name that another lane gets later is not this one.

@@ -24,7 +24,7 @@ end
 
 -- Whether a wave may get messages.
 function PLAN.grows(c, lane, now)
-  return c.open and c.state == 'running' and c.remainder == 'planned' and c.ordinals < c.capacity
+  return c.open and not c.replaced and c.state == 'running' and c.remainder == 'planned' and c.ordinals < c.capacity
     and now < c.launchAt + PLAN.WAVE_MS and not WAVE.has_lost(c, lane)
 end
 

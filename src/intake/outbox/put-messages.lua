@@ -13,6 +13,7 @@
         keyBytes  hash: what the API keys have stored (key-bytes.lua)
   ARGV  rules     JSON: the lane's rules
         name      the outbox
+        edition   of its settings, by which the caller has checked the messages
         wave      the wave that the caller knows, or ''
         plans     number: 1 if what is due now may be planned
         lateMs    number: how late a message may be
@@ -21,8 +22,8 @@
   ARGV+ entries   per message: its id; the message, with the time 0 if it is due now; the API key that pays for it or ''; how many bytes
                   it pays; the place (`ordinal:wave`) where the caller has seen that the earlier message of the id was cancelled or lapsed
                   in its wave, or ''
-  Returns  open, missing, or closed; the wave of the outbox; 1 if the lane has something to do earlier than before; events; per message
-           created, updated, unchanged, stale, cancelled, lapsed, planned (its id has a message in a wave), or full (its key may not store so
+  Returns  open, missing, closed, or changed (the outbox has other settings by now, and nothing was stored); the wave of the outbox; 1 if the lane has
+           something to do earlier than before; events; per message created, updated, unchanged, stale, cancelled, lapsed, planned (its id has a message in a wave), or full (its key may not store so
            much, and nothing was changed); when it is due, s; and the place of one that is planned already, else ''
 ]]
 -- @include ./plan.lua
@@ -31,10 +32,13 @@ local COUNTS = { 'stored', 'total', 'waiting', 'cancelled', 'lapsed' }
 local outbox = redis.call('HMGET', outboxKey, 'state', 'closed', 'wave', unpack(COUNTS))
 if not outbox[1] then return { 'missing', '', 0, '[]' } end
 if outbox[2] then return { 'closed', '', 0, '[]' } end
+if (redis.call('HGET', outboxKey, 'edition') or '') ~= edition then return { 'changed', '', 0, '[]' } end
 local counts, changed = {}, {}
 for at, field in ipairs(COUNTS) do counts[field] = tonumber(outbox[3 + at] or 0) end
 local function add(field, by) counts[field], changed[field] = counts[field] + by, true end
 
+-- Messages of earlier revisions are checked again before they are planned.
+local since = tonumber(redis.call('HGET', outboxKey, 'since') or 0)
 local second = math.floor(clock(time) / 1000)
 local account = key_bytes.account(keyBytesKey)
 local ids, found, wasStored = {}, {}, {}
@@ -84,9 +88,9 @@ local function put_message(id, raw, key, bytes, endedPlace)
     if isNow then raw = due_at(math.min(second, MESSAGE.at(before))) end
     if version >= 0 and version < versionBefore then return 'stale' end
     -- A change without a version keeps the last one, so that an older one stays stale.
-    if version < 0 then raw = MESSAGE.paid(MESSAGE.as(before, 'W', MESSAGE.at(raw), MESSAGE.rest(raw)), 0, 0) end
-    -- Who has paid makes no difference to what is stored.
-    if raw == MESSAGE.paid(before, 0, 0) then return 'unchanged' end
+    if version < 0 then raw = MESSAGE.versioned(raw, before) end
+    -- Neither who has paid nor the revision makes a difference to what is stored.
+    if MESSAGE.plain(raw) == MESSAGE.plain(before) and MESSAGE.revision(before) >= since then return 'unchanged' end
     return store(id, raw, key, bytes) and 'updated' or 'full'
   end
   local ended = kind == 'C' and 'cancelled' or 'lapsed'

@@ -251,7 +251,7 @@ async function contentOfWave({ redis, keys, id }: Lane, wave: string) {
 /** What waiting messages say. */
 async function contentOfWaiting({ redis, keys, id }: Lane, name: string) {
   const settings = await readOutboxSettings(redis, keys, id, name);
-  return settings === null ? () => NO_CONTENT : contentReader(settings.message, settings.placeholders);
+  return settings === null ? () => NO_CONTENT : contentReader(settings.message, settings.columns);
 }
 
 function unsent(

@@ -6,40 +6,71 @@ import { actor } from '../../campaign/actor.js';
 import { outboxFields } from '../../campaign/field-schemas.js';
 import { OUTBOX_NAMES, type OutboxName, spelled } from '../../campaign/field-sets.js';
 import { parseSendTimeRule, type SendTimeRule } from '../../campaign/send-time.js';
+import { placeholdersOf } from '../../campaign/template.js';
 import { outboxKeys } from './outbox-keys.js';
 
 const stored = z.object({
   /** The fields of its waves. The window is a rule, with its zone and dates. */
   ...outboxFields,
-  placeholders: z.array(z.string()),
   sendAt: z.string(),
   zone: z.string().optional(),
   lateMs: z.number(),
+  /**
+   * The names of the values that are stored of a message, in their order: those that the text and the rule use, or have used. A change only
+   * adds some, so that it can be undone.
+   */
+  columns: z.array(z.string()),
+  /** How often the settings were changed. A message names the revision by which it was checked. */
+  revision: z.number().default(0),
+  /** Messages of earlier revisions may lack values, and have other times: they are checked again before they are planned. */
+  since: z.number().default(0),
+  /** The revision in which the rule for times, or the zone, was last changed. */
+  timedSince: z.number().default(0),
+  /** Values of messages that were put before the last change, and lack them. */
+  fill: z.record(z.string(), z.string()).optional(),
   created: z.number(),
   createdBy: actor.optional(),
 });
 
-/** The settings of an outbox, which never change. */
+/** The settings of an outbox. */
 export type OutboxSettings = z.output<typeof stored>;
 
-/** The settings that two requests to create an outbox must share. */
-export type OutboxDefinition = Omit<OutboxSettings, 'created' | 'createdBy'>;
+/** What is noted with settings that were never changed. */
+export const UNCHANGED = { revision: 0, since: 0, timedSince: 0 } as const;
 
-/** The settings that are not fields of its waves, by how requests spell them. The placeholders are part of the message. */
+/** What follows from the other settings, or is noted with them. */
+type Noted = 'columns' | 'revision' | 'since' | 'timedSince' | 'fill' | 'created' | 'createdBy';
+
+/** The settings that a request gives an outbox. */
+export type OutboxDefinition = Omit<OutboxSettings, Noted>;
+
+/** The settings that are not fields of its waves, by how requests spell them. */
 const OWN = { sendAt: 'sendAt', zone: 'zone', lateMs: 'late' } as const satisfies {
-  readonly [Name in Exclude<keyof OutboxDefinition, OutboxName | 'placeholders'>]: string;
+  readonly [Name in Exclude<keyof OutboxDefinition, OutboxName>]: string;
 };
 
-/** The first setting in which the two differ, as requests spell it; undefined if none does. */
-export function differenceOf(stored: OutboxDefinition, wanted: OutboxDefinition): string | undefined {
+/** The settings in which the two differ, as requests spell them. */
+export function differencesOf(stored: OutboxDefinition, wanted: OutboxDefinition): string[] {
   const isDifferent = (name: keyof OutboxDefinition): boolean =>
     !isDeepStrictEqual(stored[name], wanted[name]);
-  const field = OUTBOX_NAMES.find(isDifferent);
-  if (field !== undefined) return spelled(field);
-  const names = Object.keys(OWN) as (keyof typeof OWN)[];
-  const different = names.find(isDifferent);
-  return different && OWN[different];
+  const own = Object.keys(OWN) as (keyof typeof OWN)[];
+  return [
+    ...OUTBOX_NAMES.filter(isDifferent).map(spelled),
+    ...own.filter(isDifferent).map((name) => OWN[name]),
+  ];
 }
+
+/** The values that a message must have: those that the text and the rule use, the placeholders first. */
+export function usedColumns({ message, sendAt }: Pick<OutboxSettings, 'message' | 'sendAt'>): string[] {
+  const placeholders = placeholdersOf(message);
+  const rule = ruleOf({ sendAt });
+  const names = placeholders.ok ? placeholders.names : [];
+  return [...new Set([...names, ...(rule.kind === 'relative' ? [rule.column] : [])])];
+}
+
+/** Names some settings, so that a process finds out whether they are still those of the outbox, or of another one of the same name. */
+export const editionOf = ({ created, revision }: Pick<OutboxSettings, 'created' | 'revision'>): string =>
+  `${created}.${revision}`;
 
 /** The rule of an outbox for messages without a time of their own. */
 export function ruleOf({ sendAt }: Pick<OutboxSettings, 'sendAt'>): SendTimeRule {

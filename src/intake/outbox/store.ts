@@ -65,12 +65,15 @@ export const CANCEL_OUTCOMES = [
 /** See {@link CANCEL_OUTCOMES}. */
 export type CancelOutcome = (typeof CANCEL_OUTCOMES)[number];
 
-/** The outbox does not exist, or takes no messages. */
+/** Why an outbox takes no messages: it does not exist, it is closed, or it has other settings than those that the caller knows. */
+type WhyGone = 'missing' | 'closed' | 'changed';
+
+/** The outbox takes no messages. */
 export class OutboxGoneError extends Error {
   override readonly name = 'OutboxGoneError';
-  readonly state: 'missing' | 'closed';
+  readonly state: WhyGone;
 
-  constructor(state: 'missing' | 'closed') {
+  constructor(state: WhyGone) {
     super(`the outbox is ${state}`);
     this.state = state;
   }
@@ -91,7 +94,7 @@ const IS_STORED: ReadonlySet<PutReply['outcome']> = new Set(['created', 'updated
 const putOutcome = z.enum(PUT_OUTCOMES);
 const putScript = laneScript(import.meta.url, './put-messages.lua', (reply) => {
   const [state, wave, isEarlier, events, ...entries] = z
-    .tuple([z.enum(['open', 'missing', 'closed']), z.string(), z.number(), z.string()])
+    .tuple([z.enum(['open', 'missing', 'closed', 'changed']), z.string(), z.number(), z.string()])
     .rest(z.union([z.string(), z.number()]))
     .parse(reply);
   const replies: PutReply[] = [];
@@ -130,6 +133,8 @@ export interface PutReplies {
 
 /** What {@link outboxStore} stores, beside the messages. */
 export interface StoreOptions {
+  /** The edition of the settings by which messages are checked before they are put. */
+  readonly edition?: string;
   /** How late a message may be, ms. */
   readonly lateMs: number;
   /** How many bytes an API key may store on the lane. Default: none. */
@@ -137,7 +142,11 @@ export interface StoreOptions {
 }
 
 /** The messages of one outbox in Redis. */
-export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }: StoreOptions) {
+export function outboxStore(
+  lane: LaneStore,
+  name: string,
+  { edition = '', lateMs, limit = 0 }: StoreOptions,
+) {
   const { redis, keys, id } = lane;
   const boxKeys = outboxKeys(keys, id, name);
   /** The wave that gets messages, as far as this process knows. */
@@ -156,7 +165,7 @@ export function outboxStore(lane: LaneStore, name: string, { lateMs, limit = 0 }
       key === '' ? 0 : paidBytes(message, content),
       over === undefined ? '' : `${over.ordinal}:${over.wave}`,
     ]);
-    const args = { name, wave, plans: mayPlan ? 1 : 0, lateMs, limit, time: now };
+    const args = { name, edition, wave, plans: mayPlan ? 1 : 0, lateMs, limit, time: now };
     const reply = await putScript(lane, args, [], {
       ownKeys: { ...boxKeys.fixed, recipients: recipientListKey(keys, id, wave) },
       entryArgs,

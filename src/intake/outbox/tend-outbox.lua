@@ -22,6 +22,7 @@
         meta      string: what never changes of the wave, JSON
   ARGV  rules     JSON: the lane's rules
         name      the outbox
+        edition   of its settings, as the caller knows them
         most      number: messages at most, up to 1000
         plans     number: 1 if the caller serves the lane, and so may plan messages
         wave      the wave that gets messages: that of the outbox as the caller knows it, or a new one
@@ -32,8 +33,9 @@
         forgetAt  number: when a message that lapses now is forgotten, s
         time      ms, or '' for the server's
   Returns  JSON { planned, lapsed: how many; isMore: there may be more to do at once; needs: `wave` if a new one must begin, `reading` if the
-           outbox has another wave than the caller knows, or ''; late, full: waves with messages that lapse now, and waves that get no
-           more; lists: seconds whose ended messages leave the log of results before they are forgotten; lapsesAt: when the first message
+           outbox has another wave, or other settings, than the caller knows, or ''; late, full: waves with messages that lapse now,
+           and waves that get no more; returning: waves whose planned messages return to the outbox; outdated: ids of messages that are
+           due and were checked by earlier settings; lists: seconds whose ended messages leave the log of results before they are forgotten; lapsesAt: when the first message
            lapses that is due and not sent, ms, or 0 }; events
 ]]
 -- @include ./plan.lua
@@ -45,9 +47,15 @@ run_when_full(laneKey)
 local LATE_IN_FLIGHT_MS = 1000
 
 local lane, now = lane_load(laneKey, time)
-local outbox = redis.call('HMGET', outboxKey, 'state', 'wave', 'waiting', 'capacity')
+local outbox = redis.call('HMGET', outboxKey, 'state', 'wave', 'waiting', 'capacity', 'edition', 'since')
 local events, second = {}, math.floor(now / 1000)
-local done = { planned = 0, lapsed = 0, isMore = false, needs = '', late = {}, full = {}, lists = {}, lapsesAt = 0 }
+local done = {
+  planned = 0, lapsed = 0, isMore = false, needs = '', late = {}, full = {}, returning = {}, outdated = {}, lists = {}, lapsesAt = 0,
+}
+if (outbox[5] or '') ~= edition then
+  done.needs = 'reading'
+  return { cjson.encode(done), '[]' }
+end
 WORKERS.recognise(lane, rules, 0, now, events)
 local sends = redis.call('HVALS', claimsKey)
 local inFlight = { send = #sends, poll = redis.call('HLEN', pollsKey) }
@@ -68,10 +76,21 @@ for _, raw in ipairs(sends) do
   if claim.notAfter then claimedUntil[claim.campaign] = math.min(claimedUntil[claim.campaign] or math.huge, claim.notAfter) end
 end
 local isOver = outbox[1] == 'closed' and outbox[3] == '0'
+
+-- Has the planned messages of a wave return to the outbox. What is in flight returns when it is released.
+local function return_planned(id, c)
+  local returning = c.remainder == 'planned' and (c.counts.planned or 0) or 0
+  for _, range in ipairs(c.released) do
+    if range.again then returning = returning - range.count end
+  end
+  if returning > 0 and not lane_is_recovering(lane) then table.insert(done.returning, id) end
+  if returning > 0 or (c.counts.sending or 0) > 0 then waves_at(now + LATE_IN_FLIGHT_MS) end
+end
+
 for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
   local c = campaigns_load(statesKey, { id })[id]
   if c and c.endedAt == 0 then
-    planned = planned + (c.counts.planned or 0)
+    if c.replaced then return_planned(id, c) else planned = planned + (c.counts.planned or 0) end
     local earliest = math.huge
     for _, range in ipairs(c.ranges) do earliest = math.min(earliest, range[2]) end
     for _, range in ipairs(c.released) do earliest = math.min(earliest, range.notAfter or math.huge) end
@@ -79,7 +98,7 @@ for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
     waves_at(earliest)
     waves_at(claimedUntil[id] and math.max(claimedUntil[id], now + LATE_IN_FLIGHT_MS))
     local isYoung = now < c.launchAt + PLAN.WAVE_MS
-    if c.open and id == outbox[2] and not isOver and (PLAN.grows(c, lane, now) or c.state == 'paused' and isYoung) then
+    if c.open and id == outbox[2] and not isOver and (PLAN.grows(c, lane, now) or c.state == 'paused' and isYoung and not c.replaced) then
       waves_at(c.launchAt + PLAN.WAVE_MS)
       growing, isPaused = c, c.state == 'paused'
     elseif c.open then
@@ -125,9 +144,17 @@ for _, own in pairs({ rule ~= '' and rule or nil, rules.sendWindow }) do
 end
 
 local ids = redis.call('ZRANGEBYSCORE', dueKey, 0, second, 'LIMIT', 0, most)
-local late, waiting = {}, {}
+local late, waiting, since = {}, {}, tonumber(outbox[6] or 0)
+-- When the first message lapses that is due and not planned.
+local lapsesAt = math.huge
 for at, raw in ipairs(MESSAGE.read_all(messagesKey, ids)) do
-  table.insert(MESSAGE.at(raw) * 1000 + lateMs <= now and late or waiting, { ids[at], raw })
+  local lapses = MESSAGE.at(raw) * 1000 + lateMs
+  if lapses <= now then
+    late[#late + 1] = { ids[at], raw }
+  else
+    lapsesAt = math.min(lapsesAt, lapses)
+    if MESSAGE.revision(raw) < since then table.insert(done.outdated, ids[at]) else waiting[#waiting + 1] = { ids[at], raw } end
+  end
 end
 if #late > 0 then
   local keys = {
@@ -136,8 +163,6 @@ if #late > 0 then
   ended_all(keys, name, late, 'L', second, forgetAt)
   done.lapsed = #late
 end
--- When the first message lapses that is due and not planned.
-local lapsesAt = waiting[1] and MESSAGE.at(waiting[1][2]) * 1000 + lateMs or math.huge
 
 -- Plans messages in the wave, which begins now or may get some more.
 local function plan(fitting)

@@ -10,8 +10,10 @@ import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.
 import { metaKey, recipientListKey, statusesKey } from '../../engine/recipients/campaign-keys.js';
 import { packList } from '../../engine/recipients/stored-slices.js';
 import { type OutboxKeys, outboxKeys } from './outbox-keys.js';
+import { returnPlanned } from './planned-messages.js';
+import { mustRewrite, rewriteAll, rewriteSome } from './rewrite-messages.js';
 import { type OutboxSettings, parseSettings } from './settings.js';
-import { forgetTime } from './store.js';
+import { forgetTime, outboxStore } from './store.js';
 import { waveMeta } from './wave.js';
 
 /*
@@ -33,6 +35,8 @@ const done = z.object({
   needs: z.enum(['wave', 'reading', '']),
   late: luaList(z.string()),
   full: luaList(z.string()),
+  returning: luaList(z.string()),
+  outdated: luaList(z.string()),
   lists: luaList(z.string()),
   lapsesAt: z.number(),
 });
@@ -102,20 +106,23 @@ async function tend(
   const tending: Tending = { lane, name, boxKeys, options, plans, events: [] };
   let [planned, lapsed, lapsesAt, needsWave] = [0, 0, Number.POSITIVE_INFINITY, false];
   for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
-    const [json = null, wave] = await lane.redis.hmget(boxKeys.fixed.outbox, 'settings', 'wave');
+    const fields = ['settings', 'edition', 'wave', 'outdated'];
+    const [json = null, edition, wave, outdated] = await lane.redis.hmget(boxKeys.fixed.outbox, ...fields);
     if (json === null) {
       await lane.redis.zrem(boxKeys.fixed.outboxes, name);
       break;
     }
-    const settings = parseSettings(json);
+    const known: Known = { settings: parseSettings(json), edition: edition ?? '' };
+    if (mustRewrite(outdated, options.clock())) await rewriteAll(lane, name, known.settings, options.clock);
     const begins = needsWave && !wave;
-    const round = begins ? await beginWave(tending, settings) : await moveDue(tending, settings, wave ?? '');
+    const round = begins ? await beginWave(tending, known) : await moveDue(tending, known, wave ?? '');
     const inWaves = await tendWaves(tending, round);
+    await rewriteDue(tending, known, round.outdated);
     planned += round.planned;
     lapsed += round.lapsed + inWaves.lapsed;
     lapsesAt = round.lapsesAt || Number.POSITIVE_INFINITY;
     needsWave = round.needs === 'wave';
-    if (!inWaves.isChanged && !round.isMore && round.needs === '') break;
+    if (!inWaves.isChanged && !round.isMore && round.needs === '' && round.outdated.length === 0) break;
   }
   return { planned, lapsed, lapsesAt, events: tending.events };
 }
@@ -129,10 +136,16 @@ interface Tending {
   readonly events: ScriptEvent[];
 }
 
+/** The settings of an outbox, as this process has read them. */
+interface Known {
+  readonly settings: OutboxSettings;
+  readonly edition: string;
+}
+
 /** Moves the messages that are due. `begin`: the part of the wave that never changes, if it is a new one; otherwise ''. */
 async function moveDue(
   { lane, name, boxKeys, options, plans, events }: Tending,
-  settings: OutboxSettings,
+  { settings, edition }: Known,
   wave: string,
   begin = '',
 ): Promise<Done> {
@@ -142,6 +155,7 @@ async function moveDue(
     lane,
     {
       name,
+      edition,
       most: MESSAGES_AT_ONCE,
       plans: plans ? 1 : 0,
       wave,
@@ -167,22 +181,23 @@ async function moveDue(
 }
 
 /** Moves the messages that are due to a new wave. It is in the index of campaigns first: one that is not could not be found. */
-async function beginWave(tending: Tending, settings: OutboxSettings): Promise<Done> {
+async function beginWave(tending: Tending, known: Known): Promise<Done> {
   const { lane, name, options } = tending;
   const { redis, keys, id } = lane;
   const now = options.now ?? options.clock();
   const wave = newCampaignId(now, options.random);
   await redis.sadd(keys.lanes, id);
   await redis.zadd(keys.campaigns, 0, indexMember(id, wave));
-  const reply = await moveDue(tending, settings, wave, storedMeta(waveMeta(settings, name, id, wave, now)));
+  const meta = waveMeta(known.settings, name, id, wave, now);
+  const reply = await moveDue(tending, known, wave, storedMeta(meta));
   if (reply.planned === 0) await redis.zrem(keys.campaigns, indexMember(id, wave));
   return reply;
 }
 
 /** Does what a round has found that needs the keys of a wave or of a list. */
 async function tendWaves(
-  { lane, boxKeys, options, events }: Tending,
-  { late, full, lists }: Done,
+  { lane, name, boxKeys, options, events }: Tending,
+  { late, full, returning, lists }: Done,
 ): Promise<{ readonly lapsed: number; readonly isChanged: boolean }> {
   let lapsed = 0;
   for (const id of late) {
@@ -191,6 +206,7 @@ async function tendWaves(
     lapsed += result.lapsed;
     events.push(...result.events);
   }
+  for (const id of returning) events.push(...(await returnPlanned(lane, name, id, options.now)));
   for (const id of full) {
     await packList(lane.redis, lane.keys, lane.id, id).catch((error: unknown) => {
       // A wave that cannot be packed takes more memory, but has to end.
@@ -202,5 +218,18 @@ async function tendWaves(
     const ownKeys = { ...boxKeys.fixed, list: boxKeys.endedList(Number(second)) };
     await forgetScript(lane, { second }, [], { ownKeys });
   }
-  return { lapsed, isChanged: lapsed > 0 || full.length > 0 || lists.length > 0 };
+  const isChanged = lapsed > 0 || full.length > 0 || returning.length > 0 || lists.length > 0;
+  return { lapsed, isChanged };
+}
+
+/** Rewrites messages that are due and were checked by earlier settings. */
+async function rewriteDue(
+  { lane, name, options }: Tending,
+  { settings }: Known,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const raws = await outboxStore(lane, name, { lateMs: settings.lateMs }).read(ids);
+  const stored = ids.map((id, at) => [id, raws[at] ?? null] as const);
+  await rewriteSome(lane, name, settings, stored, options.now ?? options.clock());
 }

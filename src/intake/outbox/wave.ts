@@ -27,9 +27,9 @@ export function waveMeta(
   return {
     ...storedFieldsOf({ ...settings, name: `${NAME_START}${name}`, lane }),
     id,
-    columns: ['to', ...settings.placeholders],
+    columns: ['to', ...settings.columns],
     numberColumn: 'to',
-    placeholders: [...settings.placeholders, ...HIDDEN],
+    placeholders: [...settings.columns, ...HIDDEN],
     created: CAMPAIGN_ID.test(id) ? Number.parseInt(id.slice(0, -5), 36) : now,
     createdBy: settings.createdBy,
     duplicates: 0,

@@ -7,8 +7,10 @@ import type { LocalConfig } from '../../base/config/index.js';
 import { formatDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { fieldsFrom } from '../../campaign/field-sets.js';
+import { listed } from '../../campaign/listed.js';
 import type {
   BulkResult,
+  OutboxChange,
   OutboxMessageStatus,
   OutboxStatus,
   PutResult,
@@ -82,6 +84,63 @@ export function create(context: Context, name: string, options: CreateOptions): 
         : `Outbox ${name} exists with the same settings and sends${via(destination)}; nothing was changed.${outbox.state === 'closed' ? ' It is closed and accepts no new messages.' : ''}`;
     return { json: { outcome, ...outbox, destination }, lines: [first] };
   });
+}
+
+interface SetFlags extends Partial<CreateOptions> {
+  value?: Readonly<Record<string, string>>;
+  preview?: boolean;
+  yes?: boolean;
+}
+
+/** `volley outbox set` */
+export function set(context: Context, name: string, options: SetFlags): Promise<Answer> {
+  const { sendAt, zone, late: lateMs, window, value: values, preview, yes, lane } = options;
+  if (preview !== true && yes !== true) requireTerminal(context, 'outbox set');
+  return withOutbox(context, name, { lane }, async (outbox) => {
+    const changes = {
+      ...fieldsFrom('outbox', { ...options, lane: undefined }),
+      ...{ sendAt, zone, lateMs, window: window === 'none' ? null : window },
+    };
+    const expected = await outbox.previewSet(changes, { values });
+    const { changed, unfit } = expected;
+    if (changed.length === 0)
+      return { json: expected, lines: [`Outbox ${name} has these settings already.`] };
+    const lines = effectLines(expected);
+    if (preview === true)
+      return {
+        json: expected,
+        lines: [`Outbox ${name} would get another ${listed(changed)}.`, ...lines],
+        ...(unfit.length === 0 ? {} : { exit: EXIT.badInput }),
+      };
+    if (yes !== true && unfit.length === 0) {
+      for (const line of lines)
+        context.stderr.write(`${line}
+`);
+      const question = `Change ${listed(changed)} of outbox ${name}, for ${counted(expected.waiting, 'waiting message')} too?`;
+      if (!(await context.confirm(question, 'nothing was changed')))
+        throw new CliError(EXIT.failed, 'declined', 'Nothing was changed.');
+    }
+    const done = await outbox.set(changes, { values });
+    const first = `Outbox ${name} has another ${listed(done.changed)}. No waiting message is sent as before.`;
+    return { json: done, lines: [first, ...effectLines(done)] };
+  });
+}
+
+/** What a change does to the messages that wait. */
+function effectLines({ waiting, moved, dueNow, lapsing, unfit }: OutboxChange): string[] {
+  const rows: [number, string][] = [
+    [waiting, 'waiting'],
+    [moved, 'of them at another time'],
+    [dueNow, 'of them due at once'],
+    [lapsing, 'of them lapse, because it is too late'],
+  ];
+  return [
+    ...rows.flatMap(([count, what]) => (count === 0 ? [] : [`  ${grouped(count)} ${what}`])),
+    ...unfit.map(
+      ({ member, reason, messages, ids }) =>
+        `  ${grouped(messages)} cannot be sent: \`${oneLine(member)}\` ${oneLine(reason)} (${oneLine(ids.join(', '))})`,
+    ),
+  ];
 }
 
 /** `volley outbox show` */

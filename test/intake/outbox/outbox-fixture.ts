@@ -1,19 +1,37 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from '../../../src/base/redis/connection.js';
+import type { LaneName } from '../../../src/base/redis/keys.js';
 import { loadScript, readLua } from '../../../src/base/redis/script.js';
+import type { OutboxChange } from '../../../src/campaign/outbox-views.js';
 import type { RecipientResult } from '../../../src/campaign/recipient-views.js';
+import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
 import type { ScriptRules } from '../../../src/engine/lane/rules.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { definitionOf } from '../../../src/intake/outbox/change-outbox.js';
 import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
-import { outboxStore } from '../../../src/intake/outbox/store.js';
+import { settingsReplacer } from '../../../src/intake/outbox/set-outbox.js';
+import {
+  editionOf,
+  type OutboxDefinition,
+  type OutboxSettings,
+  parseSettings,
+  UNCHANGED,
+} from '../../../src/intake/outbox/settings.js';
+import {
+  type Entry,
+  outboxStore,
+  type PutOptions,
+  type PutReplies,
+} from '../../../src/intake/outbox/store.js';
 import { unpackMessage, type WaitingMessage } from '../../../src/intake/outbox/stored-message.js';
 import { lapseDue, tendDue } from '../../../src/intake/outbox/tend-lane.js';
 import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
 import { asMessage, type WaveMessage } from '../../../src/intake/outbox/wave.js';
 import { recipientReader } from '../../../src/reporting/recipient-reader.js';
 import { createResultsFeed } from '../../../src/reporting/results-feed.js';
+import { OPERATOR } from '../../app/access/operator.js';
 import { laneFixture, START } from '../../engine/lane/lane-fixture.js';
 
 /** Creates an outbox with these settings. */
@@ -29,6 +47,7 @@ const hashOf = (script: string): string =>
     .update(readLua(new URL(`../../../src/intake/outbox/${script}.lua`, import.meta.url)))
     .digest('hex');
 const TEND = hashOf('tend-outbox');
+const CHANGE = hashOf('change-outbox');
 
 /** A message that is due now. */
 export const NOW: WaitingMessage = {
@@ -55,21 +74,33 @@ export async function outboxFixture(
   const name = 'dentist';
   const lane = laneFixture(redis, prefix, laneId, { quota: 100_000, ...change });
   const store = outboxStore(lane.store, name, { lateMs });
+  const read = async () => {
+    const [json, edition] = await redis.hmget(store.keys.fixed.outbox, 'settings', 'edition');
+    return { settings: parseSettings(json ?? ''), edition: edition ?? '' };
+  };
+  /** Puts messages that were checked by the settings that the outbox has now. */
+  const putChecked = async (entries: readonly Entry[], options: PutOptions): Promise<PutReplies> => {
+    const { edition, settings: known } = await read();
+    const { revision } = known;
+    const checked = entries.map((entry) => ({ ...entry, message: { revision, ...entry.message } }));
+    return outboxStore(lane.store, name, { edition, lateMs }).put(checked, options);
+  };
   let now = START;
   let turns = 0;
-  const settings = {
+  const settings: OutboxSettings = {
     message: 'Hi {{name}}',
-    placeholders: ['name'],
+    columns: ['name'],
     sender: '12345',
     sendAt: 'now',
     lateMs,
     priority: 'normal',
     created: START,
+    ...UNCHANGED,
   };
   await createScript.run(
     redis,
     { outbox: store.keys.fixed.outbox, keyBytes: lane.keys.lane(laneId, 'keyBytes') },
-    { settings: JSON.stringify(settings), key: '', bytes: 0, limit: 0 },
+    { settings: JSON.stringify(settings), edition: '', key: '', bytes: 0, limit: 0 },
   );
 
   const tending = () => ({ random: Math.random, clock: () => now, retentionMs: RETENTION_MS, now });
@@ -101,12 +132,12 @@ export async function outboxFixture(
     async put(id: string, inMs?: number, more: Partial<WaitingMessage> = {}) {
       const due = inMs === undefined ? 0 : Math.ceil((now + inMs) / 1_000);
       const message = { ...NOW, due, ...more };
-      const { replies } = await store.put([{ id, message }], { now });
+      const { replies } = await putChecked([{ id, message }], { now });
       return replies[0] ?? { outcome: 'none', due: null, place: null };
     },
     /** Puts a message that is due now as a client does: planned at once if that is possible, else waiting. */
     async putNow(id: string, more: Partial<WaitingMessage> = {}) {
-      const { replies } = await store.put([{ id, message: { ...NOW, ...more } }], { plans: true, now });
+      const { replies } = await putChecked([{ id, message: { ...NOW, ...more } }], { plans: true, now });
       return replies[0] ?? { outcome: 'none', due: null, place: null };
     },
     /** Puts messages that are due now as a client does. */
@@ -146,6 +177,67 @@ export async function outboxFixture(
       return (await lane.claims.send({ turn: `turn-${turns}`, call: 1, want, now })).claims;
     },
     messagesOf,
+    /** The settings of the outbox, and their edition. */
+    read,
+    /** The text of the wave of a claim. */
+    async textOf({ campaign }: SendClaim): Promise<string> {
+      return (await readMeta(redis, lane.keys, laneId, campaign))?.text ?? '';
+    },
+    /** The connection of a process that dies when it has changed the settings of the outbox. */
+    dyingAfterChange(): Redis {
+      let isDead = false;
+      return new Proxy(redis, {
+        get(target, property) {
+          if (property !== 'evalsha') return Reflect.get(target, property, target);
+          return async (sha: string, ...rest: unknown[]): Promise<unknown> => {
+            if (isDead) throw new Error('the process is dead');
+            const reply = await Reflect.apply(target.evalsha, target, [sha, ...rest]);
+            isDead = sha === CHANGE;
+            return reply;
+          };
+        },
+      });
+    },
+    /** Gives the outbox other settings. `over`: another connection. */
+    async set(
+      changes: Partial<OutboxDefinition>,
+      {
+        values,
+        over = redis,
+        isPreview = false,
+      }: {
+        readonly values?: Readonly<Record<string, string>>;
+        readonly over?: Redis;
+        readonly isPreview?: boolean;
+      } = {},
+    ): Promise<OutboxChange> {
+      const { settings: before, edition } = await read();
+      if (edition === '') await redis.hset(store.keys.fixed.outbox, 'edition', editionOf(before));
+      const replace = settingsReplacer(
+        {
+          redis: over,
+          keys: lane.keys,
+          wakers: { wake: async () => {} },
+          clock: () => now,
+          config: { keyBytes: 0, retentionMs: RETENTION_MS },
+          now: () => now,
+        },
+        OPERATOR,
+        name,
+        async () => ({
+          lane: {
+            ...lane.store,
+            redis: over,
+            name: laneId as LaneName,
+            emit: () => {},
+            status: async () => ({ now, sendAt: -1, pollAt: -1 }),
+          },
+          settings: (await read()).settings,
+          forget: () => {},
+        }),
+      );
+      return replace((stored) => ({ ...definitionOf(stored), ...changes }), { values, isPreview });
+    },
     /** The ids of what was claimed. */
     idsOf: async (claims: readonly SendClaim[]): Promise<string[]> =>
       (await messagesOf(claims)).map((message) => message.id),

@@ -751,12 +751,12 @@ async function operatedFixture(own: string) {
   const { keys, id } = lane;
   const name = 'dentist';
   const { outbox: key, waves } = outboxKeys(keys, id, name).fixed;
-  const settings = { message: 'Hi {{name}}', placeholders: ['name'], sender: '12345', sendAt: 'now' };
+  const settings = { message: 'Hi {{name}}', columns: ['name'], sender: '12345', sendAt: 'now' };
   const more = { lateMs: LATE_MS, priority: 'normal', created: START };
   await createScript.run(
     redis,
     { outbox: key, keyBytes: keys.lane(id, 'keyBytes') },
-    { settings: JSON.stringify({ ...settings, ...more }), key: '', bytes: 0, limit: 0 },
+    { settings: JSON.stringify({ ...settings, ...more }), edition: '', key: '', bytes: 0, limit: 0 },
   );
   await redis.hset(key, 'capacity', '1');
   await indexOutbox(redis, keys, id, name);
@@ -832,12 +832,12 @@ test('A worker that is new to the lane forgets no requests of it while the clock
   const { lane } = openDefaultLane(redis, `${prefix}-clock`);
   const { keys, id } = lane;
   const key = outboxKeys(keys, id, 'dentist').fixed.outbox;
-  const settings = { message: 'Hi {{name}}', placeholders: ['name'], sender: '12345', sendAt: 'now' };
+  const settings = { message: 'Hi {{name}}', columns: ['name'], sender: '12345', sendAt: 'now' };
   const more = { lateMs: LATE_MS, priority: 'normal', created: START };
   await createScript.run(
     redis,
     { outbox: key, keyBytes: keys.lane(id, 'keyBytes') },
-    { settings: JSON.stringify({ ...settings, ...more }), key: '', bytes: 0, limit: 0 },
+    { settings: JSON.stringify({ ...settings, ...more }), edition: '', key: '', bytes: 0, limit: 0 },
   );
   const tend = () =>
     tendOutbox(lane, 'dentist', { random: Math.random, clock: Date.now, retentionMs: RETENTION_MS });

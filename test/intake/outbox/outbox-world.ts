@@ -18,6 +18,7 @@ const steps = {
     kind: fc.constant('race' as const),
     isCancel: fc.boolean(),
     step: fc.constantFrom(1, 2),
+    isSet: fc.boolean(),
     id,
     version,
     inMs,
@@ -25,6 +26,7 @@ const steps = {
   claim: fc.record({ kind: fc.constant('claim' as const), want: fc.integer({ min: 1, max: 5 }) }),
   settle: fc.record({ kind: fc.constant('settle' as const), result }),
   sweep: fc.record({ kind: fc.constant('sweep' as const) }),
+  set: fc.record({ kind: fc.constant('set' as const), isKilled: fc.boolean() }),
 };
 const wait = (...ms: [number, ...number[]]) =>
   fc.record({ kind: fc.constant('advance' as const), ms: fc.constantFrom(...ms) });
@@ -36,6 +38,7 @@ const step = fc.oneof(
   { weight: 4, arbitrary: steps.claim },
   { weight: 3, arbitrary: steps.settle },
   { weight: 1, arbitrary: steps.sweep },
+  { weight: 2, arbitrary: steps.set },
   { weight: 5, arbitrary: wait(500, 1_000, 2_000, 5_000, LATE_MS, 2 * LATE_MS) },
 );
 const soon = fc.oneof(
@@ -92,8 +95,10 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
     cancelled: new Set<string>(),
     due: new Map<string, number>(),
     versions: new Map<string, number>(),
-    /** The text that was put last under each id. */
+    /** The values that were put last under each id. */
     texts: new Map<string, string>(),
+    /** The text of the outbox. */
+    message: 'Hi {{name}}',
   };
   const follow = own.follow();
   /** What the results last said of each message that ended while it waited. */
@@ -103,7 +108,7 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
   let inFlight: SendClaim[] = [];
   /** Claims that Redis may lose. */
   let recent: SendClaim[] = [];
-  let [puts, workers, seen, turns] = [0, 0, 0, 0];
+  let [puts, changes, workers, seen, turns] = [0, 0, 0, 0, 0];
   const placeOf = ({ campaign, first }: SendClaim): string => `${campaign}:${first}`;
   const self = () => ({ process: `worker-${workers}`, seen, loss: LOSS, replicaLoss: LOSS });
   const report = (action: 'join' | 'replayed') =>
@@ -125,6 +130,15 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
   const cancel = async (one: { readonly id: string; readonly version: number | null }): Promise<void> => {
     if ((await own.cancel(one.id, one.version)) === 'cancelled') world.cancelled.add(one.id);
   };
+  const set = async ({ isKilled }: { readonly isKilled: boolean }): Promise<void> => {
+    changes += 1;
+    const message = `${changes}: {{name}}`;
+    const over = isKilled ? own.dyingAfterChange() : redis;
+    await own.set({ message }, { over }).catch((error: unknown) => {
+      if (!isKilled) throw error;
+    });
+    world.message = message;
+  };
   const noteAccepted = async (claims: readonly SendClaim[]): Promise<void> => {
     const ids = await own.idsOf(claims);
     for (const [at, claim] of claims.entries()) accepted.set(ids[at] ?? '', placeOf(claim));
@@ -145,6 +159,8 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
       // Only the service knows that a repeat is one, by its place.
       if (taken.again === 'underCorrelator') expect(repeats).toBe(true);
       else expect([...accepted.keys()]).not.toContain(claimed);
+      // What may have been accepted goes again as it was.
+      if (taken.again === undefined) expect(await own.textOf(taken)).toBe(world.message);
       expect(accepted.get(claimed) ?? placeOf(taken)).toBe(placeOf(taken));
       expect(values).toEqual([world.texts.get(claimed)]);
       const dueAt = world.due.get(claimed) ?? 0;
@@ -199,8 +215,13 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
         await own.tend();
         return;
       case 'race':
-        await own.tendWhile(() => (one.isCancel ? cancel(one) : put(one)), one.step);
+        await own.tendWhile(
+          () => (one.isSet ? set({ isKilled: one.isCancel }) : one.isCancel ? cancel(one) : put(one)),
+          one.step,
+        );
         return;
+      case 'set':
+        return set(one);
       case 'claim':
         return claim(one.want);
       case 'settle':

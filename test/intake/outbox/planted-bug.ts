@@ -54,6 +54,31 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     to: 'results.note(list, results.LIST.recipients, length, #ids)',
   },
   {
+    name: 'a message that was planned before a change is claimed',
+    from: 'if not range or (now and c.replaced) then return false end',
+    to: 'if not range then return false end',
+  },
+  {
+    name: 'a message that was released after a change is claimed',
+    from: 'if not (now and c.replaced) then return 1 end',
+    to: 'do return 1 end',
+  },
+  {
+    name: 'a wave gets messages after a change',
+    from: "if (outbox[5] or '') ~= edition then",
+    to: 'if false then',
+  },
+  {
+    name: 'a message that returns is not counted',
+    from: "redis.call('HINCRBY', outboxKey, 'waiting', returned)",
+    to: '',
+  },
+  {
+    name: 'a message that returns stays a recipient',
+    from: 'c.counts.planned, c.total = c.counts.planned - 1, c.total - 1',
+    to: '',
+  },
+  {
     name: 'a put with an older version changes a message',
     from: "if version >= 0 and version < versionBefore then return 'stale' end",
     to: '',

@@ -17,7 +17,14 @@ describe('The results', () => {
     await own.put('sent');
     await own.tend();
     expect(await own.cancel('moved-away', 3)).toBe('cancelled');
-    const none = { campaign: '', lane: own.laneId, outbox: own.name, requestId: '', sentAt: '' };
+    const none = {
+      campaign: '',
+      lane: own.laneId,
+      outbox: own.name,
+      requestId: '',
+      sentAt: '',
+      leftOut: null,
+    };
     expect(await follow()).toEqual([
       {
         ...none,

@@ -18,6 +18,8 @@ const message: fc.Arbitrary<WaitingMessage> = fc.record({
   number: fc.integer({ min: 1, max: 999_999_999_999_999 }).map((digits) => `+${digits}`),
   values: fc.array(text, { maxLength: 4 }),
   reference: text,
+  hasOwnTime: fc.boolean(),
+  revision: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 0xffff })),
 });
 
 test('A message is read as it was packed, whatever its texts and its version are', () => {

@@ -19,7 +19,7 @@ const fields: { readonly [Name in OutboxName]: unknown } & { readonly message: s
 test('A wave has every field of its outbox that campaigns store', () => {
   const input = { name: 'visits', zone: 'UTC', ...fields } as Parameters<typeof defineOutbox>[1];
   const definition = defineOutbox(loadLocalConfig({ API_KEY: 'key' }), input, NOW);
-  const settings = parseSettings(JSON.stringify({ ...definition, created: NOW }));
+  const settings = parseSettings(JSON.stringify({ ...definition, columns: ['name'], created: NOW }));
   expect(settings).toMatchObject({ ...fields, window: definition.window });
   const meta = waveMeta(settings, 'visits', 'default', 'mws2vmompuz9a', NOW);
   const stored = Object.entries(settings).flatMap(([name, value]) => {

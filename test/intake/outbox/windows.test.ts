@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { messageChecker } from '../../../src/intake/outbox/check-message.js';
 import { outboxKeys } from '../../../src/intake/outbox/outbox-keys.js';
+import { UNCHANGED } from '../../../src/intake/outbox/settings.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../../engine/lane/lane-fixture.js';
 import { LATE_MS, outboxFixture } from './outbox-fixture.js';
@@ -43,7 +44,8 @@ test('A message that is due while the window is closed lapses when it is too lat
 
 const settings = {
   message: 'Hi',
-  placeholders: [],
+  columns: [],
+  ...UNCHANGED,
   sender: '12345',
   sendAt: 'now',
   zone: 'Europe/Paris',

@@ -42,25 +42,40 @@ export function withList(command: Command): Command {
   );
 }
 
-/** Adds the flags of the fields that something takes. `help`: what help says about fields that mean something else there. */
+/**
+ * Adds the flags of the fields that something takes. `help`: what help says about fields that mean something else there. `isChange`: none is
+ * required, because they change what there is.
+ */
 export function withFields(
   command: Command,
   context: Context,
   by: Taker,
   help: Partial<Readonly<Record<FieldName, string>>> = {},
+  isChange = false,
 ): Command {
   for (const name of fieldsOf(by)) {
     const field = fieldNamed(name);
-    withField(command, context, { ...field, spelled: spelled(name), help: help[name] ?? field.help });
+    const about = help[name] ?? field.help;
+    const shown = {
+      ...field,
+      spelled: spelled(name),
+      help: isChange ? about.replace(/ \(default: [^)]*\)/, '') : about,
+    };
+    withField(command, context, shown, isChange);
   }
   return command;
 }
 
-function withField(command: Command, context: Context, field: Field & { readonly spelled: string }): Command {
+function withField(
+  command: Command,
+  context: Context,
+  field: Field & { readonly spelled: string },
+  isChange: boolean,
+): Command {
   const { flag, help } = field;
   switch (field.kind) {
     case 'message':
-      return withMessage(command, context, field);
+      return withMessage(command, context, field, isChange);
     case 'country':
       return withCountry(command, field);
     case 'switch':
@@ -108,10 +123,15 @@ function label(text: string): string {
 }
 
 /** Adds `--message`: a text, a file, or standard input. */
-function withMessage(command: Command, context: Context, { flag, help }: Field): Command {
-  return withRequired(command, flag, help, (text) =>
-    text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text),
-  ).hook('preAction', async (_parent, called) => {
+function withMessage(
+  command: Command,
+  context: Context,
+  { flag, help }: Field,
+  isOptional: boolean,
+): Command {
+  const read = (text: string): string => (text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text));
+  const added = isOptional ? command.option(flag, help, read) : withRequired(command, flag, help, read);
+  return added.hook('preAction', async (_parent, called) => {
     if (called.getOptionValue('message') !== STDIN) return;
     const { readText } = await import('../input.js');
     const text = await readText(context, 'the text');

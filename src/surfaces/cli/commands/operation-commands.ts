@@ -400,8 +400,7 @@ export const OPERATION_COMMANDS = [
     tag: 'Outboxes',
     usage: 'outbox create <name>',
     summary: 'create an outbox',
-    description:
-      'Create an outbox. An outbox sends single messages over time, each under an id of yours. Its settings never change; to change them, create another one and close this one.',
+    description: 'Create an outbox. An outbox sends single messages over time, each under an id of yours.',
     arguments: { '<name>': 'the outbox' },
     flags: [
       {
@@ -425,6 +424,40 @@ export const OPERATION_COMMANDS = [
     examples: [
       "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-at 'appointment - 24h' --zone Europe/London --late 2h",
       "outbox create codes --sender ACME --message 'Your code is {{code}}'",
+    ],
+    byHand: true,
+  },
+  {
+    name: 'setOutbox',
+    tag: 'Outboxes',
+    usage: 'outbox set <name>',
+    summary: 'change the settings of an outbox',
+    description:
+      'Change the settings of an outbox. The new settings also apply to the messages that wait. When it is done, none of them is sent as the earlier settings said. Settings that you do not name stay. On a terminal it asks first.',
+    arguments: { '<name>': 'the outbox' },
+    flags: [
+      {
+        flags: '--send-at <rule>',
+        about:
+          "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--zone <zone>',
+        about: 'the time zone of local times and of --window, such as Europe/London',
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--late <duration>',
+        about: 'how long after its time a message may still be sent',
+        reads: { as: 'duration' },
+      },
+      { flags: '-y, --yes', about: 'do not ask' },
+    ],
+    json: 'print one JSON object',
+    examples: [
+      "outbox set dentist --message 'Hi {{name}}, see Dr {{doctor}} at {{appointment}}' --value doctor=Who",
+      "outbox set dentist --send-at 'appointment - 2h' --preview",
     ],
     byHand: true,
   },

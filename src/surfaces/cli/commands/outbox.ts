@@ -35,6 +35,30 @@ export function addOutboxCommands(program: Command, context: Context): void {
         }),
       action: action(context, verbs, 'create'),
     },
+    setOutbox: {
+      before: (command) =>
+        withFields(
+          command,
+          context,
+          'outbox',
+          {
+            message:
+              'the new text, with {{name}} placeholders for values of the messages; @file, - as for create',
+            lane: 'the lane of the outbox; required if several lanes have one of this name',
+            window: `${FIELDS.window.help}; none removes it`,
+          },
+          true,
+        ),
+      after: (command) =>
+        command
+          .option(
+            '--value <name=value>',
+            'a value of the new text or rule, for waiting messages that lack it (repeatable)',
+            namedValues('doctor=Who'),
+          )
+          .option('--preview', 'only show what would change'),
+      action: action(context, verbs, 'set'),
+    },
     getOutbox: { action: action(context, verbs, 'show') },
     putMessage: {
       after: (command) =>

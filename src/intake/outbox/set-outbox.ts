@@ -1,0 +1,260 @@
+import { z } from 'zod';
+import { mustHaveRoom } from '../../base/redis/memory.js';
+import type { Operator } from '../../campaign/audit.js';
+import { InputError } from '../../campaign/errors.js';
+import type { OutboxChange } from '../../campaign/outbox-views.js';
+import type { Lane } from '../../engine/lane/lane.js';
+import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
+import { activate, wakeLane } from '../../engine/lane/wake.js';
+import { registerWindow } from '../../engine/lane/windows.js';
+import { keyFull, usedBytes } from '../../engine/recipients/key-bytes.js';
+import { changedSettings, inputOf, waitingReader } from './change-outbox.js';
+import { defineOutbox, type OutboxInput } from './define-outbox.js';
+import { MessagesUnfitError } from './errors.js';
+import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
+import { outboxKeys } from './outbox-keys.js';
+import { plannedMessages } from './planned-messages.js';
+import { REWRITE_LEASE_MS, rewriteAll } from './rewrite-messages.js';
+import { editionOf, type OutboxDefinition, type OutboxSettings } from './settings.js';
+import { outboxStore } from './store.js';
+import { unpackMessage, type WaitingMessage } from './stored-message.js';
+import { lapseOutbox } from './tend-outbox.js';
+
+/** Settings to change; null: back to the default. Those that are left out stay. */
+export type OutboxSettingsInput = {
+  readonly [Name in Exclude<keyof OutboxInput, 'name' | 'lane'>]?: OutboxInput[Name] | null;
+};
+
+/** More about a change of settings. */
+export interface SetOptions {
+  /** Values for waiting messages that lack them. */
+  readonly values?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Changes the settings of an outbox. */
+export interface OutboxSetter {
+  /**
+   * Gives the outbox other settings, also for the messages that wait, and those that are planned and not claimed. Once it resolves, none of
+   * them is sent as the earlier settings said. A message with a `sendAt` of its own keeps its time. Rejects with an `InputErrors` that names the
+   * values that waiting messages lack; then nothing has changed.
+   */
+  set(changes: OutboxSettingsInput, options?: SetOptions): Promise<OutboxChange>;
+  /** What {@link OutboxSetter.set} would do. Changes nothing. */
+  previewSet(changes: OutboxSettingsInput, options?: SetOptions): Promise<OutboxChange>;
+}
+
+/** What a change of an outbox needs of its lane. */
+type ChangedLane = LaneStore & Pick<Lane, 'name' | 'emit'> & Parameters<typeof wakeLane>[0];
+
+/** What a change needs of an open outbox. */
+interface Changeable extends Pick<Opened, 'settings' | 'forget'> {
+  readonly lane: ChangedLane;
+}
+
+/** What a change needs besides. */
+interface ChangeOptions extends Pick<OutboxesOptions, 'redis' | 'keys' | 'wakers' | 'clock'> {
+  readonly config: Pick<OutboxesOptions['config'], 'keyBytes' | 'retentionMs'>;
+  /** Time in ms, for tests. Default: the time of Redis. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Gives an outbox the settings that follow from those it has. */
+type Replaces = (
+  wantedOf: (settings: OutboxSettings, lane: ChangedLane) => OutboxDefinition,
+  options: SetOptions & { readonly isPreview?: boolean },
+) => Promise<OutboxChange>;
+
+const changeScript = laneScript(import.meta.url, './change-outbox.lua', (reply) =>
+  z.enum(['changed', 'other', 'missing', 'full']).parse(reply),
+);
+
+/** What an outbox takes beside its settings, in bytes. */
+export const OUTBOX_BYTES = 1_024;
+/** Each time, another process has changed the outbox meanwhile. */
+const SET_TRIES = 20;
+const IDS_SHOWN = 5;
+
+/** Changes the settings of an outbox for an operator. */
+export function outboxSetter(
+  options: OutboxesOptions,
+  by: Operator,
+  name: string,
+  open: () => Promise<Opened>,
+): OutboxSetter {
+  const { config, clock } = options;
+  const replace = settingsReplacer(options, by, name, open);
+  const wantedBy =
+    (changes: OutboxSettingsInput) =>
+    (settings: OutboxSettings, lane: ChangedLane): OutboxDefinition => {
+      const before = inputOf(name, lane.name, settings);
+      return defineOutbox(config, merged(before, changes), clock());
+    };
+  return {
+    set: (changes, more = {}) => replace(wantedBy(changes), more),
+    previewSet: (changes, more = {}) => replace(wantedBy(changes), { ...more, isPreview: true }),
+  };
+}
+
+/** The input with these changes. A window that is removed takes its dates along. */
+function merged(before: OutboxInput, changes: OutboxSettingsInput): OutboxInput {
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  const removed = changes.window === null ? [['except', undefined]] : [];
+  const values = given.map(([name, value]) => [name, value ?? undefined]);
+  return { ...before, ...Object.fromEntries([...removed, ...values]) };
+}
+
+/** See {@link Replaces}. */
+export function settingsReplacer(
+  { redis, keys, config, wakers, clock, now }: ChangeOptions,
+  by: Operator,
+  name: string,
+  open: () => Promise<Changeable>,
+): Replaces {
+  /** Changes the outbox if it still has the settings that this process knows. */
+  const change = async (
+    { lane, settings: stored }: Changeable,
+    settings: OutboxSettings,
+  ): Promise<'changed' | 'other'> => {
+    await mustHaveRoom(redis);
+    if (settings.window !== undefined) await registerWindow(lane, settings.window, clock());
+    const text = JSON.stringify(settings);
+    const { fixed } = outboxKeys(keys, lane.id, name);
+    const outcome = await activate(
+      lane,
+      () =>
+        changeScript(
+          lane,
+          {
+            name,
+            before: editionOf(stored),
+            settings: text,
+            edition: editionOf(settings),
+            since: settings.since,
+            leaseUntil: settings.since === stored.since ? '' : clock() + REWRITE_LEASE_MS,
+            bytes: OUTBOX_BYTES + Buffer.byteLength(text),
+            limit: config.keyBytes,
+          },
+          [],
+          { ownKeys: fixed },
+        ),
+      () => wakeLane(lane, wakers),
+    );
+    if (outcome === 'missing') throw noSuchOutbox(name);
+    if (outcome === 'full') {
+      const key = (await redis.hget(fixed.outbox, 'payer')) ?? '';
+      const used = await usedBytes(redis, keys, lane.id, key);
+      throw keyFull({ key, limit: config.keyBytes }, lane.name, used);
+    }
+    return outcome;
+  };
+
+  /** Does what the outbox now has to do with its messages. If this process dies before the end, a worker does it. */
+  const finish = async (lane: ChangedLane, settings: OutboxSettings): Promise<void> => {
+    await rewriteAll(lane, name, settings, clock);
+    const tending = { random: Math.random, clock, retentionMs: config.retentionMs, now: now?.() };
+    lane.emit((await lapseOutbox(lane, name, tending)).events);
+  };
+
+  return async (wantedOf, { values, isPreview = false }) => {
+    for (let tries = 0; tries < SET_TRIES; tries += 1) {
+      const opened = await open();
+      const { lane, settings: stored } = opened;
+      const next = changedSettings(stored, wantedOf(stored, lane), values);
+      if (next === null) return { name, changed: [], waiting: 0, moved: 0, dueNow: 0, lapsing: 0, unfit: [] };
+      const { settings, changed } = next;
+      refuseUnused(settings, values);
+      // An earlier change is completed first, because its values for messages that lack some are not those of this one.
+      if (!isPreview) await rewriteAll(lane, name, stored, clock);
+      const preview = { name, changed, ...(await effectOf(lane, name, settings, clock())) };
+      if (isPreview) return preview;
+      refuseUnfit(preview);
+      const details = { outbox: name, changed: changed.join(' ') };
+      const outcome = await by.audited({ action: 'outbox.set', lane: lane.id, details }, () =>
+        change(opened, settings),
+      );
+      opened.forget();
+      if (outcome === 'other') continue;
+      await finish(lane, settings);
+      return preview;
+    }
+    throw new Error(`outbox ${name} was changed by others ${SET_TRIES} times meanwhile: change it again`);
+  };
+}
+
+/** Throws for a value that neither the text nor the rule uses. */
+function refuseUnused({ columns }: OutboxSettings, values: SetOptions['values'] = {}): void {
+  const unused = Object.keys(values).find((value) => !columns.includes(value));
+  if (unused === undefined) return;
+  throw new InputError(`neither the message nor the send time uses the value ${JSON.stringify(unused)}`, {
+    field: 'values',
+  });
+}
+
+/** Throws if messages that wait could not be sent after the change. */
+function refuseUnfit({ unfit }: OutboxChange): void {
+  if (unfit.length === 0) return;
+  throw new MessagesUnfitError(
+    unfit.map(({ member, reason, messages, ids }) => {
+      const which = `${messages === 1 ? 'a waiting message' : `${messages} waiting messages`} (${ids.join(', ')}${messages > ids.length ? ', …' : ''})`;
+      return new InputError(
+        `${which} cannot be sent with these settings: \`${member}\` ${reason}. Give these messages a value for it, or cancel them first`,
+        { field: member },
+      );
+    }),
+  );
+}
+
+type Effect = Omit<OutboxChange, 'name' | 'changed'>;
+
+/** What settings would do to the messages that wait, and to those that are planned and not claimed. */
+async function effectOf(
+  lane: LaneStore,
+  name: string,
+  settings: OutboxSettings,
+  now: number,
+): Promise<Effect> {
+  const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
+  const read = waitingReader(settings, windows);
+  const unfit = new Map<string, { member: string; reason: string; messages: number; ids: string[] }>();
+  let [waiting, moved, dueNow, lapsing] = [0, 0, 0, 0];
+  for await (const [id, message] of waitingMessages(lane, name)) {
+    waiting += 1;
+    const { dueAt, hasOwnTime, problems } = read(message, now);
+    const refusals = problems.filter(({ isOver, opensTooLate }) => isOver !== true && opensTooLate !== true);
+    for (const { member, reason } of refusals) {
+      const known = unfit.get(member) ?? { member, reason, messages: 0, ids: [] };
+      known.messages += 1;
+      if (known.ids.length < IDS_SHOWN) known.ids.push(id);
+      unfit.set(member, known);
+    }
+    if (refusals.length > 0) continue;
+    const isMoved = !hasOwnTime && Math.ceil((dueAt || now) / 1_000) !== message.due;
+    if (problems.length > 0) lapsing += 1;
+    if (isMoved) moved += 1;
+    if (isMoved && problems.length === 0 && message.due * 1_000 > now && dueAt <= now) dueNow += 1;
+  }
+  return { waiting, moved, dueNow, lapsing, unfit: [...unfit.values()] };
+}
+
+/** What waits in an outbox, or is planned and not claimed, with its id. */
+async function* waitingMessages(
+  lane: LaneStore,
+  name: string,
+): AsyncGenerator<readonly [id: string, message: WaitingMessage]> {
+  const store = outboxStore(lane, name, { lateMs: 0 });
+  for await (const some of store.all())
+    for (const [id, raw] of some) {
+      const message = unpackMessage(raw);
+      if (message.kind === 'waiting') yield [id, message];
+    }
+  for (const wave of await lane.redis.zrange(store.keys.fixed.waves, '0', '-1'))
+    for await (const planned of plannedMessages(lane, wave)) {
+      const raws = await store.read(planned.map(({ id }) => id));
+      for (const [at, { id, ordinal, ...message }] of planned.entries()) {
+        const pointer = raws[at] == null ? null : unpackMessage(raws[at]);
+        if (pointer?.kind !== 'planned' || pointer.wave !== wave || pointer.ordinal !== ordinal) continue;
+        const { version, hasOwnTime, revision } = pointer;
+        yield [id, { ...message, version, hasOwnTime, revision }];
+      }
+    }
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { MessagesUnfitError } from '../../../src/intake/outbox/errors.js';
+import { outboxStore } from '../../../src/intake/outbox/store.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { LATE_MS, NOW, outboxFixture } from './outbox-fixture.js';
+
+const { redis, prefix } = testRedis('set-outbox');
+const HOUR_MS = 3_600_000;
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+type Fixture = Awaited<ReturnType<typeof outboxFixture>>;
+
+/** The texts of what is claimed now: that of the wave, and the value of the message. */
+async function claimed(own: Fixture): Promise<string[]> {
+  const claims = await own.claim();
+  const messages = await own.messagesOf(claims);
+  const texts = await Promise.all(claims.map((claim) => own.textOf(claim)));
+  await own.settle(claims, 'accepted');
+  return texts.map((text, at) => `${messages[at]?.id}: ${text} ${messages[at]?.values.join()}`).sort();
+}
+
+describe('A new text', () => {
+  test('is that of messages that wait, that are planned, and that were claimed and not sent', async () => {
+    const own = await outboxFixture(redis, prefix);
+    await own.put('claimed');
+    await own.tend();
+    const claims = await own.claim();
+    await own.put('planned');
+    await own.tend();
+    await own.put('waiting', 2_000);
+    expect(await own.set({ message: 'Hello {{name}}' })).toMatchObject({
+      changed: ['message'],
+      waiting: 2,
+      moved: 0,
+      unfit: [],
+    });
+    expect(await claimed(own)).toEqual([]);
+    await own.settle(claims, 'released');
+    expect(await claimed(own)).toEqual([]);
+    own.advance(3_000);
+    await own.tend();
+    expect(await claimed(own)).toEqual([
+      'claimed: Hello {{name}} Ada',
+      'planned: Hello {{name}} Ada',
+      'waiting: Hello {{name}} Ada',
+    ]);
+    expect(await own.counts()).toMatchObject({ total: 3, sum: 3, waiting: 0 });
+    expect(await own.letters((await own.waves())[0] ?? '')).toEqual([]);
+  });
+
+  test('does not change what may have been accepted, which goes again as it was', async () => {
+    const own = await outboxFixture(redis, prefix, { repeatFor: HOUR_MS });
+    await own.put('a');
+    await own.tend();
+    const claims = await own.claim();
+    await own.settle(claims, 'unknown');
+    await own.views.tend(1e12, own.now(), []);
+    await own.set({ message: 'Hello {{name}}' });
+    for (let times = 0; times < 3; times += 1) await own.tend();
+    const texts = await claimed(own);
+    expect(texts.filter((text) => text.includes('Hello'))).toEqual([]);
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 0 });
+  });
+
+  test('is refused if waiting messages lack a value, and names it', async () => {
+    const own = await outboxFixture(redis, prefix);
+    await own.put('waiting', 2_000);
+    await own.put('planned');
+    await own.tend();
+    const change = { message: 'Hi {{name}}, see {{doctor}}' };
+    const unfit = [{ member: 'doctor', messages: 2, ids: ['waiting', 'planned'] }];
+    expect(await own.set(change, { isPreview: true })).toMatchObject({ waiting: 2, unfit });
+    const refused = own.set(change);
+    await expect(refused).rejects.toThrow(MessagesUnfitError);
+    await expect(refused).rejects.toThrow('`doctor` is missing');
+    expect(await claimed(own)).toEqual(['planned: Hi {{name}} Ada']);
+  });
+
+  test('takes values for messages that lack some', async () => {
+    const own = await outboxFixture(redis, prefix);
+    await own.put('waiting', 2_000);
+    await own.put('planned');
+    await own.tend();
+    await own.set({ message: '{{name}}, see {{doctor}}' }, { values: { doctor: 'Who' } });
+    own.advance(2_000);
+    await own.tend();
+    expect(await claimed(own)).toEqual([
+      'planned: {{name}}, see {{doctor}} Ada,Who',
+      'waiting: {{name}}, see {{doctor}} Ada,Who',
+    ]);
+    await expect(own.set({ message: 'Hi' }, { values: { other: 'x' } })).rejects.toThrow(
+      'neither the message',
+    );
+  });
+
+  test('refuses a put that was checked by the settings before it', async () => {
+    const own = await outboxFixture(redis, prefix);
+    const before = (await own.read()).edition;
+    const late = outboxStore(own.laneStore, own.name, { edition: before, lateMs: LATE_MS });
+    await own.set({ message: '{{doctor}}' });
+    const entry = { id: 'late', message: NOW };
+    await expect(late.put([entry], { now: own.now() })).rejects.toMatchObject({ state: 'changed' });
+    expect(await own.counts()).toMatchObject({ total: 0 });
+  });
+
+  test('may be set by two at once: both are done, one after the other', async () => {
+    const own = await outboxFixture(redis, prefix);
+    await own.put('a');
+    await Promise.all([own.set({ message: 'Hello {{name}}' }), own.set({ sender: '67890' })]);
+    const { settings } = await own.read();
+    expect(settings).toMatchObject({ message: 'Hello {{name}}', sender: '67890', revision: 2 });
+    await own.tend();
+    expect(await claimed(own)).toEqual(['a: Hello {{name}} Ada']);
+  });
+});
+
+describe('A new rule for times', () => {
+  const rule = { message: 'Hi', sendAt: 'visit - 24h', zone: 'UTC' };
+
+  test('moves messages without a time of their own, also after the process that set it has died', async () => {
+    const own = await outboxFixture(redis, prefix);
+    await own.set(rule);
+    const visit = own.now() + 30 * HOUR_MS;
+    const values = ['', iso(visit)];
+    await own.put('rule', 6 * HOUR_MS, { values });
+    await own.put('own', 6 * HOUR_MS, { values, hasOwnTime: true });
+    const later = { sendAt: 'visit - 2h' };
+    expect(await own.set(later, { isPreview: true })).toMatchObject({ waiting: 2, moved: 1, lapsing: 0 });
+    await expect(own.set(later, { over: own.dyingAfterChange() })).rejects.toThrow('dead');
+    own.advance(6 * HOUR_MS + 1_000);
+    await own.tend();
+    expect(await claimed(own)).toEqual([`own: Hi ,${iso(visit)}`]);
+    own.advance(22 * HOUR_MS);
+    await own.tend();
+    expect(await claimed(own)).toEqual([`rule: Hi ,${iso(visit)}`]);
+  });
+
+  test('lets messages lapse whose time is over, and says so before', async () => {
+    const own = await outboxFixture(redis, prefix);
+    await own.set(rule);
+    await own.put('soon', HOUR_MS, { values: ['', iso(own.now() + 25 * HOUR_MS)] });
+    await own.put('due', 24 * HOUR_MS, { values: ['', iso(own.now() + 48 * HOUR_MS)] });
+    const earlier = { sendAt: 'visit - 2d' };
+    expect(await own.set(earlier)).toMatchObject({ waiting: 2, moved: 2, lapsing: 1, dueNow: 1 });
+    await own.tend();
+    expect(await claimed(own)).toHaveLength(1);
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 0, lapsed: 1 });
+  });
+
+  test('is refused if a value is no time', async () => {
+    const own = await outboxFixture(redis, prefix);
+    await own.put('a', HOUR_MS, { values: ['Ada'] });
+    await expect(own.set({ sendAt: 'name - 1h', zone: 'UTC' })).rejects.toThrow('`name` is "Ada"');
+  });
+});

@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util';
 import { laneCallback } from '../src/base/config/index.js';
 import { connect } from '../src/base/redis/connection.js';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
-import { parseReportedStatus } from '../src/campaign/recipient.js';
+import { parseWantedStatus } from '../src/campaign/reported-status.js';
 import type { SimulatorOptions } from '../src/tools/simulator/options.js';
 import { type Fleet, startFleet } from '../test/end-to-end/fleet.js';
 import { callbackSettings, startReceiver } from '../test/end-to-end/receiver.js';
@@ -128,8 +128,7 @@ async function truth(): Promise<void> {
     // The service spells the statuses with a capital.
     const service = new Map<string, string | null>();
     for (const { recipients: numbers, finals } of await fleet.simulator.ledger()) {
-      for (const [at, number] of numbers.entries())
-        service.set(number, parseReportedStatus(finals[at] ?? ''));
+      for (const [at, number] of numbers.entries()) service.set(number, parseWantedStatus(finals[at] ?? ''));
     }
     let [reported, different] = [0, 0];
     for await (const { to: recipient, status: final } of fleet.volley.report(id)) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { returnedFields } from './field-schemas.js';
 import { CAMPAIGN_COST, campaignCost } from './measures.js';
 import { INVALID_CAUSE, invalidCause } from './preview-views.js';
-import { REPORTED_STATUSES } from './recipient.js';
+import { REPORTED_STATUSES } from './reported-status.js';
 
 /*
  * The public form of recipients: in reports, in the results feed, and found by number.
@@ -58,9 +58,23 @@ const reported = {
 };
 
 /** One recipient of a report. */
-export const reportRow = z.object(reported).readonly().meta({ id: 'ReportRow' });
+export const reportRow = z
+  .object({
+    ...reported,
+    values: z
+      .record(z.string(), z.string())
+      .nullable()
+      .describe(
+        'The values of the columns that the text uses, by their names; empty ones for a row that was left out. Null unless you ask for them',
+      ),
+  })
+  .readonly()
+  .meta({ id: 'ReportRow' });
 /** See {@link reportRow}. */
 export type ReportRow = z.output<typeof reportRow>;
+
+/** What a report, the results, and a search say about a recipient. */
+export type ReportedRecipient = Omit<ReportRow, 'values'>;
 
 /** A page of the recipients of a campaign. */
 export const recipientPage = z

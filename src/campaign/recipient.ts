@@ -59,29 +59,6 @@ export type RecipientState = keyof typeof RECIPIENT_STATE;
 /** All states, in the order in which they are shown. */
 export const RECIPIENT_STATES = Object.keys(RECIPIENT_STATE) as [RecipientState, ...RecipientState[]];
 
-/**
- * The statuses of a row of the list that was left out: its number is that of an earlier row, or it was invalid and `skipInvalid` was set.
- * No count of the campaign includes such a row.
- */
-export const LEFT_OUT_STATUSES = ['duplicate', 'invalid'] as const;
-
-/** The status of a row of a report: the state of a recipient, or why a row of the list was left out. */
-export const REPORTED_STATUSES = [...RECIPIENT_STATES, ...LEFT_OUT_STATUSES] as const;
-
-/** See {@link REPORTED_STATUSES}. */
-export type ReportedStatus = (typeof REPORTED_STATUSES)[number];
-
-/**
- * Reads a status as people and programs write it, in any case: one of {@link REPORTED_STATUSES} such as `deliveredToTerminal`,
- * which is also how the service spells it (`DeliveredToTerminal`), or `delivered` for short. Null if it is none of them.
- */
-export function parseReportedStatus(text: string): ReportedStatus | null {
-  const name = text.trim().toLowerCase();
-  if (name === 'delivered') return 'deliveredToTerminal';
-  if (name === 'deliveryuncertain') return 'unconfirmed';
-  return REPORTED_STATUSES.find((status) => status.toLowerCase() === name) ?? null;
-}
-
 /** Makes an object with one value per name. */
 export function perName<Name extends string, Value>(
   names: readonly Name[],

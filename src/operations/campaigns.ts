@@ -1,14 +1,19 @@
 import { z } from 'zod';
 import { CAMPAIGN_STATES } from '../campaign/campaign.js';
 import type { TimeRange } from '../campaign/measures.js';
-import { parseReportedStatus, REPORTED_STATUSES } from '../campaign/recipient.js';
 import { recipientPage, reportRow } from '../campaign/recipient-views.js';
+import {
+  parseWantedStatus,
+  STATUS_FORM,
+  STATUS_GROUPS,
+  WANTED_STATUSES,
+} from '../campaign/reported-status.js';
 import { type CampaignStatus, campaignStatus } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
 import { byCampaign, byLanesOfKey } from './access.js';
 import { filterFlags, filterMembers } from './list-filters.js';
 import { call, page, rows } from './operation.js';
-import { count, LANE_FLAG, moment, onlyOfLane, wholeNumber } from './schemas.js';
+import { count, LANE_FLAG, moment, onlyOfLane, wholeNumber, yesOrNo } from './schemas.js';
 
 const id = z.string().min(1).max(40);
 const ofCampaign = z.strictObject({ id });
@@ -24,11 +29,15 @@ const COMMAND = {
   outcomes: ['notFound', 'invalidState'],
 } as const;
 
-/** Accepts every spelling that {@link parseReportedStatus} accepts; the documentation lists the states. */
+/** Accepts every spelling that {@link parseWantedStatus} accepts; the documentation lists the states. */
 const reportedStatus = z.preprocess(
-  (text) => (typeof text === 'string' ? (parseReportedStatus(text) ?? text) : text),
-  z.enum(REPORTED_STATUSES),
+  (text) => (typeof text === 'string' ? (parseWantedStatus(text) ?? text) : text),
+  z.enum(WANTED_STATUSES),
 );
+
+const withValues = yesOrNo
+  .default(false)
+  .describe('Whether rows have the `values` of the columns that the text uses');
 
 export const listCampaigns = page({
   name: 'listCampaigns',
@@ -182,11 +191,14 @@ export const getReport = rows({
     flags: {
       format: { about: 'the format (default: csv)' },
       status: {
-        about: `only recipients with this status: delivered (short for deliveredToTerminal), ${REPORTED_STATUSES.join(', ')}`,
+        about: `only recipients with this status: ${STATUS_FORM}`,
         as: 'reportedStatus',
       },
     },
-    examples: ['report last --status deliveryImpossible --out undelivered.csv'],
+    examples: [
+      'report last --excel --list examples/spring-sale.csv --country GB --out report.csv',
+      'report last --status failed --out failed.csv',
+    ],
   },
   input: ofCampaign.extend({
     format: z
@@ -196,16 +208,17 @@ export const getReport = rows({
     status: reportedStatus
       .optional()
       .describe(
-        'Only recipients with this status. `delivered` is short for `deliveredToTerminal`. The spelling of the messaging interface (`DeliveredToTerminal`) also works.',
+        `Only recipients with this status. \`delivered\` is short for \`deliveredToTerminal\`, and \`failed\` means ${STATUS_GROUPS.failed.map((status) => `\`${status}\``).join(', ')}. The spelling of the messaging interface (\`DeliveredToTerminal\`) also works.`,
       ),
+    values: withValues,
   }),
   item: reportRow,
   returns: 'The report. As NDJSON, the schema is that of each line.',
   formats: { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson' },
   outcomes: ['notFound'],
-  run: (volley, { id, status }) => volley.report(id, status === undefined ? {} : { status }),
+  run: (volley, { id, status, values }) => volley.report(id, { status, values }),
   text: (report, { format }) => formatReport(report, format),
-  version: async (volley, { id, format, status }) => [await volley.reportVersion(id), format, status],
+  version: async (volley, { id, ...options }) => [await volley.reportVersion(id), options],
   file: ({ id, format }) => `${id}.${format}`,
 });
 
@@ -231,6 +244,7 @@ export const listRecipients = call({
     status: reportedStatus
       .optional()
       .describe('Only recipients with this status, in any spelling that the report accepts'),
+    values: withValues,
   }),
   output: recipientPage,
   isLong: true,

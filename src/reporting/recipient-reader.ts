@@ -52,7 +52,12 @@ export interface OrdinalRecord {
   readonly claimedAt: number | null;
   /** When it lapsed or was cancelled without a request, in ms; otherwise null. */
   readonly givenUpAt: number | null;
+  /** The values that the text uses, in its order; none unless they are read. */
+  readonly values: readonly string[];
 }
+
+/** What is read of a recipient. */
+export type Detail = 'withValues' | 'withoutValues';
 
 /** The number and the reference of a recipient. */
 export interface NamedRecipient {
@@ -60,6 +65,8 @@ export interface NamedRecipient {
   readonly number: string;
   /** Empty if it has none. */
   readonly reference: string;
+  /** The values that the text uses, in its order; none unless they are read. */
+  readonly values: readonly string[];
 }
 
 /** The wanted recipients of a range of ordinals, and the ordinal after the range. */
@@ -134,12 +141,17 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     first: number,
     isWanted: (state: RecipientState, ordinal: number) => boolean,
     count = CHUNK,
+    detail: Detail = 'withoutValues',
   ): Promise<Chunk | null> => {
     const states = await readStates(first, count, isWanted);
     if (states === null) return null;
     const { wanted, next, campaignState } = states;
     const [named, { requests, words }] = await Promise.all([
-      readNamed(wanted.map(({ ordinal }) => ordinal)),
+      readNamed(
+        wanted.map(({ ordinal }) => ordinal),
+        'slices',
+        detail,
+      ),
       readRequests(
         wanted.filter(({ state }) => state !== campaignState.remainder).map(({ ordinal }) => ordinal),
         campaignState,
@@ -151,6 +163,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
         ordinal,
         number: named[index]?.number ?? '',
         reference: named[index]?.reference ?? '',
+        values: named[index]?.values ?? [],
         state,
         request:
           state === campaignState.remainder || state === 'sending' ? null : requestWith(ordinal, requests),
@@ -179,16 +192,22 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
 
   const readNamed = async (
     positions: readonly number[],
-    series: Series = 'slices',
+    series: Series,
+    detail: Detail,
   ): Promise<NamedRecipient[]> => {
     const slices = await readUnpacked(series, slicesOf(positions), (slice) => ({
       numbers: numbersOf(slice),
       references: referencesOf(slice),
+      recipients: detail === 'withValues' ? recipientsOf(slice) : [],
     }));
     return positions.map((position) => {
       const slice = slices.get(Math.floor(position / SLICE));
       const place = position % SLICE;
-      return { number: `+${slice?.numbers[place] ?? ''}`, reference: slice?.references[place] ?? '' };
+      return {
+        number: `+${slice?.numbers[place] ?? ''}`,
+        reference: slice?.references[place] ?? '',
+        values: slice?.recipients[place]?.values ?? [],
+      };
     });
   };
 
@@ -274,10 +293,12 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     ordinalsOf: (number: string): Promise<number[]> => positionsOf('slices', number),
     /** The recipients with this number that were suppressed when the list was imported. */
     suppressedOf: async (number: string): Promise<NamedRecipient[]> =>
-      readNamed(await positionsOf('suppressed', number), 'suppressed'),
+      readNamed(await positionsOf('suppressed', number), 'suppressed', 'withoutValues'),
     /** The recipients that were suppressed when the list was imported, at some positions among them. */
-    suppressedAt: (positions: readonly number[]): Promise<NamedRecipient[]> =>
-      readNamed(positions, 'suppressed'),
+    suppressedAt: (
+      positions: readonly number[],
+      detail: Detail = 'withoutValues',
+    ): Promise<NamedRecipient[]> => readNamed(positions, 'suppressed', detail),
     /** The rows that were left out, by their positions among those. */
     leftOutAt,
     /** The rows with a number that were left out. */

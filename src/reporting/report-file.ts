@@ -34,16 +34,43 @@ export async function* formatReport(
     for await (const row of rows) yield `${jsonText(row)}\n`;
     return;
   }
-  const csv = stringify({ header: true, columns: [...COLUMNS] });
+  const { first, all } = await firstOf(rows);
+  const csv = stringify({ header: true, columns: [...COLUMNS, ...valueColumns(first)] });
   // An error in `rows` destroys `csv`, so the loop below throws it.
-  pipeline(escapedRows(rows), csv).catch(() => {});
+  pipeline(escapedRows(all), csv).catch(() => {});
   for await (const chunk of csv) yield String(chunk);
 }
 
 const OWN_NUMBER = /^\+\d+$/;
 
-async function* escapedRows(rows: AsyncIterable<ReportRow>): AsyncGenerator<ReportRow> {
-  for await (const row of rows) yield forSpreadsheet(row);
+/** The columns of the list, which every row has. One whose name a report has as well begins with `list`. */
+function valueColumns(first: ReportRow | undefined): { key: string; header: string }[] {
+  return Object.keys(first?.values ?? {}).map((name, at) => ({
+    // A dot in a key would mean a member of a member.
+    key: String(at),
+    header: spreadsheetSafe(COLUMNS.some(({ header }) => header === name) ? `list ${name}` : name),
+  }));
+}
+
+async function* escapedRows(rows: AsyncIterable<ReportRow>): AsyncGenerator<object> {
+  for await (const row of rows) {
+    const values = Object.values(row.values ?? {}).map((value) => spreadsheetSafe(printable(value)));
+    yield { ...forSpreadsheet(row), ...values };
+  }
+}
+
+/** The first row, and all rows. */
+export async function firstOf<Row>(
+  rows: AsyncIterable<Row>,
+): Promise<{ readonly first: Row | undefined; readonly all: AsyncIterable<Row> }> {
+  const iterator = rows[Symbol.asyncIterator]();
+  const next = await iterator.next();
+  async function* all(): AsyncGenerator<Row> {
+    if (next.done === true) return;
+    yield next.value;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  }
+  return { first: next.done === true ? undefined : next.value, all: all() };
 }
 
 /**

@@ -1,10 +1,11 @@
 import { requestReference } from '../campaign/campaign.js';
 import type { InvalidCause } from '../campaign/preview-views.js';
-import type { RecipientState, ReportedStatus } from '../campaign/recipient.js';
-import type { ReportRow } from '../campaign/recipient-views.js';
+import type { RecipientState } from '../campaign/recipient.js';
+import type { ReportedRecipient } from '../campaign/recipient-views.js';
+import type { ReportedStatus } from '../campaign/reported-status.js';
 import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
 import type { DuplicateRow, LeftOutRow } from '../engine/recipients/left-out.js';
-import type { NamedRecipient, OrdinalRecord, RecipientReader } from './recipient-reader.js';
+import type { Detail, NamedRecipient, OrdinalRecord, RecipientReader } from './recipient-reader.js';
 
 /*
  * What a report, the results, and a search say about a recipient, and about a row that was left out.
@@ -47,7 +48,7 @@ export function requestOf(campaign: string, { state, request, claim }: OrdinalRe
 }
 
 /** The row of a recipient that is part of the campaign. */
-export function reportRow(meta: CampaignMeta, record: OrdinalRecord): ReportRow {
+export function reportRow(meta: CampaignMeta, record: OrdinalRecord): ReportedRecipient {
   const { number, reference, state, request, word, claimedAt, givenUpAt } = record;
   const { requestId, sentAt } = requestOf(meta.id, record);
   const updatedAt = request?.updatedAt ?? claimedAt ?? givenUpAt;
@@ -66,12 +67,15 @@ export function reportRow(meta: CampaignMeta, record: OrdinalRecord): ReportRow 
 }
 
 /** The row of a recipient that was suppressed at the import. */
-export function suppressedRow({ created }: CampaignMeta, { number, reference }: NamedRecipient): ReportRow {
+export function suppressedRow(
+  { created }: CampaignMeta,
+  { number, reference }: Omit<NamedRecipient, 'values'>,
+): ReportedRecipient {
   return { ...settledRow('suppressed', number, created, reference), reason: REASONS.suppressed ?? '' };
 }
 
 /** The row of a row of the list that was left out. */
-export function leftOutRow({ created, columns }: CampaignMeta, row: LeftOutRow): ReportRow {
+export function leftOutRow({ created, columns }: CampaignMeta, row: LeftOutRow): ReportedRecipient {
   const { kind, number, line, reference } = row;
   const settled = settledRow(kind, number, created, reference);
   if (kind === 'duplicate') {
@@ -95,22 +99,38 @@ function duplicateReason({ line, firstLine, isSameText }: DuplicateRow): string 
     : `line ${line} has the number of line ${firstLine}, but another text`;
 }
 
-/** The rows at some positions of a list whose rows were settled at the import, by their positions. */
+/** A row, and the values that the text uses, in its order; none unless they are read. */
+interface ListedRow {
+  readonly row: ReportedRecipient;
+  readonly values: readonly string[];
+}
+
+/** The rows at some positions of a list whose rows were settled at the import, by their positions. Rows that were left out have no values. */
 export async function listedRows(
   reader: RecipientReader,
   meta: CampaignMeta,
   list: 'suppressed' | 'leftOut',
   positions: readonly number[],
-): Promise<Map<number, ReportRow>> {
+  detail?: Detail,
+): Promise<Map<number, ListedRow>> {
   if (list === 'leftOut') {
     const rows = await reader.leftOutAt(positions);
-    return new Map([...rows].map(([position, row]) => [position, leftOutRow(meta, row)]));
+    return new Map(
+      [...rows].map(([position, row]) => [position, { row: leftOutRow(meta, row), values: [] }]),
+    );
   }
-  const named = await reader.suppressedAt(positions);
-  return new Map(named.map((one, at) => [positions[at] ?? 0, suppressedRow(meta, one)]));
+  const named = await reader.suppressedAt(positions, detail);
+  return new Map(
+    named.map((one, at) => [positions[at] ?? 0, { row: suppressedRow(meta, one), values: one.values }]),
+  );
 }
 
-function settledRow(status: ReportedStatus, to: string, created: number, reference: string): ReportRow {
+function settledRow(
+  status: ReportedStatus,
+  to: string,
+  created: number,
+  reference: string,
+): ReportedRecipient {
   return {
     to,
     status,

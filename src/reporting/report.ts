@@ -3,13 +3,14 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { returnedOf } from '../campaign/field-sets.js';
+import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/recipient-views.js';
 import {
   LEFT_OUT_STATUSES,
-  parseReportedStatus,
-  REPORTED_STATUSES,
+  parseWantedStatus,
   type ReportedStatus,
-} from '../campaign/recipient.js';
-import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/recipient-views.js';
+  STATUS_FORM,
+  statusesOf,
+} from '../campaign/reported-status.js';
 import { readMeta } from '../engine/lane/campaign-meta.js';
 import { findLane, listCampaigns, readState } from '../engine/lane/campaigns.js';
 import { storedLeftOut } from '../engine/recipients/left-out.js';
@@ -22,8 +23,10 @@ import { costView } from './status.js';
 
 /** Which recipients a report contains. */
 interface ReportOptions {
-  /** Only recipients with this status, in any spelling that `parseReportedStatus` accepts; default all. */
+  /** Only recipients with this status, or with one of this group, in any spelling that `parseWantedStatus` accepts; default all. */
   readonly status?: string | undefined;
+  /** Whether rows have the values of the columns that the text uses; default: they do not. */
+  readonly values?: boolean | undefined;
 }
 
 /** Which recipients {@link Reports.recipients} returns. */
@@ -73,7 +76,13 @@ interface RowRange {
  * Reads a report by positions: first those of the recipients, which are their ordinals, then those of the recipients that were
  * suppressed at the import, then those of the rows that were left out. Throws a NotFoundError if the campaign does not exist.
  */
-async function openReport(redis: Redis, keys: Keys, id: string) {
+async function openReport(
+  redis: Redis,
+  keys: Keys,
+  id: string,
+  { status, values: hasValues = false }: ReportOptions,
+) {
+  const only = status === undefined ? undefined : mustBeStatus(status);
   const lane = await findLane(redis, keys, id);
   const meta = lane === null ? null : await readMeta(redis, keys, lane, id);
   if (meta === null)
@@ -84,11 +93,12 @@ async function openReport(redis: Redis, keys: Keys, id: string) {
     if ((await findLane(redis, keys, id)) !== null) return;
     throw new NotFoundError(`campaign ${id} was removed while its report was read`);
   };
-  const read = async (
-    from: number,
-    only: ReportedStatus | undefined,
-    count = READ_AT_ONCE,
-  ): Promise<RowRange | null> => {
+  const isWanted = (one: ReportedStatus): boolean => only === undefined || only.includes(one);
+  const detail = hasValues ? 'withValues' : 'withoutValues';
+  const { placeholders } = meta;
+  const valuesOf = (stored: readonly string[]): ReportRow['values'] =>
+    hasValues ? Object.fromEntries(placeholders.map((name, at) => [name, stored[at] ?? ''])) : null;
+  const read = async (from: number, count = READ_AT_ONCE): Promise<RowRange | null> => {
     const state = await readState(redis, keys, meta.lane, id);
     if (state === null) return null;
     const { ordinals, total } = state;
@@ -98,20 +108,23 @@ async function openReport(redis: Redis, keys: Keys, id: string) {
     const next = end < last ? end : null;
     if (end === from) return { rows: [], next: null };
     if (from < ordinals) {
-      const chunk = await reader.chunk(from, (one) => only === undefined || one === only, end - from);
+      const chunk = await reader.chunk(from, isWanted, end - from, detail);
       if (chunk === null) return null;
       const rows = chunk.records.map((record) => ({
         position: record.ordinal,
-        row: reportRow(meta, record),
+        row: { ...reportRow(meta, record), values: valuesOf(record.values) },
       }));
       return { rows, next };
     }
     const [list, start] = from < total ? (['suppressed', ordinals] as const) : (['leftOut', total] as const);
-    if (only !== undefined && !STATUSES[list].includes(only)) return { rows: [], next };
+    if (!STATUSES[list].some(isWanted)) return { rows: [], next };
     const positions = Array.from({ length: end - from }, (_, at) => from - start + at);
-    const listed = await listedRows(reader, meta, list, positions);
-    const rows = [...listed].map(([position, row]) => ({ position: start + position, row }));
-    return { rows: only === undefined ? rows : rows.filter(({ row }) => row.status === only), next };
+    const listed = await listedRows(reader, meta, list, positions, detail);
+    const rows = [...listed].map(([at, { row, values }]) => ({
+      position: start + at,
+      row: { ...row, values: valuesOf(values) },
+    }));
+    return { rows: rows.filter(({ row }) => isWanted(row.status)), next };
   };
   return {
     meta,
@@ -139,12 +152,11 @@ export async function* reportRows(
   redis: Redis,
   keys: Keys,
   id: string,
-  { status }: ReportOptions = {},
+  options: ReportOptions = {},
 ): AsyncGenerator<ReportRow> {
-  const only = status === undefined ? undefined : mustBeStatus(status);
-  const report = await openReport(redis, keys, id);
+  const report = await openReport(redis, keys, id, options);
   for (let from: number | null = 0; from !== null; ) {
-    const range: RowRange | null = await report.read(from, only);
+    const range: RowRange | null = await report.read(from);
     for (const { row } of range?.rows ?? []) yield row;
     from = range?.next ?? null;
   }
@@ -155,20 +167,20 @@ export async function recipientPage(
   redis: Redis,
   keys: Keys,
   id: string,
-  { status, from = 0, limit = DEFAULT_LIMIT }: RecipientsOptions = {},
+  { from = 0, limit = DEFAULT_LIMIT, ...options }: RecipientsOptions = {},
 ): Promise<RecipientPage> {
-  const only = status === undefined ? undefined : mustBeStatus(status);
   if (!(Number.isSafeInteger(from) && from >= 0))
     throw new InputError('`from` must be a position: 0, or `next` of the page before', { field: 'from' });
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT))
     throw new InputError(`\`limit\` must be a number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
-  const report = await openReport(redis, keys, id);
+  const report = await openReport(redis, keys, id, options);
   const recipients: ReportRow[] = [];
   let next: number | null = from;
   while (next !== null && next < from + MAX_READ_PER_PAGE) {
     // Without a status, every position has a row.
-    const count = only === undefined ? Math.min(READ_AT_ONCE, limit - recipients.length) : READ_AT_ONCE;
-    const range: RowRange | null = await report.read(next, only, count);
+    const count =
+      options.status === undefined ? Math.min(READ_AT_ONCE, limit - recipients.length) : READ_AT_ONCE;
+    const range: RowRange | null = await report.read(next, count);
     const rows = range?.rows ?? [];
     const rest = rows[limit - recipients.length];
     for (const { row } of rows.slice(0, limit - recipients.length)) recipients.push(row);
@@ -189,10 +201,10 @@ export async function reportVersion(redis: Redis, keys: Keys, id: string): Promi
   return JSON.stringify([id, changes, Object.entries(counts).sort(), sends, polls, endedAt]);
 }
 
-function mustBeStatus(text: string): ReportedStatus {
-  const status = parseReportedStatus(text);
-  if (status !== null) return status;
-  throw new InputError(`invalid status ${JSON.stringify(text)}: use one of ${REPORTED_STATUSES.join(', ')}`);
+function mustBeStatus(text: string): readonly ReportedStatus[] {
+  const wanted = parseWantedStatus(text);
+  if (wanted !== null) return statusesOf(wanted);
+  throw new InputError(`invalid status ${JSON.stringify(text)}: use ${STATUS_FORM}`);
 }
 
 /** Where and how to search for a number. */

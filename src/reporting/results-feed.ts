@@ -3,7 +3,7 @@ import type { Keys, LaneId } from '../base/redis/keys.js';
 import { InputError } from '../campaign/errors.js';
 import { returnedOf } from '../campaign/field-sets.js';
 import { RESULT_STATES } from '../campaign/recipient.js';
-import type { RecipientResult, ReportRow, ResultPage } from '../campaign/recipient-views.js';
+import type { RecipientResult, ReportedRecipient, ResultPage } from '../campaign/recipient-views.js';
 import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { inBatches } from './in-batches.js';
@@ -242,13 +242,17 @@ async function readRows(
   reader: RecipientReader,
   meta: CampaignMeta,
   { recipients, suppressed, leftOut }: Wanted['positions'],
-): Promise<Record<Place['list'], Map<number, ReportRow>>> {
-  const rows = new Map<number, ReportRow>();
+): Promise<Record<Place['list'], Map<number, ReportedRecipient>>> {
+  const rows = new Map<number, ReportedRecipient>();
   for await (const record of reader.records([...recipients].sort((a, b) => a - b)))
     if (RESULT_STATES.includes(record.state)) rows.set(record.ordinal, reportRow(meta, record));
+  const listed = async (list: 'suppressed' | 'leftOut', positions: ReadonlySet<number>) => {
+    const found = await listedRows(reader, meta, list, [...positions]);
+    return new Map([...found].map(([position, { row }]) => [position, row]));
+  };
   const [suppressedRows, leftOutRows] = await Promise.all([
-    listedRows(reader, meta, 'suppressed', [...suppressed]),
-    listedRows(reader, meta, 'leftOut', [...leftOut]),
+    listed('suppressed', suppressed),
+    listed('leftOut', leftOut),
   ]);
   return { recipients: rows, suppressed: suppressedRows, leftOut: leftOutRows };
 }

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
-import { DELIVERY_STATUS, parseReportedStatus, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
+import { DELIVERY_STATUS, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
+import { parseWantedStatus } from '../../src/campaign/reported-status.js';
 
 test('every recipient state is accepted as a status, in any case', () => {
   for (const state of RECIPIENT_STATES) {
-    expect(parseReportedStatus(state)).toBe(state);
-    expect(parseReportedStatus(` ${state.toUpperCase()} `)).toBe(state);
+    expect(parseWantedStatus(state)).toBe(state);
+    expect(parseWantedStatus(` ${state.toUpperCase()} `)).toBe(state);
   }
 });
 
 test("the service's spelling of a delivery status is accepted", () => {
-  expect(Object.keys(DELIVERY_STATUS).map(parseReportedStatus)).toEqual([
+  expect(Object.keys(DELIVERY_STATUS).map(parseWantedStatus)).toEqual([
     'deliveredToNetwork',
     'deliveredToTerminal',
     'deliveryImpossible',
@@ -18,10 +19,10 @@ test("the service's spelling of a delivery status is accepted", () => {
 });
 
 test('"delivered" is short for deliveredToTerminal', () => {
-  expect(parseReportedStatus('delivered')).toBe('deliveredToTerminal');
+  expect(parseWantedStatus('delivered')).toBe('deliveredToTerminal');
 });
 
 test('an unknown status is not accepted', () => {
-  expect(parseReportedStatus('arrived')).toBeNull();
-  expect(parseReportedStatus('')).toBeNull();
+  expect(parseWantedStatus('arrived')).toBeNull();
+  expect(parseWantedStatus('')).toBeNull();
 });

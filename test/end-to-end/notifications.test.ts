@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { parseReportedStatus } from '../../src/campaign/recipient.js';
+import { parseWantedStatus } from '../../src/campaign/reported-status.js';
 import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import type { Fleet } from './fleet.js';
@@ -51,7 +51,7 @@ async function bothSides({ volley, simulator }: Fleet, id: string) {
   // The service spells the statuses with a capital.
   const service = new Map<string, string | null>();
   for (const { recipients: numbers, finals } of await simulator.ledger()) {
-    for (const [at, number] of numbers.entries()) service.set(number, parseReportedStatus(finals[at] ?? ''));
+    for (const [at, number] of numbers.entries()) service.set(number, parseWantedStatus(finals[at] ?? ''));
   }
   const reported = new Map<string, string>();
   for await (const { to, status } of volley.report(id)) reported.set(to, status);

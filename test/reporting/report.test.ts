@@ -6,7 +6,7 @@ import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-ke
 import { removeCampaign } from '../../src/engine/recovery/retention.js';
 import { importCampaign } from '../../src/intake/import/import-campaign.js';
 import { openSuppressionList } from '../../src/intake/import/suppression-list.js';
-import { findRecipients, reportRows } from '../../src/reporting/report.js';
+import { findRecipients, recipientPage, reportRows } from '../../src/reporting/report.js';
 import { SUPPRESSING } from '../app/access/operator.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { importFixture, mobile } from '../intake/import/import-fixture.js';
@@ -118,7 +118,10 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     updatedAt: later(30_000),
   };
   const number = (at: number): string => mobile(at < 2 ? 100 + at : 101 + at);
-  const expected: Omit<ReportRow, 'to' | 'reference' | 'serviceStatus' | 'serviceCode' | 'leftOut'>[] = [
+  const expected: Omit<
+    ReportRow,
+    'to' | 'reference' | 'serviceStatus' | 'serviceCode' | 'leftOut' | 'values'
+  >[] = [
     { status: 'deliveredToNetwork', ...request },
     { status: 'deliveredToTerminal', ...request },
     { status: 'deliveryImpossible', ...request },
@@ -151,6 +154,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
       reference: '',
       ...(at === 2 ? { serviceStatus: 'InvalidDestAddress', serviceCode: '11' } : NO_WORD),
       leftOut: null,
+      values: null,
     })),
     {
       to: mobile(102),
@@ -161,6 +165,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
       reference: '',
       ...NO_WORD,
       leftOut: null,
+      values: null,
     },
   ]);
 });
@@ -303,4 +308,41 @@ test('Reading many numbers does not block the event loop', async () => {
   await expect(list.add([...numbers, 'none'])).rejects.toMatchObject({ field: 'numbers/20000' });
   clearImmediate(ticking);
   expect(turns).toBeGreaterThanOrEqual(19);
+});
+
+test('Rows have the values of the columns that the text uses if they are asked for, and a group of statuses is several', async () => {
+  await deps.suppression.add([mobile(3_002)], SUPPRESSING);
+  const recipients = [
+    { to: mobile(3_000), name: 'Ada', code: '007', note: 'x' },
+    { to: mobile(3_001), name: 'Bo', code: '1', note: 'x' },
+    { to: mobile(3_002), name: 'Cy', code: '2', note: 'x' },
+    { to: mobile(3_003), name: 'Di', code: '3', note: 'x' },
+    { to: mobile(3_000), name: 'Ada', code: '007', note: 'x' },
+  ];
+  const outcome = await importCampaign(deps, {
+    recipients,
+    message: '{{code}} for {{name}}',
+    name: 'Values',
+  });
+  if (outcome.kind !== 'created') throw new Error(`the import ended with ${outcome.kind}`);
+  const { id } = outcome;
+  await settled(id, 0, 'TIR', `3,${SENT},1,,id`);
+  const valued = async (options: { status?: string; values?: boolean }) => {
+    const found: unknown[] = [];
+    for await (const { status, values } of reportRows(redis, keys, id, options)) found.push([status, values]);
+    return found;
+  };
+  const all = [
+    ['deliveredToTerminal', { code: '007', name: 'Ada' }],
+    ['deliveryImpossible', { code: '1', name: 'Bo' }],
+    ['rejected', { code: '3', name: 'Di' }],
+    ['suppressed', { code: '2', name: 'Cy' }],
+    ['duplicate', { code: '', name: '' }],
+  ];
+  expect(await valued({ values: true })).toEqual(all);
+  expect(await valued({ values: true, status: 'Failed' })).toEqual([all[1], all[2]]);
+  expect(await valued({ status: 'delivered' })).toEqual([['deliveredToTerminal', null]]);
+  const page = await recipientPage(redis, keys, id, { values: true, status: 'failed', limit: 1 });
+  expect(page.recipients).toMatchObject([{ values: { name: 'Bo' } }]);
+  expect(page.next).toBe(2);
 });

@@ -78,8 +78,12 @@ export type CheckedRow =
       readonly reference: string;
     };
 
+type Invalid = CheckedRow & { readonly kind: 'invalid' };
 /** An invalid row, before it is known what names it. */
-type Problem = Omit<CheckedRow & { kind: 'invalid' }, 'number' | 'reference'>;
+type Problem = Omit<Invalid, 'number' | 'reference'>;
+
+/** The causes of rows whose number cannot be used. */
+const NUMBER_CAUSES = new Set<InvalidCause>(['noCountry', 'noNumber', 'invalidNumber', 'invalidCountry']);
 
 /** Counts of the rows checked so far. `rows` is always the sum of the next three. */
 interface RowCounts {
@@ -147,7 +151,13 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     });
     // Those of a column that is not used only make numbers doubtful.
     const usedColumn = country?.isUsed === true ? country : null;
-    const position = numberColumn(list.columns, rows, readMobile, options.toColumn, usedColumn?.countryOf);
+    const position = numberColumn(
+      list.columns,
+      rows,
+      readMobile,
+      options.toColumn ?? list.numberColumn,
+      usedColumn?.countryOf,
+    );
     const countries = numberCountries(options.defaultCountry, country);
     const { template, duplicates } = options;
     const referencePosition = referenceColumn(list.columns);
@@ -206,24 +216,24 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine };
     };
     /** What names an invalid row. */
-    const nameOf = (row: Row): Pick<CheckedRow & { kind: 'invalid' }, 'number' | 'reference'> => {
+    const nameOf = (row: Row, cause: InvalidCause): Pick<Invalid, 'number' | 'reference'> => {
       const { fields, fault, unusable } = row;
       const cell = fields[position] ?? '';
-      const outcome = readNumber(cell, usedColumn?.countryOf(row));
+      const outcome = NUMBER_CAUSES.has(cause) ? null : readNumber(cell, usedColumn?.countryOf(row));
       const reference = referenceOf(row);
       // The fields of a row that cannot be read may be shifted, and another one would pass for the reference.
       const isShifted = fault !== null && referencePosition !== -1;
       const isUsable =
         !isShifted && referenceProblem(reference) === undefined && !unusable?.has(referencePosition);
       return {
-        number: outcome.ok ? outcome.number : cell.trim().slice(0, MAX_INVALID_NUMBER),
+        number: outcome?.ok ? outcome.number : cell.trim().slice(0, MAX_INVALID_NUMBER),
         reference: isUsable ? reference : '',
       };
     };
     const check = (row: Row): CheckedRow => {
       const checked = checkRow(row);
       counts[checked.kind] += 1;
-      return checked.kind === 'invalid' ? { ...checked, ...nameOf(row) } : checked;
+      return checked.kind === 'invalid' ? { ...checked, ...nameOf(row, checked.cause) } : checked;
     };
     return {
       columns: list.columns,

@@ -36,6 +36,8 @@ export function tooLong(field: string): string {
 /** A list of rows with named columns. Rows come in batches. */
 export interface Rows {
   readonly columns: readonly string[];
+  /** The column with the phone numbers, if the kind of list says which it is. */
+  readonly numberColumn?: string | undefined;
   /** Can be read once. Leaving the loop early closes the list. */
   readonly batches: AsyncGenerator<readonly Row[]>;
   /** Closes a list whose batches will not be read. */

@@ -3,7 +3,7 @@ import { within } from '../../base/clock.js';
 import { loadDotEnv, loadLocalConfig } from '../../base/config/index.js';
 import { API_SCOPES } from '../../campaign/api-key.js';
 import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
-import { REPORTED_STATUSES } from '../../campaign/recipient.js';
+import { WANTED_STATUSES } from '../../campaign/reported-status.js';
 import { ROLES } from '../../engine/recovery/roles.js';
 import { LAST } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
@@ -93,7 +93,7 @@ complete -c npx -n '__fish_seen_subcommand_from volley' -k -f -a '(__volley_comp
 /** Values of options that their flags do not show. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   state: CAMPAIGN_STATES,
-  status: REPORTED_STATUSES,
+  status: ['delivered', ...WANTED_STATUSES],
   roles: ROLES,
   scope: API_SCOPES,
 };

@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { systemCode } from '../../base/config/file-problem.js';
 import type { InvalidRow } from '../../campaign/preview-views.js';
 import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
-import { invalidRowColumns } from '../../intake/import/csv/invalid-rows.js';
+import { ownColumns } from '../../intake/import/csv/own-files.js';
 import { withOptions } from './option-names.js';
 import { fileProblem, PRIVATE } from './output-file.js';
 
@@ -45,7 +45,7 @@ export function invalidFile(list: string) {
     add({ line, column, reason, row }: InvalidRow, columns: readonly string[]): void {
       if (file === undefined) {
         file = create(stem);
-        chunk += stringify([[...invalidRowColumns(columns), ...columns].map(spreadsheetSafe)]);
+        chunk += stringify([[...ownColumns('invalid', columns), ...columns].map(spreadsheetSafe)]);
       }
       chunk += stringify([[String(line), column ?? '', withOptions(reason), ...row].map(spreadsheetSafe)]);
       rows += 1;

@@ -63,11 +63,21 @@ interface FileOptions {
   readonly force?: boolean | undefined;
 }
 
-/** What commander passes to the action of a command: its arguments, its options, and itself. */
+/** How a command writes rows, if not as its operation does. */
+export interface RowsFormat {
+  /** For programs. */
+  readonly name: string;
+  text(rows: AsyncIterable<unknown>, scene: Scene<unknown>): AsyncIterable<string>;
+  /** What people read when the rows have been written. */
+  lines(): readonly string[];
+}
+
+/** `args`: what commander passes to the action of a command: its arguments, its options, and itself. */
 export async function runOperation(
   context: Context,
   { name, tag, usage, flags }: OperationCommand,
   args: readonly unknown[],
+  format?: RowsFormat,
 ): Promise<Answer | undefined> {
   const { operations, answers, open } = (await GROUPS[tag]?.()) ?? {};
   const operation: Operation = Object(operations)[name];
@@ -79,7 +89,8 @@ export async function runOperation(
   const typed = { ...given, ...Object.fromEntries(names.map((each, at) => [each, args[at]])) };
   const asks = flags.some((flag) => flag.flags.endsWith('--yes')) && yes !== true;
   if (asks) requireTerminal(context, usage.split(' ', 1).join());
-  const write = operation.kind === 'rows' ? await writerOf(context, typed, { out, force }) : undefined;
+  const write =
+    operation.kind === 'rows' ? await writerOf(context, typed, { out, force }, { name, format }) : undefined;
   return perform(context, operation, { typed, asks, open }, async (scene, hooks) => {
     const { volley, input } = scene;
     switch (operation.kind) {
@@ -239,6 +250,9 @@ async function inputOf(
   throw badInput(`${issue?.path.join('.') ?? 'The input'}: ${issue?.message ?? 'it is invalid'}`);
 }
 
+/** Files of spreadsheet programs. */
+const WORKBOOK = /\.(?:xls[xmb]?|ods|numbers)$/i;
+
 /** Means standard output instead of a file. */
 const STDOUT = '-';
 
@@ -247,11 +261,18 @@ async function writerOf(
   { json, stdout, cwd }: Context,
   { format }: Readonly<Record<string, unknown>>,
   { out = STDOUT, force = false }: FileOptions,
+  { name, format: own }: { readonly name: string; readonly format: RowsFormat | undefined },
 ) {
-  if (json && out === STDOUT && format !== undefined) {
+  if (json && out === STDOUT && (format !== undefined || own !== undefined)) {
     throw badInput(
-      '--json and --format do not go together: --json prints one JSON object. Leave out one of them.',
+      `--json and --${own?.name ?? 'format'} do not go together: --json prints one JSON object. Leave out one of them.`,
     );
+  }
+  const workbook = WORKBOOK.exec(out)?.[0];
+  if (workbook !== undefined) {
+    const text = `${out.slice(0, -workbook.length)}.csv`;
+    const advice = name === 'getReport' ? ', with --excel for a file that Excel opens by a double click' : '';
+    throw badInput(`Volley cannot write ${workbook} files. Use --out ${text}${advice}.`);
   }
   const file = out === STDOUT ? undefined : await outputFile(out, { cwd, force });
   return async (
@@ -268,20 +289,20 @@ async function writerOf(
         yield row;
       }
     };
+    const written = own === undefined ? text(counting(), input) : own.text(counting(), scene);
     if (file === undefined) {
       const rest = async () => (await after(scene)).json;
-      await pipeline(json ? asJson(member, counting(), rest) : text(counting(), input), stdout, {
-        end: false,
-      });
-      if (!json) for (const line of (await after(scene)).lines) context.note(line);
+      await pipeline(json ? asJson(member, counting(), rest) : written, stdout, { end: false });
+      if (!json)
+        for (const line of [...(own?.lines() ?? []), ...(await after(scene)).lines]) context.note(line);
       return undefined;
     }
-    await file(text(counting(), input));
+    await file(written);
     const { json: more, lines } = await after(scene);
     const subject = access.rule === 'object' ? { [access.member]: Object(input)[access.member] } : {};
     return {
-      json: { ...subject, file: out, format: Object(input).format, rows: count, ...more },
-      lines: [`Wrote ${counted(count, 'row')} to ${out}.`, ...lines],
+      json: { ...subject, file: out, format: own?.name ?? Object(input).format, rows: count, ...more },
+      lines: [`Wrote ${counted(count, 'row')} to ${out}.`, ...(own?.lines() ?? []), ...lines],
     };
   };
 }

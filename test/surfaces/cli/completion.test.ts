@@ -45,7 +45,7 @@ describe('Completion', () => {
     [['list', '--state', 'com'], ['completed']],
     [
       ['report', 'last', '--status', 'delivered'],
-      ['deliveredToTerminal', 'deliveredToNetwork'],
+      ['delivered', 'deliveredToTerminal', 'deliveredToNetwork'],
     ],
     [['preview', ''], [':files']],
     [['report', 'last', '--out', 'x'], [':files']],

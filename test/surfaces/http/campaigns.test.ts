@@ -572,3 +572,15 @@ test('A lane can be renamed with a key for all lanes; this process keeps the nam
   expect((await call('GET', '/v1/lanes/default')).json).toMatchObject({ name: 'default', id: 'default' });
   expect((await rename('marketing', 'default')).status).toBe(200);
 });
+
+test('Reports and recipients have the values of the list with `values=true`, and `status=failed` is a group', async () => {
+  const recipients = [{ to: '+447700900123', name: 'Ada', note: 'x' }];
+  const id = idOf(await create(campaign({ recipients, message: 'Hello {{name}}', again: true })));
+  const { json } = await call('GET', `/v1/campaigns/${id}/recipients?values=true`);
+  expect(json).toMatchObject({ recipients: [{ values: { name: 'Ada' } }] });
+  const without = await call('GET', `/v1/campaigns/${id}/recipients?values=false`);
+  expect(without.json).toMatchObject({ recipients: [{ values: null }] });
+  const failed = await call('GET', `/v1/campaigns/${id}/recipients?status=failed`);
+  expect(failed.json).toMatchObject({ recipients: [], next: null });
+  expect((await call('GET', `/v1/campaigns/${id}/recipients?values=maybe`)).status).toBe(400);
+});

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows.js';
-import { fieldReader } from './invalid-rows.js';
 import { listTurn } from './list-turns.js';
+import { fieldReader, numberColumnOf } from './own-files.js';
 import { CsvRecords, recordsOf } from './records.js';
 import { refuseOtherFormats, utf8Only } from './utf8.js';
 
@@ -34,7 +34,8 @@ interface CsvDialect {
  * Opens a CSV file by its path, or a stream of one, and reads its header.
  *
  * Accepts UTF-8 with or without a byte order mark, commas, semicolons, or tabs, any line endings, and RFC 4180 quotes.
- * Blank lines are skipped. The file of a list's invalid rows is read without its apostrophes before formulas. A field may have up to {@link MAX_FIELD_LENGTH} characters. Column names are trimmed; fields are not. A quote inside an unquoted field is kept as it is.
+ * Blank lines are skipped. Files that
+ * Volley wrote about a list (own-files.ts) are read without what makes them safe in a spreadsheet. A field may have up to {@link MAX_FIELD_LENGTH} characters. Column names are trimmed; fields are not. A quote inside an unquoted field is kept as it is.
  * Throws a {@link ListError}, here or while the batches are read, for a file that is not such a list. Reading rejects when
  * `signal` is aborted, even while it waits for a slow source.
  */
@@ -62,7 +63,8 @@ export async function readCsv(input: string | Readable, signal?: AbortSignal): P
       return withFault(requireShortFields(read, columns), columns.length);
     };
     // The parser does not close its source when it is left early.
-    return { columns, batches: mapRows(rows, batches, checked, close), close };
+    const numberColumn = numberColumnOf(columns);
+    return { columns, numberColumn, batches: mapRows(rows, batches, checked, close), close };
   } catch (error) {
     source.destroy();
     throw asListError(error, input);

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
+import { FIELDS } from '../../../campaign/fields.js';
 import type { Context } from '../context.js';
 import { action } from './action.js';
-import { withFields, withList } from './campaign-flags.js';
+import { withCountry, withFields, withList } from './campaign-flags.js';
 import { addOperations } from './operation.js';
-import { filled } from './option-values.js';
+import { filled, oneOf } from './option-values.js';
 
 const verbs = () => import('../campaign.js');
 
@@ -34,6 +35,10 @@ export function addCampaignCommands(program: Command, context: Context): void {
       after: (command) => command.option('-w, --watch', 'show progress until the campaign is completed'),
       action: action(context, verbs, 'status'),
     },
+    getReport: {
+      after: withExcel,
+      action: action(context, () => import('../report.js'), 'report'),
+    },
     resolveCampaign: {
       before: (command) =>
         command
@@ -53,4 +58,25 @@ function withOnlyNew(command: Command): Command {
     '--only-new',
     'leave out numbers that get the same text from a campaign of the last 24 hours',
   );
+}
+
+/** Adds the flags of a report for Excel. */
+function withExcel(command: Command): Command {
+  command
+    .option(
+      '--excel',
+      'write a CSV file for Excel, with the columns that the text uses; you can send it as a list again',
+    )
+    .option(
+      '--separator <name>',
+      'with --excel: comma, semicolon, or tab (default: that of your locale)',
+      oneOf(['comma', 'semicolon', 'tab']),
+    )
+    .option('--list <file>', 'with --excel: add the other columns of this list, which you sent', filled);
+  return withCountry(command, {
+    ...FIELDS.country,
+    help: 'with --list: the country of its numbers without a calling code',
+  })
+    .option('--to-column <column>', 'with --list: the column with its numbers', filled)
+    .option('--country-column <column>', 'with --list: the column with its countries', filled);
 }

@@ -157,7 +157,7 @@ export const OPERATION_COMMANDS = [
       {
         flags: '--status <status>',
         about:
-          'only recipients with this status: delivered (short for deliveredToTerminal), planned, sending, unknown, deliveredToNetwork, deliveredToTerminal, deliveryImpossible, rejected, lapsed, cancelled, suppressed, abandoned, unconfirmed, duplicate, invalid',
+          'only recipients with this status: delivered (short for deliveredToTerminal), failed (deliveryImpossible, rejected, lapsed), or one of planned, sending, unknown, deliveredToNetwork, deliveredToTerminal, deliveryImpossible, rejected, lapsed, cancelled, suppressed, abandoned, unconfirmed, duplicate, invalid',
         reads: { as: 'reportedStatus' },
       },
       {
@@ -168,7 +168,10 @@ export const OPERATION_COMMANDS = [
       { flags: '--force', about: 'overwrite the file' },
     ],
     json: 'print one JSON object: the rows, or with --out what was written',
-    examples: ['report last --status deliveryImpossible --out undelivered.csv'],
+    examples: [
+      'report last --excel --list examples/spring-sale.csv --country GB --out report.csv',
+      'report last --status failed --out failed.csv',
+    ],
     byHand: false,
   },
   {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseReportedStatus, REPORTED_STATUSES } from '../../../campaign/recipient.js';
+import { parseWantedStatus, WANTED_STATUSES } from '../../../campaign/reported-status.js';
 import type { OperationCommand } from '../../../operations/command-table.js';
 import type { Context } from '../context.js';
 import { examples } from './action.js';
@@ -94,7 +94,7 @@ function readerOf(
     case 'number':
       return wholeNumber(reads.from ?? 0, reads.to ?? Number.MAX_SAFE_INTEGER);
     case 'reportedStatus':
-      return (text: string) => parseReportedStatus(text) ?? oneOf(REPORTED_STATUSES)(text);
+      return (text: string) => parseWantedStatus(text) ?? oneOf(['delivered', ...WANTED_STATUSES])(text);
     case 'duration':
       return duration;
     case 'durationOrZero':

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../../base/duration.js';
-import { LEFT_OUT_STATUSES } from '../../../campaign/recipient.js';
+import { LEFT_OUT_STATUSES } from '../../../campaign/reported-status.js';
 import type { CampaignStatus, LaneStatus } from '../../../campaign/views.js';
 import type { Summary } from '../../../tools/simulator/index.js';
 import type { Paint } from '../terminal.js';

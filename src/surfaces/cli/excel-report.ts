@@ -1,0 +1,116 @@
+import { stringify } from 'csv-stringify';
+import type { ReportRow } from '../../campaign/recipient-views.js';
+import { excelCell, spreadsheetSafe } from '../../campaign/spreadsheet.js';
+import { localTime } from '../../campaign/zone.js';
+import { ownColumns } from '../../intake/import/csv/own-files.js';
+import { firstOf } from '../../reporting/report-file.js';
+import { stateLabel } from './progress.js';
+
+/*
+ * A report as a file that Excel opens by a double click, and that Volley reads as a list: UTF-8 with a byte order mark, the separator of
+ * the locale, numbers as text, local times, the columns of the list, and nothing that Excel would run or change.
+ */
+
+/** A separator, as people name it and as a file has it. */
+export const SEPARATORS = { comma: ',', semicolon: ';', tab: '\t' } as const;
+/** See {@link SEPARATORS}. */
+export type Separator = keyof typeof SEPARATORS;
+
+/** In these countries, lists have semicolons although numbers have a decimal point. */
+const SEMICOLON_COUNTRIES = new Set(['CH', 'LI']);
+
+/**
+ * The separator that Excel expects: a semicolon where numbers have a decimal comma. The locale is that of the environment, or, where that
+ * names none, as on Windows, that of the system.
+ */
+export function separatorOf(env: Readonly<Record<string, string | undefined>>): Separator {
+  const named = env['LC_ALL'] || env['LC_NUMERIC'] || env['LANG'] || '';
+  const tag = named.replace(/[.@].*$/, '').replaceAll('_', '-');
+  const format = numberFormat(tag);
+  const { locale } = format.resolvedOptions();
+  if (SEMICOLON_COUNTRIES.has(new Intl.Locale(locale).region ?? '')) return 'semicolon';
+  const decimal = format.formatToParts(0.5).find(({ type }) => type === 'decimal');
+  return decimal?.value === ',' ? 'semicolon' : 'comma';
+}
+
+function numberFormat(tag: string): Intl.NumberFormat {
+  if (tag === 'C' || tag === 'POSIX') return new Intl.NumberFormat('en-US');
+  try {
+    return new Intl.NumberFormat(tag === '' ? undefined : tag);
+  } catch {
+    return new Intl.NumberFormat();
+  }
+}
+
+/** The columns of the list that the text does not use. */
+export interface OtherColumns {
+  /** All columns of the list, in its order, without those that a report has anyway. */
+  readonly columns: readonly string[];
+  /** The values of a row of the list, by their columns; undefined if the list does not have the row. */
+  valuesOf(row: ReportRow): Readonly<Record<string, string>> | undefined;
+}
+
+/** How to write a report for Excel. */
+interface ExcelOptions {
+  readonly separator: Separator;
+  /** The time zone of the times. */
+  readonly zone: string;
+  readonly list?: OtherColumns | undefined;
+}
+
+/** Writes a report, whose rows have the values that the text uses. */
+export async function* excelReport(
+  rows: AsyncIterable<ReportRow>,
+  { separator, zone, list }: ExcelOptions,
+): AsyncGenerator<string> {
+  const { first, all } = await firstOf(rows);
+  const stored = Object.keys(first?.values ?? {});
+  const columns = [...new Set([...(list?.columns ?? []), ...stored])];
+  const times = [`sent at (${zone})`, `updated at (${zone})`];
+  const more = [...times, 'reference', 'request id', 'service status', 'service code', 'line'];
+  const own = ownColumns('report', columns, more);
+  const csv = stringify({
+    bom: true,
+    delimiter: SEPARATORS[separator],
+    quoted: true,
+    quoted_empty: true,
+    record_delimiter: 'windows',
+  });
+  csv.write([...own, ...columns].map(spreadsheetSafe));
+  const time = (iso: string): string => (iso ? localText(zone, Date.parse(iso)) : '');
+  const write = async (): Promise<void> => {
+    for await (const row of all) {
+      const values = { ...list?.valuesOf(row), ...known(row.values) };
+      const cells = [
+        numberCell(row.to),
+        stateLabel(row.status),
+        spreadsheetSafe(row.reason),
+        time(row.sentAt),
+        time(row.updatedAt),
+        ...[row.reference, row.requestId, row.serviceStatus, row.serviceCode].map(excelCell),
+        String(row.leftOut?.line ?? ''),
+        ...columns.map((name) => excelCell(values[name] ?? '')),
+      ];
+      if (!csv.write(cells)) await new Promise((resolve) => csv.once('drain', resolve));
+    }
+    csv.end();
+  };
+  // An error in `rows` destroys `csv`, so the loop below throws it.
+  write().catch((error: unknown) => csv.destroy(error as Error));
+  for await (const chunk of csv) yield String(chunk);
+}
+
+/** The stored values. Rows that were left out have none. */
+function known(values: ReportRow['values']): Record<string, string> {
+  return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== ''));
+}
+
+/** A number as a text, so that Excel keeps its plus and all of its digits. */
+function numberCell(number: string): string {
+  return /^\+\d+$/.test(number) ? `="${number}"` : excelCell(number);
+}
+
+/** `2026-05-01 14:03:20`, which Excel reads as a time in every language. */
+function localText(zone: string, at: number): string {
+  return new Date(localTime(zone, at)).toISOString().slice(0, 19).replace('T', ' ');
+}

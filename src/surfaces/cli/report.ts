@@ -1,0 +1,82 @@
+import type { ReportRow } from '../../campaign/recipient-views.js';
+import type { Scene } from './answers/answer.js';
+import { OPERATION_COMMANDS } from './commands/operation-commands.js';
+import type { Answer, Context } from './context.js';
+import { badInput } from './errors.js';
+import { excelReport, type Separator, separatorOf } from './excel-report.js';
+import { machineZone } from './moments.js';
+import { type ListOptions, originalList } from './original-list.js';
+import { type RowsFormat, runOperation } from './run-operation.js';
+import { counted } from './text.js';
+
+interface ReportOptions extends ListOptions {
+  readonly format?: string;
+  readonly excel?: true;
+  readonly separator?: Separator | undefined;
+  readonly list?: string | undefined;
+}
+
+const COMMAND = OPERATION_COMMANDS.find(({ name }) => name === 'getReport');
+
+/** `volley report` */
+export function report(
+  context: Context,
+  id: string,
+  { excel, separator, list, country, toColumn, countryColumn, ...plain }: ReportOptions,
+): Promise<Answer | undefined> {
+  if (COMMAND === undefined) throw new TypeError('There is no command for reports.');
+  if (excel !== true) refuseWithout('--excel', { separator, list });
+  if (list === undefined) refuseWithout('--list', { country, toColumn, countryColumn });
+  if (excel !== true) return runOperation(context, COMMAND, [id, plain]);
+  if (plain.format !== undefined)
+    throw badInput('--excel and --format do not go together. Leave out one of them.');
+  const format = forExcel(context, { separator, list, country, toColumn, countryColumn });
+  return runOperation(context, COMMAND, [id, { ...plain, values: true }], format);
+}
+
+/** Throws for an option that means nothing without another one. */
+function refuseWithout(needed: string, options: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    if (value !== undefined) throw badInput(`--${flag} needs ${needed}.`);
+  }
+}
+
+/** How the rows are written for Excel. */
+function forExcel(
+  context: Context,
+  { separator = separatorOf(context.env), list: file, country, ...columns }: Omit<ReportOptions, 'format'>,
+): RowsFormat {
+  const counts = { rows: 0, missing: 0 };
+  return {
+    name: 'excel',
+    async *text(rows: AsyncIterable<ReportRow>, { volley, setting, input }: Scene<{ readonly id: string }>) {
+      const { zone } = await volley.status(input.id);
+      const home = country ?? setting.config.defaultCountry;
+      const original =
+        file === undefined ? undefined : await originalList(context, file, { country: home, ...columns });
+      const list = original && {
+        ...original,
+        valuesOf(row: ReportRow) {
+          const values = original.valuesOf(row);
+          counts.rows += 1;
+          if (values === undefined) counts.missing += 1;
+          return values;
+        },
+      };
+      yield* excelReport(rows, { separator, zone: zone ?? machineZone(), list });
+      if (counts.rows > 0 && counts.missing === counts.rows)
+        throw badInput(
+          `No number of the report is in ${file}. Use the list of this campaign, and read it as you sent it: with --country, if its numbers have no calling code.`,
+        );
+    },
+    lines: () => [
+      `The separator is the ${separator}. If Excel shows all columns in one, choose another one with --separator.`,
+      ...(counts.missing === 0
+        ? []
+        : [
+            `${counted(counts.missing, 'row')} of the report ${counts.missing === 1 ? 'is' : 'are'} not in ${file}.`,
+          ]),
+    ],
+  };
+}

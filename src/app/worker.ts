@@ -20,6 +20,7 @@ import { type Stage, type Wakers, wakeLane } from '../engine/lane/wake.js';
 import { matchStore } from '../engine/notifications/match-store.js';
 import { type DataRemovalOptions, startDataRemoval } from '../engine/recovery/data-removal.js';
 import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats.js';
+import type { HighestClaims } from '../engine/recovery/highest-claims.js';
 import { laneSettings } from '../engine/recovery/lane-settings.js';
 import { type BarrierReport, replayClaims, reportToBarrier } from '../engine/recovery/replay-claims.js';
 import { type SweepOptions, startSweep } from '../engine/recovery/sweep.js';
@@ -48,11 +49,15 @@ interface WorkOptions {
   readonly events: Events;
   readonly monotonic: Clock;
   readonly durability: Durability;
+  /** The claims that Redis must know; undefined without STATE_FILE. */
+  readonly highest: HighestClaims | undefined;
   readonly sweep: SweepOptions;
   readonly dataRemoval: DataRemovalOptions;
   readonly schedules: OccurDeps;
   /** Called when a connection is restored, maybe to a server that has lost its last writes. */
   onReconnected(): void;
+  /** Holds every lane, because Redis has older data than before. */
+  holdAll(): Promise<void>;
   suppressionOf(lane: LaneId): LaneSuppression;
   /** The other lanes whose requests may be reported at the same address. */
   mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
@@ -90,7 +95,11 @@ export function work(options: WorkOptions): Workers {
         {
           lane,
           client: measuredClient(messagingOf(lane), lane.name, events, monotonic),
-          recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
+          recent: recentClaims(
+            monotonic,
+            { ...self, kept: () => options.highest?.of(lane.id) ?? 0 },
+            (recent) => replayClaims(lane, recent),
+          ),
           messages: openMessages(lane, content, options.suppressionOf(lane.id)),
           requests: openRequests(lane, content),
           matches: matchStore(lane, () => options.mayShareWith(lane.id)),
@@ -109,7 +118,11 @@ export function work(options: WorkOptions): Workers {
     );
   const entry = roles.includes('send') ? 'join' : 'attend';
   // Join early, so that the first claims need not wait for it. If this fails, the first claim joins.
-  const joined = durability.unbounded.then(() => reportToBarriers(entry)).then(() => undefined);
+  let held = Promise.resolve();
+  const unfollow = events.on('redis.rolledBack', () => {
+    held = options.holdAll().catch(() => {});
+  });
+  const joined = durability.unbounded.then(() => reportToBarriers(entry)).then(() => held);
 
   const turnOf = (stage: Stage) => {
     // A source of its own: a service that answers polls may still refuse sends.
@@ -185,6 +198,7 @@ export function work(options: WorkOptions): Workers {
   };
   const unwatch = onConnected(redis, onReady);
   const recents = new Map([...perLane].map(([id, { recent }]) => [id, recent]));
+  options.highest?.watch(recents);
   const losses = watchLosses(redis, keys, recents, systemAlarm);
 
   return {
@@ -197,7 +211,8 @@ export function work(options: WorkOptions): Workers {
         ...workers.map((worker) => worker.drain()),
       ]);
       unwatch();
-      await losses.stop();
+      unfollow();
+      await Promise.all([losses.stop(), options.highest?.stop()]);
       // Everything is settled, so no recovery barrier needs to wait for this process.
       await publishing;
       await Promise.allSettled([

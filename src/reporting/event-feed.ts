@@ -34,6 +34,7 @@ export const BROADCAST_EVENTS = [
   'quota.deducted',
   'redis.restarted',
   'redis.dataLoss',
+  'redis.rolledBack',
   'redis.unbounded',
   'redis.clockChanged',
   'workers.lost',

@@ -28,6 +28,8 @@ export class Accounts {
   readonly #pairs: Pair[] = [];
   /** The processes that have received, in time, a refusal decided since then, or since the last successful login. */
   #informed: Process[] = [];
+  /** The process through which an operator logs in again, until its request leaves. */
+  #reopening: Process | undefined;
   #mayLogInAgain = false;
   /** 401s that no early refresh has followed yet. */
   #refusals = 0;
@@ -53,6 +55,11 @@ export class Accounts {
     this.#isFaulty = false;
   }
 
+  /** An operator logs in again through a process, which opens the login budget again as its request leaves; `false`: that has ended. */
+  logsInAgain(process: Process, isBegun: boolean): void {
+    this.#reopening = isBegun ? process : undefined;
+  }
+
   /** Whether the messaging service accepts this token now. */
   isValid(access: string): boolean {
     const pair = this.#pairs.find((known) => known.access === access);
@@ -74,6 +81,11 @@ export class Accounts {
   }
 
   login(process: Process): Promise<LoginOutcome> {
+    if (process === this.#reopening) {
+      this.#reopening = undefined;
+      this.refused = 0;
+      this.#informed = [];
+    }
     let informed = this.#informed;
     const decide = (): LoginOutcome => {
       if (!this.isPasswordWrong) {

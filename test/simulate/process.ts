@@ -367,10 +367,13 @@ export class Process implements Owner, Transport {
 
   /** An operator logs in again, whatever has stopped the account. Calls `loggedIn` on success. */
   logInAgain(lane: string, loggedIn = (): void => {}): void {
+    const accounts = this.#world.accountsOf(lane);
+    accounts.logsInAgain(this, true);
     this.#tokens
       .get(lane)
       ?.login({ again: true })
       .then(({ kind }) => {
+        accounts.logsInAgain(this, false);
         if (kind === 'token') loggedIn();
       })
       .catch((error: unknown) => this.#world.broken(`${this.name}: login`, error));

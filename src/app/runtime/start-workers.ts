@@ -1,9 +1,11 @@
 import { monotonicClock, systemAlarm, systemClock } from '../../base/clock.js';
 import { BOUND_THE_LOSS, statedDurability, watchDurability } from '../../base/redis/durability.js';
 import type { LaneId } from '../../base/redis/keys.js';
+import type { MayLose } from '../../base/redis/may-lose.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { InputError } from '../../campaign/errors.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
+import type { HighestClaims } from '../../engine/recovery/highest-claims.js';
 import { removeCampaign } from '../../engine/recovery/retention.js';
 import { lapseDue, tendDue } from '../../intake/outbox/tend-lane.js';
 import { forgetWave } from '../../intake/outbox/wave.js';
@@ -55,6 +57,27 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
     return made;
   });
 
+  const holdAll = async (): Promise<void> => {
+    const reason =
+      'Redis has older data than before; run `volley doctor --restored` before you resume the lane';
+    const hold = async (id: LaneId): Promise<void> => {
+      const lane = await finder.withId(id);
+      await lane.retry(() => lane.commands.lane('hold', reason));
+    };
+    await Promise.all((await untilAnswered(() => finder.ids())).map(hold));
+  };
+  const openHighest = async (file: string, signal: AbortSignal): Promise<HighestClaims> => {
+    const { openHighestClaims } = await import('../../engine/recovery/highest-claims.js');
+    const clocks = { monotonic: monotonicClock, alarm: systemAlarm };
+    const mayLose = (): MayLose => durability().mayLose;
+    const highest = await openHighestClaims({ redis, keys, file, events, ...clocks, signal, mayLose });
+    if (highest.isEarlierData) {
+      await holdAll();
+      events.emit({ type: 'stateFile.earlierData', file });
+    }
+    return highest;
+  };
+
   return {
     work({ roles, concurrency } = {}) {
       const full = fullConfig(config);
@@ -67,6 +90,8 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
           throw new InputError(
             `Redis may lose records of sent messages in a failover, so they could be sent twice: ${why}. ${BOUND_THE_LOSS}`,
           );
+        const { stateFile } = full;
+        const highest = stateFile === undefined ? undefined : await openHighest(stateFile, control.signal);
         // Loads the modules that only a working process needs.
         const { work } = await import('../worker.js');
         const reconciler = notifications.reconcile(lanes, heartbeats.name());
@@ -83,6 +108,8 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
           events,
           monotonic: monotonicClock,
           durability: durability(),
+          highest,
+          holdAll,
           sweep: { ...sweep, lanes: [...lanes.values()], wakers },
           dataRemoval: {
             ...sweep,

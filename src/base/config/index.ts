@@ -21,6 +21,7 @@ export {
   loadDotEnv,
   type SimulatorAddress,
 } from './environment.js';
+export { readProblem, systemCode } from './file-problem.js';
 export { isLoopback } from './formats.js';
 export {
   type LaneRules,

@@ -119,6 +119,11 @@ export const SECTIONS = {
         neither applies, or does not reveal its settings, workers start only if you set this: to the longest time
         for which a master that is cut off accepts writes. Up to 2s, the value counts only for a server without a
         replica: with one, workers do not send. 0s is right for one server with appendfsync always.`),
+    STATE_FILE: z.optional(into('stateFile', z.string())).describe(`
+        File in which a worker keeps which claims Redis must know. Put it outside the volume of Redis, on one that survives
+        restarts; processes of one machine need one each. If a backup of Redis is restored, the worker then holds all lanes,
+        so that nothing is sent again that was sent after the backup. Without it, run \`volley doctor --restored\`
+        before you start workers.`),
     RETENTION: z.prefault(into('retentionMs', duration('1m', '3650d')), '30d').describe(`
         How long to keep the data of a finished campaign. After that, its phone numbers and texts are deleted, also from
         the append-only file of Redis within a day.`),

@@ -143,6 +143,8 @@ export function keyNames(prefix: string) {
     workerSettings: `${prefix}:workers:settings`,
     /** Sorted set with a lifetime: `loss lane`, the latest losses of data, by time. Each worker looks here for those of its lanes. */
     losses: `${prefix}:losses`,
+    /** Hash: lane id → the highest claim that no crash and no failover can lose; `:data` → the id of this data (highest-claims.ts). */
+    highestClaims: `${prefix}:highestClaims`,
     /** Sorted set: the lanes by when each is due for a sweep, ms. */
     due: `${prefix}:due`,
     /** String with a lifetime, which shows its age: when these lanes were last swept. */

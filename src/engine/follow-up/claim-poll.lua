@@ -15,6 +15,7 @@
         call       number: of the call in the turn, from 1
         want       number: requests at most
         seen       number: the highest claim number that the caller knows of this lane
+        kept       number: the highest that no crash and no failover can have lost, or 0
         process    the claiming process, or '' in tests
         time       ms, or '' for the server's
   Returns  why there are no more now, when to ask again (ms; 0: when woken), the time, events, claims…
@@ -23,7 +24,7 @@
 -- @include ../lane/ready.lua
 local context, refused = claim_begin({
   kind = 'poll', laneKey = laneKey, windowKey = windowKey, claimsKey = claimsKey, pollsKey = pollsKey, rules = rules,
-  turn = turn, number = call, seen = seen, time = time,
+  turn = turn, number = call, seen = seen, kept = kept, time = time,
 })
 if not context then return refused end
 local lane, now, inFlight = context.lane, context.now, context.inFlight

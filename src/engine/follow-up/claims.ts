@@ -22,10 +22,11 @@ export function pollClaims(store: LaneStore & { readonly random?: Random }): Pol
       want,
       age = NO_PERMIT.age,
       seen = 0,
+      kept = 0,
       process = '',
       now,
     }: ClaimCall): Promise<ClaimReply<PollClaim>> => ({
-      ...(await claimPoll(store, { turn, call, want, seen, process, time: now })),
+      ...(await claimPoll(store, { turn, call, want, seen, kept, process, time: now })),
       permit: grantPermit(store.rules, age),
     }),
     confirm: (claim) => confirmClaim(store, 'poll', claim),

@@ -89,6 +89,8 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
       if (mayHaveLost === 0) return [{ type: 'redis.restarted', lane, graceMs }];
       return [{ type: 'redis.dataLoss', lane, sign, graceMs }];
     }
+    case 'rolledBack':
+      return [{ type: 'redis.rolledBack', lane, claim: String(scriptEvent.missing) }];
     case 'awaiting':
       return [];
     case 'unbounded':

@@ -52,6 +52,8 @@ export interface ClaimingProcess {
   readonly process: string;
   /** The highest claim number of the lane that it knows, or 0. */
   readonly seen: number;
+  /** The highest claim number of the lane that no crash and no failover can have lost (recovery/highest-claims.ts); default: none is known. */
+  readonly kept?: number;
   /** How many milliseconds of acknowledged writes Redis may lose; -1: nothing bounds it. */
   readonly loss: number;
   /** The same as soon as Redis has a replica. */

@@ -48,7 +48,7 @@ local function turn_reply(why, at, now, events, claims)
   return reply
 end
 
--- Begins a call. `call`: { kind, laneKey, windowKey, claimsKey, pollsKey, rules, turn, number, seen, time }. Returns the context of
+-- Begins a call. `call`: { kind, laneKey, windowKey, claimsKey, pollsKey, rules, turn, number, seen, kept, time }. Returns the context of
 -- the call, or nil and the reply if the call is fenced or was made before.
 local function claim_begin(call)
   local lane, now = lane_load(call.laneKey, call.time)
@@ -61,7 +61,7 @@ local function claim_begin(call)
     return nil, turn_reply('again', now, now, events, turn_replay(flightKey, call.turn, call.number))
   end
   lane_has_token(lane)
-  WORKERS.recognise(lane, call.rules, call.seen, now, events)
+  WORKERS.recognise(lane, call.rules, call.seen, now, events, call.kept)
   if lane.unsureUntil then
     lane_save(call.laneKey, lane)
     return nil, turn_reply('joining', lane.unsureUntil, now, events, {})

@@ -6,8 +6,8 @@
 
 -- Numbers; an untouched lane has 0. Times are in ms.
 local LANE_NUMBERS = {
-  -- the highest claim number so far, and the latest time seen
-  'sequence', 'time',
+  -- the highest claim number so far, the highest one before numbers were last skipped, and the latest time seen
+  'sequence', 'skippedFrom', 'time',
   -- the latest time that agreed with the clock of a process; the latest time before the clock was set back
   'agreedAt', 'setBackFrom',
   -- ledger.lua: the longest window of the processes that run, length of a bucket, the oldest bucket, requests in the window, when a send and a poll were last counted
@@ -242,5 +242,13 @@ end
 
 -- Claim numbers continue at the next multiple of 1e9: above every number that Redis assigned and may have lost.
 local function lane_skip_numbers(lane, known)
+  if lane.sequence % 1e9 > 0 then lane.skippedFrom = lane.sequence end
   lane.sequence = (math.floor(math.max(lane.sequence, known) / 1e9) + 1) * 1e9
+end
+
+-- Whether the lane has assigned this claim number, as far as its data tells: it does not lie between the highest number before numbers were
+-- last skipped and those after that.
+local function lane_knows_number(lane, number)
+  local base = math.floor(lane.sequence / 1e9) * 1e9
+  return number <= lane.skippedFrom or (base <= number and number <= lane.sequence)
 end

@@ -62,6 +62,7 @@ const scriptEvent = z.discriminatedUnion('type', [
     mayHaveLost: z.union([z.literal(0), z.literal(1)]),
     graceMs: integer,
   }),
+  z.object({ type: z.literal('rolledBack'), missing: integer }),
   z.object({ type: z.literal('awaiting'), loss: z.string() }),
   z.object({ type: z.literal('unbounded') }),
   z.object({ type: z.literal('workersLost'), processes: z.string() }),

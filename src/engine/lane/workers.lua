@@ -120,9 +120,21 @@ end
 -- The same, or '' if there was none: it changes if the server may have lost what a script has read before.
 function WORKERS.last_loss(lane) return lane.losses > 0 and WORKERS.loss(lane) or '' end
 
+-- Holds a lane that does not know a claim which no crash and no failover can have lost (`kept`; 0: none is known): a backup was restored,
+-- or Redis was emptied, and what was sent since would be sent again.
+local function hold_if_rolled_back(lane, kept, events)
+  if kept == 0 or lane_knows_number(lane, kept) then return end
+  lane.held, lane.heldByTenant = 'Redis has older data than before; run `volley doctor --restored` before you resume the lane', 0
+  lane_skip_numbers(lane, kept)
+  -- It is said once: other workers know this number, too.
+  lane.skippedFrom = lane.sequence
+  events[#events + 1] = { type = 'rolledBack', missing = kept }
+end
+
 -- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
--- its last writes.
-function WORKERS.recognise(lane, rules, seen, now, events)
+-- its last writes. `kept`: see hold_if_rolled_back.
+function WORKERS.recognise(lane, rules, seen, now, events, kept)
+  hold_if_rolled_back(lane, kept or 0, events)
   lane.server = SERVER.now()
   local runId = lane.server.run
   if lane.ahead and lane.clockRunId ~= runId then

@@ -16,6 +16,7 @@
         action    join, attend, leave, or replayed
         process   the process
         seen      number: the highest claim number that it knows of this lane
+        kept      number: the highest that no crash and no failover can have lost, or 0
         restored  number: claims that it has just restored
         polls     number: polls that it has made in the last seconds
         loss      number: ms of acknowledged writes that the server may lose, or -1 if nothing bounds it
@@ -58,7 +59,7 @@ local function return_placeholders()
   campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 end
 
-WORKERS.recognise(lane, rules, seen, now, events)
+WORKERS.recognise(lane, rules, seen, now, events, kept)
 if action == 'join' or action == 'attend' then
   WORKERS.note_loss(lane, loss, replicaLoss, now, events)
   WORKERS.join(lane, process, action == 'join' and now or 0)

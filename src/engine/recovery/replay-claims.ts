@@ -30,10 +30,10 @@ export type BarrierReport = 'join' | 'attend' | 'leave' | 'replayed';
 export const reportToBarrier = (
   store: LaneStore,
   action: BarrierReport,
-  { process, seen, loss, replicaLoss }: ClaimingProcess,
+  { process, seen, kept = 0, loss, replicaLoss }: ClaimingProcess,
   { restored = 0, polls = 0, now }: { restored?: number; polls?: number; now?: number } = {},
 ): Promise<readonly ScriptEvent[]> =>
-  barrierScript(store, { action, process, seen, restored, polls, loss, replicaLoss, time: now });
+  barrierScript(store, { action, process, seen, kept, restored, polls, loss, replicaLoss, time: now });
 
 /** What Redis does with a replayed claim. `settled`: all recipients of its range have moved on; nothing to restore. */
 type ReplayResult = 'known' | 'restored' | 'settled' | 'missing';

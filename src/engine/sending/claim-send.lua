@@ -23,6 +23,7 @@
         call       number: of the call in the turn, from 1
         want       number: batches at most
         seen       number: the highest claim number that the caller knows of this lane
+        kept       number: the highest that no crash and no failover can have lost, or 0
         process    the claiming process, or '' in tests
         loss       number: ms of acknowledged writes that the server may lose, or -1 if nothing bounds it
         replicaLoss  number: the same as soon as it has a replica
@@ -35,7 +36,7 @@ local PLACEHOLDERS_AT_ONCE = 256
 
 local context, refused = claim_begin({
   kind = 'send', laneKey = laneKey, windowKey = windowKey, claimsKey = claimsKey, pollsKey = pollsKey, rules = rules,
-  turn = turn, number = call, seen = seen, time = time,
+  turn = turn, number = call, seen = seen, kept = kept, time = time,
 })
 if not context then return refused end
 local lane, now, inFlight, events = context.lane, context.now, context.inFlight, context.events

@@ -35,12 +35,23 @@ export function sendClaims(store: LaneStore & { readonly random?: Random }): Sen
       want,
       age = NO_PERMIT.age,
       seen = 0,
+      kept = 0,
       process = '',
       loss = 0,
       replicaLoss = loss,
       now,
     }: ClaimCall): Promise<ClaimReply<SendClaim>> => {
-      const reply = await claimSend(store, { turn, call, want, seen, process, loss, replicaLoss, time: now });
+      const reply = await claimSend(store, {
+        turn,
+        call,
+        want,
+        seen,
+        kept,
+        process,
+        loss,
+        replicaLoss,
+        time: now,
+      });
       const claims = reply.claims.map(({ closesAt = Number.POSITIVE_INFINITY, ...claim }): SendClaim => {
         const isRepeat = claim.again === 'underCorrelator';
         const repeatUntil = isRepeat ? (claim.firstAt ?? 0) + store.rules.repeatFor : closesAt;

@@ -22,6 +22,8 @@ const POLLS_MS = 10_000;
 interface Self {
   readonly process: string;
   mayLose(): MayLose;
+  /** The highest claim number of the lane that no crash and no failover can have lost; default: none is known. */
+  kept?(): number;
 }
 
 const NO_PROCESS: Self = { process: '', mayLose: () => ({ ms: 0, withReplicaMs: 0 }) };
@@ -80,7 +82,14 @@ export function recentClaims(
   const recent: RecentClaims = {
     get self() {
       const { ms, withReplicaMs } = self.mayLose();
-      return { process: self.process, seen, loss: forScripts(ms), replicaLoss: forScripts(withReplicaMs) };
+      const kept = self.kept?.() ?? 0;
+      return {
+        process: self.process,
+        seen: Math.max(seen, kept),
+        kept,
+        loss: forScripts(ms),
+        replicaLoss: forScripts(withReplicaMs),
+      };
     },
     claimed(list) {
       const at = monotonic();

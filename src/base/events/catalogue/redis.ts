@@ -38,6 +38,30 @@ export const REDIS_EVENTS = {
     (e) =>
       `Redis may have lost data (${{ runId: 'another server answers, or it was restarted', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} recovers for ${e.graceMs} while workers replay their recent claims`,
   ),
+  'redis.rolledBack': entry(
+    'error',
+    { lane: id, claim: id },
+    (e) =>
+      `Redis has older data than before: it does not know claim ${e.claim} of lane ${e.lane}, which no crash can have lost; a backup was restored, or Redis was emptied. All lanes are held, so that nothing is sent twice; run \`volley doctor --restored\` before you resume them`,
+  ),
+  'stateFile.notWritten': entry(
+    'error',
+    { reason: prose },
+    (e) =>
+      `cannot write STATE_FILE (${e.reason}): a restored backup may not be noticed; sending continues, and the file is written as soon as possible`,
+  ),
+  'stateFile.earlierData': entry(
+    'error',
+    { file: prose },
+    (e) =>
+      `Redis has data that it had before other data, as STATE_FILE ${e.file} knows: a backup was restored. All lanes are held, so that nothing is sent twice; run \`volley doctor --restored\` before you resume them`,
+  ),
+  'stateFile.otherData': entry(
+    'warn',
+    { file: prose },
+    (e) =>
+      `Redis has other data than STATE_FILE ${e.file} is about: the file starts over; if you did not mean to use another Redis, hold the lanes and run \`volley doctor --restored\``,
+  ),
   'redis.unbounded': entry(
     'error',
     { lane: id },

@@ -95,12 +95,12 @@ export function addProcessCommands(program: Command, context: Context): void {
     .command('doctor')
     .summary('check everything Volley depends on')
     .description(
-      'Checks everything Volley depends on and says how to fix what it finds. It sends nothing and does not log in. Exit code 1 if something does not work.',
+      'Checks everything Volley depends on and says how to fix what it finds. It sends nothing and does not log in. Exit code 1 if something does not work. Run it with --restored after you have restored a backup of Redis, before you start workers.',
     )
     .option('--json', 'print one JSON object')
     .option(
       '--restored',
-      'after Redis was restored from a backup: also list the API keys that work, to confirm each',
+      'after Redis was restored from a backup: hold all lanes, and list what may send again and the API keys that work',
     )
     .addHelpText('after', examples('doctor', 'doctor --restored'))
     .action(action(context, () => import('../doctor.js'), 'doctor'));

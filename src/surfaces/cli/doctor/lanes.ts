@@ -6,6 +6,9 @@ import { failureText } from '../sentence.js';
 import { counted, grouped, oneLine } from '../text.js';
 import { type Check, fail, ok, warn } from './check.js';
 
+/** How the reason of a lane begins that is held because a backup was restored (engine/lane/workers.lua). */
+const OLDER_DATA = 'Redis has older data than before';
+
 /** Whether a lane sends, and if not, what to do. */
 export function checkLane(lane: LaneStatus, now: number): Check[] {
   const { name, turnFailures, unknownOutcomes } = lane;
@@ -53,6 +56,12 @@ function checkState(title: string, { name, state, pause, window }: LaneStatus, n
         'Check the account base URL, and that the account service is reachable from here: volley token show',
       );
     case 'held':
+      if (pause?.reason.startsWith(OLDER_DATA) === true)
+        return fail(
+          title,
+          `held${why}`,
+          `Run \`volley doctor --restored\` and settle what it lists, then: ${resume}`,
+        );
       return warn(title, 'held by an operator', `To resume it: ${resume}`);
     case 'stopped':
       return fail(title, `stopped${why}`, `Fix the reason, then: ${resume}`);

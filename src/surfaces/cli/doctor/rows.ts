@@ -11,6 +11,7 @@ import { checkProtection } from './protection.js';
 import { checkRecords } from './records.js';
 import { checkRedis, checkRemains } from './redis.js';
 import { redisFacts } from './redis-facts.js';
+import { checkRestored } from './restored.js';
 import { checkSchedules } from './schedules.js';
 import { checkServices } from './service.js';
 import { checkDifferences, checkWorkers, missingRoles } from './workers.js';
@@ -33,6 +34,7 @@ export const ROWS: readonly Row[] = [
       return checkWorkers(workers, await howToStartWorkers(context, missing));
     },
   },
+  { needs: 'redis', check: (examined) => (examined.isRestored ? checkRestored(examined) : []) },
   {
     needs: 'redis',
     check: async ({ volley, config, context }) =>

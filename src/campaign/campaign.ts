@@ -3,7 +3,7 @@
  *       │                     │ ▲                 │ ▲
  *       ▼                     ▼ │ resume          ▼ │ resume
  *   discarded               paused ◄──pause──── (running)
- *                     scheduled, running, paused ──cancel──► cancelled
+ *                     scheduled, running, paused ──cancel──► cancelled ──nothing open, all sent──► completed
  */
 
 /** One state of a campaign. */
@@ -25,8 +25,8 @@ export const CAMPAIGN_STATE = {
   scheduled: { next: ['running', 'paused', 'cancelled', 'completed'], commands: ACTIVE },
   running: { next: ['paused', 'cancelled', 'completed'], commands: ACTIVE },
   paused: { next: ['scheduled', 'running', 'cancelled', 'completed'], commands: ACTIVE },
-  // Cancelling again changes nothing.
-  cancelled: { next: [], commands: ['cancel'] },
+  // Cancelling again changes nothing. One of which everything was sent after all becomes completed.
+  cancelled: { next: ['completed'], commands: ['cancel'] },
   completed: { next: [], commands: [] },
 } as const satisfies Record<string, CampaignStateRules>;
 

@@ -77,6 +77,8 @@ export const campaignStatus = z
     id: z.string(),
     name: z.string(),
     lane: z.string(),
+    sender: z.string(),
+    message: z.string().describe('The text, with its placeholders'),
     state: z.enum(CAMPAIGN_STATES),
     createdAt: time,
     createdBy: actor.nullable().describe('Null for a campaign that an older version created'),

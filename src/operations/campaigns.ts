@@ -157,7 +157,8 @@ export const cancelCampaign = call({
   ...COMMAND,
   name: 'cancelCampaign',
   summary: 'Cancel a campaign for good',
-  description: 'Nothing more of it is sent. Delivery reports for sent messages still arrive.',
+  description:
+    'Nothing more of it is sent. Delivery reports for sent messages still arrive. A campaign of which everything has been sent cannot be cancelled.',
   audit: 'campaign.cancel',
   http: 'POST /campaigns/{id}/cancel',
   cli: { usage: 'cancel <id>', arguments: CAMPAIGN, asks: true, examples: ['cancel last'] },

@@ -64,6 +64,8 @@ export function campaignStatus({
     id: meta.id,
     name: meta.name,
     lane: lane.name,
+    sender: meta.sender,
+    message: meta.text,
     state: state.state,
     createdAt: iso(meta.created),
     createdBy: meta.createdBy ?? null,

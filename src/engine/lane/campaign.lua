@@ -196,11 +196,18 @@ function WINDOW.queue(runningKey, scheduledKey, windowsKey, virtualTime, id, c, 
   return opensAt
 end
 
--- Ends the campaign if none of its recipients is open. A cancelled campaign keeps its state, and a wave waits until it is sealed.
+-- Whether everything of the campaign was sent and has an outcome, so that a cancellation would change nothing.
+local function campaign_is_sent(c)
+  return not c.open and (c.counts.planned or 0) + (c.counts.sending or 0) + (c.counts.unknown or 0) == 0
+end
+
+-- Ends the campaign if none of its recipients is open. A cancelled campaign keeps its state if it kept anything from being sent, and a wave
+-- waits until it is sealed.
 local function campaign_end(endedKey, lapsingKey, id, c, now, events)
   if c.endedAt > 0 or c.state == 'importing' or campaign_is_open(c) then return end
   if c.open and c.remainder == 'planned' then return end
-  if c.state ~= 'cancelled' then campaign_enter(c, 'completed') end
+  local isKept = c.state == 'cancelled' and (c.counts.cancelled or 0) + (c.counts.abandoned or 0) > 0
+  if not isKept then campaign_enter(c, 'completed') end
   c.endedAt = now
   redis.call('ZADD', endedKey, now, id)
   redis.call('ZREM', lapsingKey, id)

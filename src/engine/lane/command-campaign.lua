@@ -17,8 +17,8 @@
         id         the campaign
         reason     why it is paused, for people
         time       ms, or '' for the server's
-  Returns  done, missing, or the state that forbids the command; sends in flight; recipients cancelled; events; 1 if the state
-           changed
+  Returns  done, missing, sent (everything was sent, so there is nothing to cancel), or the state that forbids the command; sends in
+           flight; recipients cancelled; events; 1 if the state changed
 ]]
 -- @include ./order.lua
 -- @include ../../base/redis/when-full.lua
@@ -29,6 +29,7 @@ local c = campaigns[id]
 local events, cancelled = {}, 0
 if not c then return { 'missing', 0, 0, '[]', 0 } end
 if not CAMPAIGN_COMMANDS[c.state][command] then return { c.state, 0, 0, '[]', 0 } end
+if command == 'cancel' and c.state ~= 'cancelled' and campaign_is_sent(c) then return { 'sent', 0, 0, '[]', 0 } end
 local before = c.state
 local inFlight = campaign_in_flight(claimsKey, id)
 

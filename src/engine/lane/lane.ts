@@ -16,9 +16,9 @@ import { type ScriptEvent, scriptEvents } from './script-events.js';
 import { createServerClock } from './server-clock.js';
 import { singleFlight } from './single-flight.js';
 
-/** The result of a campaign command: `done`, `missing` (no such campaign), or the state that does not allow it. */
+/** The result of a campaign command: `done`, `missing` (no such campaign), `sent` (there is nothing to cancel), or the state that does not allow it. */
 export interface CommandResult {
-  readonly outcome: 'done' | 'missing' | 'importing' | 'completed' | 'cancelled';
+  readonly outcome: 'done' | 'missing' | 'sent' | 'importing' | 'completed' | 'cancelled';
   /** Requests of the campaign that are still running. */
   readonly inFlight: number;
   /** Recipients. */
@@ -28,7 +28,7 @@ export interface CommandResult {
   readonly isNew: boolean;
 }
 
-const outcomes = z.enum(['done', 'missing', 'importing', 'completed', 'cancelled']);
+const outcomes = z.enum(['done', 'missing', 'sent', 'importing', 'completed', 'cancelled']);
 const commandCampaign = laneScript(import.meta.url, './command-campaign.lua', (reply): CommandResult => {
   const [outcome, inFlight, cancelled, events, isNew] = z
     .tuple([outcomes, z.number(), z.number(), z.string(), z.number()])

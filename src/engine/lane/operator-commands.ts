@@ -37,6 +37,10 @@ const allows = (state: CampaignState, command: CampaignCommand): boolean => {
   return allowed.includes(command);
 };
 
+/** Whether everything of a campaign was sent and has an outcome. The script checks it again. */
+const isSent = ({ counts, open }: Pick<StoredState, 'counts' | 'open'>): boolean =>
+  open !== true && (counts['planned'] ?? 0) + (counts['sending'] ?? 0) + (counts['unknown'] ?? 0) === 0;
+
 /** Whether a campaign is already as the command would leave it. */
 function changesNothing(
   { state, pauseReason }: Pick<StoredState, 'state' | 'pauseReason'>,
@@ -74,13 +78,18 @@ export function operatorCommands(
     const lane = await finder.of(id);
     const reason = `paused by ${actor}`;
     const missing = (): NotFoundError => new NotFoundError(`there is no campaign ${id}`);
-    const refused = (state: string): StateError =>
-      new StateError(`campaign ${id} is ${state}; you cannot ${action} it`);
+    const refused = (why: 'sent' | CampaignState): StateError =>
+      new StateError(
+        why === 'sent'
+          ? `everything of campaign ${id} has been sent; there is nothing to cancel`
+          : `campaign ${id} is ${why}; you cannot ${action} it`,
+      );
     const before = await readState(lane.redis, lane.keys, lane.id, id);
     if (before === null) throw missing();
     if (!allows(before.state, action)) throw refused(before.state);
     if (changesNothing(before, action, reason))
       return { lane, inFlight: await inFlightOf(lane, [id]), cancelled: 0, isNew: false };
+    if (action === 'cancel' && isSent(before)) throw refused('sent');
     const result = await by.audited(
       { action: `campaign.${action}`, lane: lane.id, campaign: id },
       async () => {

@@ -7,7 +7,7 @@ local CAMPAIGN_MOVES = {
   scheduled = { running = true, paused = true, cancelled = true, completed = true },
   running = { paused = true, cancelled = true, completed = true },
   paused = { scheduled = true, running = true, cancelled = true, completed = true },
-  cancelled = {},
+  cancelled = { completed = true },
   completed = {},
 }
 local CAMPAIGN_COMMANDS = {

@@ -7,7 +7,7 @@ import { HOW_TO_CREATE } from './commands/action.js';
 import type { Answer, Context } from './context.js';
 import { minute, moment, shortMoment } from './moments.js';
 import { withLocalVolley } from './open.js';
-import { percentOf, settledOf } from './progress.js';
+import { percentOf, settledOf, wantedOf } from './progress.js';
 import { columnsOf, rowsOf } from './terminal.js';
 import { compact, counted, cut, grouped, money, oneLine, type Table, table } from './text.js';
 
@@ -119,7 +119,7 @@ export function listLines(
           cut(oneLine(campaign.name), 30),
           campaign.lane,
           campaign.state,
-          grouped(campaign.counts.total),
+          grouped(wantedOf(campaign)),
           grouped(settledOf(campaign)),
           startOf(campaign, moment),
           perHour(campaign.rate),
@@ -140,7 +140,7 @@ export function listLines(
           oneLine(campaign.name),
           hasOneLane ? '' : campaign.lane,
           campaign.state,
-          `${percentOf(campaign)} of ${compact(campaign.counts.total)}`,
+          `${percentOf(campaign)} of ${compact(wantedOf(campaign))}`,
           startOf(campaign, shortMoment),
           perHour(campaign.rate, compact),
           attention(campaign, now, { short: true }),

@@ -50,6 +50,8 @@ const ALWAYS_SHOWN: readonly RecipientState[] = [
 
 const LABEL_WIDTH = 11;
 const WIDEST = 100;
+/** Of a longer text, people see the beginning. */
+const TEXT_LINES = 3;
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /** A bar that fills `share` (0 to 1) of `width` columns, to an eighth of a column. Any share above 0 is visible. */
@@ -70,23 +72,30 @@ export function shares(counts: readonly number[], width: number): number[] {
   return columns;
 }
 
-/** Recipients in a final state. */
-export function settledOf({ counts }: CampaignStatus): number {
-  return SETTLED_STATES.reduce((sum, state) => sum + counts[state], 0);
+/** Recipients who are to get a message: all but those whose number is suppressed. */
+export function wantedOf({ counts }: CampaignStatus): number {
+  return counts.total - counts.suppressed;
 }
 
-/** The part of the recipients in a final state, such as `22 %`. */
+/** Those of them in a final state. */
+export function settledOf({ counts }: CampaignStatus): number {
+  const settled = SETTLED_STATES.reduce((sum, state) => sum + counts[state], 0);
+  return settled - counts.suppressed;
+}
+
+/** The part of them in a final state, such as `22 %`. */
 export function percentOf(status: CampaignStatus): string {
-  const { total } = status.counts;
+  const wanted = wantedOf(status);
+  if (wanted === 0) return `${status.endedAt === null ? 0 : 100} %`;
   // Rounded down, so that 100 % means all of them.
-  return `${total === 0 ? 0 : Math.floor((settledOf(status) / total) * 100)} %`;
+  return `${Math.floor((settledOf(status) / wanted) * 100)} %`;
 }
 
 /** The picture of a campaign: the states of its recipients, its lane's quota, and what happens next. */
 export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const { paint, now } = look;
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
-  const { counts, tags, rate, requests, cost } = status;
+  const { counts, sender, message, tags, rate, requests, cost } = status;
 
   const percent = percentOf(status).padStart(6);
   const columns = shares(
@@ -97,9 +106,12 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     paint(SHOWN[state].ink, SHOWN[state].glyph.repeat(columns[at] ?? 0)),
   );
 
-  const states = look.compact ? wrapped(legend(counts, paint), width, 2) : stateLines(counts, width, paint);
-  const labelled = (label: string, text: string): string[] =>
-    wrapped(text, width - LABEL_WIDTH - 5).map(
+  const states = look.compact
+    ? wrapped(legend(counts, paint), width, 2)
+    : stateLines(counts, width, paint);
+  const room = width - LABEL_WIDTH - 5;
+  const labelled = (label: string, text: string, most = Number.POSITIVE_INFINITY): string[] =>
+    beginning(wrapped(text, room), most, room).map(
       (line, at) => `  ${paint('dim', padded(at === 0 ? label : '', LABEL_WIDTH + 2))} ${line}`,
     );
   const sentence = campaignSentence(status, now, look.howToStart);
@@ -109,6 +121,12 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     `${picture.join('')}${percent}`,
     ...states,
     ...(left.length === 0 ? [] : labelled('left out', pasteable(left))),
+    ...(look.compact
+      ? []
+      : [
+          ...labelled('sender', oneLine(sender)),
+          ...labelled('text', oneLine(message), TEXT_LINES),
+        ]),
     ...(tags.length === 0 ? [] : labelled('tags', tags.join(' '))),
     ...labelled(
       'requests',
@@ -120,6 +138,12 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     // The picture is not printed as other lines are: a terminal would cut what is too long, such as a command.
     ...fitted(pasteable(sentence.text), width - 2).map((text) => `  ${paint(sentence.ink, text)}`),
   ];
+}
+
+/** The first `most` lines; the last one ends with an ellipsis if there are more. */
+function beginning(lines: readonly string[], most: number, width: number): string[] {
+  const last = lines.slice(most - 1).join(' ');
+  return lines.length <= most ? [...lines] : [...lines.slice(0, most - 1), cut(last, width)];
 }
 
 /** Rows of the list that are no recipients, and where they are listed; empty if there are none. */
@@ -220,6 +244,6 @@ export function campaignLine(status: CampaignStatus, now: number, howToStart?: s
   const states = RECIPIENT_STATES.filter((state) => counts[state] > 0).map(
     (state) => `${SHOWN[state].label} ${grouped(counts[state])}`,
   );
-  const settled = `${grouped(settledOf(status))} of ${grouped(counts.total)} settled`;
+  const settled = `${grouped(settledOf(status))} of ${grouped(wantedOf(status))} settled`;
   return `${moment(now, now, status.zone)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${states.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;
 }

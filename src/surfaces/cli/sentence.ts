@@ -47,7 +47,7 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
     case 'operator':
       return {
         // A reason such as `paused by cli ann@host` needs no other beginning.
-        text: `${blocked.startsWith('paused') ? `P${blocked.slice(1)}` : blocked === '' ? 'Paused' : `Paused: ${blocked}`}. To resume it: volley resume ${id}`,
+        text: `${blocked.startsWith('paused') ? `P${blocked.slice(1)}` : blocked === '' ? 'Paused' : `Paused: ${blocked}`}.${startText(status, now)} To resume it: volley resume ${id}`,
         ink: 'yellow',
       };
     case 'resolve':
@@ -134,6 +134,12 @@ function reasonText({ blockedBy, zone }: CampaignStatus, now: number): string {
   return end === null || Date.parse(end) <= now
     ? text
     : `${text}, ${state === 'noToken' ? 'next attempt' : 'until'} ${until(end, now, zone)}`;
+}
+
+/** The start of a paused campaign that has not begun; empty for another one. */
+function startText({ launchAt, zone }: CampaignStatus, now: number): string {
+  const isAhead = launchAt !== null && Date.parse(launchAt) > now;
+  return isAhead ? ` If it is resumed before, it starts ${until(launchAt, now, zone)}.` : '';
 }
 
 function etaOf(status: CampaignStatus, now: number): string {

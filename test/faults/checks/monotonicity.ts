@@ -18,7 +18,7 @@ const TRANSITIONS: Readonly<Record<string, readonly string[]>> = {
   scheduled: ['running', 'paused', 'cancelled', 'completed'],
   running: ['paused', 'cancelled', 'completed'],
   paused: ['running', 'scheduled', 'cancelled', 'completed'],
-  cancelled: [],
+  cancelled: ['completed'],
   completed: [],
 };
 

@@ -20,6 +20,8 @@ export function statusWith({ counts: given = {}, ...changes }: Changes = {}): Ca
     id: 'c1',
     name: 'Spring sale',
     lane: 'main',
+    sender: 'ACME',
+    message: 'Hi {{name}}',
     state: 'running',
     createdAt: isoAt(-60_000),
     createdBy: null,

@@ -20,7 +20,7 @@ const settings = {
 };
 
 /** The state of a campaign whose only message is on the network. */
-const inFlightOnly = JSON.stringify({
+const sentOnly = JSON.stringify({
   state: 'running',
   total: 1,
   ordinals: 1,
@@ -150,17 +150,17 @@ test('On a terminal, cancel shows what it cancels and asks first, unless --yes i
   expect(unasked.exit).toBe(0);
 });
 
-test('Without a terminal, cancel needs --yes; with nothing left to send, it does not ask on one', async () => {
+test('Without a terminal, cancel needs --yes; with nothing left to send, it is refused without a question', async () => {
   const cli = commandLine(cwd, settings);
   const { output } = await cli.json(...send, '--yes', '--again');
   const { id } = output as { id: string };
   const refused = await cli.volley('cancel', id);
   expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('Add --yes to cancel')]);
   expect((await cli.json('status', id)).output).toMatchObject({ state: 'running' });
-  await redis.hset(keyNames(prefix).lane('default', 'states'), id, inFlightOnly);
+  await redis.hset(keyNames(prefix).lane('default', 'states'), id, sentOnly);
   const { exit, messages, stdout } = await onTerminal(undefined, { NO_COLOR: '1' }, 'cancel', id);
-  expect([exit, messages]).toEqual([0, '']);
-  expect(stdout).toBe(`Campaign ${id} is cancelled. Nothing was left to send.\n`);
+  expect([exit, stdout]).toEqual([2, '']);
+  expect(messages).toBe(`volley: Everything of campaign ${id} has been sent; there is nothing to cancel.\n`);
 });
 
 test('A list that repeats a number with another text says so before the question, and sends what was chosen', async () => {

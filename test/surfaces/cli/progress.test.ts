@@ -46,6 +46,8 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
     '  ▒ sending       4  █▋',
     '  × impossible    2  ▊',
     '  ░ planned      64  █████████████████████████▋',
+    '  sender        ACME',
+    '  text          Hi {{name}}',
     '  requests      36 sent, 20 polls, 1 throttled (429)',
     '  quota         56 of 1,000 used',
     '  rate          1,920 messages an hour on average',
@@ -119,6 +121,21 @@ test('100 % means that every recipient is settled', () => {
   expect(renderCampaign(almost, look)[1]).toMatch(/ 99 %$/);
   const all = statusWith({ counts: { deliveredToTerminal: 999_999, rejected: 1 } });
   expect(renderCampaign(all, look)[1]).toMatch(/ 100 %$/);
+});
+
+test('Suppressed recipients are no progress', () => {
+  const recipients = { suppressed: 60, deliveredToTerminal: 10, planned: 30 };
+  expect(renderCampaign(statusWith({ recipients }), look)[1]).toMatch(/ 25 %$/);
+  expect(campaignLine(statusWith({ recipients }), NOON)).toContain(': 10 of 40 settled (25 %);');
+  const suppressed = statusWith({ recipients: { suppressed: 3 }, state: 'completed', endedAt: isoAt(0) });
+  expect(renderCampaign(suppressed, look)[1]).toMatch(/ 100 %$/);
+});
+
+test('Of a long text, the status shows the beginning', () => {
+  const lines = renderCampaign(statusWith({ message: 'spring '.repeat(100) }), look);
+  const at = lines.findIndex((line) => line.startsWith('  text '));
+  expect(lines[at + 2]).toMatch(/…$/);
+  expect(lines[at + 3]).toMatch(/^ {2}requests /);
 });
 
 test('An empty campaign shows 0 %', () => {

@@ -43,6 +43,9 @@ test('The next step for the operator is shown as a command', () => {
       blockedBy: { state: 'paused', reason: 'paused', until: null },
     }),
   ).toBe('Paused. To resume it: volley resume c1');
+  expect(sentence({ state: 'paused', waitingFor: 'operator', launchAt: isoAt(60_000) })).toBe(
+    'Paused. If it is resumed before, it starts 12:01:00 UTC (in 1m). To resume it: volley resume c1',
+  );
   const byAnn = { state: 'paused' as const, reason: 'paused by cli ann@host', until: null };
   expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: byAnn })).toBe(
     'Paused by cli ann@host. To resume it: volley resume c1',

@@ -4,7 +4,7 @@ import * as campaigns from '../../../operations/campaigns.js';
 import * as results from '../../../operations/results.js';
 import { destinationOf, via } from '../destination.js';
 import { CliError } from '../errors.js';
-import { moment } from '../moments.js';
+import { moment, until } from '../moments.js';
 import { costText } from '../progress.js';
 import { columnsOf } from '../terminal.js';
 import { counted, cut, explanation, grouped, oneLine, table } from '../text.js';
@@ -28,11 +28,16 @@ const answers: Answers<'Campaigns', typeof operations> = {
     const { state: before, lane } = await volley.status(id);
     const destination = destinationOf(setting, lane);
     const { state } = await run();
+    const { launchAt, zone } = await volley.status(id);
     await noteIfNoWorkers(context, volley);
     const done = before === 'paused' ? 'is resumed' : 'was not paused';
+    const next =
+      state === 'scheduled' && launchAt !== null
+        ? `starts ${until(launchAt, context.clock(), zone)}`
+        : `is ${state}`;
     return {
       json: { id, destination, state },
-      lines: [`Campaign ${id}${via(destination)} ${done}. It is ${state}.`],
+      lines: [`Campaign ${id}${via(destination)} ${done}. It ${next}.`],
     };
   },
 

@@ -192,6 +192,8 @@ function renderSchedule(details: ScheduleDetails, context: Context): string[] {
       : []),
     `${label('lane')}${lane}`,
     `${label('list')}${oneLine(listOf(details))}`,
+    `${label('sender')}${campaign.sender === undefined ? 'SENDER_ADDRESS of the workers' : oneLine(campaign.sender)}`,
+    ...(campaign.window === undefined ? [] : [`${label('window')}${windowText(details)}`]),
     `${label('message')}${cut(oneLine(campaign.message), TEXT_SHOWN)}`,
     ...(campaign.maxCost === undefined ? [] : [`${label('max cost')}${oneLine(campaign.maxCost)}`]),
     `${label('overlap')}${overlap}; catches up within ${catchUp}`,
@@ -200,6 +202,11 @@ function renderSchedule(details: ScheduleDetails, context: Context): string[] {
       ? []
       : ['', ...table(['DUE', 'OUTCOME', 'CAMPAIGN', 'REASON'], rows, columnsOf(stdout))]),
   ];
+}
+
+/** `Mon-Sat 09:00-20:00 Europe/Paris, except 2030-05-01` */
+function windowText({ zone, campaign: { window = '', except = [] } }: Schedule): string {
+  return oneLine(`${window} ${zone}${except.length === 0 ? '' : `, except ${except.join(', ')}`}`);
 }
 
 function listOf({ recipients }: Schedule): string {

@@ -133,7 +133,7 @@ export const OPERATION_COMMANDS = [
     usage: 'cancel <id>',
     summary: 'cancel a campaign for good',
     description:
-      'Cancel a campaign for good. Nothing more of it is sent. Delivery reports for sent messages still arrive. On a terminal it asks first.',
+      'Cancel a campaign for good. Nothing more of it is sent. Delivery reports for sent messages still arrive. A campaign of which everything has been sent cannot be cancelled. On a terminal it asks first.',
     arguments: { '<id>': 'the campaign: its id, the beginning of it, its name, or last for the newest one' },
     flags: [{ flags: '-y, --yes', about: 'do not ask' }],
     json: 'print one JSON object',

@@ -31,9 +31,9 @@ const CITIES = ['London', 'Leeds', 'Bristol', 'Wells, Somerset', 'Aberdeen', 'Ca
 
 /** One text for all recipients, and one with the recipient's name and city. */
 export const TEXTS = {
-  'shared text': 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.',
+  'shared text': 'Spring sale: 20% off everything until Sunday. Reply STOP to opt out.',
   personalised:
-    'Hi {{name}}, the spring sale has come to {{city}}: 20 % off everything until Sunday. Reply STOP to opt out.',
+    'Hi {{name}}, the spring sale has come to {{city}}: 20% off everything until Sunday. Reply STOP to opt out.',
 } as const;
 
 /** Name and city of the recipient with this index. */

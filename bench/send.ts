@@ -30,7 +30,7 @@ const [requests, rounds] = [Number(requestsText), Number(roundsText)];
 if (fsync !== 'always' && fsync !== 'everysec')
   throw new TypeError('the third argument is always or everysec');
 
-const PERSONAL = 'Hi {{name}}, the spring sale has come to {{city}}: 20 % off everything until Sunday.';
+const PERSONAL = 'Hi {{name}}, the spring sale has come to {{city}}: 20% off everything until Sunday.';
 const LAUNCH_NEVER = Date.now() + 30 * 24 * 3_600_000;
 
 const server = await startPrivateRedis({ appendfsync: fsync });

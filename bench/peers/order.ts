@@ -18,7 +18,7 @@ export interface Order {
 }
 
 export const SENDER = '12345';
-export const TEXT = 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.';
+export const TEXT = 'Spring sale: 20% off everything until Sunday. Reply STOP to opt out.';
 
 const NAME = 'PEER_ORDER';
 

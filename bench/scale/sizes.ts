@@ -28,7 +28,7 @@ export async function runSize(setting: Setting, recipients: number, from: number
         const made = await fleet.volley.enqueue({
           lane,
           recipients: numbers(each, from + at * each),
-          message: 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.',
+          message: 'Spring sale: 20% off everything until Sunday. Reply STOP to opt out.',
           sender: '12345',
         });
         if (made.kind !== 'created') throw new Error(`the campaign of ${lane} was ${made.kind}`);

@@ -5,7 +5,7 @@ export const IN_FLIGHT = 32;
 export const QUEUE = 'recipients';
 export const API_KEY = 'simulator-key';
 export const SENDER = '12345';
-export const TEXT = 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.';
+export const TEXT = 'Spring sale: 20% off everything until Sunday. Reply STOP to opt out.';
 
 /** One round of a contender. */
 export interface Order {

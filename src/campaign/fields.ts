@@ -181,7 +181,7 @@ export const FIELDS = {
     longest: 200,
     description: 'Default: the first lane, or the only lane of the key.',
     flag: '-l, --lane <name>',
-    help: 'the lane to send through (default: the first one)',
+    help: 'the lane to send through, which is an API key with its quota (default: the first one)',
     takenBy: ALL,
     stored: 'always',
     compared: 'lane',

@@ -77,9 +77,9 @@ const DIGITS = /^\+?\d+$/;
 const SPACED = /^\+?\d[\d -]*$/;
 const SEPARATORS = /[\s().\-\u2010-\u2015]/g;
 const INVISIBLE = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
-const EXCEL_SCIENTIFIC = /^\+?\d+(?:[.,]\d+)?e\+?\d+$/i;
+const EXCEL_SCIENTIFIC = /^(?<whole>\+?\d+)(?:[.,](?<fraction>\d+))?e\+?(?<exponent>\d+)$/i;
 
-/** Removes what programs put around numbers: ="…", a leading apostrophe, tel:, (0) after a calling code, .0 at the end. */
+/** Removes what programs put around numbers: ="…", a leading apostrophe, tel:, (0) after a calling code, .0 at the end, an exponent. */
 function tidy(spelling: string): string {
   const bare = spelling
     .replace(INVISIBLE, '')
@@ -88,7 +88,18 @@ function tidy(spelling: string): string {
     .replace(/^(?:tel|sms):/i, '')
     .trim();
   const withoutTrunk = /^(?:\+|00)/.test(bare) ? bare.replace(/\(0\)/, '') : bare;
-  return /^\+?\d+\.0+$/.test(withoutTrunk) ? withoutTrunk.replace(/\.0+$/, '') : withoutTrunk;
+  if (/^\+?\d+\.0+$/.test(withoutTrunk)) return withoutTrunk.replace(/\.0+$/, '');
+  return exactDigits(withoutTrunk) ?? withoutTrunk;
+}
+
+/**
+ * The digits of a number in the scientific notation of spreadsheets, `4.47700900123E+11`, if it has all of them: as many behind its point as
+ * its exponent says. Null for any other text: with fewer, the spreadsheet may have rounded it.
+ */
+function exactDigits(text: string): string | null {
+  const groups = EXCEL_SCIENTIFIC.exec(text)?.groups;
+  const { whole = '', fraction = '', exponent } = groups ?? {};
+  return Number(exponent) === fraction.length ? whole + fraction : null;
 }
 
 /** What is read, where, and which kinds of numbers count. */
@@ -132,7 +143,8 @@ function readUnusual(tidied: string, context: Context): NumberOutcome {
   const { spelling, country } = context;
   if (tidied === '') return invalid(`is empty; enter a number such as ${EXAMPLE}`, 'noNumber');
   if (EXCEL_SCIENTIFIC.test(tidied)) {
-    const advice = 'format the column as Text in Excel, enter the numbers again, and save';
+    const advice =
+      'export the list again from where it comes from, and if you open it in Excel, import this column as Text';
     return invalid(`${quote(spelling)} is in Excel's scientific notation, which has lost digits; ${advice}`);
   }
   const parsed = parsePhoneNumberFromString(tidied, {

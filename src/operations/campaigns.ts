@@ -257,10 +257,10 @@ export const listRecipients = call({
 export const resolveCampaign = call({
   ...COMMAND,
   name: 'resolveCampaign',
-  summary: 'Settle requests with an unknown outcome',
+  summary: 'Resolve requests with an unknown outcome',
   description: 'They may or may not have been accepted.',
   httpNote:
-    '`resend` sends the messages again, at the risk that recipients receive them twice; `abandon` gives them up; `accepted` counts them as accepted. Without `request`, all of the campaign are settled.',
+    '`resend` sends the messages again, at the risk that recipients receive them twice; `abandon` gives them up; `accepted` counts them as sent, without a delivery report (`unconfirmed`). Without `request`, all of the campaign are resolved.',
   audit: 'campaign.resolve',
   http: 'POST /campaigns/{id}/resolve',
   cli: {
@@ -272,7 +272,7 @@ export const resolveCampaign = call({
         about: 'only this request, as `volley status` names it (default: all)',
       },
     },
-    note: 'On a terminal, without an option, it shows what is known about each and asks. Exit code 3: some are not settled.',
+    note: 'On a terminal, without an option, it shows what is known about each and asks. Exit code 3: some are not resolved.',
     examples: ['resolve last', 'resolve last --abandon', 'resolve last --resend'],
     byHand: 'without an option, it asks about one request after the other',
   },
@@ -296,7 +296,7 @@ export const resolveCampaign = call({
         'Requests that were not resolved because a worker may still be sending them, and when that can no longer be',
       ),
   }),
-  returns: 'The requests and recipients that were settled',
+  returns: 'The requests and recipients that were resolved',
   run: (volley, { id, ...resolution }) => volley.resolve(id, resolution),
 });
 

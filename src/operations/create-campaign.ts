@@ -68,7 +68,7 @@ export const createCampaign = upload({
     summary: 'Send a message to every number in a list',
     note: 'It shows a preview and asks first; without a terminal to ask on, it sends only with --yes. Exit code 3 with --wait: an operator must act.',
     examples: [
-      'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',
+      'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20% off with {{voucher}}"',
       'send examples/spring-sale.csv --country GB --sender 447700900123 --message @examples/spring-sale.txt --at {tomorrow} --yes',
       'send examples/spring-sale.csv --country GB --sender ACME --message @examples/spring-sale.txt --test-to +447700900123',
     ],

@@ -42,7 +42,7 @@ export const listLanes = call({
   name: 'listLanes',
   summary: 'List the lanes and their status',
   description:
-    'The status says how much of the quota is used, when permits come, and why the lane is paused.',
+    'The status says how much of the quota is used, when more requests may be sent, and why the lane is paused.',
   httpNote: 'Only the lanes that the key may use.',
   tag: 'Lanes',
   scope: 'status',

@@ -146,7 +146,7 @@ export const OUTCOMES = {
     503,
     EXIT.failed,
     'Redis is full',
-    'Redis has used 85 % of its `maxmemory`, so nothing new is stored; `detail` says how much it uses. Retrying helps only after an operator has raised `maxmemory`, or old campaigns were removed. You can still read, pause, and cancel.',
+    'Redis has used 85% of its `maxmemory`, so nothing new is stored; `detail` says how much it uses. Retrying helps only after an operator has raised `maxmemory`, or old campaigns were removed. You can still read, pause, and cancel.',
   ],
   unavailable: [
     503,

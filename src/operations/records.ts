@@ -216,7 +216,7 @@ export const resolveRecords = call({
   ...ON_REQUEST,
   ...CURRENT,
   name: 'resolveRecords',
-  summary: 'Settle a request with an unknown outcome',
+  summary: 'Resolve a request with an unknown outcome',
   description: 'Look the request up at the service first.',
   scope: 'operate',
   audit: 'records.resolve',

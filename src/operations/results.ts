@@ -9,7 +9,7 @@ export const listResults = call({
   name: 'listResults',
   summary: 'Follow the results of recipients',
   description:
-    'Returns recipients that have become settled or unknown, of all campaigns, the oldest first, with their current state and your references. Each result is delivered at least once; a later state of a recipient follows an earlier one.',
+    'Returns recipients whose outcome has become final or unknown, of all campaigns, the oldest first, with their current state and your references. Each result is delivered at least once; a later state of a recipient follows an earlier one.',
   httpNote:
     'Campaigns that the key may not see are left out. Process a page, store its `next`, and pass that as `after`, at once if `hasMore` is true, and otherwise in a while. You can continue from a cursor as long as the campaigns are kept (`RETENTION`); after that, the response is 410. Resending to a recipient is not a result; the outcome of that request is. Rows that were left out are results with the status `duplicate` or `invalid`. Messages of outboxes have their `outbox` and your id, `message`, and are results as well if they are cancelled or lapse while they wait.',
   tag: 'Campaigns',

@@ -39,6 +39,11 @@ describe('Spellings of one number', () => {
     '٠٧٧٠٠٩٠٠١٢٣',
     '+447700900123',
     '(07700) 900 123',
+    // In the scientific notation of spreadsheets, with all of its digits.
+    '4.47700900123E+11',
+    '4,47700900123e11',
+    '44.7700900123E+10',
+    '7.700900123E+09',
   ])('include %s in a British list', (spelling) => {
     expect(british(spelling)).toMatchObject(expected);
   });
@@ -148,6 +153,13 @@ describe('A number is refused with advice', () => {
         ok: false,
         reason: expect.stringContaining("Excel's scientific notation"),
       });
+    },
+  );
+
+  it.each(['4.477009E+11', '4.4770090012E+11', '4.4770090012345E+11', '44.7700900123E+11', '4E+11'])(
+    'in a scientific notation without exactly its digits: %s',
+    (spelling) => {
+      expect(british(spelling)).toMatchObject({ ok: false });
     },
   );
 

@@ -38,9 +38,9 @@ describe('A rendered message', () => {
   });
 
   it('is the same for all recipients if there are no placeholders', () => {
-    const template = compiled('20 % off { today } }} only');
+    const template = compiled('20% off { today } }} only');
     expect(template.placeholders).toEqual([]);
-    expect(template.render([])).toBe('20 % off { today } }} only');
+    expect(template.render([])).toBe('20% off { today } }} only');
   });
 
   it('joins its pieces and values, whatever they are', () => {

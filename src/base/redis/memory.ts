@@ -48,7 +48,7 @@ const checked = perConnection((redis) => {
 });
 
 /**
- * Rejects with a {@link RedisFullError} if Redis has used 85 % of `maxmemory`. Call it before something new is stored: a campaign, a
+ * Rejects with a {@link RedisFullError} if Redis has used 85% of `maxmemory`. Call it before something new is stored: a campaign, a
  * message, a schedule. Suppressed numbers are stored as long as Redis has room at all, because nothing may be sent to them. An answer of the
  * server counts for a second by the clock `monotonic`.
  */
@@ -57,6 +57,6 @@ export async function mustHaveRoom(redis: Redis, monotonic = monotonicClock): Pr
   if (memory === undefined || shareOf(memory) < FULL_FROM) return;
   const megabytes = (bytes: number): string => (bytes / 1_048_576).toFixed(bytes < 10_485_760 ? 1 : 0);
   throw new RedisFullError(
-    `Redis is almost full: it uses ${megabytes(memory.used)} of ${megabytes(memory.limit)} MB (maxmemory), and above ${100 * FULL_FROM} % it takes no new campaigns, messages, and schedules. Raise maxmemory, or wait until old campaigns are removed`,
+    `Redis is almost full: it uses ${megabytes(memory.used)} of ${megabytes(memory.limit)} MB (maxmemory), and above ${100 * FULL_FROM}% it takes no new campaigns, messages, and schedules. Raise maxmemory, or wait until old campaigns are removed`,
   );
 }

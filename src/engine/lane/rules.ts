@@ -53,7 +53,7 @@ export const IN_FLIGHT = 32;
 const clamp = (value: number, min: number, max: number): number =>
   Math.ceil(Math.min(max, Math.max(min, value)));
 
-/** See {@link ScriptRules.repeatFor}. At least 1 % of the lifetime is kept as a margin, in case a clock is set. */
+/** See {@link ScriptRules.repeatFor}. At least 1% of the lifetime is kept as a margin, in case a clock is set. */
 const repeatFor = (lifetimeMs: number, timeout: number, margin: number): number =>
   Math.max(0, Math.floor(lifetimeMs - timeout - Math.max(margin, lifetimeMs / 100)));
 

@@ -126,7 +126,7 @@ export async function resolveBatches(
 
 /** How to settle requests with an unknown outcome. */
 export interface Resolution {
-  /** `resend` risks a second message, `abandon` gives the recipients up, and `accepted` counts them as accepted. */
+  /** `resend` risks a second message, `abandon` gives the recipients up, and `accepted` counts them as sent, without a delivery report. */
   readonly as: 'resend' | 'abandon' | 'accepted';
   /** The reference of one request, as status and report show it. Default: all requests with an unknown outcome. */
   readonly request?: string | undefined;
@@ -144,7 +144,7 @@ export interface ResolveOutcome {
 const REASONS = {
   resend: 'sent again by the operator',
   abandon: 'given up by the operator',
-  accepted: 'counted as accepted by the operator; it cannot be followed up',
+  accepted: 'counted as sent by the operator, without a delivery report',
 };
 
 /**

@@ -127,10 +127,10 @@ function nationalWarning({ sender, senderNumber }: Warned): string[] {
   ];
 }
 
-/** `98 % of the messages (980 of 1,000)`; rounded down, so that 100 % means all. */
+/** `98% of the messages (980 of 1,000)`; rounded down, so that 100% means all. */
 function share(count: number, total: number): string {
   const percent = Math.floor((count / total) * 100);
-  return `${percent === 0 ? 'less than 1' : percent} % of the messages (${grouped(count)} of ${grouped(total)})`;
+  return `${percent === 0 ? 'less than 1' : percent}% of the messages (${grouped(count)} of ${grouped(total)})`;
 }
 
 const grouped = (count: number): string => count.toLocaleString('en');

@@ -53,7 +53,7 @@ function unknownLines({ clock }: Context, { id, zone, unknownOutcomes }: Campaig
 const RESOLVED = {
   resend: 'will be sent again',
   abandon: 'given up',
-  accepted: 'counted as accepted',
+  accepted: 'counted as sent, without a delivery report',
 } as const satisfies Record<Resolution['as'], string>;
 
 type ResolveOptions = { readonly [As in Resolution['as']]?: boolean } & { readonly request?: string };
@@ -73,7 +73,7 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
     if (as === 'resend') await noteIfNoWorkers(context, volley);
     const done =
       requests === 0
-        ? `No request of campaign ${id} was settled.`
+        ? `No request of campaign ${id} was resolved.`
         : `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipientCount, 'recipient')} ${RESOLVED[as]}${as === 'resend' ? via(destination) : ''}.`;
     const later =
       tooEarly === null
@@ -98,7 +98,7 @@ function refuseToGuess(context: Context, typed: string, { request }: ResolveOpti
       return { json: { id, settled: 0, skipped: 0 }, lines: [line] };
     }
     throw badInput(
-      'Choose how to settle them: --resend (at the risk of a second message), --abandon, or --accepted.',
+      'Choose how to resolve them: --resend (at the risk of a second message), --abandon, or --accepted.',
     );
   });
 }
@@ -129,7 +129,7 @@ function walk(context: Context, typed: string): Promise<Answer> {
     const summary =
       done.length === 0 && skipped === 0
         ? 'no request has an unknown outcome'
-        : done.join(', ') || 'nothing settled';
+        : done.join(', ') || 'nothing resolved';
     return {
       json: { id, destination, settled: settled.length, skipped },
       lines: [`Campaign ${id}: ${summary}${rest}.`, ...later],

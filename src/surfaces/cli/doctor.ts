@@ -51,7 +51,7 @@ async function* examine(context: Context, isRestored: boolean): AsyncGenerator<C
     );
     yield ok('settings', `complete; ${counted(full.config.lanes.length, 'lane')}`);
     if (full.simulator !== undefined)
-      yield ok('service', 'the simulator of `volley up --simulator`: no message is sent');
+      yield ok('service', 'the simulator of `volley up --simulator`: messages do not reach phones');
   }
   const configured = 'problems' in full ? undefined : { context, config: full.config };
   // Redis is checked even if settings that only the service needs are missing.

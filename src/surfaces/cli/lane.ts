@@ -57,7 +57,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     .slice(0, STEPS_SHOWN)
     .map(
       (step) =>
-        `${grouped(step.permits)} ${Date.parse(step.at) <= now ? 'now' : `at ${until(step.at, now, zone)}`}`,
+        `${counted(step.permits, 'request')} ${Date.parse(step.at) <= now ? 'now' : `at ${until(step.at, now, zone)}`}`,
     )
     .join(', ');
   const howToResume =
@@ -73,8 +73,8 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     ...reason,
     ...turnFailures.map((failure) => `${label('failing')}${paint('red', failureText(failure, now, zone))}`),
     ...(window === null ? [] : [`${label('window')}${windowText(window, now)}`]),
-    `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
-    ...(permits === '' ? [] : [`${label('permits')}${permits}`]),
-    `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${campaigns.waiting === 0 ? '' : `${grouped(campaigns.waiting)} waiting for their windows, `}${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${lane.throttled === 0 ? 'no 429 response' : counted(lane.throttled, '429 response')} so far`,
+    `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} for messages, ${grouped(quota.used.poll)} for delivery reports, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
+    ...(permits === '' ? [] : [`${label('next')}${permits}`]),
+    `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${campaigns.waiting === 0 ? '' : `${grouped(campaigns.waiting)} waiting for their windows, `}${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${lane.throttled === 0 ? 'no response' : counted(lane.throttled, 'response')} with 429 (too many requests) so far`,
   ];
 }

@@ -109,7 +109,7 @@ export function listLines(
   const moreOf = (campaign: CampaignStatus): string[] => shown.map(({ of }) => of(campaign));
   const full: Table = {
     heading: withMore(
-      ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'START', 'RATE', 'ATTENTION'],
+      ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'DONE', 'START', 'RATE', 'ATTENTION'],
       headings,
     ),
     rows: campaigns.map((campaign) =>
@@ -132,7 +132,7 @@ export function listLines(
   const hasOneLane = campaigns.every(({ lane }) => lane === campaigns[0]?.lane);
   // The same in 80 columns.
   const short: Table = {
-    heading: withMore(['ID', 'NAME', 'LANE', 'STATE', 'SETTLED', 'START', 'RATE', 'ATTENTION'], headings),
+    heading: withMore(['ID', 'NAME', 'LANE', 'STATE', 'DONE', 'START', 'RATE', 'ATTENTION'], headings),
     rows: campaigns.map((campaign) =>
       withMore(
         [

@@ -194,7 +194,7 @@ function messageLines(
     ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),
     ...(text === null ? [] : [`  text      ${oneLine(text)}`]),
     ...(campaign === null ? [] : [`  campaign  ${campaign}`]),
-    ...(state === 'unknown' ? [`  to settle volley resolve ${campaign} --request ${requestId}`] : []),
+    ...(state === 'unknown' ? [`  to resolve: volley resolve ${campaign} --request ${requestId}`] : []),
   ];
 }
 
@@ -327,7 +327,7 @@ async function cancelAll(
     const { name } = outbox;
     const { counts } = await volley.outbox(name, { lanes }).status();
     if (!isConfirmed && counts.waiting > 0) {
-      const question = `Cancel ${counted(counts.waiting, 'message')} of outbox ${name} for good?`;
+      const question = `Cancel ${counted(counts.waiting, 'message')} of outbox ${name}? This cannot be undone.`;
       if (!(await context.confirm(question, 'nothing was cancelled')))
         throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
     }

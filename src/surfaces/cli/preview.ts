@@ -189,7 +189,7 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...(seen.cost === null ? [] : line('cost', ...costTexts(seen.cost))),
     ...line(
       'requests',
-      `${grouped(requests.total)}: ${grouped(requests.send)} to send, about ${grouped(requests.poll)} to poll delivery status`,
+      `${grouped(requests.total)}: ${grouped(requests.send)} to send, about ${grouped(requests.poll)} to ask for delivery reports`,
     ),
     ...line('time', ...timeTexts(seen, now)),
     ...line(
@@ -224,7 +224,7 @@ function senderText({ sender, senderName }: Preview): string {
 }
 
 function serviceText(destination: string | null, { paint }: Look): string {
-  if (destination === SIMULATOR) return paint('green', `${SIMULATOR}: no message is sent`);
+  if (destination === SIMULATOR) return paint('green', `${SIMULATOR}: messages do not reach phones`);
   return destination ?? 'the service of the workers (MESSAGING_BASE_URL is not set here)';
 }
 
@@ -244,7 +244,7 @@ function validityText({ startsAt, validForMs, zone }: Preview, now: number): str
   return `${formatDuration(validForMs)}: messages not sent by ${moment(end, now, zone)} lapse`;
 }
 
-/** How long the messages are, and which of them are UCS-2, and why. */
+/** How long the messages are, and which of them fit fewer characters into a segment, and why. */
 function segmentTexts({ segments, encodings, ucs2Characters, recipientCount }: Preview): string[] {
   if (segments.total === 0) return [];
   const range = segments.min === segments.max ? `${segments.min}` : `${segments.min} to ${segments.max}`;
@@ -253,9 +253,9 @@ function segmentTexts({ segments, encodings, ucs2Characters, recipientCount }: P
   const forcing = ucs2Characters.map((character) => oneLine(character)).join(', ');
   const which =
     encodings.ucs2 === recipientCount
-      ? 'UCS-2'
-      : `${grouped(encodings.ucs2)} of ${counted(recipientCount, 'text')} ${encodings.ucs2 === 1 ? 'is' : 'are'} UCS-2`;
-  return [perMessage, `${which} because of ${forcing}`];
+      ? ''
+      : `${grouped(encodings.ucs2)} of ${counted(recipientCount, 'text')} ${encodings.ucs2 === 1 ? 'has' : 'have'} `;
+  return [perMessage, `${which}up to 70 characters per segment instead of 160, because of ${forcing}`];
 }
 
 /** What the messages cost, and which of them are not counted. */

@@ -50,7 +50,7 @@ export async function serve(context: Context): Promise<undefined> {
 }
 
 const simulated = (simulator: RunningSimulator | undefined): string =>
-  simulator === undefined ? '' : '; a simulator stands in for the service, so no message is sent';
+  simulator === undefined ? '' : '; messages go to a simulator, not to phones';
 
 /** Runs a process until Ctrl-C or SIGTERM, with its messages on standard error. */
 export async function untilStopped<Configuration extends Config | LocalConfig>(

@@ -83,12 +83,12 @@ export function settledOf({ counts }: CampaignStatus): number {
   return settled - counts.suppressed;
 }
 
-/** The part of them in a final state, such as `22 %`. */
+/** The part of them in a final state, such as `22%`. */
 export function percentOf(status: CampaignStatus): string {
   const wanted = wantedOf(status);
-  if (wanted === 0) return `${status.endedAt === null ? 0 : 100} %`;
-  // Rounded down, so that 100 % means all of them.
-  return `${Math.floor((settledOf(status) / wanted) * 100)} %`;
+  if (wanted === 0) return `${status.endedAt === null ? 0 : 100}%`;
+  // Rounded down, so that 100% means all of them.
+  return `${Math.floor((settledOf(status) / wanted) * 100)}%`;
 }
 
 /** The picture of a campaign: the states of its recipients, its lane's quota, and what happens next. */
@@ -97,7 +97,7 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
   const { counts, sender, message, tags, rate, requests, cost } = status;
 
-  const percent = percentOf(status).padStart(6);
+  const percent = percentOf(status).padStart(5);
   const columns = shares(
     ORDER.map((state) => counts[state]),
     width - percent.length,
@@ -106,9 +106,7 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     paint(SHOWN[state].ink, SHOWN[state].glyph.repeat(columns[at] ?? 0)),
   );
 
-  const states = look.compact
-    ? wrapped(legend(counts, paint), width, 2)
-    : stateLines(counts, width, paint);
+  const states = look.compact ? wrapped(legend(counts, paint), width, 2) : stateLines(counts, width, paint);
   const room = width - LABEL_WIDTH - 5;
   const labelled = (label: string, text: string, most = Number.POSITIVE_INFINITY): string[] =>
     beginning(wrapped(text, room), most, room).map(
@@ -123,14 +121,11 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     ...(left.length === 0 ? [] : labelled('left out', pasteable(left))),
     ...(look.compact
       ? []
-      : [
-          ...labelled('sender', oneLine(sender)),
-          ...labelled('text', oneLine(message), TEXT_LINES),
-        ]),
+      : [...labelled('sender', oneLine(sender)), ...labelled('text', oneLine(message), TEXT_LINES)]),
     ...(tags.length === 0 ? [] : labelled('tags', tags.join(' '))),
     ...labelled(
       'requests',
-      `${grouped(requests.send)} sent, ${counted(requests.poll, 'poll')}, ${grouped(requests.throttled)} throttled (429)`,
+      `${grouped(requests.send)} for messages, ${grouped(requests.poll)} for reports, ${grouped(requests.throttled)} refused as too many (429)`,
     ),
     ...labelled('quota', quotaText(status, now)),
     ...(cost === null ? [] : labelled('cost', costText(cost))),
@@ -234,7 +229,7 @@ function quotaText({ quota, zone }: CampaignStatus, now: number): string {
   const next =
     nextPermitAt === null || Date.parse(nextPermitAt) <= now
       ? ''
-      : `, next permit ${until(nextPermitAt, now, zone)}`;
+      : `, next request ${until(nextPermitAt, now, zone)}`;
   return `${quotaUse(used, limit)}${next}`;
 }
 
@@ -244,6 +239,6 @@ export function campaignLine(status: CampaignStatus, now: number, howToStart?: s
   const states = RECIPIENT_STATES.filter((state) => counts[state] > 0).map(
     (state) => `${SHOWN[state].label} ${grouped(counts[state])}`,
   );
-  const settled = `${grouped(settledOf(status))} of ${grouped(wantedOf(status))} settled`;
-  return `${moment(now, now, status.zone)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${states.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;
+  const done = `${grouped(settledOf(status))} of ${grouped(wantedOf(status))} done`;
+  return `${moment(now, now, status.zone)} ${status.id} ${status.state}: ${done} (${percentOf(status)}); ${states.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;
 }

@@ -221,7 +221,7 @@ function showProgress({ stdin, stderr, note, json, clock }: Context) {
       if (live === undefined || (now - drawnAt < DRAW_EVERY_MS && count !== length)) return;
       drawnAt = now;
       const [of, share] =
-        length === null ? ['', ''] : [` of ${grouped(length)}`, ` (${Math.floor((count / length) * 100)} %)`];
+        length === null ? ['', ''] : [` of ${grouped(length)}`, ` (${Math.floor((count / length) * 100)}%)`];
       live.draw([`Downloading: ${grouped(count)}${of} bytes${share}, ${elapsed()}`]);
     },
     end: (): void => live?.end(),

@@ -86,7 +86,7 @@ async function choose(
 ): Promise<keyof typeof CHOICES | 's' | 'q'> {
   const { paintErr, note } = context;
   note(
-    `  ${paintErr('yellow', 'r')} send again${via(destination)} (a second message is possible)  ${paintErr('yellow', 'a')} count as accepted`,
+    `  ${paintErr('yellow', 'r')} send again${via(destination)} (a second message is possible)  ${paintErr('yellow', 'a')} count as sent, without a delivery report`,
   );
   note(
     `  ${paintErr('yellow', 'g')} give up  ${paintErr('yellow', 's')} skip  ${paintErr('yellow', 'q')} quit`,

@@ -53,7 +53,7 @@ export async function send(context: Context, file: string, options: SendOptions)
   }
   return withLocalVolley(context, async (volley, setting) => {
     const { config, simulator } = setting;
-    if (simulator !== undefined) context.note('A simulator stands in for the service: no message is sent.');
+    if (simulator !== undefined) context.note('Messages go to a simulator, not to phones.');
     const at = startTime(config, options, context.clock());
     const zone = localZone(config, options) ?? null;
     // With an idempotency key, a repeated command returns the first campaign even if its time has passed.

@@ -52,7 +52,7 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
       };
     case 'resolve':
       return {
-        text: `${counts.unknown === 1 ? 'One recipient has' : `${grouped(counts.unknown)} recipients have`} an unknown outcome. To settle ${counts.unknown === 1 ? 'it' : 'them'}: volley resolve ${id}`,
+        text: `${counts.unknown === 1 ? 'One recipient has' : `${grouped(counts.unknown)} recipients have`} an unknown outcome. To resolve ${counts.unknown === 1 ? 'it' : 'them'}: volley resolve ${id}`,
         ink: 'magenta',
       };
     case 'lane':
@@ -68,7 +68,7 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
     }
     case 'permits':
       return {
-        text: `Waiting for permits${blocked === '' ? '' : `: ${blocked}`}.${etaOf(status, now)}`,
+        text: `Waiting${blocked === '' ? ' for the quota' : `: ${blocked}`}.${etaOf(status, now)}`,
         ink: 'cyan',
       };
     case 'reports':

@@ -178,7 +178,7 @@ async function withSimulator(
     await publishRunning({ messagingBaseUrl, accountBaseUrl, v3 });
     await run(
       config,
-      `${context.paintErr('green', 'No message is sent.')} In another terminal: volley send ${exampleFile('spring-sale.csv', context.cwd)} --country GB --sender ACME --message "Hi {{name}}" --wait`,
+      `${context.paintErr('green', 'Messages go to a simulator, not to phones.')} In another terminal: volley send ${exampleFile('spring-sale.csv', context.cwd)} --country GB --sender ACME --message "Hi {{name}}" --wait`,
     );
     const after = simulator.summary();
     context.note(

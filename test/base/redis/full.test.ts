@@ -146,7 +146,7 @@ test('Above 85 % of maxmemory, campaigns, messages, and schedules are refused, a
   const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
   await redis.config('SET', 'maxmemory', String(Math.round(used / 0.9)));
   const fresh = open('share');
-  const full = { name: 'RedisFullError', message: expect.stringContaining('above 85 % it takes no new') };
+  const full = { name: 'RedisFullError', message: expect.stringContaining('above 85% it takes no new') };
   await expect(create(fresh, 'after')).rejects.toMatchObject(full);
   await expect(fresh.outbox('box').put({ id: 'm', to: '+447700900123' })).rejects.toMatchObject(full);
   await expect(fresh.schedules.add(WEEKLY)).rejects.toMatchObject(full);

@@ -81,7 +81,7 @@ describe('A column with countries', () => {
   const rows = (bad: number) =>
     `phone,country\n${Array.from({ length: 100 }, (_, at) => `0171 ${1_000_000 + at},${at < bad ? '49' : 'DE'}`).join('\n')}\n`;
 
-  test('is found if 95 % of its cells are countries', async () => {
+  test('is found if 95% of its cells are countries', async () => {
     expect(await preview(rows(5))).toMatchObject({ countryColumn: 'country', invalid: 5 });
     expect(await preview(rows(6))).toMatchObject({ countryColumn: null, invalid: 100 });
     // Empty cells do not count.

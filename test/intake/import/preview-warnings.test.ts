@@ -30,7 +30,7 @@ test('A message without anything odd has no warnings and is not refused', async 
 test('A validity that cannot hold is warned about, with how many messages lapse', async () => {
   const slow = importFixture(redis, `${prefix}-slow`, { HOURLY_QUOTA: '30' }).deps;
   expect((await warningsOf({ validForMs: 600_000 }, slow)).join()).toMatch(
-    /^At least \d+ % of the messages \(\d+ of 100\) will lapse: the lane can send at most \d+ within 10m after the start\./,
+    /^At least \d+% of the messages \(\d+ of 100\) will lapse: the lane can send at most \d+ within 10m after the start\./,
   );
   // Later starts make no difference, and more time does.
   const at = Date.now() + 86_400_000;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { accountId, lifetimeOf } from '../../../src/service/auth/token-record.js';
 import { jwt } from './account-service.js';
 
-test('a token lasts exp − iat, whatever the clocks say, and is renewed in the last 15 % of that time', () => {
+test('a token lasts exp − iat, whatever the clocks say, and is renewed in the last 15% of that time', () => {
   expect(lifetimeOf(jwt({ iat: 1000, exp: 4600 }))).toEqual({
     expiresAfterMs: 3_600_000,
     renewAfterMs: 3_060_000,

@@ -73,8 +73,8 @@ test.each([['n'], [''], ['maybe'], [undefined]])(
         'validity    no limit',
         'recipients  1 of 1 row, numbers in column "phone"',
         'segments    1 segment per message, 1 in total',
-        '            UCS-2 because of U+001B',
-        'requests    3: 1 to send, about 2 to poll delivery status',
+        '            up to 70 characters per segment instead of 160, because of U+001B',
+        'requests    3: 1 to send, about 2 to ask for delivery reports',
         expect.stringMatching(/^time {8}last message/),
         'samples     +447700900101  Hi Anna·[31m',
       ]),
@@ -133,7 +133,7 @@ test('On a terminal, cancel shows what it cancels and asks first, unless --yes i
   const { id } = output as { id: string };
   const kept = await onTerminal('n', { NO_COLOR: '1' }, 'cancel', id);
   expect(kept.messages).toContain(`Campaign ${id} (list): 1 of 1 recipient would get no message.`);
-  expect(kept.messages).toContain('Cancel 1 recipient for good?');
+  expect(kept.messages).toContain('Cancel the messages to 1 recipient? This cannot be undone.');
   expect(kept.messages).toContain('Nothing was cancelled.');
   expect(kept.exit).toBe(1);
   const left = await onTerminal(CTRL_C, { NO_COLOR: '1' }, 'cancel', id);
@@ -160,7 +160,9 @@ test('Without a terminal, cancel needs --yes; with nothing left to send, it is r
   await redis.hset(keyNames(prefix).lane('default', 'states'), id, sentOnly);
   const { exit, messages, stdout } = await onTerminal(undefined, { NO_COLOR: '1' }, 'cancel', id);
   expect([exit, stdout]).toEqual([2, '']);
-  expect(messages).toBe(`volley: Everything of campaign ${id} has been sent; there is nothing to cancel.\n`);
+  expect(messages.replace(/\s+/g, ' ')).toBe(
+    `volley: Everything of campaign ${id} has been sent; there is nothing to cancel. `,
+  );
 });
 
 test('A list that repeats a number with another text says so before the question, and sends what was chosen', async () => {

@@ -85,11 +85,11 @@ test('A lane without a token shows why, and when it tries again', () => {
   );
 });
 
-test('A lane shows how many permits come when, and how many requests await reports', () => {
+test('A lane shows when it may send more requests, and how many requests await reports', () => {
   const permitsToCome = [{ at: new Date(90_000).toISOString(), permits: 5 }];
   const waiting: LaneStatus = { ...lane, awaitingReports: 1, quota: { ...lane.quota, permitsToCome } };
   const lines = renderLane(waiting, 0, (_ink, text) => text).join('\n');
-  expect(lines).toMatch(/permits +5 at \d\d:\d\d:\d\d \S+ \(in 1m 30s\)/);
+  expect(lines).toMatch(/next +5 requests at \d\d:\d\d:\d\d \S+ \(in 1m 30s\)/);
   expect(lines).toContain('1 request awaits reports');
 });
 

@@ -134,7 +134,7 @@ describe('without workers', () => {
   test('Ctrl-C while watching says that the campaign continues, and how to stop it', async () => {
     const { output } = await cli.json(...send('--again'));
     const { id } = output as Sent;
-    const watching = await cli.start(/No worker is running.*0 of 3 settled/s, 'status', id, '--watch');
+    const watching = await cli.start(/No worker is running.*0 of 3 done/s, 'status', id, '--watch');
     const { exit, stderr } = await watching.stop();
     expect(stderr).toContain(`The campaign continues. To watch it again: volley status ${id} --watch\n`);
     expect(stderr).toContain(`To stop it: volley pause ${id}, or for good: volley cancel ${id}\n`);
@@ -350,17 +350,20 @@ describe('with a worker', () => {
     expect([first.exit, first.stdout]).toEqual([3, `Campaign ${id}: 1 request given up; 1 request left.\n`]);
     expect(await walk('q')).toMatchObject({
       exit: 3,
-      stdout: `Campaign ${id}: nothing settled; 1 request left.\n`,
+      stdout: `Campaign ${id}: nothing resolved; 1 request left.\n`,
     });
     const interrupted = await walk(CTRL_C);
     expect(interrupted.exit).toBe(130);
     expect(interrupted.messages).toContain('Interrupted; the rest was left as it is.');
     // Without a terminal, it cannot ask.
     const refused = await cli.volley('resolve', id);
-    expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('Choose how to settle them')]);
+    expect([refused.exit, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('Choose how to resolve them'),
+    ]);
     expect(await walk('a')).toMatchObject({
       exit: 0,
-      stdout: `Campaign ${id}: 1 request counted as accepted.\n`,
+      stdout: `Campaign ${id}: 1 request counted as sent, without a delivery report.\n`,
     });
     for (const done of [await walk(), await cli.volley('resolve', id)]) {
       expect(done).toMatchObject({ exit: 0, stdout: `Campaign ${id}: no request has an unknown outcome.\n` });

@@ -74,7 +74,7 @@ test.each([
 );
 
 test('A quoted argument is kept whole, and every break of a command ends with a backslash', () => {
-  const command = 'volley send a.csv --message "Hi {{name}}, 20 % off. Use {{voucher}} or not" --yes';
+  const command = 'volley send a.csv --message "Hi {{name}}, 20% off. Use {{voucher}} or not" --yes';
   for (const text of [`  $ ${command}`, `Run: ${command}`, `Run: \u001b[1m${command}\u001b[22m`]) {
     for (const width of [20, 40, 60, 70]) {
       const shown = stripVTControlCharacters(wrappedLines(text, width)).replace(/^\s*(?:\$|Run:)\s*/, '');

@@ -43,7 +43,7 @@ test.each([80, 100, 120, 200])('At %i columns, the list is a table that fits', (
   expect(lines).toHaveLength(1 + campaigns.length);
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
   const [lane, name] = width > 80 ? [' +LANE', ' marketing'] : ['', ''];
-  expect(lines[0]).toMatch(new RegExp(`^ID +NAME${lane} +STATE .*SETTLED +START +RATE +ATTENTION$`));
+  expect(lines[0]).toMatch(new RegExp(`^ID +NAME${lane} +STATE .*DONE +START +RATE +ATTENTION$`));
   expect(lines[1]).toMatch(new RegExp(`^${id}  A na.*${name}  running .* 36(K|,000)/h +17 unknown$`));
 });
 
@@ -76,10 +76,10 @@ test('A campaign whose lane fails to send says so, and since when', () => {
 test('At 80 columns, numbers and times are short', () => {
   const alike = campaigns.map((campaign) => ({ ...campaign, lane: 'main' }));
   expect(listLines(alike, NOON, 80)).toEqual([
-    'ID             NAME        STATE      SETTLED       START      RATE   ATTENTION',
-    'mws2vmompuz9a  A name th…  running    15 % of 778K  11:00 UTC  36K/h  17 unknown',
-    'mws2vmompuz9a  Spring sa…  completed  100 % of 3    12 Apr',
-    'mws2vmompuz9a  Spring sa…  scheduled  0 % of 1.2M   22 May            no worker',
+    'ID             NAME         STATE      DONE         START      RATE   ATTENTION',
+    'mws2vmompuz9a  A name tha…  running    15% of 778K  11:00 UTC  36K/h  17 unknown',
+    'mws2vmompuz9a  Spring sale  completed  100% of 3    12 Apr',
+    'mws2vmompuz9a  Spring sale  scheduled  0% of 1.2M   22 May            no worker',
   ]);
 });
 

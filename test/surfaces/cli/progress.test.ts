@@ -40,7 +40,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
   });
   expect(renderCampaign(status, look)).toEqual([
     'Spring sale                                             c1 · lane main · running',
-    '██████████████▓▓▓▓▓▓▓▒▒×░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  22 %',
+    '███████████████▓▓▓▓▓▓▓▒▒▒×░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  22%',
     '  █ delivered    20  ████████',
     '  ▓ on network   10  ████',
     '  ▒ sending       4  █▋',
@@ -48,7 +48,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
     '  ░ planned      64  █████████████████████████▋',
     '  sender        ACME',
     '  text          Hi {{name}}',
-    '  requests      36 sent, 20 polls, 1 throttled (429)',
+    '  requests      36 for messages, 20 for reports, 1 refused as too many (429)',
     '  quota         56 of 1,000 used',
     '  rate          1,920 messages an hour on average',
     '  Sending. Last message between 12:01:20 and 12:01:30 UTC (in 1m 20s to 1m 30s).',
@@ -62,7 +62,7 @@ test('The time of the last message gets a line of its own if the sentence is too
     eta: { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null },
   });
   expect(renderCampaign(status, look).slice(-2)).toEqual([
-    '  Waiting for permits: the quota is used up, until 12:00:04 UTC (in 4s).',
+    '  Waiting: the quota is used up, until 12:00:04 UTC (in 4s).',
     '  Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
   ]);
 });
@@ -116,19 +116,19 @@ test('The picture is never wider than its width', () => {
   }
 });
 
-test('100 % means that every recipient is settled', () => {
+test('100% means that every recipient is settled', () => {
   const almost = statusWith({ counts: { deliveredToTerminal: 999_999, deliveredToNetwork: 1 } });
-  expect(renderCampaign(almost, look)[1]).toMatch(/ 99 %$/);
+  expect(renderCampaign(almost, look)[1]).toMatch(/ 99%$/);
   const all = statusWith({ counts: { deliveredToTerminal: 999_999, rejected: 1 } });
-  expect(renderCampaign(all, look)[1]).toMatch(/ 100 %$/);
+  expect(renderCampaign(all, look)[1]).toMatch(/ 100%$/);
 });
 
 test('Suppressed recipients are no progress', () => {
-  const recipients = { suppressed: 60, deliveredToTerminal: 10, planned: 30 };
-  expect(renderCampaign(statusWith({ recipients }), look)[1]).toMatch(/ 25 %$/);
-  expect(campaignLine(statusWith({ recipients }), NOON)).toContain(': 10 of 40 settled (25 %);');
-  const suppressed = statusWith({ recipients: { suppressed: 3 }, state: 'completed', endedAt: isoAt(0) });
-  expect(renderCampaign(suppressed, look)[1]).toMatch(/ 100 %$/);
+  const counts = { suppressed: 60, deliveredToTerminal: 10, planned: 30 };
+  expect(renderCampaign(statusWith({ counts }), look)[1]).toMatch(/ 25%$/);
+  expect(campaignLine(statusWith({ counts }), NOON)).toContain(': 10 of 40 done (25%);');
+  const suppressed = statusWith({ counts: { suppressed: 3 }, state: 'completed', endedAt: isoAt(0) });
+  expect(renderCampaign(suppressed, look)[1]).toMatch(/ 100%$/);
 });
 
 test('Of a long text, the status shows the beginning', () => {
@@ -138,8 +138,8 @@ test('Of a long text, the status shows the beginning', () => {
   expect(lines[at + 3]).toMatch(/^ {2}requests /);
 });
 
-test('An empty campaign shows 0 %', () => {
-  expect(renderCampaign(statusWith(), look)[1]).toBe('   0 %');
+test('An empty campaign shows 0%', () => {
+  expect(renderCampaign(statusWith(), look)[1]).toBe('   0%');
 });
 
 test('A campaign name cannot put escape sequences into the picture', () => {
@@ -159,6 +159,6 @@ test('Colours change nothing else', () => {
 test('The plain line lists the states with recipients, and what happens next', () => {
   const status = statusWith({ counts: { planned: 3, deliveredToTerminal: 1 } });
   expect(campaignLine(status, NOON)).toBe(
-    '12:00:00 UTC c1 running: 1 of 4 settled (25 %); planned 3, delivered 1. Sending.',
+    '12:00:00 UTC c1 running: 1 of 4 done (25%); planned 3, delivered 1. Sending.',
   );
 });

@@ -89,10 +89,10 @@ test('The next step for the operator is shown as a command', () => {
   );
 });
 
-test('Waiting for permits, for reports, and for the start have different sentences', () => {
+test('Waiting for the quota, for reports, and for the start have different sentences', () => {
   const eta = { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null };
   expect(sentence({ waitingFor: 'permits', eta })).toBe(
-    'Waiting for permits. Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
+    'Waiting for the quota. Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
   );
   expect(sentence({ waitingFor: 'reports' })).toBe('Everything is sent. Waiting for delivery reports.');
   expect(sentence({ waitingFor: 'reports', state: 'cancelled', counts: { cancelled: 9 } })).toBe(

@@ -70,7 +70,7 @@ test('a campaign that is sent while `volley up --simulator` starts or stops neve
   const shell = commandLine(folder);
   const destinations: unknown[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const starting = shell.start(/No message is sent/, 'up', '--simulator');
+    const starting = shell.start(/Messages go to a simulator/, 'up', '--simulator');
     let up: Running | undefined;
     onTestFinished(async () => void (await up?.stop()));
     await redisAnswers(folder);

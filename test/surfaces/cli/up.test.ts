@@ -18,7 +18,7 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     mkdirSync(below, { recursive: true });
     writeFileSync(list, 'name,phone\nAnna,+447700900101\nBo,+447700900102\n');
     up = await commandLine(folder, { FOLLOW_UP_FIRST_MS: '1500', HTTP_PORT: '0' }).start(
-      /No message is sent/,
+      /Messages go to a simulator/,
       'up',
       '--simulator',
     );
@@ -69,7 +69,7 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     const real = { MESSAGING_BASE_URL: 'https://real.example', API_KEY: 'real-key' };
     const { output } = await commandLine(below, real).json('doctor');
     const text = JSON.stringify(output);
-    expect(text).toContain('no message is sent');
+    expect(text).toContain('messages do not reach phones');
     expect(text).not.toContain('real.example');
   });
 
@@ -80,7 +80,11 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
       'The simulator accepted 2 requests for 2 recipients, and refused 0 requests with 429. No number got the same text twice.',
     );
     expect((await commandLine(below).volley('list')).exit).toBe(2);
-    up = await commandLine(folder, { HTTP_PORT: '0' }).start(/No message is sent/, 'up', '--simulator');
+    up = await commandLine(folder, { HTTP_PORT: '0' }).start(
+      /Messages go to a simulator/,
+      'up',
+      '--simulator',
+    );
     const { output } = await commandLine(below).json('list');
     expect(output).toMatchObject({ campaigns: [{ name: 'list', state: 'completed' }] });
   });

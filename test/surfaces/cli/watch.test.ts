@@ -27,7 +27,7 @@ async function watched() {
 
 test('While Redis is away, status --watch shows how old its data is, and then follows the campaign to its end', async () => {
   const { proxy, id, direct, cli } = await watched();
-  const watching = await cli.start('0 of 1 settled', 'status', id, '--watch');
+  const watching = await cli.start('0 of 1 done', 'status', id, '--watch');
   // Nothing listens there.
   proxy.retarget(1);
   proxy.cut();
@@ -35,12 +35,12 @@ test('While Redis is away, status --watch shows how old its data is, and then fo
   proxy.retarget(Number(new URL(url).port));
   await direct.volley('cancel', id, '--yes');
   await expect.poll(() => watching.exit, { timeout: 20_000 }).toBe(0);
-  expect(watching.stderr).toMatch(/cancelled: 1 of 1 settled/);
+  expect(watching.stderr).toMatch(/cancelled: 1 of 1 done/);
 });
 
 test('While Redis does not answer, Ctrl-C ends status --watch', async () => {
   const { proxy, id, cli } = await watched();
-  const watching = await cli.start('0 of 1 settled', 'status', id, '--watch');
+  const watching = await cli.start('0 of 1 done', 'status', id, '--watch');
   proxy.hold('both');
   await expect.poll(() => watching.stderr, { timeout: 20_000 }).toMatch(AGE);
   const { exit, stderr } = await watching.stop();

@@ -72,7 +72,7 @@ export const REDIS_EVENTS = {
     'warn',
     { lane: id, direction: oneOf('forward', 'back'), byMs: span },
     (e) =>
-      `the clock of Redis was set ${e.direction} by ${e.byMs}; lane ${e.lane} delays its permits so that none returns early`,
+      `the clock of Redis was set ${e.direction} by ${e.byMs}; lane ${e.lane} delays its next requests, so that they stay within the quota`,
   ),
   'workers.lost': entry(
     'error',

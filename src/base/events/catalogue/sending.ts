@@ -117,7 +117,7 @@ export const SENDING_EVENTS = {
       actor: id,
     },
     (e) =>
-      `campaign ${e.campaign}: ${e.actor} settled ${e.requests} with an unknown outcome and ${e.recipientCount}: ${{ resend: 'they are sent again', abandon: 'they are given up', accepted: 'they count as accepted' }[e.as] ?? e.as}`,
+      `campaign ${e.campaign}: ${e.actor} resolved ${e.requests} with an unknown outcome and ${e.recipientCount}: ${{ resend: 'they are sent again', abandon: 'they are given up', accepted: 'they count as sent, without a delivery report' }[e.as] ?? e.as}`,
   ),
   'request.unlistedStatus': entry(
     'warn',

@@ -96,7 +96,12 @@ async function confirmCancel({ context, volley, input }: Scene<{ readonly id: st
   context.note(
     `Campaign ${id} (${cut(oneLine(name), 40)}): ${grouped(planned)} of ${counted(total, 'recipient')} would get no message.${inFlight}`,
   );
-  if (await context.confirm(`Cancel ${counted(planned, 'recipient')} for good?`, 'nothing was cancelled'))
+  if (
+    await context.confirm(
+      `Cancel the messages to ${counted(planned, 'recipient')}? This cannot be undone.`,
+      'nothing was cancelled',
+    )
+  )
     return;
   throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
 }

@@ -13,7 +13,7 @@ export const OPERATION_COMMANDS = [
     flags: [],
     json: 'print one JSON object',
     examples: [
-      'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',
+      'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20% off with {{voucher}}"',
       'send examples/spring-sale.csv --country GB --sender 447700900123 --message @examples/spring-sale.txt --at {tomorrow} --yes',
       'send examples/spring-sale.csv --country GB --sender ACME --message @examples/spring-sale.txt --test-to +447700900123',
     ],
@@ -178,9 +178,9 @@ export const OPERATION_COMMANDS = [
     name: 'resolveCampaign',
     tag: 'Campaigns',
     usage: 'resolve <id>',
-    summary: 'settle requests with an unknown outcome',
+    summary: 'resolve requests with an unknown outcome',
     description:
-      'Settle requests with an unknown outcome. They may or may not have been accepted. On a terminal, without an option, it shows what is known about each and asks. Exit code 3: some are not settled.',
+      'Resolve requests with an unknown outcome. They may or may not have been accepted. On a terminal, without an option, it shows what is known about each and asks. Exit code 3: some are not resolved.',
     arguments: { '<id>': 'the campaign: its id, the beginning of it, its name, or last for the newest one' },
     flags: [
       {
@@ -199,7 +199,7 @@ export const OPERATION_COMMANDS = [
     usage: 'results',
     summary: 'follow the results of recipients',
     description:
-      'Follow the results of recipients. Returns recipients that have become settled or unknown, of all campaigns, the oldest first, with their current state and your references. Each result is delivered at least once; a later state of a recipient follows an earlier one. Pass the cursor that it prints as --after to continue.',
+      'Follow the results of recipients. Returns recipients whose outcome has become final or unknown, of all campaigns, the oldest first, with their current state and your references. Each result is delivered at least once; a later state of a recipient follows an earlier one. Pass the cursor that it prints as --after to continue.',
     arguments: {},
     flags: [
       {
@@ -647,7 +647,7 @@ export const OPERATION_COMMANDS = [
     usage: 'lanes',
     summary: 'list the lanes and their status',
     description:
-      'List the lanes and their status. The status says how much of the quota is used, when permits come, and why the lane is paused.',
+      'List the lanes and their status. The status says how much of the quota is used, when more requests may be sent, and why the lane is paused.',
     arguments: {},
     flags: [],
     json: 'print one JSON object',
@@ -1102,8 +1102,8 @@ export const OPERATION_COMMANDS = [
     name: 'resolveRecords',
     tag: 'Call records',
     usage: 'records resolve <id>',
-    summary: 'settle a request with an unknown outcome',
-    description: 'Settle a request with an unknown outcome. Look the request up at the service first.',
+    summary: 'resolve a request with an unknown outcome',
+    description: 'Resolve a request with an unknown outcome. Look the request up at the service first.',
     arguments: { '<id>': 'the request: its id, the beginning of it, or last for the newest one' },
     flags: [],
     json: 'print one JSON object',

@@ -30,7 +30,7 @@ const SENDER = 'ACME';
 export const COUNTRY = 'GB';
 /** The message of both campaigns. */
 export const MESSAGE =
-  'Hi {{name}}, spring is here: 20 % off in {{city}} with {{voucher}}. Reply STOP to opt out.';
+  'Hi {{name}}, spring is here: 20% off in {{city}} with {{voucher}}. Reply STOP to opt out.';
 
 /** The simulated service. */
 export const SIMULATOR: SimulatorOptions = {

@@ -100,7 +100,7 @@ function renderScene(
   return [
     paint(
       'dim',
-      `No message is sent: a simulator stands in for the service, and its hour takes 10 s. ${formatDuration(scene.elapsedMs)} elapsed.`,
+      `Messages go to a simulator, not to phones; its hour takes 10 s. ${formatDuration(scene.elapsedMs)} elapsed.`,
     ),
     ...scene.statuses.flatMap((status) => [
       '',

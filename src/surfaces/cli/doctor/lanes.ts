@@ -28,7 +28,7 @@ export function checkLane(lane: LaneStatus, now: number): Check[] {
           warn(
             `${title}, requests`,
             `${grouped(unknownOutcomes)} ${unknownOutcomes === 1 ? 'has' : 'have'} an unknown outcome`,
-            '`volley list` shows their campaigns under ATTENTION. The status of each says how to settle them.',
+            '`volley list` shows their campaigns under ATTENTION. The status of each says how to resolve them.',
           ),
         ]),
   ];

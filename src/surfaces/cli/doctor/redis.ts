@@ -178,7 +178,7 @@ function memory({ usedMemory, maxMemory }: RedisFacts): Check {
   const found = `${megabytes(usedMemory)} of ${megabytes(maxMemory)} used`;
   return usedMemory / maxMemory < MEMORY_NEARLY_FULL
     ? ok(name, found)
-    : warn(name, found, 'Raise maxmemory: above 85 %, Redis takes no new campaigns and messages.');
+    : warn(name, found, 'Raise maxmemory: above 85%, Redis takes no new campaigns and messages.');
 }
 
 function clockSkew({ skewMs }: RedisFacts): Check {

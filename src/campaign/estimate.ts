@@ -8,6 +8,7 @@ import {
 import { learnedWithin, nextPermitAt } from './lane-limit.js';
 import { paceOf } from './lane-pace.js';
 import type { TimeRange } from './measures.js';
+import { requestsLeft } from './request-count.js';
 import { type QueuedCampaign, type SendOrder, sendOrder } from './send-order.js';
 import { nextCommonOpening, nextOpening } from './window.js';
 
@@ -57,6 +58,8 @@ export interface LaneOutlook extends LaneState {
   readonly maxRecipients: number;
   readonly stopped: string;
   readonly held: string;
+  /** Whether the lane is paused because the service does not respond. */
+  readonly isUnreachable: boolean;
   /** Why the lane has no token; empty if it has one. */
   readonly noToken: string;
   /** Whether notifications arrive. */
@@ -102,42 +105,6 @@ export interface EstimatedCampaign {
 export interface Estimate {
   readonly eta: TimeRange | null;
   readonly completion: TimeRange | null;
-}
-
-/**
- * The send requests of a campaign. Recipients of a shared message are batched, up to `maxPerRequest` of them in a request, and within
- * a slice of recipients; a personalised message takes one request per recipient.
- */
-export function requestsNeeded(
-  recipients: number,
-  sharedMessage: boolean,
-  maxPerRequest: number,
-  slice: number,
-): number {
-  return sharedMessage ? requestsOf(0, recipients, slice, maxPerRequest) : recipients;
-}
-
-/** The requests that a campaign still has to send. */
-export function requestsLeft(
-  campaign: Pick<OutlookCampaign, 'cursor' | 'ordinals' | 'slice' | 'batch' | 'released'>,
-): number {
-  const { cursor, ordinals, slice, batch, released } = campaign;
-  let requests = requestsOf(cursor, ordinals, slice, batch);
-  for (const { first, count, again, size } of released) {
-    const isBatch = again === 'underCorrelator' && size === undefined;
-    requests += isBatch ? 1 : requestsOf(first, first + count, slice, size ?? batch);
-  }
-  return requests;
-}
-
-function requestsOf(from: number, to: number, slice: number, batch: number): number {
-  let count = 0;
-  // The rest of the first slice, whole slices, and the rest.
-  const end = Math.min(to, (Math.floor(from / slice) + 1) * slice);
-  if (from < end) count += Math.ceil((end - from) / batch);
-  if (to <= end) return count;
-  const whole = Math.floor((to - end) / slice);
-  return count + whole * Math.ceil(slice / batch) + Math.ceil((to - end - whole * slice) / batch);
 }
 
 /**
@@ -271,10 +238,11 @@ function startOf(lane: LaneOutlook, own: EstimatedCampaign): number {
 }
 
 /** Why the lane starts no requests for a time that nothing bounds. */
-function closed({ stopped, held, noToken }: LaneOutlook): string | null {
+function closed({ stopped, held, noToken, isUnreachable }: LaneOutlook): string | null {
   if (stopped !== '') return 'the lane is stopped until you resume it';
   if (held !== '') return 'the lane is held until you resume it';
-  return noToken === '' ? null : 'the lane waits for an access token';
+  if (noToken !== '') return 'the lane waits for an access token';
+  return isUnreachable ? 'the service does not respond' : null;
 }
 
 /** Why nothing bounds the time of the last message on an open lane. */

@@ -1,10 +1,11 @@
 import { requestReference } from '../campaign/campaign.js';
-import { type Estimate, estimate, type LaneOutlook, requestsLeft } from '../campaign/estimate.js';
+import { type Estimate, estimate, type LaneOutlook } from '../campaign/estimate.js';
 import { returnedOf } from '../campaign/field-sets.js';
 import type { CampaignCost } from '../campaign/measures.js';
 import { describePause } from '../campaign/pause-reason.js';
 import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
+import { requestsLeft } from '../campaign/request-count.js';
 import type { CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views.js';
 import { describeWindow, nextCommonOpening, nextOpening, windowNow, zoneOf } from '../campaign/window.js';
 import type { CampaignMeta } from '../engine/lane/campaign-meta.js';

@@ -6,9 +6,8 @@ import {
   estimate,
   type LaneOutlook,
   requestsInTime,
-  requestsLeft,
-  requestsNeeded,
 } from '../../src/campaign/estimate.js';
+import { requestsLeft, requestsNeeded } from '../../src/campaign/request-count.js';
 
 const HOUR = 3_600_000;
 const NOW = 1_800_000_000_000;
@@ -49,6 +48,7 @@ const idle: LaneOutlook = {
   held: '',
   noToken: '',
   isPaused: false,
+  isUnreachable: false,
   opensAt: 0,
   unpolled: [0, 0],
   polled: [0, 0],
@@ -226,6 +226,10 @@ describe('The time of the last message', () => {
       reason: 'the lane waits for an access token',
     });
     expect(sent({ noToken: 'refused', opensAt: NOW + HOUR }, {}).earliest).toBeGreaterThanOrEqual(HOUR);
+    expect(sent({ isPaused: true, isUnreachable: true, opensAt: NOW + HOUR }, {})).toMatchObject({
+      latest: null,
+      reason: 'the service does not respond',
+    });
     expect(sent({}, { obstacle: 'no worker is running' }).reason).toBe('no worker is running');
   });
 

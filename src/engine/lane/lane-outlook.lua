@@ -84,7 +84,7 @@ local view = cjson.encode({
   inFlightSends = isQuiet and 0 or redis.call('HLEN', claimsKey), inFlightPolls = isQuiet and 0 or redis.call('HLEN', pollsKey),
   lastSendAt = lane.lastSendAt, lastPollAt = lane.lastPollAt, latency = lane.latency, paceAt = lane.paceAt,
   virtualTime = lane.virtualTime, maxRecipients = lane.maxRecipients,
-  stopped = lane.stopped, held = lane.held, noToken = lane.tokenReason, isPaused = lane.paused ~= '',
+  stopped = lane.stopped, held = lane.held, noToken = lane.tokenReason, isPaused = lane.paused ~= '', isUnreachable = lane.paused == 'unreachable',
   opensAt = math.max(lane.pausedUntil, lane.tokenAt, lane.graceUntil, lane.mayHaveLost == 1 and lane.barrierUntil or 0),
   unpolled = unpolled, polled = due(polledKey), oldestDue = oldestDue, dueWithin = DUE_WITHIN,
   firstPoll = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0), isHeard = isHeard or false,

@@ -58,6 +58,7 @@ const outlook = z.object({
   held: z.string(),
   noToken: z.string(),
   isPaused: z.boolean(),
+  isUnreachable: z.boolean(),
   opensAt: z.number(),
   unpolled: counts,
   polled: counts,

@@ -4,12 +4,12 @@ import {
   type LaneOutlook,
   NOTIFIED_POLLS_PER_REQUEST,
   requestsInTime,
-  requestsNeeded,
   USUAL_POLLS_PER_REQUEST,
 } from '../../campaign/estimate.js';
 import { nationalSender } from '../../campaign/likely-country.js';
 import type { PlannedCost, Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import { costMeter, formatAmount, type PriceList } from '../../campaign/price.js';
+import { requestsNeeded } from '../../campaign/request-count.js';
 import { charactersForcingUcs2, segmentsOf } from '../../campaign/segments.js';
 import type { Template } from '../../campaign/template.js';
 import { windowNow, zoneOf } from '../../campaign/window.js';

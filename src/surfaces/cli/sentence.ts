@@ -58,7 +58,7 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
     case 'lane':
       return blockedBy === null || blockedBy.state === 'failing'
         ? { text: failingText(status, now), ink: 'red' }
-        : { text: laneText(status, blocked), ink: 'yellow' };
+        : { text: `${laneText(status, blocked)}${afterPause(status, now)}`, ink: 'yellow' };
     case 'window': {
       const opens = blockedBy?.until == null ? '' : ` until ${until(blockedBy.until, now, zone)}`;
       return {
@@ -145,6 +145,11 @@ function startText({ launchAt, zone }: CampaignStatus, now: number): string {
 function etaOf(status: CampaignStatus, now: number): string {
   const { eta, zone } = status;
   return eta === null ? '' : ` Last message ${between(eta, now, zone)}.`;
+}
+
+/** The time of the last message of a lane that resumes by itself, such as after a 429. */
+function afterPause(status: CampaignStatus, now: number): string {
+  return status.eta === null || status.eta.latest === null ? '' : etaOf(status, now);
 }
 
 function tookOf({ launchAt, endedAt }: CampaignStatus): string {

@@ -48,7 +48,8 @@ export interface LaneSnapshot extends CampaignCounts {
   /** For how long the turns of each stage have failed, in ms; 0 if they do not. */
   readonly failingMs: Readonly<Record<Stage, number>>;
   readonly notifications: NotificationSnapshot;
-  readonly outboxes: OutboxSnapshot;
+  /** Null for a lane without outboxes. */
+  readonly outboxes: OutboxSnapshot | null;
 }
 
 /** The messages of a lane's outboxes. */
@@ -115,8 +116,6 @@ interface FleetReaderOptions {
   scheduleTotals(): Promise<ScheduleTotals>;
 }
 
-const NO_OUTBOXES: OutboxSnapshot = { waiting: 0, lapsed: 0, lateMs: 0 };
-
 /** The share of time that may be spent reading campaigns. Reading a hundred thousand takes a second or two. */
 const MAX_READING_SHARE = 0.05;
 
@@ -148,7 +147,7 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
         return failure === undefined ? 0 : Math.max(0, view.now - failure.since);
       }),
       notifications,
-      outboxes: outboxes.get(lane.id) ?? NO_OUTBOXES,
+      outboxes: outboxes.get(lane.id) ?? null,
       ...counts,
     };
   };

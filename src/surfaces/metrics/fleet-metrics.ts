@@ -1,22 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { within } from '../../base/clock.js';
-import {
-  type FleetSnapshot,
-  type LaneSnapshot,
-  PAUSE_CAUSES,
-  SUBSCRIPTION_STATES,
-} from '../../reporting/fleet-snapshot.js';
-
-const LANE_STATES = [
-  'open',
-  'waiting',
-  'paused',
-  'probing',
-  'recovering',
-  'noToken',
-  'stopped',
-  'held',
-] as const satisfies readonly LaneSnapshot['status']['state'][];
+import type { FleetSnapshot, LaneSnapshot } from '../../reporting/fleet-snapshot.js';
 
 const UP = 'volley_fleet_up';
 
@@ -25,7 +9,8 @@ const SNAPSHOT_WITHIN_MS = 8_000;
 
 /**
  * The state of lanes, campaigns, and workers, from a snapshot that each call of the returned function takes. It is the same in every process. If
- * Redis does not answer in time, the text has only `volley_fleet_up 0`.
+ * Redis does not answer in time, the text has only `volley_fleet_up 0`. A state in which a lane is not, and a state without campaigns or
+ * recipients, has no series: there would be five times as many of them as lanes have states.
  */
 export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => Promise<string> {
   const registry = new Registry();
@@ -42,13 +27,13 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   );
   const state = gauge(
     'volley_lane_state',
-    '1 for the current state of the lane, 0 for every other state.',
+    '1 for the current state of the lane; other states are absent.',
     'lane',
     'state',
   );
   const pauseCause = gauge(
     'volley_lane_pause_cause',
-    '1 for the cause why the lane starts no requests, or only a probe; 0 for every other cause.',
+    '1 for the cause why the lane starts no requests, or only a probe; absent while it is open.',
     'lane',
     'cause',
   );
@@ -84,13 +69,13 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   const unknownOutcomes = gauge('volley_lane_unknown_outcomes', 'Requests with an unknown outcome.', 'lane');
   const failing = gauge(
     'volley_lane_failing_seconds',
-    'How long the turns of the lane have failed again and again; 0 if they do not.',
+    'How long the turns of the lane have failed again and again; absent if they do not.',
     'lane',
     'kind',
   );
   const subscription = gauge(
     'volley_lane_subscription',
-    '1 for the state of the subscription to notifications at the last check, 0 for every other state.',
+    '1 for the state of the subscription to notifications at the last check; other states are absent.',
     'lane',
     'state',
   );
@@ -101,7 +86,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   );
   const unmatched = gauge(
     'volley_lane_unmatched_notifications',
-    'Request ids in notifications that match no request yet.',
+    'Request ids in notifications that match no request yet; absent for a lane without a subscription.',
     'lane',
   );
   const running = gauge(
@@ -114,10 +99,15 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'Running campaigns that wait until their window opens.',
     'lane',
   );
-  const campaigns = gauge('volley_campaigns', 'Stored campaigns by state.', 'lane', 'state');
+  const campaigns = gauge(
+    'volley_campaigns',
+    'Stored campaigns by state; a state without any is absent.',
+    'lane',
+    'state',
+  );
   const recipients = gauge(
     'volley_recipients',
-    'Recipients of the stored campaigns by state.',
+    'Recipients of the stored campaigns by state; a state without any is absent.',
     'lane',
     'state',
   );
@@ -136,7 +126,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
 
   const outboxWaiting = gauge(
     'volley_outbox_waiting',
-    'Messages of outboxes that wait for their time, or until the lane may send them.',
+    'Messages of outboxes that wait for their time, or until the lane may send them; absent for a lane without outboxes.',
     'lane',
   );
   const outboxLapsed = gauge(
@@ -163,8 +153,8 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     const { status } = snapshot;
     const { quota, name: lane } = status;
     info.set({ lane, id: status.id, target_account: status.targetAccount ?? '' }, 1);
-    for (const one of LANE_STATES) state.set({ lane, state: one }, Number(one === status.state));
-    for (const cause of PAUSE_CAUSES) pauseCause.set({ lane, cause }, Number(cause === snapshot.cause));
+    state.set({ lane, state: status.state }, 1);
+    if (snapshot.cause !== null) pauseCause.set({ lane, cause: snapshot.cause }, 1);
     if (quota.limit !== null) {
       limit.set({ lane }, quota.limit);
       const left = quota.limit - quota.used.send - quota.used.poll - quota.inFlight;
@@ -179,21 +169,25 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     pollOverdue.set({ lane }, snapshot.pollOverdueMs / 1_000);
     unknownOutcomes.set({ lane }, status.unknownOutcomes);
     for (const kind of ['send', 'poll'] as const)
-      failing.set({ lane, kind }, snapshot.failingMs[kind] / 1_000);
-    const { notifications } = snapshot;
-    for (const one of SUBSCRIPTION_STATES) {
-      subscription.set({ lane, state: one }, Number(one === notifications.subscription));
+      setIfAny(failing, { lane, kind }, snapshot.failingMs[kind] / 1_000);
+    const { notifications, outboxes } = snapshot;
+    if (notifications.subscription !== null) {
+      subscription.set({ lane, state: notifications.subscription }, 1);
+      unmatched.set({ lane }, notifications.unmatched);
     }
     if (notifications.lastReceivedMsAgo !== null)
       lastNotification.set({ lane }, notifications.lastReceivedMsAgo / 1_000);
-    unmatched.set({ lane }, notifications.unmatched);
-    outboxWaiting.set({ lane }, snapshot.outboxes.waiting);
-    outboxLapsed.set({ lane }, snapshot.outboxes.lapsed);
-    outboxLate.set({ lane }, snapshot.outboxes.lateMs / 1_000);
+    if (outboxes !== null) {
+      outboxWaiting.set({ lane }, outboxes.waiting);
+      outboxLapsed.set({ lane }, outboxes.lapsed);
+      outboxLate.set({ lane }, outboxes.lateMs / 1_000);
+    }
     running.set({ lane }, status.campaigns.running);
     waiting.set({ lane }, status.campaigns.waiting);
-    for (const [one, count] of Object.entries(snapshot.campaigns)) campaigns.set({ lane, state: one }, count);
-    for (const [one, count] of Object.entries(snapshot.counts)) recipients.set({ lane, state: one }, count);
+    for (const [one, count] of Object.entries(snapshot.campaigns))
+      setIfAny(campaigns, { lane, state: one }, count);
+    for (const [one, count] of Object.entries(snapshot.counts))
+      setIfAny(recipients, { lane, state: one }, count);
     requests.set({ lane, kind: 'send' }, snapshot.requests.send);
     requests.set({ lane, kind: 'poll' }, snapshot.requests.poll);
   };
@@ -222,4 +216,13 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     set(snapshot);
     return registry.metrics();
   };
+}
+
+/** Sets a value that is 0 for most labels, if it is not 0. */
+function setIfAny<Label extends string>(
+  gauge: Gauge<Label>,
+  labels: Partial<Record<Label, string>>,
+  value: number,
+): void {
+  if (value !== 0) gauge.set(labels, value);
 }

@@ -2,7 +2,9 @@ import type { Documented } from './documented.js';
 
 /** Keywords of PromQL that our queries use. Any other word counts as a metric. */
 const WORDS = new Set(
-  'sum max min by on and or unless offset rate increase changes delta histogram_quantile deriv'.split(' '),
+  'sum max min by on and or unless offset rate increase changes delta histogram_quantile deriv vector'.split(
+    ' ',
+  ),
 );
 /** Labels that Prometheus adds to every series. */
 const OF_PROMETHEUS = ['job', 'instance'];

@@ -6,7 +6,10 @@ import {
   createCampaign,
   followCampaign,
   getCampaign,
+  getReport,
   listCampaigns,
+  type ReportRow,
+  uploadCampaign,
 } from './hey-api/index.js';
 
 /*
@@ -69,6 +72,32 @@ for await (const data of stream) {
 over.abort();
 assert.ok(seen.includes('campaign.cancelled'), seen.join());
 
+assert.equal(created.state, 'scheduled');
+
+const { data: uploaded } = await uploadCampaign({
+  body: {
+    campaign: { message: 'Hi {{name}}, from a form', sender: 'ACME', at: '2999-01-01T00:00:00Z' },
+    recipients: new Blob(['phone,name\n+447700900126,Ada\n+447700900127,Grace\n']),
+  },
+  throwOnError: true,
+});
+assert.equal(uploaded.recipientCount, 2);
+const report = { path: { id: uploaded.id }, parseAs: 'text', throwOnError: true } as const;
+const { data: csv } = await getReport({ ...report, query: { format: 'csv' } });
+assert.match(csv, /^\w+,status,.*\r?\n\+447700900126,planned,/);
+const { data: lines } = await getReport({ ...report, query: { format: 'ndjson' } });
+const rows = lines
+  .trim()
+  .split('\n')
+  .map((line): ReportRow => JSON.parse(line));
+assert.deepEqual(
+  rows.map(({ to, status }) => [to, status]),
+  [
+    ['+447700900126', 'planned'],
+    ['+447700900127', 'planned'],
+  ],
+);
+
 const { error } = await getCampaign({ path: { id: 'none' } });
 assert.equal(error?.code, 'notFound');
-console.log('hey-api: created, listed, followed, and cancelled', id);
+console.log('hey-api: created, listed, followed, cancelled, uploaded, and reported', id);

@@ -65,6 +65,27 @@ assert.deepEqual(
   ],
 );
 
+assert.equal(created.data?.state, 'scheduled');
+assert.equal(created.data?.launchAt, status.data?.launchAt);
+
+const csv = await client.GET('/v1/campaigns/{id}/report', { params: { path: { id } }, parseAs: 'text' });
+assert.match(String(csv.data), /^\w+,status,.*\r?\n\+447700900123,planned,/);
+
+const uploaded = await client.POST('/v1/campaigns/upload', {
+  body: {
+    campaign: { message: 'Hi {{name}}, from a form', sender: 'ACME', at: '2999-01-01T00:00:00Z' },
+    recipients: 'phone,name\n+447700900123,Ada\n',
+  },
+  bodySerializer({ campaign, recipients: list }) {
+    const form = new FormData();
+    form.append('campaign', JSON.stringify(campaign));
+    form.append('recipients', list);
+    return form;
+  },
+});
+assert.equal(uploaded.response.status, 201, JSON.stringify(uploaded.error));
+assert.equal(uploaded.data?.recipientCount, 1);
+
 const refused = await client.GET('/v1/campaigns/{id}', { params: { path: { id: 'none' } } });
 assert.equal(refused.error?.code, 'notFound');
-console.log('openapi-typescript: created, read, and reported', id);
+console.log('openapi-typescript: created, read, reported, and uploaded', id);

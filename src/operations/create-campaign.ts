@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { differentTexts, invalidRow, plannedCost, preview, repeats } from '../campaign/preview-views.js';
+import { campaignStatus } from '../campaign/views.js';
 import { byLane } from './access.js';
 import { Existing, upload } from './operation.js';
 import { Refused } from './outcomes.js';
@@ -11,6 +12,7 @@ const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason:
 const createdCampaign = z
   .object({
     id: z.string(),
+    ...campaignStatus.unwrap().pick({ state: true, createdAt: true, launchAt: true, endedAt: true }).shape,
     recipientCount: count.describe('Recipients who get a message'),
     duplicates: count.describe('Rows that were left out because their number is that of an earlier row'),
     differentTexts,
@@ -32,7 +34,11 @@ const createdCampaign = z
     examples: [
       {
         id: 'mwrwtvlrlfo07',
-        recipients: 1,
+        state: 'running',
+        createdAt: '2030-05-01T09:00:00.000Z',
+        launchAt: '2030-05-01T09:00:00.000Z',
+        endedAt: null,
+        recipientCount: 1,
         duplicates: 0,
         differentTexts: 0,
         repeats: [],
@@ -53,11 +59,19 @@ const createdCampaign = z
     ],
   });
 
+const STATUSES =
+  'The status is 201 for a new campaign, and 200 for an existing one with the same idempotency key.';
+
+/** The operations below accept a form as well. Clients that are generated from the document know one type of body for each operation. */
+const BY_FORM = {
+  isForm: true,
+  cli: { because: 'the command takes a file' },
+} as const;
+
 export const createCampaign = upload({
   name: 'createCampaign',
   summary: 'Create a campaign',
-  httpNote:
-    'Send JSON, or a form whose second part is the list as CSV. The CSV is imported while it arrives, so it can be of any length. Nothing is sent until the whole list has arrived, and an incomplete upload is discarded. The status is 201 for a new campaign, and 200 for an existing one with the same idempotency key.',
+  httpNote: `${STATUSES} It accepts the form of \`uploadCampaign\`, too.`,
   tag: 'Campaigns',
   scope: 'send',
   access: byLane,
@@ -90,13 +104,24 @@ export const createCampaign = upload({
       return new Refused(code, 'The campaign was not created.', outcome);
     }
     const { kind, preview, ...created } = outcome;
+    const { state, createdAt, launchAt, endedAt } = await volley.status(created.id);
     const { repeats, warnings, cost } = preview;
     const problems = preview.problems.map(({ line, column, reason }) => ({ line, column, reason }));
-    const campaign = { ...created, repeats, cost, problems, warnings };
+    const times = { state, createdAt, launchAt, endedAt };
+    const campaign = { ...created, ...times, repeats, cost, problems, warnings };
     return kind === 'existing'
       ? new Existing({ ...campaign, existing: true })
       : { ...campaign, existing: false };
   },
+});
+
+export const uploadCampaign = upload({
+  ...createCampaign,
+  ...BY_FORM,
+  name: 'uploadCampaign',
+  summary: 'Create a campaign with a list as CSV',
+  httpNote: `Send a form whose first part, \`campaign\`, is the campaign as JSON, and whose second part, \`recipients\`, is the list. The CSV is imported while it arrives, so it can be of any length. Nothing is sent until the whole list has arrived, and an incomplete upload is discarded. ${STATUSES}`,
+  http: 'POST /campaigns/upload',
 });
 
 export const previewCampaign = upload({
@@ -104,7 +129,7 @@ export const previewCampaign = upload({
   summary: 'Preview a campaign',
   description:
     'Returns the recipients, segments, cost, requests, and duration of a campaign. Nothing is stored or sent.',
-  httpNote: 'Takes the same request as creating a campaign.',
+  httpNote: 'Takes the same requests as `createCampaign`.',
   tag: 'Campaigns',
   scope: 'send',
   access: byLane,
@@ -125,4 +150,13 @@ export const previewCampaign = upload({
   output: preview,
   returns: 'The preview',
   run: (volley, input) => volley.preview({ ...input }),
+});
+
+export const previewUpload = upload({
+  ...previewCampaign,
+  ...BY_FORM,
+  name: 'previewUpload',
+  summary: 'Preview a campaign with a list as CSV',
+  httpNote: 'Takes the same form as `uploadCampaign`.',
+  http: 'POST /preview/upload',
 });

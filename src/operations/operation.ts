@@ -223,6 +223,8 @@ export type CampaignRefusal = Exclude<EnqueueOutcome, { recipientCount: number }
 /** An operation on a campaign with its list. Each surface reads the campaign in its own way, and `input` is what else it takes. */
 export interface Upload<Output extends z.ZodType = z.ZodType> extends Row<z.ZodObject, CampaignInput> {
   readonly kind: 'upload';
+  /** Whether the documentation of the HTTP API shows the form for it, instead of JSON. Both are accepted. */
+  readonly isForm?: true;
   readonly output: Output;
   readonly returns: string;
   readonly creates?: Creates<z.output<Output>>;

@@ -92,7 +92,9 @@ const apiKey = async (): Promise<{ id: string }> => {
 /** The input with which an operation has something to do. */
 const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   createCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi', ...LATER }),
+  uploadCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hello', ...LATER }),
   previewCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi' }),
+  previewUpload: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi' }),
   listCampaigns: async () => ({ limit: 10 }),
   getCampaign: async () => ({ id: await created(LATER) }),
   pauseCampaign: async () => ({ id: await created(LATER) }),

@@ -22,6 +22,8 @@ declare module 'fastify' {
     scope?: ApiScope;
     /** Whether the route accepts a form with a list as well as JSON. */
     acceptsUpload?: boolean;
+    /** Whether the OpenAPI document shows that form, instead of JSON. */
+    showsForm?: boolean;
     /** Whether the route accepts NDJSON and CSV, and reads them from the connection. */
     acceptsLines?: boolean;
     /** The bucket of the rate limit; default: `requests`. */

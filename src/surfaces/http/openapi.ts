@@ -104,10 +104,10 @@ export function collectOpenApi(app: FastifyInstance): void {
     },
     transform(route) {
       const { schema, url } = jsonSchemaTransform(route);
-      const { scope, acceptsUpload, hasEtag } = route.route.config ?? {};
+      const { scope, acceptsUpload, showsForm, hasEtag } = route.route.config ?? {};
       const extensions = {
         ...(scope && { 'x-scope': scope }),
-        ...(acceptsUpload && { 'x-upload': true }),
+        ...(acceptsUpload && { 'x-form': showsForm === true }),
         ...(hasEtag && { 'x-etag': true }),
       };
       return { url, schema: { ...schema, ...extensions } };
@@ -130,10 +130,10 @@ export function openApiDocument(app: FastifyInstance): OpenAPIV3_1.Document {
   return app.swagger() as OpenAPIV3_1.Document;
 }
 
-/** An operation with our extensions (OpenAPI 3.1, section 4.9): the scope, whether it accepts an upload, and whether it has ETags. */
+/** An operation with our extensions (OpenAPI 3.1, section 4.9): the scope, for a campaign, whether it is a form, and whether it has ETags. */
 type Operation = OpenAPIV3_1.OperationObject & {
   readonly 'x-scope'?: string;
-  readonly 'x-upload'?: boolean;
+  readonly 'x-form'?: boolean;
   readonly 'x-etag'?: boolean;
 };
 
@@ -174,9 +174,11 @@ function exampleOf(status: number): object {
   return { type: `/docs#problem-${code}`, title: kind?.title, status, code, detail, ...errors };
 }
 
-/** The body of a route that accepts uploads. Its schema covers only JSON, where the body may not be null. */
-const UPLOAD_CONTENT = {
-  'application/json': { schema: referenceTo(campaignRequest) },
+/** The body of a campaign as JSON, where it may not be null. */
+const JSON_CONTENT = { 'application/json': { schema: referenceTo(campaignRequest) } };
+
+/** The same as a form. An operation has one of them, because generated clients take one type of body. */
+const FORM_CONTENT = {
   'multipart/form-data': {
     schema: {
       type: 'object',
@@ -186,6 +188,7 @@ const UPLOAD_CONTENT = {
         campaign: referenceTo(campaignDetails),
         recipients: {
           type: 'string',
+          format: 'binary',
           contentMediaType: 'text/csv',
           description: 'The list as CSV with a header line. It must come after `campaign`.',
         },
@@ -197,7 +200,7 @@ const UPLOAD_CONTENT = {
 
 /** Adds what the schemas of a route do not say: the scope, the problems that any route may return, and the upload. */
 function complete(operation: Operation, method: string): void {
-  const { 'x-scope': scope, 'x-upload': isUpload, requestBody } = operation;
+  const { 'x-scope': scope, 'x-form': isForm, requestBody } = operation;
   if (scope !== undefined) {
     operation.description = `${operation.description ?? ''} Requires the scope \`${scope}\`.`.trim();
   }
@@ -228,9 +231,8 @@ function complete(operation: Operation, method: string): void {
     const example = exampleOf(Number(status));
     response.content = { ...response.content, 'application/problem+json': { ...problem, example } };
   }
-  if (isUpload === true && requestBody !== undefined && !('$ref' in requestBody)) {
-    Object.assign(requestBody.content, UPLOAD_CONTENT);
-  }
+  if (isForm !== undefined && requestBody !== undefined && !('$ref' in requestBody))
+    requestBody.content = isForm ? FORM_CONTENT : JSON_CONTENT;
 }
 
 /** The framework keeps names of headers in lower case, as it compares them. */

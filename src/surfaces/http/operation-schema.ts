@@ -50,6 +50,7 @@ export function configOf(operation: Operation): RouteOptions['config'] {
     ...(cost && { cost: costOf(operation, cost) }),
     ...(list !== undefined && { list }),
     ...(kind === 'upload' && { acceptsUpload: true, list: 'recipients' }),
+    ...(kind === 'upload' && operation.isForm && { showsForm: true }),
     ...(list !== undefined && { list, keepsList: true }),
     ...(kind === 'rows' && operation.body !== undefined && { acceptsLines: true }),
     ...(isLong && { transfersList: true }),
@@ -97,6 +98,15 @@ function requestSchema(operation: Operation, method: string, path: string): Fast
   };
 }
 
+/** Lines of JSON, which clients receive as one text. They have a type for what each line says. */
+const linesOf = (item: z.ZodType) =>
+  z.string().meta({
+    format: 'binary',
+    contentMediaType: 'application/x-ndjson',
+    contentSchema: { $ref: `#/components/schemas/${item.meta()?.id}` },
+    description: 'A JSON object per line',
+  });
+
 const schemaFor = (place: string, members: readonly (readonly [string, z.core.$ZodType])[]) =>
   members.length === 0 ? {} : { [place]: z.strictObject(Object.fromEntries(members)) };
 
@@ -137,7 +147,9 @@ function responsesOf(operation: Operation): object {
       const { member, item, returns } = operation;
       if (member !== undefined) return { 200: jsonResponse(returns, z.object({ [member]: z.array(item) })) };
       const content = Object.keys(operation.formats).map((format) =>
-        format === 'csv' ? ['text/csv', { schema: z.string() }] : ['application/x-ndjson', { schema: item }],
+        format === 'csv'
+          ? ['text/csv', { schema: z.string() }]
+          : ['application/x-ndjson', { schema: linesOf(item) }],
       );
       return { 200: { description: returns, content: Object.fromEntries(content) } };
     }

@@ -29,8 +29,15 @@ test('A campaign created from JSON has the status that the library returns', asy
   const id = idOf(reply);
   expect(reply.status).toBe(201);
   expect(reply.headers.get('location')).toBe(`/v1/campaigns/${id}`);
+  const { json } = await call('GET', `/v1/campaigns/${id}`);
+  const { createdAt, launchAt } = json as { createdAt: string; launchAt: string };
+  expect(launchAt).toBe('2999-01-01T00:00:00.000Z');
   expect(reply.json).toEqual({
     id,
+    state: 'scheduled',
+    createdAt,
+    launchAt,
+    endedAt: null,
     recipientCount: 2,
     duplicates: 1,
     differentTexts: 0,
@@ -42,7 +49,6 @@ test('A campaign created from JSON has the status that the library returns', asy
     problems: [],
     warnings: [expect.stringMatching(/^The sender is a name/)],
   });
-  const { json } = await call('GET', `/v1/campaigns/${id}`);
   expect(json).toEqual(JSON.parse(JSON.stringify(await volley.status(id))));
   expect(json).toMatchObject({ name: 'Spring', state: 'scheduled', counts: { total: 2, planned: 2 } });
 });

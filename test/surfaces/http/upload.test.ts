@@ -37,6 +37,14 @@ test('A CSV creates a campaign, and a retry with the same key returns it', async
   expect([again.status, again.json]).toMatchObject([200, { id, existing: true }]);
 });
 
+test('A form has addresses of its own, which generated clients use', async () => {
+  const form = () => campaignForm(campaign({ message: 'Hi {{name}} from a form' }), rows(3));
+  const created = await call('POST', '/v1/campaigns/upload', { form: form() });
+  expect([created.status, created.json]).toMatchObject([201, { recipientCount: 3, state: 'scheduled' }]);
+  const previewed = await call('POST', '/v1/preview/upload', { form: form() });
+  expect([previewed.status, previewed.json]).toMatchObject([200, { recipientCount: 3 }]);
+});
+
 test('A CSV may have semicolons, a byte order mark, and quotes, and the request may name the column', async () => {
   const csv = '\ufeffname;home;work\r\n"Anna; the first";+447700900101;+447700900102\r\n';
   const { status, json } = await upload(campaign({ toColumn: 'work' }), csv);

@@ -45,6 +45,11 @@ export interface CampaignInput extends CampaignFields {
    * compares nothing. The command line does, because people forget what they have sent.
    */
   readonly sentBefore?: 'count' | 'leaveOut' | undefined;
+  /**
+   * Called when the import waits for another one with its idempotency key, or of its list, whose campaign has this id. One whose process
+   * was killed is discarded after about 15 s.
+   */
+  readonly onWait?: ((id: string) => void) | undefined;
   /** With `skipInvalid`: called for each invalid row, with the columns of the list. */
   readonly onInvalid?: ((row: InvalidRow, columns: readonly string[]) => void) | undefined;
   /**

@@ -22,6 +22,9 @@ import { type ImportSession, settledImport } from './import-session.js';
 
 const RETRY_MS = 100;
 
+/** How long to wait for another import, and what to do when that begins. */
+type Waiting = Pick<CampaignInput, 'signal' | 'onWait'>;
+
 /** The import that now holds its idempotency key, or the committed campaign that already held it. */
 type KeyOutcome =
   | { readonly kind: 'reserved'; readonly session: ImportSession }
@@ -37,13 +40,13 @@ export async function beginWithKey(
   redis: Redis,
   keys: Keys,
   digest: string | undefined,
-  signal: AbortSignal | undefined,
+  { signal, onWait }: Waiting,
   begin: () => Promise<ImportSession>,
 ): Promise<KeyOutcome> {
   if (digest === undefined) return { kind: 'reserved', session: await begin() };
   const key = keys.idempotency(digest);
   for (;;) {
-    const holder = await committedHolder(redis, keys, key, signal);
+    const holder = await committedHolder(redis, keys, key, { signal, onWait });
     if (holder !== null) return { kind: 'held', holder };
     const session = await begin();
     let isReserved = false;
@@ -66,7 +69,7 @@ export async function campaignOfKey(
   digest: string,
   signal?: AbortSignal,
 ): Promise<string | null> {
-  return (await committedHolder(redis, keys, keys.idempotency(digest), signal))?.campaign ?? null;
+  return (await committedHolder(redis, keys, keys.idempotency(digest), { signal }))?.campaign ?? null;
 }
 
 /**
@@ -91,8 +94,9 @@ async function committedHolder(
   redis: Redis,
   keys: Keys,
   key: string,
-  signal: AbortSignal | undefined,
+  { signal, onWait }: Waiting,
 ): Promise<Holder | null> {
+  let isWaiting = false;
   for (;;) {
     signal?.throwIfAborted();
     const holder = await readHolder(redis, key);
@@ -102,6 +106,8 @@ async function committedHolder(
       case 'committed':
         return holder;
       case 'importing':
+        if (!isWaiting) onWait?.(holder.campaign);
+        isWaiting = true;
         await delay(RETRY_MS, undefined, signal === undefined ? {} : { signal });
         break;
       case 'gone':
@@ -167,14 +173,19 @@ export async function reserveNewContent(
   keys: Keys,
   content: string,
   session: Pick<ImportSession, 'id' | 'lane' | 'begun'>,
-  { again = false, idempotencyKey, signal }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal'>,
+  {
+    again = false,
+    idempotencyKey,
+    signal,
+    onWait,
+  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal' | 'onWait'>,
 ): Promise<string | null> {
   const reserving: Holder = { lane: session.lane, campaign: session.id };
   const key = contentKey(keys, content, reserving.lane);
   for (;;) {
     const isReserved = await onceBegun(redis, session, () => reserveContent(redis, key, reserving, again));
     if (isReserved || idempotencyKey !== undefined) return null;
-    const holder = await committedHolder(redis, keys, key, signal);
+    const holder = await committedHolder(redis, keys, key, { signal, onWait });
     if (holder === null) continue;
     if (!(await sentNothing(redis, keys, holder))) return holder.campaign;
     await releaseReservation(redis, key, holder);

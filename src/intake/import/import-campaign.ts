@@ -130,11 +130,18 @@ export async function previewWithoutRedis(
  */
 export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
-  const campaign = checkCampaign(deps.config, input, deps.clock());
-  const lane = await deps.laneNamed(campaign.lane.name);
+  const checked = checkCampaign(deps.config, input, deps.clock());
+  const lane = await deps.laneNamed(checked.lane.name);
+  const campaign: CheckedCampaign = {
+    ...checked,
+    onWait(id) {
+      deps.events.emit({ type: 'import.waiting', lane: lane.name, campaign: id });
+      checked.onWait?.(id);
+    },
+  };
   const draft = draftOf(deps, campaign, lane.id);
   const payer = payerOf(deps.paidBy ?? deps.by.actor, deps.config.keyBytes);
-  const key = await beginWithKey(redis, keys, draft.idempotency, campaign.signal, async () => {
+  const key = await beginWithKey(redis, keys, draft.idempotency, campaign, async () => {
     await mustHaveRoom(redis);
     return beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer });
   });

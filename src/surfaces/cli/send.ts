@@ -75,6 +75,10 @@ export async function send(context: Context, file: string, options: SendOptions)
         signal: interrupt.signal,
         again: options.again === true || options.testTo !== undefined,
         ...(bad === undefined ? {} : { skipInvalid: true, onInvalid: bad.add }),
+        onWait: () =>
+          context.note(
+            'Waiting for another upload of this list. If it was interrupted, it is discarded after about 15 seconds.',
+          ),
         async confirm(preview) {
           mustBeInFuture(at, context.clock(), zone);
           interrupt.signal.throwIfAborted();

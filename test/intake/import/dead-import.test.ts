@@ -64,14 +64,17 @@ test('An import whose process was killed is discarded with its idempotency key o
   expect((await keysOf(redis, prefix)).sort()).toEqual([keys.due, keys.lanes, keys.removals]);
 });
 
-test('A request with the key of a killed import waits for its lease to expire, and then creates the campaign', async () => {
+test('A request with the key of a killed import says that it waits until the lease expires, and then creates the campaign', async () => {
   const id = await killedImport('again');
+  const waitsFor: string[] = [];
   const outcome = await importCampaign(deps, {
+    onWait: (campaign) => void waitsFor.push(campaign),
     recipients: [{ to: mobile(1), name: 'Anna' }],
     message: 'Hi {{name}}',
     idempotencyKey: 'again',
   });
   if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  expect(waitsFor).toEqual([id]);
   expect(outcome.id).not.toBe(id);
   expect(await readState(redis, keys, lane, outcome.id)).toMatchObject({ state: 'running', total: 1 });
   expect((await keysOf(redis, prefix)).filter((key) => key.includes(id))).toEqual([]);

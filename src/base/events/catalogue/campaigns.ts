@@ -19,6 +19,12 @@ export const CAMPAIGN_EVENTS = {
     (e) =>
       `campaign ${e.campaign} imported by ${e.actor}: ${e.recipientCount}, ${e.duplicates}, ${e.invalid} invalid, ${e.suppressed} suppressed`,
   ),
+  'import.waiting': entry(
+    'info',
+    { lane: id, campaign: id },
+    (e) =>
+      `an import waits for that of campaign ${e.campaign}, which has the same list or idempotency key; if its process was killed, it is discarded after about 15 s`,
+  ),
   'import.discarded': entry(
     'warn',
     { lane: id, campaign: id, reason: prose },

@@ -84,6 +84,12 @@ export const systemAlarm: Alarm = (ms, ring) => {
   return () => clearTimeout(timer);
 };
 
+/** The same, but a timer that has not fired does not keep the process alive. */
+export const backgroundAlarm: Alarm = (ms, ring) => {
+  const timer = setTimeout(ring, ms).unref();
+  return () => clearTimeout(timer);
+};
+
 /** The real machine. */
 export const systemMachine: Machine = {
   clock: systemClock,

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../clock.js';
+import { type Alarm, backgroundAlarm, type Clock, systemClock } from '../clock.js';
 import type { LogLevel } from '../config/settings.js';
 import type { EventOf, EventType, VolleyEvent } from './catalogue.js';
 import { createLog, type LogDestination } from './log.js';
@@ -10,7 +10,7 @@ export { maskNumber } from './mask.js';
 
 /** Emits events: each one is logged and passed to the listeners of this process. */
 export interface Events {
-  /** Logs the event and calls its listeners. Never throws; if a listener throws, it emits `listener.failed`. */
+  /** Logs the event, a repeated problem once a minute, and calls its listeners. Never throws; if a listener throws, it emits `listener.failed`. */
   emit(event: VolleyEvent): void;
   /**
    * Calls `listener` synchronously for every event of a type, regardless of the log level. The event is not masked: it
@@ -40,11 +40,20 @@ export interface EventsOptions {
   /** Texts that must never be logged, from `secretsOf(config)`. Tokens are recognised by their form. */
   secrets?: readonly string[];
   clock?: Clock;
+  /** Default: the system's timers. */
+  alarm?: Alarm;
 }
 
 /** Creates the events of a process. A process needs one. */
 export function createEvents(options: EventsOptions): Events {
-  const { level, destination = process.stderr, role, secrets, clock = systemClock } = options;
+  const {
+    level,
+    destination = process.stderr,
+    role,
+    secrets,
+    clock = systemClock,
+    alarm = backgroundAlarm,
+  } = options;
   const mask = createMask(secrets);
   const terminal = options.destination === undefined && process.stderr.isTTY === true;
   const log = createLog({
@@ -54,6 +63,7 @@ export function createEvents(options: EventsOptions): Events {
     destination,
     columns: options.columns ?? (() => (terminal ? process.stderr.columns || 80 : undefined)),
     clock,
+    alarm,
     mask,
     role,
   });

@@ -1,12 +1,14 @@
 import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
 import type { Logger, pino } from 'pino';
-import type { Clock } from '../clock.js';
+import { asSentence } from '../../campaign/errors.js';
+import type { Alarm, Clock } from '../clock.js';
 import type { LogLevel } from '../config/settings.js';
 import { wrapped } from '../wrapped-text.js';
 import { CATALOGUE, type EventType, type VolleyEvent } from './catalogue.js';
 import type { FieldTable } from './entry.js';
 import type { Mask } from './mask.js';
+import { repeatedLines } from './repeated-lines.js';
 
 /** Receives finished log lines, each with its newline: a stream, or an array in a test. */
 export interface LogDestination {
@@ -24,6 +26,8 @@ interface LogOptions {
   /** The columns of a terminal, into which `lines` are broken; undefined for a file or a pipe. */
   columns(): number | undefined;
   clock: Clock;
+  /** Ends the minutes in which a repeated line is not written again. */
+  alarm: Alarm;
   mask: Mask;
   /** What this process does, such as `send`. Every JSON line has it. */
   role: string | undefined;
@@ -31,18 +35,29 @@ interface LogOptions {
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const satisfies LogLevel[];
 
+/** Lines about problems: as long as one lasts, they repeat. */
+const REPEATING: readonly LogLevel[] = ['warn', 'error', 'fatal'];
+
 /** Creates the function that logs an event. No other code writes log lines. */
 export function createLog(options: LogOptions) {
   const lowest = LEVELS.indexOf(options.level);
+  const onceAMinute = repeatedLines(options.alarm);
   let logger: Logger | undefined;
   return (event: VolleyEvent): void => {
     const entry = CATALOGUE[event.type];
     if (LEVELS.indexOf(entry.level) < lowest) return;
-    logger ??= createLogger(options);
     const { json, text } = maskedFields(event.type, { ...event }, options.mask);
     // The event can be any type here, so TypeScript no longer knows that message and fields belong together.
     const message = entry.message as (fields: Record<string, string>) => string;
-    logger[entry.level]({ event: event.type, ...json }, message(text));
+    const sentence = asSentence(message(text));
+    const write = (count: number): void => {
+      logger ??= createLogger(options);
+      const repeated = count === 0 ? {} : { repeated: count };
+      const line = count === 0 ? sentence : `${count} more in the last minute: ${sentence}`;
+      logger[entry.level]({ event: event.type, ...repeated, ...json }, line);
+    };
+    if (REPEATING.includes(entry.level)) onceAMinute(`${event.type} ${sentence}`, write);
+    else write(0);
   };
 }
 

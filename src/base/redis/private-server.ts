@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { within } from '../clock.js';
 import { connect } from './connection.js';
 import { obtainServer } from './find-server.js';
+import type { ProcessEnd } from './why-ended.js';
 
 /** How to run a private server. */
 interface PrivateRedisOptions {
@@ -37,7 +38,7 @@ export interface PrivateRedis {
   readonly port: number;
   readonly pid: number;
   /** Resolves when the server has ended, for whatever reason. */
-  readonly ended: Promise<void>;
+  readonly ended: Promise<ProcessEnd>;
   /** Kills the server, as a power cut would, and waits for it. */
   kill(): Promise<void>;
   /** Kills the server, if it runs, and starts it again with the same port, password, and data. */
@@ -97,9 +98,9 @@ type LaunchOptions = PrivateRedisOptions &
 async function launch(options: LaunchOptions): Promise<RunningServer> {
   const { program, dir, port, url, beforeListening } = options;
   const server = spawn(program, ['-'], { cwd: dir, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
-  const ended = new Promise<void>((resolve) => {
-    server.once('exit', () => resolve());
-    server.once('error', () => resolve());
+  const ended = new Promise<ProcessEnd>((resolve) => {
+    server.once('exit', (code, signal) => resolve({ code, signal }));
+    server.once('error', () => resolve({ code: null, signal: null }));
   });
   await once(server, 'spawn');
   const pid = pidOf(server);
@@ -207,7 +208,7 @@ export function endWithThisProcess(child: ChildProcess, pid: number): void {
 }
 
 /** Checks the process id too: if the server lost a race for the port, another server answers. */
-async function isReady(url: string, pid: number, ended: Promise<void>): Promise<void> {
+async function isReady(url: string, pid: number, ended: Promise<unknown>): Promise<void> {
   // A blocking connection waits while the server loads its data.
   const redis = connect(url, 'blocking');
   const endedEarly = ended.then(() => Promise.reject(new Error('it ended immediately')));

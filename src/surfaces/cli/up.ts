@@ -9,6 +9,7 @@ import {
 } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { findEmbedded, type StartedEmbedded, startEmbedded } from '../../base/redis/embedded.js';
+import { type WhyEnded, whyEnded } from '../../base/redis/why-ended.js';
 import { ROLES } from '../../engine/recovery/roles.js';
 import { listenForStop, servingHttp, servingLanes } from '../lifecycle.js';
 import { exampleFile } from './command-name.js';
@@ -16,6 +17,7 @@ import type { Context } from './context.js';
 import { CliError } from './errors.js';
 import { commandOf } from './find-up.js';
 import { howToTryOrConfigure, isUnconfigured } from './how-to-start.js';
+import { lostRedis } from './lost-redis.js';
 import { mustAnswer, simulatorOrRedis } from './open.js';
 import { laneNames, reportReady, summaryText, untilStopped } from './process.js';
 import { simulatedConfig, simulatorLanes, simulatorRecords } from './simulated-config.js';
@@ -136,20 +138,22 @@ async function withEmbeddedRedis(
         : { pid: process.pid, state: 'running', mode: 'simulator', simulator },
     );
   const where = `its own Redis in ${dir}`;
-  const lost = server.ended.then(
-    () =>
-      new CliError(EXIT.failed, 'lost', `The Redis server in ${dir} has ended. Its log is ${dir}/redis.log.`),
-  );
+  const lostBecause = (why: WhyEnded): CliError =>
+    lostRedis(dir, why, mode === 'simulator' ? 'volley up --simulator' : 'volley up');
+  const ended = server.ended.then(async (end) => lostBecause(await whyEnded(dir, end)));
   try {
     await removeUpsOfDead(dir);
     if (config === undefined) {
-      await withSimulator(context, env, started, publishRunning, (simulated, note) =>
-        run(simulated, `${where}, a simulator,`, { note, lost }),
+      await withSimulator(context, env, started, publishRunning, (simulated, note, diskFull) =>
+        run(simulated, `${where}, a simulator,`, {
+          note,
+          lost: Promise.race([ended, diskFull.then(() => lostBecause({ cause: 'diskFull' }))]),
+        }),
       );
       return;
     }
     await publishRunning();
-    await run({ ...config, redisUrl: url }, where, { lost });
+    await run({ ...config, redisUrl: url }, where, { lost: ended });
   } finally {
     await server.stop();
     // Until then, a command may still find this Redis.
@@ -162,14 +166,16 @@ async function withSimulator(
   env: Environment,
   { dir, url }: Extract<StartedEmbedded, { kind: 'started' }>,
   publishRunning: (simulator: RunningSimulator) => Promise<void>,
-  run: (config: Config, note: string) => Promise<void>,
+  run: (config: Config, note: string, diskFull: Promise<void>) => Promise<void>,
 ): Promise<void> {
   const { startSimulator } = await import('../../tools/simulator/index.js');
   const planned = simulatedConfig(env, ANY_ADDRESS, url);
   const options = { ...simulatorLanes(planned), ...(await simulatorRecords(planned)) };
-  const simulator = await startSimulator(options, {
-    stateFile: join(dir, SIMULATOR_STATE),
+  let onDiskFull = (): void => {};
+  const diskFull = new Promise<void>((resolve) => {
+    onDiskFull = resolve;
   });
+  const simulator = await startSimulator(options, { stateFile: join(dir, SIMULATOR_STATE), onDiskFull });
   // Its state survives restarts; people want to know what this run did.
   const before = simulator.summary();
   try {
@@ -179,6 +185,7 @@ async function withSimulator(
     await run(
       config,
       `${context.paintErr('green', 'Messages go to a simulator, not to phones.')} In another terminal: volley send ${exampleFile('spring-sale.csv', context.cwd)} --country GB --sender ACME --message "Hi {{name}}" --wait`,
+      diskFull,
     );
     const after = simulator.summary();
     context.note(

@@ -104,9 +104,9 @@ export interface Journal extends IdSeries {
 /**
  * Opens the file in which a simulator keeps its state, so that a restart changes nothing for its clients. One line of JSON per
  * change, written before the reply, so that a killed process loses nothing. Opening leaves out what is older than a week.
- * `fresh`: the ids of a new file.
+ * `fresh`: the ids of a new file. `onDiskFull`: called instead of throwing; from then on nothing is written.
  */
-export function openJournal(path: string, now: number, fresh: IdSeries): Journal {
+export function openJournal(path: string, now: number, fresh: IdSeries, onDiskFull?: () => void): Journal {
   const read = readChanges(path);
   const { ids, changes } = shortened(read?.changes ?? [], read?.ids ?? fresh, now - KEEP_MS);
   const draft = `${path}.part`;
@@ -122,19 +122,30 @@ export function openJournal(path: string, now: number, fresh: IdSeries): Journal
   writeSync(file, text);
   renameSync(draft, path);
   let isOpen = true;
+  const close = (): void => {
+    if (isOpen) closeSync(file);
+    isOpen = false;
+  };
   return {
     ...ids,
     changes,
     record(each) {
       // A request that is cut off while the simulator closes may still be on its way.
-      if (isOpen) writeSync(file, lineOf(each));
+      if (!isOpen) return;
+      try {
+        writeSync(file, lineOf(each));
+      } catch (error) {
+        if (onDiskFull === undefined || !isDiskFull(error)) throw error;
+        close();
+        onDiskFull();
+      }
     },
-    close() {
-      if (isOpen) closeSync(file);
-      isOpen = false;
-    },
+    close,
   };
 }
+
+const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && ['ENOSPC', 'EDQUOT'].includes(String(error.code));
 
 function lineOf(value: object): string {
   return `${JSON.stringify(value)}\n`;

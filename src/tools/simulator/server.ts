@@ -68,6 +68,8 @@ export interface SimulatorDependencies {
   random?: Random;
   /** A file in which it keeps its state, so that a restart changes nothing for its clients. Default: it forgets everything. */
   stateFile?: string;
+  /** Called if the disk of that file is full: what it forgets then, its clients cannot find after a restart. Default: it throws. */
+  onDiskFull?: () => void;
 }
 
 /**
@@ -76,7 +78,7 @@ export interface SimulatorDependencies {
  */
 export async function startSimulator(
   options: SimulatorOptions = {},
-  { clock = systemClock, random, stateFile }: SimulatorDependencies = {},
+  { clock = systemClock, random, stateFile, onDiskFull }: SimulatorDependencies = {},
 ): Promise<Simulator> {
   const settings = parseOptions(options);
   let origin = '';
@@ -86,7 +88,7 @@ export async function startSimulator(
   const journal =
     stateFile === undefined
       ? { ...fresh, changes: [], record: () => {}, close: () => {} }
-      : openJournal(stateFile, now, fresh);
+      : openJournal(stateFile, now, fresh, onDiskFull);
   const service = new Service(
     options,
     settings,

@@ -7,6 +7,7 @@ import {
   type EventsOptions,
   maskNumber,
 } from '../../../src/base/events/events.js';
+import { notSentences } from '../../sentence-rule.js';
 
 /** Events whose log lines are recorded. */
 function recorded(options: Partial<EventsOptions> = {}): Events & { lines: string[] } {
@@ -37,9 +38,9 @@ describe('a log line', () => {
     events.emit({ type: 'quota.learned', lane: 'acme', quota: 108, from: 110 });
     events.emit({ type: 'request.throttled', lane: 'acme', kind: 'send', retryAfterMs: null, reason: '' });
     expect(events.lines.map((line) => line.slice(15, -1))).toEqual([
-      'lane acme: learned a quota of 110 requests per window (before: unknown)',
-      'lane acme: learned a quota of 108 requests per window (before: 110)',
-      'lane acme: the service returned 429 for a send request (Retry-After: none)',
+      'Lane acme has learned a quota of 110 requests per window (before: unknown).',
+      'Lane acme has learned a quota of 108 requests per window (before: 110).',
+      'Lane acme: the service returned 429 for a send request (Retry-After: none).',
     ]);
   });
 
@@ -59,7 +60,7 @@ describe('a log line', () => {
         until: '2026-03-01T13:00:00.000Z',
         epoch: 4,
         actor: null,
-        msg: 'lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429',
+        msg: 'Lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429.',
       },
     ]);
   });
@@ -68,22 +69,20 @@ describe('a log line', () => {
     const events = recorded({ format: 'lines' });
     events.emit(paused);
     expect(events.lines).toEqual([
-      '12:30:05 warn  lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429\n',
+      '12:30:05 warn  Lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429.\n',
     ]);
   });
 
   it('is broken between words into the columns of a terminal, and nowhere else', () => {
-    let columns: number | undefined = 60;
-    const events = recorded({ format: 'lines', columns: () => columns });
-    events.emit(paused);
-    columns = 40;
-    events.emit(paused);
-    columns = undefined;
-    events.emit(paused);
-    expect(events.lines).toEqual([
-      '12:30:05 warn  lane acme is paused until\n               2026-03-01T13:00:00Z: the service returned\n               429\n',
-      '12:30:05 warn  lane acme is paused until\n               2026-03-01T13:00:00Z: the\n               service returned 429\n',
-      '12:30:05 warn  lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429\n',
+    const lines = [60, 40, undefined].flatMap((columns) => {
+      const events = recorded({ format: 'lines', columns: () => columns });
+      events.emit(paused);
+      return events.lines;
+    });
+    expect(lines).toEqual([
+      '12:30:05 warn  Lane acme is paused until\n               2026-03-01T13:00:00Z: the service returned\n               429.\n',
+      '12:30:05 warn  Lane acme is paused until\n               2026-03-01T13:00:00Z: the\n               service returned 429.\n',
+      '12:30:05 warn  Lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429.\n',
     ]);
     const json = recorded({ columns: () => 20 });
     json.emit(paused);
@@ -112,13 +111,76 @@ describe('a log line', () => {
     events.emit({ type: 'sweep.failed', error: new RangeError('out of reach') });
     const line = JSON.parse(events.lines[0] ?? '');
     expect(line.error).toMatch(/^RangeError: out of reach\n +at /);
-    expect(line.msg).toBe('sweep failed: out of reach; retrying');
+    expect(line.msg).toBe('The sweep failed, and is tried again: out of reach.');
   });
 
   it('is written even if a time is invalid', () => {
     const events = recorded();
     events.emit({ ...paused, until: Number.POSITIVE_INFINITY });
     expect(events.lines).toHaveLength(1);
+  });
+});
+
+describe('a line about a problem', () => {
+  /** Events of a process whose minutes end when the test says so. */
+  function withMinutes() {
+    const due: (() => void)[] = [];
+    const events = recorded({
+      alarm: (_ms, ring) => {
+        due.push(ring);
+        return () => {};
+      },
+    });
+    const endMinute = (): void => {
+      for (const ring of due.splice(0)) ring();
+    };
+    const written = (): unknown[] =>
+      events.lines.splice(0).map((line) => {
+        const { msg, repeated } = JSON.parse(line);
+        return repeated === undefined ? msg : [repeated, msg];
+      });
+    return { events, endMinute, written };
+  }
+  const failed = (reason: string): VolleyEvent => ({ type: 'sweep.failed', error: new Error(reason) });
+  const line = (reason: string): string => `The sweep failed, and is tried again: ${reason}.`;
+
+  it('that repeats is written once a minute, with its count', () => {
+    const { events, endMinute, written } = withMinutes();
+    for (let at = 0; at < 5; at += 1) events.emit(failed('no answer'));
+    events.emit(failed('no memory'));
+    expect(written()).toEqual([line('no answer'), line('no memory')]);
+    endMinute();
+    expect(written()).toEqual([[4, `4 more in the last minute: ${line('no answer')}`]]);
+    for (const _ of [1, 2]) events.emit(failed('no answer'));
+    events.emit(failed('no memory'));
+    expect(written()).toEqual([line('no memory')]);
+    endMinute();
+    expect(written()).toEqual([[2, `2 more in the last minute: ${line('no answer')}`]]);
+    endMinute();
+    endMinute();
+    events.emit(failed('no answer'));
+    expect(written()).toEqual([line('no answer')]);
+  });
+
+  it('reaches every listener, also if it is not written again', () => {
+    const { events } = withMinutes();
+    const heard = vi.fn();
+    events.on('sweep.failed', heard);
+    for (const _ of [1, 2, 3]) events.emit(failed('no answer'));
+    expect(heard).toHaveBeenCalledTimes(3);
+  });
+
+  it('is the only one that is held back: what happens as intended is always written', () => {
+    const { events, written } = withMinutes();
+    for (const _ of [1, 2]) events.emit({ type: 'process.ready', lanes: 1 });
+    expect(written()).toEqual(['Volley is ready to serve 1 lane.', 'Volley is ready to serve 1 lane.']);
+  });
+
+  it('is written whenever it occurs if there are very many different ones', () => {
+    const { events, written } = withMinutes();
+    for (let at = 0; at < 1_000; at += 1) events.emit(failed(`number ${at}`));
+    for (const _ of [1, 2]) events.emit(failed('one more'));
+    expect(written()).toHaveLength(1_002);
   });
 });
 
@@ -200,7 +262,16 @@ describe.each(TYPES)('%s', (type) => {
     events.emit(tainted(type, 'first\nsecond'.repeat(200)));
     const { msg } = JSON.parse(events.lines[0] ?? '');
     expect(msg).not.toMatch(/undefined|null|NaN|\[object/);
-    expect(msg.replaceAll('first\nsecond', '')).not.toContain('\n');
+    expect(msg.replaceAll(/first\nsecond/gi, '')).not.toContain('\n');
+  });
+
+  it('has a whole sentence as its message', () => {
+    const events = recorded();
+    // A value at the beginning would have no capital letter.
+    events.emit({ ...tainted(type, 'zz-1'), ...(type.startsWith('http.') ? { method: 'GET' } : {}) });
+    const { msg } = JSON.parse(events.lines[0] ?? '');
+    expect(type === 'config.hint' ? [] : notSentences([msg])).toEqual([]);
+    expect(msg).not.toMatch(/; retrying|^(Started|Ready|Received|Finished|Serving|Lost|Refused) /);
   });
 
   it('declares phone numbers as phone fields', () => {

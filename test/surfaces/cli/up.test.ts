@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findEmbedded } from '../../../src/base/redis/embedded.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { findUp } from '../../../src/surfaces/cli/find-up.js';
 import { commandLine, type Running } from './command-line.js';
@@ -99,3 +100,23 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     expect(stderr).toContain('The simulator accepted 0 requests');
   });
 });
+
+test.skipIf(server === undefined)(
+  'If its Redis is killed, `volley up` says so, what became of the messages, and how to go on, and exits with 1',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'volley-up-killed-'));
+    const up = await commandLine(folder, { HTTP_PORT: '0' }).start(
+      /Messages go to a simulator/,
+      'up',
+      '--simulator',
+    );
+    const running = await findEmbedded(folder);
+    if (running === undefined) throw new Error('no Redis runs');
+    process.kill(running.pid, 'SIGKILL');
+    await expect.poll(() => up.exit, { timeout: 20_000 }).toBe(1);
+    const dir = join(folder, '.volley');
+    expect(up.stderr).toContain(
+      `volley: The Redis in ${dir} was ended by SIGKILL, sent by a person or because this machine ran out of memory. Volley sends nothing more. What was sent is stored, so nothing is sent twice; requests that were in flight may get an unknown outcome, which \`volley status\` shows. To continue, run: volley up --simulator`,
+    );
+  },
+);

@@ -17,7 +17,7 @@ export const ACCESS_EVENTS = {
       actor: id,
     },
     (e) =>
-      `${e.actor} suppressed ${e.numberCount} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
+      `suppression operation ${e.operation} by ${e.actor} added ${e.numberCount} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`}: ${e.reason || 'no reason given'}`,
   ),
   'suppression.removed': entry(
     'warn',
@@ -29,33 +29,35 @@ export const ACCESS_EVENTS = {
       actor: id,
     },
     (e) =>
-      `${e.actor} removed ${e.numberCount} from the suppression list of ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
+      `suppression operation ${e.operation} by ${e.actor} removed ${e.numberCount} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`}: ${e.reason || 'no reason given'}`,
   ),
   'suppression.undone': entry(
     'warn',
     { lane: optional(id, 'all lanes'), operation: id, numberCount: count('number'), actor: id },
     (e) =>
-      `${e.actor} undid suppression operation ${e.operation} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`}: ${e.numberCount} changed`,
+      `suppression operation ${e.operation} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} was undone by ${e.actor}, which changed ${e.numberCount}`,
   ),
   'key.created': entry(
     'info',
     { key: id, name: id, scopes: id, lanes: id, actor: id },
-    (e) => `${e.actor} created API key ${e.key} (${e.name}) with ${e.scopes} on ${e.lanes}`,
+    (e) => `API key ${e.key} (${e.name}) with ${e.scopes} on ${e.lanes} was created by ${e.actor}`,
   ),
   'key.rotated': entry(
     'info',
     { key: id, name: id, overlapMs: span, actor: id },
-    (e) => `${e.actor} rotated API key ${e.key} (${e.name}); the old secret works for ${e.overlapMs} more`,
+    (e) =>
+      `API key ${e.key} (${e.name}) was rotated by ${e.actor}; its old secret works for ${e.overlapMs} more`,
   ),
   'key.revoked': entry(
     'warn',
     { key: id, name: id, cancelled: count('campaign'), actor: id },
-    (e) => `${e.actor} revoked API key ${e.key} (${e.name}) and cancelled ${e.cancelled}`,
+    (e) => `API key ${e.key} (${e.name}) was revoked by ${e.actor}, which cancelled ${e.cancelled}`,
   ),
   'key.refused': entry(
     'warn',
     { from: id, requests },
-    (e) => `refused ${e.requests} from ${e.from} in the last minute: the API key was invalid`,
+    (e) =>
+      `the HTTP API refused ${e.requests} from ${e.from} in the last minute, because the API key was invalid`,
   ),
   'operation.requested': entry(
     'info',
@@ -70,12 +72,14 @@ export const ACCESS_EVENTS = {
   'token.refreshed': entry(
     'info',
     { account: id, targetAccount, lifetimeMs: optional(span, 'an unknown time') },
-    (e) => `account ${e.account}${acting(e.targetAccount)}: refreshed the token, valid for ${e.lifetimeMs}`,
+    (e) =>
+      `account ${e.account}${acting(e.targetAccount)}: the token was refreshed; it is valid for ${e.lifetimeMs}`,
   ),
   'token.loggedIn': entry(
     'info',
     { account: id, targetAccount, lifetimeMs: optional(span, 'an unknown time') },
-    (e) => `account ${e.account}${acting(e.targetAccount)}: logged in, token valid for ${e.lifetimeMs}`,
+    (e) =>
+      `account ${e.account}${acting(e.targetAccount)}: the login succeeded; its token is valid for ${e.lifetimeMs}`,
   ),
   'token.refused': entry(
     'warn',

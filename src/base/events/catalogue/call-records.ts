@@ -18,7 +18,7 @@ export const RECORDS_EVENTS = {
     'warn',
     { lane: id, records: id, outcome: oneOf('notAccepted', 'refused', 'unknown'), reason: prose },
     (e) =>
-      `lane ${e.lane}: request for call records ${e.records} ${RECORDS_OUTCOME[e.outcome] ?? e.outcome}: ${e.reason}`,
+      `lane ${e.lane}: the request for call records ${e.records} ${RECORDS_OUTCOME[e.outcome] ?? e.outcome}: ${e.reason}`,
   ),
   'records.ended': entry(
     'warn',
@@ -28,6 +28,6 @@ export const RECORDS_EVENTS = {
   'records.downloaded': entry(
     'info',
     { lane: id, records: id, bytes: count('byte') },
-    (e) => `lane ${e.lane}: downloaded call records ${e.records}, ${e.bytes}`,
+    (e) => `lane ${e.lane}: call records ${e.records} were downloaded: ${e.bytes}`,
   ),
 } as const;

@@ -17,7 +17,7 @@ export const CAMPAIGN_EVENTS = {
       actor: id,
     },
     (e) =>
-      `campaign ${e.campaign} imported by ${e.actor}: ${e.recipientCount}, ${e.duplicates}, ${e.invalid} invalid, ${e.suppressed} suppressed`,
+      `campaign ${e.campaign} was imported by ${e.actor}: ${e.recipientCount}, ${e.duplicates}, ${e.invalid} invalid, ${e.suppressed} suppressed`,
   ),
   'import.waiting': entry(
     'info',
@@ -28,12 +28,12 @@ export const CAMPAIGN_EVENTS = {
   'import.discarded': entry(
     'warn',
     { lane: id, campaign: id, reason: prose },
-    (e) => `import of campaign ${e.campaign} discarded, nothing is stored: ${e.reason}`,
+    (e) => `the import of campaign ${e.campaign} was discarded, and nothing of it is stored: ${e.reason}`,
   ),
   'campaign.launched': entry(
     'info',
     { lane: id, campaign: id, at: time },
-    (e) => `campaign ${e.campaign} launched on lane ${e.lane}; sending starts at ${e.at}`,
+    (e) => `campaign ${e.campaign} was launched on lane ${e.lane}; sending starts at ${e.at}`,
   ),
   'campaign.paused': entry(
     'warn',
@@ -46,29 +46,30 @@ export const CAMPAIGN_EVENTS = {
     },
     (e) =>
       ({
-        operator: `campaign ${e.campaign} paused by ${e.actor}; ${e.inFlight} in flight`,
-        refusals: `campaign ${e.campaign} paused because the service refuses its requests; ${e.inFlight} in flight`,
+        operator: `campaign ${e.campaign} was paused by ${e.actor} with ${e.inFlight} in flight`,
+        refusals: `campaign ${e.campaign} was paused with ${e.inFlight} in flight, because the service refuses its requests`,
       })[e.by] ?? '',
   ),
   'campaign.resumed': entry(
     'info',
     { lane: id, campaign: id, actor: id },
-    (e) => `campaign ${e.campaign} resumed by ${e.actor}`,
+    (e) => `campaign ${e.campaign} was resumed by ${e.actor}`,
   ),
   'campaign.cancelled': entry(
     'warn',
     { lane: id, campaign: id, inFlight, actor: id },
-    (e) => `campaign ${e.campaign} cancelled by ${e.actor}; ${e.inFlight} in flight`,
+    (e) => `campaign ${e.campaign} was cancelled by ${e.actor} with ${e.inFlight} in flight`,
   ),
   'campaign.completed': entry(
     'info',
     { lane: id, campaign: id, recipientCount: recipients, tookMs: span },
-    (e) => `campaign ${e.campaign} completed: ${e.recipientCount} in ${e.tookMs}`,
+    (e) => `campaign ${e.campaign} is completed: ${e.recipientCount} in ${e.tookMs}`,
   ),
   'retention.removed': entry(
     'info',
     { lane: id, campaign: id, recipientCount: recipients },
-    (e) => `campaign ${e.campaign} with ${e.recipientCount} removed: its retention period has ended`,
+    (e) =>
+      `campaign ${e.campaign} with ${e.recipientCount} was removed, because its retention period has ended`,
   ),
   'campaign.tooOld': entry(
     'warn',
@@ -80,7 +81,7 @@ export const CAMPAIGN_EVENTS = {
   'schedule.added': entry(
     'info',
     { lane: id, schedule: id, next: time, actor: id },
-    (e) => `${e.actor} added schedule ${e.schedule}; it is due first at ${e.next}`,
+    (e) => `schedule ${e.schedule} was added by ${e.actor}; it is due first at ${e.next}`,
   ),
   'schedule.ran': entry(
     'info',
@@ -96,7 +97,7 @@ export const CAMPAIGN_EVENTS = {
   'schedule.missed': entry(
     'warn',
     { lane: id, schedule: id, at: time, occurrences: count('occurrence') },
-    (e) => `schedule ${e.schedule}: missed ${e.occurrences} since ${e.at}; no worker ran in time`,
+    (e) => `schedule ${e.schedule} has missed ${e.occurrences} since ${e.at}, because no worker ran in time`,
   ),
   'schedule.failed': entry(
     'error',
@@ -112,11 +113,11 @@ export const CAMPAIGN_EVENTS = {
   'schedule.resumed': entry(
     'info',
     { lane: id, schedule: id, next: time, actor: id },
-    (e) => `${e.actor} resumed schedule ${e.schedule}; it is due next at ${e.next}`,
+    (e) => `schedule ${e.schedule} was resumed by ${e.actor}; it is due next at ${e.next}`,
   ),
   'schedule.removed': entry(
     'info',
     { lane: id, schedule: id, actor: id },
-    (e) => `${e.actor} removed schedule ${e.schedule}; its campaigns remain`,
+    (e) => `schedule ${e.schedule} was removed by ${e.actor}; its campaigns remain`,
   ),
 } as const;

@@ -24,7 +24,7 @@ export const LANE_EVENTS = {
   'lane.reopened': entry(
     'info',
     { lane: id, epoch: number, actor: optional(id, '') },
-    (e) => `lane ${e.lane} is open again${e.actor === '' ? '' : `: resumed by ${e.actor}`}`,
+    (e) => `lane ${e.lane} is open again${e.actor === '' ? '' : `, resumed by ${e.actor}`}`,
   ),
   'lane.stopped': entry(
     'error',
@@ -34,12 +34,12 @@ export const LANE_EVENTS = {
   'lane.renamed': entry(
     'info',
     { lane: id, from: id, id, actor: id },
-    (e) => `${e.actor} renamed lane ${e.from} to ${e.lane}; its quota and campaigns stay with it`,
+    (e) => `lane ${e.from} was renamed to ${e.lane} by ${e.actor}; its quota and campaigns stay with it`,
   ),
   'quota.learned': entry(
     'info',
     { lane: id, quota: number, from: optional(number, 'unknown') },
-    (e) => `lane ${e.lane}: learned a quota of ${e.quota} requests per window (before: ${e.from})`,
+    (e) => `lane ${e.lane} has learned a quota of ${e.quota} requests per window (before: ${e.from})`,
   ),
   'quota.deducted': entry(
     'warn',
@@ -52,32 +52,32 @@ export const LANE_EVENTS = {
     'debug',
     { lane: id, reports: count('report'), requests, waiting: number },
     (e) =>
-      `lane ${e.lane}: applied ${e.reports} from notifications to ${e.requests}; ${e.waiting} wait for a request with a matching id`,
+      `lane ${e.lane}: Volley applied ${e.reports} from notifications to ${e.requests}; ${e.waiting} wait for a request with a matching id`,
   ),
   'notifications.refused': entry(
     'warn',
     { lane: id, reason: oneOf('token', 'unreadable', 'overload'), notifications: count('notification') },
     (e) =>
       ({
-        token: `lane ${e.lane}: rejected ${e.notifications} without a valid security token; if the service does not send the token, set CALLBACK_PROOF=path`,
-        unreadable: `lane ${e.lane}: ignored ${e.notifications} in an unreadable format`,
-        overload: `lane ${e.lane}: discarded ${e.notifications} because too many are waiting; polls will find the delivery status instead`,
+        token: `lane ${e.lane}: Volley rejected ${e.notifications} without a valid security token; if the service does not send the token, set CALLBACK_PROOF=path`,
+        unreadable: `lane ${e.lane}: Volley ignored ${e.notifications} in an unreadable format`,
+        overload: `lane ${e.lane}: Volley discarded ${e.notifications} because too many are waiting; polls will find the delivery status instead`,
       })[e.reason] ?? '',
   ),
   'notifications.failed': entry(
     'error',
     { lane: id, reports: count('report'), error: failure },
     (e) =>
-      `lane ${e.lane}: could not apply ${e.reports} from notifications: ${e.error}; polls will find the delivery status instead`,
+      `lane ${e.lane}: Volley could not apply ${e.reports} from notifications: ${e.error}; polls will find the delivery status instead`,
   ),
   'subscription.created': entry(
     'info',
     { lane: id, reason: oneOf('none', 'outdated', 'forced') },
     (e) =>
       ({
-        none: `lane ${e.lane}: subscribed to notifications`,
-        outdated: `lane ${e.lane}: renewed the subscription to notifications because our address or token has changed`,
-        forced: `lane ${e.lane}: replaced a foreign subscription to notifications with our own`,
+        none: `lane ${e.lane}: Volley subscribed to notifications`,
+        outdated: `lane ${e.lane}: Volley renewed the subscription to notifications because our address or token has changed`,
+        forced: `lane ${e.lane}: Volley replaced a foreign subscription to notifications with our own`,
       })[e.reason] ?? '',
   ),
   'subscription.foreign': entry(
@@ -89,6 +89,6 @@ export const LANE_EVENTS = {
   'subscription.failed': entry(
     'warn',
     { lane: id, reason: prose },
-    (e) => `lane ${e.lane}: could not subscribe to notifications: ${e.reason}`,
+    (e) => `lane ${e.lane}: Volley could not subscribe to notifications: ${e.reason}`,
   ),
 } as const;

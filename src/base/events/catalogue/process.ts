@@ -4,20 +4,24 @@ import { count, failure, id, prose, span } from '../field.js';
 /** What a process and its HTTP API do. */
 export const PROCESS_EVENTS = {
   'config.hint': entry('warn', { hint: prose }, (e) => e.hint),
-  'process.started': entry('info', { version: id }, (e) => `started Volley ${e.version}`),
-  'process.ready': entry('info', { lanes: count('lane') }, (e) => `ready to serve ${e.lanes}`),
+  'process.started': entry('info', { version: id }, (e) => `Volley ${e.version} has started`),
+  'process.ready': entry('info', { lanes: count('lane') }, (e) => `Volley is ready to serve ${e.lanes}`),
   'process.draining': entry(
     'info',
     { signal: id, deadlineMs: span },
-    (e) => `received ${e.signal}: finishing in-flight requests for up to ${e.deadlineMs}`,
+    (e) => `Volley received ${e.signal}, and finishes in-flight requests within ${e.deadlineMs}`,
   ),
-  'process.drained': entry('info', { tookMs: span }, (e) => `finished in-flight requests in ${e.tookMs}`),
-  'metrics.served': entry('info', { url: id }, (e) => `serving metrics at ${e.url}/metrics`),
+  'process.drained': entry(
+    'info',
+    { tookMs: span },
+    (e) => `Volley has finished in-flight requests in ${e.tookMs}`,
+  ),
+  'metrics.served': entry('info', { url: id }, (e) => `Volley serves metrics at ${e.url}/metrics`),
   'metrics.failed': entry(
     'error',
     { error: failure },
     (e) =>
-      `cannot serve metrics at METRICS_HOST and METRICS_PORT: ${e.error}; the process continues without metrics`,
+      `Volley cannot serve metrics at METRICS_HOST and METRICS_PORT: ${e.error}; the process continues without metrics`,
   ),
   'listener.failed': entry(
     'error',

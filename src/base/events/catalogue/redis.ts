@@ -6,7 +6,8 @@ export const REDIS_EVENTS = {
   'redis.fileRewritten': entry(
     'info',
     { campaigns: count('campaign') },
-    (e) => `rewrote the append-only file of Redis: nothing is left in it of ${e.campaigns} removed`,
+    (e) =>
+      `Redis has rewritten its append-only file; nothing is left in it of ${e.campaigns} that were removed`,
   ),
   'redis.rewriteRefused': entry(
     'warn',
@@ -23,9 +24,9 @@ export const REDIS_EVENTS = {
   'redis.lost': entry(
     'error',
     { error: failure },
-    (e) => `lost the connection to Redis: ${e.error}; sending continues when Redis is back`,
+    (e) => `the connection to Redis is lost: ${e.error}; sending continues when Redis is back`,
   ),
-  'redis.restored': entry('info', { downMs: span }, (e) => `connected to Redis again after ${e.downMs}`),
+  'redis.restored': entry('info', { downMs: span }, (e) => `Redis is connected again after ${e.downMs}`),
   'redis.restarted': entry(
     'warn',
     { lane: id, graceMs: span },
@@ -92,5 +93,9 @@ export const REDIS_EVENTS = {
     (e) =>
       `lane ${e.lane}: its slot of the Redis cluster has been on its way to another node for ${e.forMs}, so nothing can be sent; if no reshard is running, finish it: redis-cli --cluster fix`,
   ),
-  'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed: ${e.error}; retrying`),
+  'sweep.failed': entry(
+    'error',
+    { error: failure },
+    (e) => `the sweep failed, and is tried again: ${e.error}`,
+  ),
 } as const;

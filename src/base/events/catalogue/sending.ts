@@ -27,18 +27,18 @@ export const SENDING_EVENTS = {
     'debug',
     { lane: id, kind, requests, tookMs: span, next: optional(time, 'when the lane is woken'), reason: prose },
     (e) =>
-      `lane ${e.lane}: ${e.kind} turn ended after ${e.requests} in ${e.tookMs} (${e.reason}); next turn: ${e.next}`,
+      `lane ${e.lane}: a ${e.kind} turn ended after ${e.requests} in ${e.tookMs} (${e.reason}); next turn: ${e.next}`,
   ),
   'turn.failed': entry(
     'error',
     { lane: id, kind, error: failure },
-    (e) => `lane ${e.lane}: ${e.kind} turn failed: ${e.error}; retrying`,
+    (e) => `lane ${e.lane}: a ${e.kind} turn failed, and is tried again: ${e.error}`,
   ),
 
   'request.ended': entry(
     'trace',
     { lane: id, kind, outcome, tookMs: span },
-    (e) => `lane ${e.lane}: ${e.kind} request ended after ${e.tookMs}: ${e.outcome}`,
+    (e) => `lane ${e.lane}: a ${e.kind} request ended after ${e.tookMs}: ${e.outcome}`,
   ),
   'request.throttled': entry(
     'info',
@@ -98,7 +98,7 @@ export const SENDING_EVENTS = {
     'info',
     { lane: id, campaign: id, request: id, requestId: id },
     (e) =>
-      `campaign ${e.campaign}: a notification for request id ${e.requestId} matches request ${e.request}, which has an unknown outcome; polling the service to confirm`,
+      `campaign ${e.campaign}: a notification for request id ${e.requestId} matches request ${e.request}, which has an unknown outcome; Volley polls the service to confirm it`,
   ),
   'request.confirmed': entry(
     'info',
@@ -123,20 +123,20 @@ export const SENDING_EVENTS = {
     'warn',
     { lane: id, requestId: id, statuses: prose },
     (e) =>
-      `lane ${e.lane}: request ${e.requestId} has a delivery status that the interface does not define (${e.statuses}); treating it as not final`,
+      `lane ${e.lane}: request ${e.requestId} has a delivery status that the interface does not define (${e.statuses}); Volley treats it as not final`,
   ),
 
   'batch.split': entry(
     'info',
     { ...batch, batch: id, into: number },
     (e) =>
-      `campaign ${e.campaign}: splitting batch ${e.batch} with ${e.recipientCount} into ${e.into} to find the recipient that the service refuses`,
+      `campaign ${e.campaign}: Volley divides batch ${e.batch} with ${e.recipientCount} into ${e.into} to find the recipient that the service refuses`,
   ),
   'batch.maximumLearned': entry(
     'warn',
     { lane: id, maximum: number },
     (e) =>
-      `lane ${e.lane}: the service accepts at most ${e.maximum} recipients per request; sending smaller requests from now on`,
+      `lane ${e.lane}: the service accepts at most ${e.maximum} recipients per request; Volley sends smaller requests from now on`,
   ),
   'recipient.rejected': entry(
     'info',
@@ -148,7 +148,7 @@ export const SENDING_EVENTS = {
     // `position`: of the recipient in the list, starting at 1.
     { lane: id, campaign: id, position: number, kept: id, ignored: id },
     (e) =>
-      `campaign ${e.campaign}: recipient ${e.position} of the list stays ${e.kept}; ignoring a later report that says ${e.ignored}`,
+      `campaign ${e.campaign}: recipient ${e.position} of the list stays ${e.kept}; Volley ignores a later report that says ${e.ignored}`,
   ),
   'claim.overdue': entry(
     'warn',

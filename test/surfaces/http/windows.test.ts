@@ -65,9 +65,16 @@ test.each([
     [{ window: HOURS, zone: 'Europe/Pariss' }, 400, invalid('/zone', /Europe\/Paris/)],
     [{ window: HOURS, zone: 'Europe/Paris', except: ['1 May'] }, 400, invalid('/except/0', /date/)],
   ),
+  ...each(['outbox'], [{ window: HOURS }, 400, invalid('/zone', /needs a time zone/)]),
+  ...each(
+    ['campaign'],
+    [{ at: '2030-03-31T02:30', zone: 'Europe/Paris' }, 400, invalid('/at', /Europe\/Paris skips/)],
+    [{ at: '2030-10-27T02:30', zone: 'Europe/Paris' }, 400, invalid('/at', /Europe\/Paris has twice/)],
+    [{ at: '2001-05-01T09:00', zone: 'Europe/Paris' }, 400, invalid('/at', /in the past/)],
+    [{ at: 'tomorrow 9:00', zone: 'Europe/Paris' }, 400, invalid('/at', /ISO 8601/)],
+  ),
   ...each(
     ['campaign', 'outbox'],
-    [{ window: HOURS }, 400, invalid('/zone', /needs a time zone/)],
     [
       { window: 'Mon 09:00-20:00, Tue 9:00-8:60', zone: 'Europe/Paris' },
       400,
@@ -77,6 +84,21 @@ test.each([
 ])('A $kind with $change is refused', async ({ kind, change, status, expected }) => {
   const answer = await WITH_WINDOWS[kind](change);
   expect(answer).toMatchObject({ status, json: expected });
+});
+
+test("A local time is one of the campaign's zone, or else of the zone of its lane's window", async () => {
+  const day = new Date(Date.now() + 7 * 24 * HOUR_MS).toISOString().slice(0, 10);
+  const startOf = async (change: object): Promise<unknown> =>
+    (await post('/v1/preview', { message: 'Hi', recipients: [{ to: '+447700900123' }], ...change })).json;
+  expect(await startOf({ at: `${day}T09:00`, zone: 'Asia/Tokyo' })).toMatchObject({
+    startsAt: `${day}T00:00:00.000Z`,
+    zone: 'Asia/Tokyo',
+  });
+  expect(await startOf({ at: `${day}T09:00` })).toMatchObject({
+    startsAt: `${day}T09:00:00.000Z`,
+    zone: 'Etc/UTC',
+  });
+  expect(await startOf({ window: HOURS })).toMatchObject({ window: { window: HOURS, zone: 'Etc/UTC' } });
 });
 
 test('A campaign whose window is closed is running, and says until when it waits; its lane counts it', async () => {

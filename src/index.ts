@@ -63,13 +63,16 @@ export type { NumberOptions, SuppressionImport, SuppressionList } from './intake
 export type { OutboxMessage } from './intake/outbox/check-message.js';
 export type { OutboxCommands } from './intake/outbox/command-outbox.js';
 export type { OutboxInput } from './intake/outbox/define-outbox.js';
+export type { OutboxDeleter } from './intake/outbox/delete-outbox.js';
 export {
   MessagesUnfitError,
   OutboxClosedError,
   OutboxExistsError,
+  OutboxNotEmptyError,
   RecoveringError,
 } from './intake/outbox/errors.js';
-export type { Outbox } from './intake/outbox/outbox.js';
+export type { WaitingFilter, WaitingPage, WaitingPageOptions } from './intake/outbox/list-waiting.js';
+export type { Outbox } from './intake/outbox/outbox-methods.js';
 export type { OutboxChoice, Outboxes } from './intake/outbox/outboxes.js';
 export type { CsvColumns } from './intake/outbox/read-messages.js';
 export type { OutboxSetter, OutboxSettingsInput, SetOptions } from './intake/outbox/set-outbox.js';

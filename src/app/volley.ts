@@ -10,7 +10,7 @@ import type { LaneDifference } from '../engine/recovery/lane-settings.js';
 import type { Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
 import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
 import type { SuppressionList } from '../intake/import/suppression-list.js';
-import type { Outbox } from '../intake/outbox/outbox.js';
+import type { Outbox } from '../intake/outbox/outbox-methods.js';
 import type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
 import type { Schedules } from '../intake/schedules/schedules.js';
 import type { CampaignReader } from '../reporting/campaign-reader.js';
@@ -25,7 +25,7 @@ import type { AuditReader } from './access/audit-trail.js';
 import type { Positions } from './access/positions.js';
 
 export type { Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
-export type { Outbox } from '../intake/outbox/outbox.js';
+export type { Outbox } from '../intake/outbox/outbox-methods.js';
 export type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
 export type { TokenCache } from '../service/auth/token-cache.js';
 export type { TokenState } from '../service/auth/token-state.js';

@@ -27,6 +27,8 @@ export interface ApiKey {
   readonly needsPreviousKey: boolean;
   /** How many numbers may be suppressed because of this key at the same time. */
   readonly maxSuppressions: number;
+  /** How many requests it may make a minute, in each process; null: as HTTP_REQUESTS_PER_MINUTE says. */
+  readonly requestsPerMinute: number | null;
   /** With a precision of one minute; null before the first use. */
   readonly lastUsedAt: string | null;
 }

@@ -12,6 +12,7 @@ const KEYS = {
 } as const;
 const ID = { id: 'as `keys list` shows it, the beginning of it, or last for the newest one' } as const;
 const MAX_SUPPRESSIONS = 100_000_000;
+const MAX_REQUESTS = 10_000_000;
 
 interface Revoked {
   readonly id: string;
@@ -45,6 +46,10 @@ export const createKey = call({
         value: 'count',
         about: 'how many numbers it may suppress (default: 10000)',
       },
+      requestsPerMinute: {
+        value: 'count',
+        about: 'how many requests it may make a minute (default: HTTP_REQUESTS_PER_MINUTE)',
+      },
     },
     examples: ['keys create --name shop --scope read,send --lane default'],
   },
@@ -55,11 +60,12 @@ export const createKey = call({
     /** How long it works, in ms; null: for ever. */
     expires: z.number().nullable().optional(),
     maxSuppressions: z.int().min(0).max(MAX_SUPPRESSIONS).optional(),
+    requestsPerMinute: z.int().min(1).max(MAX_REQUESTS).optional(),
   }),
   output: ofLibrary<ShownApiKey>(),
   returns: 'The key, and its text',
-  run: (volley, { name, scope: scopes, lane: lanes, expires: lifetimeMs, maxSuppressions }) =>
-    volley.keys.create({ name, scopes, lanes, lifetimeMs, maxSuppressions }),
+  run: (volley, { scope: scopes, lane: lanes, expires: lifetimeMs, ...others }) =>
+    volley.keys.create({ ...others, scopes, lanes, lifetimeMs }),
 });
 
 export const listKeys = call({

@@ -19,7 +19,7 @@ const { properties, required } = z.toJSONSchema(messageMembers);
 const message = z.looseObject({}).meta({ id: 'Message', properties, required, ...ANY_VALUES });
 
 /** A list of messages, which the outbox reads as it stores them. */
-type MessageList = { readonly csv: Readable } | { readonly ndjson: Readable };
+type MessageList = { readonly csv: Readable } | { readonly ndjson: Readable } | { readonly json: Readable };
 
 export const putMessage = call({
   ...OUTBOX,
@@ -81,7 +81,7 @@ export const putMessages = rows({
   description:
     'Volley stores each message on its own, and returns a result for each, valid or not. Repeating it changes nothing.',
   httpNote:
-    'As NDJSON (`application/x-ndjson`), a message with its `id` per line, or as CSV (`text/csv`) with a header line.',
+    'As NDJSON (`application/x-ndjson`), a message with its `id` per line; as CSV (`text/csv`) with a header line; or as a JSON array (`application/json`) of up to 1 MB.',
   scope: 'send',
   audit: 'outbox.import',
   http: 'POST /outboxes/{name}/messages',
@@ -92,7 +92,7 @@ export const putMessages = rows({
       'It changes messages that are waiting. Importing the same file again changes nothing. Exit code 2: some lines are invalid; the others are stored.',
     arguments: {
       ...ARGUMENTS,
-      file: 'CSV file with a header line, or NDJSON, one object per line; - for standard input',
+      file: 'CSV file with a header line, NDJSON with one object per line, or a JSON array; - for standard input',
     },
     flags: {
       ...FLAGS,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Outbox } from '../app/volley.js';
 import { DURATION_FORM, parseDuration } from '../base/duration.js';
-import { outboxChange, outboxStatus } from '../campaign/outbox-views.js';
+import { outboxChange, outboxMessage, outboxStatus } from '../campaign/outbox-views.js';
 import { byLane, byLanesOfKey } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
@@ -276,5 +276,70 @@ export const closeOutbox = call({
     const outbox = outboxOf(volley, input, hooks);
     await outbox.close();
     return stateOf(outbox);
+  },
+});
+
+export const deleteOutbox = call({
+  ...COMMAND,
+  name: 'deleteOutbox',
+  summary: 'Delete an empty outbox',
+  description:
+    'An outbox is empty when it has forgotten all its messages, RETENTION after they have ended. Until then it keeps their ids, so that none is sent twice.',
+  audit: 'outbox.delete',
+  http: 'DELETE /outboxes/{name}',
+  cli: commandOf('delete'),
+  output: z.object({ name: z.string(), deleted: z.literal(true) }),
+  returns: 'The outbox is deleted',
+  outcomes: [...OUTBOX.outcomes, 'notEmpty'],
+  async run(volley, input, hooks) {
+    await outboxOf(volley, input, hooks).delete();
+    return { name: input.name, deleted: true as const };
+  },
+});
+
+const moment = z.iso.datetime({ offset: true, error: 'Use ISO 8601 with a time zone' }).optional();
+const ms = (time: string | undefined): number | undefined =>
+  time === undefined ? undefined : Date.parse(time);
+
+export const listWaiting = page({
+  ...OUTBOX,
+  name: 'listWaiting',
+  summary: 'List the messages that wait',
+  description:
+    'Planned messages that no worker has claimed come first, then all others by their time. A message that is put or planned meanwhile may be missing, or appear twice.',
+  scope: 'read',
+  cost: { itemsPerToken: 250 },
+  http: 'GET /outboxes/{name}/waiting',
+  cli: {
+    usage: 'outbox waiting <name>',
+    arguments: ARGUMENTS,
+    flags: {
+      ...FLAGS,
+      to: { value: 'number', about: 'only those to this number' },
+      reference: { value: 'text', about: 'only those with this reference' },
+      from: {
+        value: 'time',
+        about: 'only those that are due at this time or later, ISO 8601 with a time zone',
+      },
+      until: { value: 'time', about: 'only those that are due before this time' },
+    },
+    examples: ['outbox waiting dentist', 'outbox waiting dentist --reference B-101'],
+  },
+  input: ofOutbox.extend({
+    to: z.string().min(1).max(100).optional().describe('Only those to this number'),
+    reference: z.string().min(1).max(128).optional().describe('Only those with this reference'),
+    from: moment.describe('Only those that are due at this time or later'),
+    until: moment.describe('Only those that are due before this time'),
+  }),
+  member: 'messages',
+  item: outboxMessage,
+  returns: 'A page of messages',
+  position: 'messages',
+  limit: { max: 500, usual: 50 },
+  async run(volley, input, hooks) {
+    const { to, reference, from, until, limit, after } = input;
+    const filter = { to, reference, from: ms(from), until: ms(until) };
+    const { messages, next } = await outboxOf(volley, input, hooks).waiting({ ...filter, limit, after });
+    return { items: messages, next };
   },
 });

@@ -15,6 +15,7 @@ import {
   OpensTooLateError,
   OutboxClosedError,
   OutboxExistsError,
+  OutboxNotEmptyError,
 } from '../intake/outbox/errors.js';
 
 /**
@@ -81,6 +82,12 @@ export const OUTCOMES = {
     EXIT.badInput,
     'The outbox is closed',
     'It accepts no new messages. Those that it has are still sent.',
+  ],
+  notEmpty: [
+    409,
+    EXIT.badInput,
+    'The outbox is not empty',
+    'It still knows messages: some wait, or it keeps the ids of those that were sent or have ended, so that none is sent twice. Nothing was deleted. Cancel what waits, and delete the outbox RETENTION after the last message has ended; close it until then.',
   ],
   repeated: [
     409,
@@ -173,6 +180,7 @@ const ERRORS = [
   [AmbiguousNameError, 'ambiguous'],
   [OutboxExistsError, 'exists'],
   [OutboxClosedError, 'closed'],
+  [OutboxNotEmptyError, 'notEmpty'],
   [OpensTooLateError, 'opensTooLate'],
   [MessagesUnfitError, 'messagesUnfit'],
   [StateError, 'invalidState'],

@@ -138,6 +138,7 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   previewOutbox: async () => ({ name: (await outbox()).name, message: 'Hello' }),
   setOutbox: async () => ({ name: (await outbox()).name, message: 'Hello' }),
   getOutbox: () => outbox(),
+  listWaiting: async () => ({ name: (await outbox()).name, limit: 10 }),
   pauseOutbox: () => outbox(),
   resumeOutbox: async () => {
     const { name } = await outbox();
@@ -145,6 +146,11 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     return { name };
   },
   closeOutbox: () => outbox(),
+  deleteOutbox: async () => {
+    const name = `empty-${Math.random()}`.replace('.', '');
+    await volley.outboxes.create({ name, message: 'Hi' });
+    return { name };
+  },
   cancelMessages: () => outbox(),
   putMessage: async () => ({ ...(await outbox()), message: { to: '+447700900124' } }),
   getMessage: () => outbox(),

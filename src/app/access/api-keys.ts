@@ -42,6 +42,8 @@ const unsigned = z.object({
   /** How long a secret lives, ms; null: for ever. */
   lifetime: z.number().nullable(),
   maxSuppressions: z.number(),
+  /** Null: as the server says. */
+  requestsPerMinute: z.number().nullable().default(null),
   /** The current secret, and after a rotation the one before it. `digest`: of id and secret. `until`: when it ends. */
   secrets: z.array(z.object({ digest: z.string(), until: z.number().nullable() })).min(1),
 });
@@ -80,6 +82,8 @@ export interface NewApiKey {
   readonly lifetimeMs?: number | null | undefined;
   /** How many numbers may be suppressed because of this key at the same time; default 10,000. */
   readonly maxSuppressions?: number | undefined;
+  /** How many requests it may make a minute; default and null: as HTTP_REQUESTS_PER_MINUTE says. */
+  readonly requestsPerMinute?: number | null | undefined;
 }
 
 /** A key and its text, which nothing stores. */
@@ -144,9 +148,10 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const secretDigests = createDigests(secretsKey, previousSecretsKey, 'secrets of API keys', 'api keys');
   const recordDigests = createDigests(secretsKey, previousSecretsKey, 'records of API keys', 'api keys');
   const signedText = (id: string, key: UnsignedKey): string => {
-    const { name, scopes, lanes, created, lifetime, maxSuppressions, secrets } = key;
+    const { name, scopes, lanes, created, lifetime, maxSuppressions, requestsPerMinute, secrets } = key;
     const all = secrets.map(({ digest, until }) => [digest, until]);
-    return JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all]);
+    const limit = requestsPerMinute === null ? [] : [requestsPerMinute];
+    return JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all, ...limit]);
   };
   const revoked = revokedKeys(redis, keys, recordDigests);
   /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
@@ -183,6 +188,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
       oldSecretUntil: previous === undefined || isOver(previous.until) ? null : isoOrNull(previous.until),
       needsPreviousKey: maker === 'previous',
       maxSuppressions: key?.maxSuppressions ?? 0,
+      requestsPerMinute: key?.requestsPerMinute ?? null,
       lastUsedAt: used === undefined ? null : new Date(Number(used)).toISOString(),
     };
   };
@@ -277,7 +283,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
     const actor = describeActor(by.actor);
     return {
       ...shared,
-      async create({ name, scopes, lanes: only, lifetimeMs, maxSuppressions }) {
+      async create({ name, scopes, lanes: only, lifetimeMs, maxSuppressions, requestsPerMinute = null }) {
         if (!NAME_FORMAT.test(name.trim())) {
           throw new InputError('a key needs a name of 1 to 100 characters on one line');
         }
@@ -295,6 +301,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
           created: clock(),
           lifetime,
           maxSuppressions: maxSuppressions ?? DEFAULT_MAX_SUPPRESSIONS,
+          requestsPerMinute,
           secrets: [secret.stored],
         };
         const json = signed(id, key);

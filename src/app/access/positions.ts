@@ -3,7 +3,14 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 
 /** What a position belongs to. A token of one kind is invalid for the others. */
-export type PositionKind = 'campaigns' | 'outboxes' | 'events' | 'audit' | 'suppressions' | 'results';
+export type PositionKind =
+  | 'campaigns'
+  | 'outboxes'
+  | 'messages'
+  | 'events'
+  | 'audit'
+  | 'suppressions'
+  | 'results';
 
 /** Turns positions in lists and streams into tokens for clients, which reveal nothing about what other clients own. */
 export interface Positions {

@@ -9,7 +9,7 @@ import { operatorCommands } from '../../engine/lane/operator-commands.js';
 import { resolveUnknown } from '../../engine/sending/unknown.js';
 import { openSuppressionList } from '../../intake/import/suppression-list.js';
 import { lazyOutboxes } from '../../intake/outbox/lazy-outboxes.js';
-import type { Outbox } from '../../intake/outbox/outbox.js';
+import type { Outbox } from '../../intake/outbox/outbox-methods.js';
 import type { Outboxes } from '../../intake/outbox/outboxes.js';
 import { openSchedules, pauseSchedulesOf } from '../../intake/schedules/schedules.js';
 import type { CancelledOfKey } from '../access/api-keys.js';

@@ -20,6 +20,11 @@ export class OpensTooLateError extends InputError {
   override readonly name = 'OpensTooLateError';
 }
 
+/** The outbox still knows messages, so it cannot be deleted. */
+export class OutboxNotEmptyError extends InputError {
+  override readonly name = 'OutboxNotEmptyError';
+}
+
 /** Messages that wait in the outbox could not be sent with its new settings: they lack values, or their times cannot be read. */
 export class MessagesUnfitError extends InputErrors {
   override readonly name = 'MessagesUnfitError';

@@ -1,4 +1,4 @@
-import type { Outbox } from './outbox.js';
+import type { Outbox } from './outbox-methods.js';
 import type { OutboxChoice, Outboxes } from './outboxes.js';
 
 type Opened = Outboxes & { open(name: string, choice?: OutboxChoice): Outbox };
@@ -38,11 +38,13 @@ export function lazyOutboxes(load: () => Promise<Opened>): Opened {
         cancelAll: async () => (await opened()).cancelAll(),
         message: async (id) => (await opened()).message(id),
         status: async () => (await opened()).status(),
+        waiting: async (options) => (await opened()).waiting(options),
         async *report() {
           yield* (await opened()).report();
         },
         pause: async () => (await opened()).pause(),
         resume: async () => (await opened()).resume(),
+        delete: async () => (await opened()).delete(),
         close: async () => (await opened()).close(),
       };
     },

@@ -1,5 +1,6 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { outboxKeys } from './outbox-keys.js';
 
 /*
  * Which lanes have an outbox of a name: a name is unique within its lane only, so that tenants neither see nor block the names of others. An
@@ -18,6 +19,16 @@ const entryOf = (lane: LaneId, name: string): string => `${name} ${lane}`;
 /** Adds an outbox to the index. */
 export async function indexOutbox(redis: Redis, keys: Keys, lane: LaneId, name: string): Promise<void> {
   await redis.zadd(keys.outboxes, 0, entryOf(lane, name));
+}
+
+/**
+ * Removes an outbox from the index, after it was deleted. One of the same name that another process has created meanwhile stays in it: that
+ * process adds it after it has created it, and this one looks after it has removed it.
+ */
+export async function unindexOutbox(redis: Redis, keys: Keys, lane: LaneId, name: string): Promise<void> {
+  await redis.zrem(keys.outboxes, entryOf(lane, name));
+  if ((await redis.exists(outboxKeys(keys, lane, name).fixed.outbox)) === 1)
+    await indexOutbox(redis, keys, lane, name);
 }
 
 /** The ids of the lanes that have an outbox of this name. */

@@ -2,81 +2,39 @@ import type { Readable } from 'node:stream';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../../campaign/errors.js';
-import type {
-  BulkResult,
-  CancelResult,
-  OutboxMessageStatus,
-  OutboxStatus,
-  PutResult,
-} from '../../campaign/outbox-views.js';
+import { numberReader } from '../../campaign/number.js';
+import type { BulkResult, PutResult } from '../../campaign/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import { BATCH_BYTES } from '../import/rows.js';
-import { type CancelledAll, cancelAllWaiting } from './cancel-all.js';
+import { cancelAllWaiting } from './cancel-all.js';
 import { idProblem, type OutboxMessage, readVersion, sentenceOf, VERSION_REASON } from './check-message.js';
-import { type OutboxCommands, outboxCommands } from './command-outbox.js';
+import { outboxCommands } from './command-outbox.js';
+import { outboxDeleter } from './delete-outbox.js';
 import { OpensTooLateError, RecoveringError } from './errors.js';
+import { pageOfWaiting } from './list-waiting.js';
 import type { MessageProblem } from './message-content.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
-import { type CsvColumns, type MessageLine, messagesOfCsv, messagesOfNdjson } from './read-messages.js';
+import type { ImportOptions, Outbox } from './outbox-methods.js';
+import {
+  type CsvColumns,
+  type MessageLine,
+  messagesOfCsv,
+  messagesOfJson,
+  messagesOfNdjson,
+} from './read-messages.js';
 import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
 import { repliesWhenFull } from './repeated-puts.js';
 import { SeenIds } from './seen-ids.js';
-import { type OutboxSetter, outboxSetter } from './set-outbox.js';
+import { outboxSetter } from './set-outbox.js';
 import { type Entry, OutboxGoneError, type Place, type PutReply } from './store.js';
 import { packMessage, type WaitingMessage } from './stored-message.js';
 import { sliceOf } from './wave.js';
 
 /** Each time, another writer has changed the message between two steps of a put. */
 const PUT_TRIES = 20;
-
-/** Options of {@link Outbox.import}. */
-export interface ImportOptions extends CsvColumns {
-  /**
-   * Called with the memory that finding repeated ids takes, in bytes, before it takes more: at first, and as the list goes on. The list is read
-   * on when the promise is resolved.
-   */
-  readonly onMemory?: ((bytes: number) => Promise<void>) | undefined;
-}
-
-/** An outbox: messages that are sent over time, each under an id of yours. */
-export interface Outbox extends OutboxSetter, OutboxCommands {
-  /**
-   * Stores a message, or changes it while it is waiting. Rejects with an `InputError` that names the member if it is invalid, with
-   * `InputErrors` if several are, and if the outbox is closed; and with a `NotFoundError` if its lane is not configured, so that nothing
-   * would send the message. Repeating it changes nothing.
-   */
-  put(message: OutboxMessage): Promise<PutResult>;
-  /** Everything that is wrong with a message, as {@link Outbox.put} would report it; empty if nothing is. Stores nothing. */
-  problems(message: OutboxMessage): Promise<readonly InputError[]>;
-  /**
-   * Stores many messages, and yields a result for each, in their order. An invalid message is a result, and so is an id that occurs
-   * again with different content: `invalid`.
-   */
-  putAll(messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>): AsyncIterable<BulkResult>;
-  /** Stores the messages of a CSV file, or of NDJSON, as {@link Outbox.putAll} does. `line`: that of the file. */
-  import(
-    list: { readonly csv: string | Readable } | { readonly ndjson: AsyncIterable<Buffer | string> },
-    options?: ImportOptions,
-  ): AsyncIterable<BulkResult>;
-  /**
-   * Cancels a message that was not claimed. Once it resolves with `cancelled`, the message is never sent. With a `version`, an id that
-   * is not known is cancelled, too. Rejects with a `NotFoundError` for an unknown id.
-   */
-  cancel(id: string, options?: { readonly version?: number | undefined }): Promise<CancelResult>;
-  /**
-   * Cancels everything that waits in the outbox, also messages that are planned and not claimed. Once it resolves, they are never sent.
-   * `inFlight`: requests that are still running. A message that is put meanwhile may be cancelled or not.
-   */
-  cancelAll(): Promise<CancelledAll>;
-  /** The state of a message. Rejects with a `NotFoundError` for an unknown id. */
-  message(id: string): Promise<OutboxMessageStatus>;
-  status(): Promise<OutboxStatus>;
-  /** The messages that were planned, wave by wave, and then all others, in no order. */
-  report(): AsyncIterable<OutboxMessageStatus>;
-}
 
 const MESSAGES_AT_ONCE = 1_000;
 /** Members of a list that its results warn about. */
@@ -356,6 +314,7 @@ export function operatedOutbox(
   return {
     ...outboxSetter(options, by, name, open),
     ...outboxCommands(options, by, name, open),
+    ...outboxDeleter(options, by, name, open),
 
     async put(input) {
       await requireServed();
@@ -377,6 +336,7 @@ export function operatedOutbox(
     putAll: (messages) => putLines(numbered(messages), undefined),
 
     import: (list, { onMemory, ...columns } = {}) => {
+      if ('json' in list) return putLines(messagesOfJson(list.json), onMemory);
       if ('ndjson' in list) return putLines(messagesOfNdjson(list.ndjson), onMemory);
       return putLines(csvOf(list.csv, columns), onMemory);
     },
@@ -431,6 +391,14 @@ export function operatedOutbox(
       const status = await readOutboxStatus(lane, name, await unserved());
       if (status === null) throw noSuchOutbox(name);
       return status;
+    },
+
+    async waiting({ to: typed, ...filter } = {}) {
+      const { lane, settings } = await open();
+      const country = settings.country ?? config.defaultCountry;
+      const read = typed === undefined ? undefined : numberReader(country, config.numberKinds)(typed);
+      if (read?.ok === false) throw new InputError(`\`to\` ${read.reason}`, { field: 'to' });
+      return pageOfWaiting(lane, name, { ...filter, to: read?.number });
     },
 
     async *report() {

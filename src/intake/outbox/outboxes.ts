@@ -18,9 +18,10 @@ import {
   type OutboxOpener,
   whyUnserved,
 } from './open-outbox.js';
-import { type Outbox, operatedOutbox } from './outbox.js';
+import { operatedOutbox } from './outbox.js';
 import { indexOutbox, pageOfOutboxes } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
+import type { Outbox } from './outbox-methods.js';
 import { readOutboxStatus } from './read-outbox.js';
 import { OUTBOX_BYTES, type SetOptions, settingsReplacer } from './set-outbox.js';
 import {
@@ -194,7 +195,11 @@ export function openOutboxes(
             },
           );
           if (created === -1) throw keyFull(payer, lane.name, used);
-          if (created === 1) return true;
+          if (created === 1) {
+            // One of the same name may have been deleted meanwhile.
+            await indexOutbox(redis, keys, lane.id, input.name);
+            return true;
+          }
           const stored = await readOutboxSettings(redis, keys, lane.id, input.name);
           const [different] = stored === null ? [] : differencesOf(stored, wanted);
           if (different !== undefined)

@@ -33,6 +33,7 @@ const MAX_MEMBERS = 200;
 const [LINES_PER_TURN, LENGTH_PER_TURN] = [500, 64 * 1024];
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Reads messages from a CSV file with a header. Throws a ListError if it is not a usable list. */
 export async function* messagesOfCsv(
@@ -72,16 +73,7 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
   const parsed = (text: string): MessageLine | undefined => {
     line += 1;
     const json = text.trim();
-    if (json === '') return undefined;
-    const invalid = (reason: string): MessageLine => ({ line, id: '', member: null, reason });
-    if (!json.startsWith('{')) return invalid('is not a JSON object');
-    if (hasTooManyMembers(json)) return invalid(`has more than ${MAX_MEMBERS} members`);
-    try {
-      // What begins with a brace and is valid is an object.
-      return { line, message: JSON.parse(json) as OutboxMessage };
-    } catch {
-      return invalid('is not a JSON object');
-    }
+    return json === '' ? undefined : messageOfJson(json, line);
   };
   let sinceTurn = 0;
   for await (const chunk of input) {
@@ -112,6 +104,96 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
     yield last;
   }
   if (isEmpty) throw new ListError('The list is empty. It needs at least one line with a message.');
+}
+
+/** Reads messages from a JSON array of objects, one at a time. Throws a ListError if it is none, is empty, or is not UTF-8. */
+export async function* messagesOfJson(input: AsyncIterable<Buffer | string>): AsyncGenerator<MessageLine> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const items = new ArrayItems();
+  let [position, sinceTurn] = [0, 0];
+  for await (const chunk of input) {
+    let text: string;
+    try {
+      text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    } catch {
+      throw new ListError(`The list is not UTF-8, after message ${position}. Encode JSON as UTF-8.`);
+    }
+    for (const item of items.of(text)) {
+      position += 1;
+      sinceTurn += Math.max(item.length, LENGTH_PER_TURN / LINES_PER_TURN);
+      if (sinceTurn >= LENGTH_PER_TURN) {
+        sinceTurn = 0;
+        await nextTick();
+      }
+      yield messageOfJson(item.trim(), position);
+    }
+  }
+  if (!items.isClosed) throw new ListError('The list is not a whole JSON array: it does not end with ].');
+  if (position === 0) throw new ListError('The list is empty. It needs at least one message.');
+}
+
+/** Splits the text of a JSON array, which arrives in parts, into its items. */
+class ArrayItems {
+  isClosed = false;
+  #item = '';
+  /** 0: before the array, 1: between its items. */
+  #depth = 0;
+  #isText = false;
+  #isEscaped = false;
+  #hasComma = false;
+
+  /** The items that end in the next part. */
+  *of(text: string): Generator<string> {
+    let from = 0;
+    for (let at = 0; at < text.length; at += 1) {
+      const character = text.charCodeAt(at);
+      if (this.#isText) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (character === BACKSLASH) this.#isEscaped = true;
+        else if (character === QUOTE) this.#isText = false;
+        continue;
+      }
+      if (this.#depth === 0) {
+        if (text.charAt(at).trim() === '') continue;
+        if (this.isClosed || character !== OPEN_LIST) throw new ListError('The list is not a JSON array.');
+        this.#depth = 1;
+        from = at + 1;
+        continue;
+      }
+      if (character === QUOTE) this.#isText = true;
+      else if (character === OPEN_LIST || character === OPEN_OBJECT) this.#depth += 1;
+      else if (character === CLOSE_OBJECT) this.#depth -= 1;
+      else if (character === CLOSE_LIST || (character === COMMA && this.#depth === 1)) {
+        const isEnd = character === CLOSE_LIST && this.#depth === 1;
+        if (character === CLOSE_LIST) this.#depth -= 1;
+        if (!isEnd && character === CLOSE_LIST) continue;
+        const item = this.#item + text.slice(from, at);
+        if (item.length > MAX_LINE_LENGTH) throw tooLongMessage();
+        [this.#item, from, this.isClosed] = ['', at + 1, isEnd];
+        // An empty array has no item, but one is missing next to a comma.
+        if (!isEnd || this.#hasComma || item.trim() !== '') yield item;
+        this.#hasComma = true;
+      }
+    }
+    if (this.#depth > 0) this.#item += text.slice(from);
+    if (this.#item.length > MAX_LINE_LENGTH) throw tooLongMessage();
+  }
+}
+
+const tooLongMessage = (): ListError =>
+  new ListError(`A message of the list is longer than ${MAX_LINE_LENGTH} characters.`);
+
+/** The message that a JSON text is; not an empty text. */
+function messageOfJson(json: string, line: number): MessageLine {
+  const invalid = (reason: string): MessageLine => ({ line, id: '', member: null, reason });
+  if (!json.startsWith('{')) return invalid('is not a JSON object');
+  if (hasTooManyMembers(json)) return invalid(`has more than ${MAX_MEMBERS} members`);
+  try {
+    // What begins with a brace and is valid is an object.
+    return { line, message: JSON.parse(json) as OutboxMessage };
+  } catch {
+    return invalid('is not a JSON object');
+  }
 }
 
 /** Counts the commas outside of texts: parsing thousands of members of a line takes ten times as long as its length says. */

@@ -4,7 +4,7 @@ import { NotFoundError } from '../../campaign/errors.js';
 import { returnedOfOutbox } from '../../campaign/field-sets.js';
 import type { OutboxMessageStatus, OutboxStatus } from '../../campaign/outbox-views.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
-import { compileTemplate } from '../../campaign/template.js';
+import { compileTemplate, type Template } from '../../campaign/template.js';
 import { nextCommonOpening, windowNow } from '../../campaign/window.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
 import { parseState } from '../../engine/lane/campaigns.js';
@@ -216,7 +216,7 @@ export async function* reportMessages(lane: Lane, name: string): AsyncGenerator<
 }
 
 /** The versions of messages in a wave by their ordinals. An id that was put again has the version of that put. */
-async function versionsIn(
+export async function versionsIn(
   store: OutboxStore,
   wave: string,
   messages: readonly WaveMessage[],
@@ -233,28 +233,32 @@ async function versionsIn(
 type Content = Pick<OutboxMessageStatus, 'values' | 'text'>;
 const NO_CONTENT: Content = { values: null, text: null };
 
+/** Whether a message has every value of a text: one that was put before that, and waits to be put again, lacks some. */
+const isWhole = ({ missing }: Template, values: readonly string[]): boolean => missing(values) === null;
+
 /** Returns the values of a message by their names, and its text. */
 function contentReader(text: string, names: readonly string[]): (values: readonly string[]) => Content {
   const compiled = compileTemplate(text, names);
   return (values) => ({
     values: Object.fromEntries(names.flatMap((each, at) => (at in values ? [[each, values[at] ?? '']] : []))),
-    text: compiled.ok && values.length >= names.length ? compiled.template.render(values) : null,
+    text: compiled.ok && isWhole(compiled.template, values) ? compiled.template.render(values) : null,
   });
 }
 
 /** What messages of a wave say; null if the wave is removed. */
-async function contentOfWave({ redis, keys, id }: Lane, wave: string) {
+export async function contentOfWave({ redis, keys, id }: Lane, wave: string) {
   const meta = await readMeta(redis, keys, id, wave);
   return meta && contentReader(meta.text, valueNames(meta));
 }
 
 /** What waiting messages say. */
-async function contentOfWaiting({ redis, keys, id }: Lane, name: string) {
+export async function contentOfWaiting({ redis, keys, id }: Lane, name: string) {
   const settings = await readOutboxSettings(redis, keys, id, name);
   return settings === null ? () => NO_CONTENT : contentReader(settings.message, settings.columns);
 }
 
-function unsent(
+/** A message that is not planned. */
+export function unsent(
   id: string,
   stored: Exclude<StoredMessage, { kind: 'planned' }>,
   content: (values: readonly string[]) => Content,
@@ -281,7 +285,8 @@ function unsent(
   return { id, state: kind, sendAt: null, version, to, reference, ...NO_CONTENT, ...none, reason };
 }
 
-function inWave(
+/** A message that is, or was, planned. */
+export function inWave(
   campaign: string,
   { id, number, reference, due, values }: WaveMessage,
   record: OrdinalRecord,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { loadScript } from '../../base/redis/script.js';
 import type { Actor } from '../../campaign/actor.js';
 import { outboxKeys } from './outbox-keys.js';
 
@@ -11,6 +12,8 @@ import { outboxKeys } from './outbox-keys.js';
 /** A process notes the same writer of an outbox again after this time, in case Redis has lost the note. */
 const NOTE_EVERY_MS = 60_000;
 const MAX_NOTED = 10_000;
+
+const noteScript = loadScript(import.meta.url, './note-writer.lua', () => undefined);
 
 const writerOf = ({ kind, id }: Pick<Actor, 'kind' | 'id'>): string =>
   `writer:${kind}${id === null ? '' : `:${id}`}`;
@@ -23,7 +26,8 @@ export function writerNotes(redis: Redis, keys: Keys, clock: Clock) {
     const known = `${writer} ${name} ${lane}`;
     const now = clock();
     if (now - (notedAt.get(known) ?? 0) < NOTE_EVERY_MS) return;
-    await redis.hset(outboxKeys(keys, lane, name).fixed.outbox, writer, now);
+    const { outbox } = outboxKeys(keys, lane, name).fixed;
+    await noteScript.run(redis, { outbox }, { writer, at: now });
     if (notedAt.size >= MAX_NOTED) notedAt.clear();
     notedAt.set(known, now);
   };

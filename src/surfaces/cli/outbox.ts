@@ -251,7 +251,7 @@ export async function importList(
   { idColumn, toColumn, lane }: OutboxOptions & { idColumn: string; toColumn?: string },
 ): Promise<Answer> {
   const { csv } = await openListFile(context, file);
-  const list = (await isNdjson(csv)) ? { ndjson: csv } : { csv };
+  const list = await listOfFile(csv);
   return withOutbox(context, name, { lane }, async (outbox, setting) => {
     const counts: Partial<Record<BulkResult['outcome'], number>> = {};
     const invalid: BulkResult[] = [];
@@ -287,13 +287,17 @@ export async function importList(
   });
 }
 
-/** Whether a list begins as NDJSON does. A CSV file begins with the name of a column. Reads nothing of it. */
-async function isNdjson(list: Readable): Promise<boolean> {
+/** The list by its first character: a CSV file begins with the name of a column. Reads nothing of it. */
+async function listOfFile(
+  list: Readable,
+): Promise<{ csv: Readable } | { ndjson: Readable } | { json: Readable }> {
   await once(list, 'readable');
   const start: unknown = list.read();
-  if (start === null) return false;
+  if (start === null) return { csv: list };
   list.unshift(start);
-  return /^\ufeff?\s*\{/.test(String(start));
+  const [, first] = /^\ufeff?\s*(\S)/.exec(String(start)) ?? [];
+  if (first === '[') return { json: list };
+  return first === '{' ? { ndjson: list } : { csv: list };
 }
 
 /** `volley outbox cancel` */

@@ -96,7 +96,7 @@ export function requireApiKey(
     invalidKeys.accepted(token);
     request.apiKey = key;
     request.keyCheck = { key: token, at: performance.now(), isWhole: request.raw.complete };
-    limitRequests(key.id, request, reply);
+    limitRequests(key, request, reply);
     const { scope: required, acceptsUpload, cost } = request.routeOptions.config;
     if (required !== undefined && !allowsScope(key, required)) {
       throw new Problem(

@@ -5,18 +5,21 @@ import { Problem } from './problem.js';
 import { acceptedBody, expectedBody } from './request-body.js';
 
 /*
- * Lists that an operation reads from the connection, no faster than it uses them: as NDJSON, or as CSV with a header line.
+ * Lists that an operation reads from the connection, no faster than it uses them: as NDJSON, or as CSV with a header line. A
+ * JSON array has arrived as a whole, and is parsed as it is read.
  */
 
 /** The content types of such lists. */
-export const LINES = ['application/x-ndjson', 'text/csv'] as const;
+export const LINES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
+/** Those that are read from the connection. The parser of JSON bodies leaves an array for such a route as text. */
+const STREAMED = ['application/x-ndjson', 'text/csv'];
 
-/** A list of either type. */
-type Lines = { readonly csv: Readable } | { readonly ndjson: Readable };
+/** A list of one of the types. */
+type Lines = { readonly csv: Readable } | { readonly ndjson: Readable } | { readonly json: Readable };
 
 /** Accepts such lists as the bodies of the routes that take them. */
 export function acceptLines(app: FastifyInstance): void {
-  app.addContentTypeParser([...LINES], async (request: FastifyRequest, body: Readable) => {
+  app.addContentTypeParser(STREAMED, async (request: FastifyRequest, body: Readable) => {
     const accepted = acceptedBody(request);
     if (accepted !== 'lines') throw new Problem('unsupported', expectedBody(accepted));
     return body;
@@ -27,7 +30,9 @@ export function acceptLines(app: FastifyInstance): void {
 export function linesOf({ body, headers }: FastifyRequest, maxBytes: number): Lines {
   if (!(body instanceof Readable)) throw new Problem('unsupported', expectedBody('lines'));
   const list = Readable.from(limited(body, maxBytes), { objectMode: false });
-  return /^text\/csv\b/i.test(headers['content-type'] ?? '') ? { csv: list } : { ndjson: list };
+  const type = headers['content-type'] ?? '';
+  if (/^application\/json\b/i.test(type)) return { json: list };
+  return /^text\/csv\b/i.test(type) ? { csv: list } : { ndjson: list };
 }
 
 async function* limited(body: Readable, maxBytes: number): AsyncGenerator<Buffer> {

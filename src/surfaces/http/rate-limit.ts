@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { LocalConfig } from '../../base/config/index.js';
+import type { ApiKey } from '../../campaign/api-key.js';
 import { onClose } from './connections.js';
 import { Problem } from './problem.js';
 import { TokenBucket } from './token-bucket.js';
@@ -51,6 +52,9 @@ function costOf(cost: RouteCost | undefined, query: unknown): number {
   return Math.max(1, Math.ceil((limit > 0 ? limit : cost.defaultLimit) / cost.itemsPerToken));
 }
 
+/** A key, and how many requests it may make a minute; null: as many as any other. */
+type LimitedKey = Pick<ApiKey, 'id' | 'requestsPerMinute'>;
+
 /**
  * Limits the requests of each key, by what they cost, and its connections. The returned function throws a Problem, `tooManyRequests`, if a
  * limit is exceeded.
@@ -62,11 +66,12 @@ export function rateLimits(
   const keys = new Map<string, Buckets>();
   const charged = new WeakMap<Socket, number>();
 
-  const bucketsOf = (key: string): Buckets => {
+  const bucketsOf = ({ id: key, requestsPerMinute: own }: LimitedKey): Buckets => {
+    const perMinute = own ?? requestsPerMinute;
     const buckets = keys.get(key) ?? {
-      requests: new TokenBucket(requestsPerMinute),
-      control: new TokenBucket(requestsPerMinute),
-      stream: new TokenBucket(requestsPerMinute),
+      requests: new TokenBucket(perMinute),
+      control: new TokenBucket(perMinute),
+      stream: new TokenBucket(perMinute),
       bytes: new TokenBucket(bytesPerMinute),
       sockets: new Map<Socket, number>(),
     };
@@ -92,7 +97,7 @@ export function rateLimits(
     });
   };
 
-  return (key: string, request: FastifyRequest, reply: FastifyReply): void => {
+  return (key: LimitedKey, request: FastifyRequest, reply: FastifyReply): void => {
     const { limit = 'requests', transfersList = false, cost } = request.routeOptions.config;
     const buckets = bucketsOf(key);
     const bucket = buckets[limit];
@@ -103,7 +108,7 @@ export function rateLimits(
       'ratelimit-limit': String(bucket.perMinute),
       'ratelimit-remaining': String(Math.max(0, Math.floor(bucket.left()))),
       'ratelimit-reset': String(bucket.secondsUntil(bucket.perMinute)),
-      'ratelimit-policy': `${requestsPerMinute};w=60, ${bytesPerMinute};w=60;unit="bytes"`,
+      'ratelimit-policy': `${bucket.perMinute};w=60, ${bytesPerMinute};w=60;unit="bytes"`,
     });
     if (!isAllowed) {
       const counts = tokens === 1 ? '' : ` This one counts as ${tokens}.`;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { apiKeyOf } from './access.js';
 import { abortOnClose, onClose } from './connections.js';
@@ -22,7 +23,7 @@ const EXPECTED = {
   json: 'Send JSON with `Content-Type: application/json`.',
   upload:
     'Send JSON with `Content-Type: application/json`, or a form (`multipart/form-data`) with the list as CSV.',
-  lines: 'Send NDJSON (`application/x-ndjson`) or CSV (`text/csv`).',
+  lines: 'Send NDJSON (`application/x-ndjson`), CSV (`text/csv`), or a JSON array (`application/json`).',
 } as const satisfies Record<BodyFormat, string>;
 
 /** What the requested route accepts; `none` if there is no route. */
@@ -71,6 +72,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
     async (request: FastifyRequest, bytes: Buffer) => {
       if (bytes.length === 0) return null;
       if (!isUtf8(bytes)) throw new Problem('badInput', 'The body is not UTF-8. Encode JSON as UTF-8.');
+      if (acceptedBody(request) === 'lines') return Readable.from([bytes]);
       const { list, keepsList = false } = request.routeOptions.config;
       const size = await measureJson(bytes, list);
       await request.reserve?.(parsedBytes(bytes.length, size, keepsList));

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Outbox } from '../../../src/intake/outbox/outbox.js';
+import type { Outbox } from '../../../src/intake/outbox/outbox-methods.js';
 
 const NUMBER = '+447700900123';
 /** Races per second: more would keep a small machine from sending in time, and then every cancel would be early. */

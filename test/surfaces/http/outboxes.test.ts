@@ -470,9 +470,36 @@ describe('A list of messages', () => {
     ]);
   });
 
-  test('in another format is refused', async () => {
+  test('as a JSON array is stored, with a result for each item', async () => {
     const path = await outbox();
-    expect((await call('POST', `${path}/messages`, { body: [message({ id: 'a' })] })).status).toBe(415);
+    const body = JSON.stringify([
+      message({ id: 'a', name: 'A "quoted" ], [{\\' }),
+      message({ id: '' }),
+      7,
+      [1, 2],
+    ]);
+    const { status, results } = await post(path, 'application/json', ` ${body}\n`);
+    expect(status).toBe(200);
+    expect(results).toMatchObject([
+      { id: 'a', outcome: 'created', line: 1 },
+      { outcome: 'invalid', line: 2, member: 'id' },
+      { outcome: 'invalid', line: 3, reason: 'is not a JSON object' },
+      { outcome: 'invalid', line: 4, reason: 'is not a JSON object' },
+    ]);
+  });
+
+  test.each([
+    ['[]', 'is empty'],
+    ['{"id":"a"}', 'is not a JSON array'],
+    ['[{"id":"a"', 'does not end with ]'],
+    ['[] []', 'is not a JSON array'],
+  ])('as JSON that is %s is refused', async (body, why) => {
+    const { status, results } = await post(await outbox(), 'application/json', body);
+    expect([status, results]).toMatchObject([400, [{ detail: expect.stringContaining(why) }]]);
+  });
+
+  test('in another format is refused', async () => {
+    expect((await post(await outbox(), 'text/plain', 'a')).status).toBe(415);
   });
 });
 
@@ -488,4 +515,91 @@ test('An outbox is emptied by a key that may operate', async () => {
     json: { cancelled: 2, inFlight: 0 },
   });
   expect((await call('GET', path)).json).toMatchObject({ counts: { waiting: 0, cancelled: 2 } });
+});
+
+describe('The settings of an outbox', () => {
+  const { late: _, ...usual } = OUTBOX;
+
+  test('are created and changed by PUT, and what it would do is previewed', async () => {
+    const path = '/v1/outboxes/settings';
+    expect((await call('PUT', path, { body: OUTBOX })).status).toBe(201);
+    expect(await call('PUT', path, { body: OUTBOX })).toMatchObject({ status: 200 });
+    await call('PUT', `${path}/messages/a`, { body: message() });
+    const body = { ...usual, message: 'Hi {{name}}, see {{doctor}}' };
+    expect((await call('POST', `${path}/preview`, { body })).json).toMatchObject({
+      changed: ['message', 'late'],
+      waiting: 1,
+      unfit: [{ member: 'doctor', messages: 1, ids: ['a'] }],
+    });
+    expect(await call('PUT', path, { body })).toMatchObject({
+      status: 422,
+      json: { code: 'messagesUnfit', detail: expect.stringContaining('doctor') },
+    });
+    const filled = { ...body, values: { doctor: 'Dr Who' } };
+    expect(await call('PUT', path, { body: filled })).toMatchObject({
+      status: 200,
+      json: { message: body.message },
+    });
+    const { json } = await call('GET', `${path}/messages/a`);
+    expect(json).toMatchObject({ state: 'waiting', text: 'Hi Ada, see Dr Who' });
+  });
+
+  test('of an outbox that does not exist are not previewed', async () => {
+    expect((await call('POST', '/v1/outboxes/nowhere/preview', { body: usual })).status).toBe(404);
+  });
+});
+
+describe('An empty outbox', () => {
+  test('is deleted, and may be created again with other settings', async () => {
+    const path = await outbox();
+    expect(await call('DELETE', path)).toMatchObject({ status: 200, json: { deleted: true } });
+    expect((await call('GET', path)).status).toBe(404);
+    expect((await call('PUT', `${path}/messages/a`, { body: message() })).status).toBe(404);
+    expect((await call('DELETE', path)).status).toBe(404);
+    expect((await call('PUT', path, { body: { message: 'Hello {{guest}}' } })).status).toBe(201);
+    const put = await call('PUT', `${path}/messages/a`, {
+      body: { to: NUMBER, guest: 'Ada', sendAt: '2030-05-01T14:30Z' },
+    });
+    expect(put).toMatchObject({ status: 200, json: { outcome: 'created', warnings: [] } });
+  });
+
+  test('is one without messages, even if they were cancelled', async () => {
+    const path = await outbox();
+    await call('PUT', `${path}/messages/a`, { body: message() });
+    const refused = { status: 409, json: { code: 'notEmpty' } };
+    expect(await call('DELETE', path)).toMatchObject(refused);
+    await call('POST', `${path}/cancel`);
+    expect(await call('DELETE', path)).toMatchObject(refused);
+  });
+});
+
+describe('The messages that wait', () => {
+  test('are listed by time, in pages, and by number and reference', async () => {
+    const path = await outbox({ sendAt: 'appointment' });
+    const days = ['03', '01', '02', '02', '02'];
+    for (const [at, day] of days.entries())
+      await call('PUT', `${path}/messages/m${at}`, {
+        body: message({
+          appointment: `2030-05-${day}T12:00Z`,
+          to: `+44770090012${at}`,
+          reference: at % 2 === 0 ? 'even' : 'odd',
+        }),
+      });
+    const idsOf = async (query: string): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let cursor = ''; ; ) {
+        const { messages, nextCursor } = Object(
+          (await call('GET', `${path}/waiting?${query}${cursor}`)).json,
+        );
+        ids.push(...messages.map(({ id }: { id: string }) => id));
+        if (nextCursor === null) return ids;
+        cursor = `&cursor=${nextCursor}`;
+      }
+    };
+    expect(await idsOf('limit=2')).toEqual(['m1', 'm2', 'm3', 'm4', 'm0']);
+    expect(await idsOf('limit=1&reference=even')).toEqual(['m2', 'm4', 'm0']);
+    expect(await idsOf(`to=${encodeURIComponent('+447700900123')}`)).toEqual(['m3']);
+    expect(await idsOf('from=2030-05-02T12:00:00Z&until=2030-05-03T00:00:00Z')).toEqual(['m2', 'm3', 'm4']);
+    expect((await call('GET', `${path}/waiting?to=nobody`)).status).toBe(400);
+  });
 });

@@ -37,6 +37,14 @@ test('A key that exceeds its limit learns when to retry, and other keys are not 
   expect((await call('GET', '/v1/lanes', { key: other })).status).toBe(200);
 });
 
+test('A key may have a limit of its own', async () => {
+  const { call, volley } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });
+  const { key } = await volley.keys.create({ name: 'bulk', scopes: ['status'], requestsPerMinute: 100 });
+  const { headers } = await call('GET', '/v1/lanes', { key });
+  expect(headers.get('ratelimit-limit')).toBe('100');
+  expect(headers.get('ratelimit-remaining')).toBe('99');
+});
+
 test('A page counts by its size, and a search more than a simple request', async () => {
   const { key, call } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '100' });
   const own = await key();

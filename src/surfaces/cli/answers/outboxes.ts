@@ -1,7 +1,7 @@
 import * as operations from '../../../operations/outboxes.js';
 import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
-import { counted, grouped, table } from '../text.js';
+import { counted, grouped, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';
 
 /** The end of a sentence about requests that are still running. */
@@ -24,6 +24,17 @@ const answers: Answers<'Outboxes', typeof operations> = {
     return rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout));
   },
 
+  listWaiting(messages, { context }) {
+    const rows = messages.map(({ id, sendAt, to, reference }) => [
+      oneLine(id),
+      sendAt === null ? '' : moment(Date.parse(sendAt), context.clock(), null),
+      to ?? '',
+      oneLine(reference ?? ''),
+    ]);
+    if (rows.length === 0) return ['No message waits.'];
+    return table(['ID', 'DUE', 'TO', 'REFERENCE'], rows, columnsOf(context.stdout));
+  },
+
   async pauseOutbox(run, { input: { name, lane } }) {
     const paused = await run();
     const resume = `volley outbox resume ${name}${lane === undefined ? '' : ` --lane ${lane}`}`;
@@ -35,6 +46,10 @@ const answers: Answers<'Outboxes', typeof operations> = {
 
   async resumeOutbox(run, { input: { name } }) {
     return { json: await run(), lines: [`Outbox ${name} is resumed.`] };
+  },
+
+  async deleteOutbox(run, { input: { name } }) {
+    return { json: await run(), lines: [`Outbox ${name} is deleted.`] };
   },
 
   async closeOutbox(run, { volley, lanes, input: { name } }) {

@@ -550,6 +550,52 @@ export const OPERATION_COMMANDS = [
     byHand: false,
   },
   {
+    name: 'deleteOutbox',
+    tag: 'Outboxes',
+    usage: 'outbox delete <name>',
+    summary: 'delete an empty outbox',
+    description:
+      'Delete an empty outbox. An outbox is empty when it has forgotten all its messages, RETENTION after they have ended. Until then it keeps their ids, so that none is sent twice.',
+    arguments: { '<name>': 'the outbox' },
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the lane of the outbox; required if several lanes have one of this name',
+        reads: { as: 'text' },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['outbox delete dentist'],
+    byHand: false,
+  },
+  {
+    name: 'listWaiting',
+    tag: 'Outboxes',
+    usage: 'outbox waiting <name>',
+    summary: 'list the messages that wait',
+    description:
+      'List the messages that wait. Planned messages that no worker has claimed come first, then all others by their time. A message that is put or planned meanwhile may be missing, or appear twice.',
+    arguments: { '<name>': 'the outbox' },
+    flags: [
+      {
+        flags: '-l, --lane <name>',
+        about: 'the lane of the outbox; required if several lanes have one of this name',
+        reads: { as: 'text' },
+      },
+      { flags: '--to <number>', about: 'only those to this number', reads: { as: 'text' } },
+      { flags: '--reference <text>', about: 'only those with this reference', reads: { as: 'text' } },
+      {
+        flags: '--from <time>',
+        about: 'only those that are due at this time or later, ISO 8601 with a time zone',
+        reads: { as: 'text' },
+      },
+      { flags: '--until <time>', about: 'only those that are due before this time', reads: { as: 'text' } },
+    ],
+    json: 'print one JSON object',
+    examples: ['outbox waiting dentist', 'outbox waiting dentist --reference B-101'],
+    byHand: false,
+  },
+  {
     name: 'putMessage',
     tag: 'Outboxes',
     usage: 'outbox put <name> <id> <number>',
@@ -581,7 +627,8 @@ export const OPERATION_COMMANDS = [
       'Store or change the messages of a list. It changes messages that are waiting. Importing the same file again changes nothing. Exit code 2: some lines are invalid; the others are stored.',
     arguments: {
       '<name>': 'the outbox',
-      '<file>': 'CSV file with a header line, or NDJSON, one object per line; - for standard input',
+      '<file>':
+        'CSV file with a header line, NDJSON with one object per line, or a JSON array; - for standard input',
     },
     flags: [
       {
@@ -932,6 +979,11 @@ export const OPERATION_COMMANDS = [
         flags: '--max-suppressions <count>',
         about: 'how many numbers it may suppress (default: 10000)',
         reads: { as: 'number', from: 0, to: 100000000 },
+      },
+      {
+        flags: '--requests-per-minute <count>',
+        about: 'how many requests it may make a minute (default: HTTP_REQUESTS_PER_MINUTE)',
+        reads: { as: 'number', from: 1, to: 10000000 },
       },
     ],
     json: 'print one JSON object',

@@ -190,7 +190,7 @@ test('An invalid row that is left out is a result with its reference, line, colu
     lane: 'default',
     outbox: '',
     message: '',
-    recipient: mobile(2),
+    to: mobile(2),
     reference: 'order-B',
     status: 'invalid',
     reason: 'line 2, column "name": there is no value, but the message uses it',
@@ -203,12 +203,12 @@ test('An invalid row that is left out is a result with its reference, line, colu
   });
   expect(results.slice(1)).toMatchObject([
     {
-      recipient: 'ask at the desk',
+      to: 'ask at the desk',
       reference: 'order-C',
       leftOut: { line: 3, column: 'to', code: 'invalidNumber' },
     },
     { reference: 'order-A-again', status: 'duplicate', leftOut: { line: 4, firstLine: 1 } },
-    { recipient: mobile(3), reference: '', leftOut: { line: 5, column: 'reference', code: 'invalidValue' } },
+    { to: mobile(3), reference: '', leftOut: { line: 5, column: 'reference', code: 'invalidValue' } },
   ]);
 });
 

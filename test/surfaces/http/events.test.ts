@@ -127,7 +127,10 @@ test('A stream that resumes with an id from before Redis lost its data starts wi
 
 test('A stream of an unknown lane returns 404', async () => {
   const { status, json } = await call('GET', '/v1/events?lane=nope');
-  expect([status, json]).toMatchObject([404, { code: 'notFound', detail: 'There is no lane nope.' }]);
+  expect([status, json]).toMatchObject([
+    404,
+    { code: 'notFound', detail: 'There is no lane nope; the configured lanes are: default.' },
+  ]);
 });
 
 test('A stream has the events of every process, each with an id', async () => {

@@ -73,7 +73,7 @@ test('A message with an unknown outcome names the request with which it can be r
   const { unknownOutcomes } = await volley.status(campaign ?? '');
   expect(unknownOutcomes).toMatchObject([{ request: requestId }]);
   const resolved = await volley.resolve(campaign ?? '', { as: 'accepted', request: requestId ?? '' });
-  expect(resolved).toMatchObject({ requests: 1, recipients: 1 });
+  expect(resolved).toMatchObject({ requests: 1, recipientCount: 1 });
 });
 
 test('A search by number names the outbox and the message', async () => {

@@ -70,7 +70,7 @@ const details = z.record(z.string(), z.union([z.string(), z.number()]));
 export const auditEntry = z
   .object({
     id: z.string().describe('Entries with a later time have a later id'),
-    at: z.string().describe('ISO 8601, UTC'),
+    createdAt: z.string().describe('ISO 8601, UTC'),
     actor: actor.nullable().describe('Null for refused keys'),
     action: z.enum(AUDIT_ACTIONS),
     lane: z

@@ -7,13 +7,13 @@ export const suppressionOperation = z
     id: z.string(),
     change: z.enum(['add', 'remove']),
     lane: z.string().nullable().describe('The lane whose list was changed; null: the list for all lanes'),
-    at: z.string().describe('ISO 8601, UTC'),
+    createdAt: z.string().describe('ISO 8601, UTC'),
     actor,
     source: z.string().describe('Where the numbers came from, such as `HTTP API` or the name of a file'),
     reason: z.string().describe('Why, as the actor gave it; may be empty'),
     numberCount: z.int().min(0).describe('Numbers that the list got, or lost'),
     undone: z
-      .object({ at: z.string(), actor, numberCount: z.int().min(0) })
+      .object({ createdAt: z.string(), actor, numberCount: z.int().min(0) })
       .readonly()
       .nullable()
       .describe('When and by whom it was undone, and how many numbers that changed; null if it was not'),

@@ -26,7 +26,7 @@ const events = BROADCAST_EVENTS.map((type) => {
           idempotencyKey: z.string().nullable(),
         }
       : {};
-  return z.looseObject({ type: z.literal(type), time, ...Object.fromEntries(members), ...named });
+  return z.looseObject({ type: z.literal(type), createdAt: time, ...Object.fromEntries(members), ...named });
 });
 
 const [first, ...others] = events;

@@ -56,7 +56,7 @@ export type FeedItem =
   /** Earlier events are missing, because they are no longer kept or Redis lost them. Read the status instead. */
   | { readonly kind: 'gap'; readonly id: string }
   /** An event of any process. */
-  | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: NamedEvent };
+  | { readonly kind: 'event'; readonly id: string; readonly createdAt: string; readonly event: NamedEvent };
 
 /** Options of {@link EventFollower.follow}. */
 interface FollowOptions {
@@ -139,7 +139,7 @@ export function createEventFeed({
     return {
       kind: 'event',
       id,
-      at: new Date(Number(id.split('-')[0])).toISOString(),
+      createdAt: new Date(Number(id.split('-')[0])).toISOString(),
       event: { ...event, lane, ...named },
     };
   };

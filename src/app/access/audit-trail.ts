@@ -148,7 +148,7 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }
   };
   const viewOf = async (id: string, stored: StoredEntry): Promise<AuditEntry> => ({
     id,
-    at: new Date(Number(id.split('-')[0])).toISOString(),
+    createdAt: new Date(Number(id.split('-')[0])).toISOString(),
     actor: stored.actor,
     action: stored.action,
     lane: stored.lane === undefined ? null : await finder.nameOf(stored.lane),

@@ -187,7 +187,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       id,
       change,
       lane: await nameOf(found.list),
-      at: new Date(at).toISOString(),
+      createdAt: new Date(at).toISOString(),
       actor: found.actor,
       source,
       reason,
@@ -195,7 +195,11 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       undone:
         undone === undefined
           ? null
-          : { actor: undone.actor, numberCount: undone.numbers, at: new Date(undone.at).toISOString() },
+          : {
+              actor: undone.actor,
+              numberCount: undone.numbers,
+              createdAt: new Date(undone.at).toISOString(),
+            },
     };
   };
   const require = async (id: string): Promise<FoundOperation> => {

@@ -34,9 +34,9 @@ export function itemText(item: FeedItem, id: string): string {
     case 'gap':
       return `event: gap\ndata: ${JSON.stringify({ after: id })}\n\n`;
     case 'event': {
-      const { at: time, event } = item;
+      const { createdAt, event } = item;
       const { type } = event;
-      return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ type, time, ...fieldsOf(event) })}\n\n`;
+      return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ type, createdAt, ...fieldsOf(event) })}\n\n`;
     }
     default:
       return item satisfies never;

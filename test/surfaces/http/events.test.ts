@@ -146,7 +146,7 @@ test('A stream has the events of every process, each with an id', async () => {
     lane: 'default',
     by: 'operator',
   });
-  expect(Date.parse(String(paused.json['time']))).toBeGreaterThan(Date.now() - 60_000);
+  expect(Date.parse(String(paused.json['createdAt']))).toBeGreaterThan(Date.now() - 60_000);
   expect(paused.id).toMatch(TOKEN);
 });
 
@@ -164,7 +164,7 @@ test('Times in events are in ISO 8601', async () => {
   });
   const [launched, paused] = [await nextEvent(reader), await nextEvent(reader)];
   expect(launched.json).toMatchObject({ campaign: 'a', at: '1970-01-01T00:00:00.000Z' });
-  expect(paused.json).toMatchObject({ until: null, epoch: 1, time: expect.stringMatching(/^\d{4}-/) });
+  expect(paused.json).toMatchObject({ until: null, epoch: 1, createdAt: expect.stringMatching(/^\d{4}-/) });
 });
 
 test('An unknown event of a later version is passed on unchanged', async () => {

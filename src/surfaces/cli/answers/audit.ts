@@ -10,7 +10,7 @@ const answers: Answers<'Operation', typeof operations> = {
   listAuditEntries(entries, { context: { clock, stdout } }) {
     const now = clock();
     const rows = withoutAttempts(entries).map((entry) => [
-      moment(Date.parse(entry.at), now),
+      moment(Date.parse(entry.createdAt), now),
       oneLine(entry.actor === null ? 'unknown' : describeActor(entry.actor)),
       entry.action,
       entry.lane ?? '',

@@ -24,16 +24,18 @@ const answers: Answers<'Numbers', typeof operations> = {
 
 /** Changes of the lists, one on each line. */
 export function tableOf({ clock, stdout }: Context, operations: readonly SuppressionOperation[]): string[] {
-  const rows = operations.map(({ id, change, numberCount, lane, at, actor, source, reason, undone }) => [
-    id,
-    undone === null ? change : `${change}, undone`,
-    grouped(numberCount),
-    lane ?? 'all lanes',
-    moment(Date.parse(at), clock()),
-    oneLine(describeActor(actor)),
-    oneLine(source),
-    oneLine(reason),
-  ]);
+  const rows = operations.map(
+    ({ id, change, numberCount, lane, createdAt, actor, source, reason, undone }) => [
+      id,
+      undone === null ? change : `${change}, undone`,
+      grouped(numberCount),
+      lane ?? 'all lanes',
+      moment(Date.parse(createdAt), clock()),
+      oneLine(describeActor(actor)),
+      oneLine(source),
+      oneLine(reason),
+    ],
+  );
   const heading = ['ID', 'CHANGE', 'NUMBERS', 'LIST', 'TIME', 'ACTOR', 'SOURCE', 'REASON'];
   return table(heading, rows, columnsOf(stdout));
 }

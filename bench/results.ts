@@ -80,11 +80,11 @@ try {
   let isMore = true;
   for (let after: string | undefined; isMore; ) {
     const from = performance.now();
-    const page = await feed.results({ after, limit: PAGE });
+    const page = await feed.results({ cursor: after, limit: PAGE });
     pages.push(performance.now() - from);
     for (const { reference, status } of page.results)
       if (status === 'deliveredToTerminal') references.add(reference);
-    [after, isMore] = [page.next, page.hasMore];
+    [after, isMore] = [page.nextCursor, page.hasMore];
   }
   const seconds = (performance.now() - began) / 1000;
   const usage = async (key: string) =>

@@ -55,16 +55,16 @@ async function remind(outbox, { id, version, cancelled, phone, name, appointment
   }
 }
 
-/** Says which reminders did not arrive. A program with a database would also store `next`, and continue there. */
+/** Says which reminders did not arrive. A program with a database would also store `nextCursor`, and continue there. */
 async function results() {
-  let after;
+  let cursor;
   while (!stop.signal.aborted) {
-    const { results: page, next, hasMore } = await volley.results({ after });
+    const { results: page, nextCursor, hasMore } = await volley.results({ cursor });
     for (const { message, status, reason } of page) {
       if (status === 'deliveredToTerminal') console.log(`${message}: delivered`);
       else if (status !== 'cancelled') console.log(`${message}: call the patient (${reason || status})`);
     }
-    after = next;
+    cursor = nextCursor;
     if (!hasMore) await delay(1_000, undefined, { signal: stop.signal }).catch(() => {});
   }
 }

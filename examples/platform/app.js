@@ -52,10 +52,10 @@ await save();
 // The results name each message by its booking: Ada's two messages go to the same phone. Results may be repeated, for example after
 // a kill, and an unknown one may still change.
 while (Object.values(platform.statuses).some((status) => status === 'waiting' || status === 'unknown')) {
-  const { results, next, hasMore } = await volley.results(platform.cursor);
+  const { results, nextCursor, hasMore } = await volley.results(platform.cursor);
   const own = results.filter(({ outbox, message }) => outbox === 'visits' && message in platform.statuses);
   for (const { message, status } of own) platform.statuses[message] = status;
-  platform.cursor = next;
+  platform.cursor = nextCursor;
   await save();
   for (const { message, status } of own) console.log(`booking ${message}: ${status}`);
   if (!hasMore) await delay(500);

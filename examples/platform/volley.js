@@ -55,7 +55,7 @@ export function connectVolley(origin, key) {
      * begins again with the oldest results.
      */
     async results(cursor) {
-      const after = cursor === undefined ? '' : `&after=${encodeURIComponent(cursor)}`;
+      const after = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
       try {
         return await send('GET', `/v1/results?limit=1000${after}`);
       } catch (error) {

@@ -83,7 +83,7 @@ export const recipientPage = z
     ...returnedFields,
     recipients: z.array(reportRow).readonly(),
     cost: campaignCost.nullable().describe(CAMPAIGN_COST),
-    next: z.int().nullable().describe('The `from` of the next page; null on the last one'),
+    nextCursor: z.string().nullable().describe('The `cursor` of the next page; null on the last one'),
   })
   .readonly()
   .meta({ id: 'RecipientPage' });
@@ -126,9 +126,9 @@ export const resultPage = z
       )
       .readonly()
       .describe('The campaigns of these results, by id'),
-    next: z
+    nextCursor: z
       .string()
-      .describe('The `after` of the next page, now or later. Store it when you have processed this page'),
+      .describe('The `cursor` of the next page, now or later. Store it when you have processed this page'),
     hasMore: z.boolean().describe('Whether the next page may have results already'),
   })
   .readonly()

@@ -34,8 +34,8 @@ export const listAuditEntries = page({
   position: 'audit',
   limit: { max: 200, usual: 50 },
   shown: { max: 100_000, usual: 50 },
-  async run(volley, { campaign, limit, after }, { lanes }) {
-    const { entries, next } = await volley.audit({ lanes, campaign, limit, after });
-    return { items: entries, next };
+  async run(volley, { campaign, limit, cursor }, { lanes }) {
+    const { entries, nextCursor } = await volley.audit({ lanes, campaign, limit, cursor });
+    return { items: entries, nextCursor };
   },
 });

@@ -88,8 +88,8 @@ export const listCampaigns = page({
   limit: { max: 200, usual: 50 },
   shown: { max: 10_000, usual: 20 },
   async run(volley, { lane: _lane, ...input }, { lanes }) {
-    const { campaigns, next } = await volley.page({ ...input, lanes });
-    return { items: campaigns, next };
+    const { campaigns, nextCursor } = await volley.page({ ...input, lanes });
+    return { items: campaigns, nextCursor };
   },
 });
 
@@ -227,7 +227,7 @@ export const listRecipients = call({
   name: 'listRecipients',
   summary: 'List the recipients of a campaign',
   description:
-    'A page of the report: the recipients in the order of the list, then those suppressed during the import, then the rows that were left out. A page may be short before the last one: continue until `next` is null.',
+    'A page of the report: the recipients in the order of the list, then those suppressed during the import, then the rows that were left out. A page may be short before the last one: continue until `nextCursor` is null.',
   tag: 'Campaigns',
   scope: 'read',
   cost: { itemsPerToken: 250 },
@@ -235,12 +235,11 @@ export const listRecipients = call({
   http: 'GET /campaigns/{id}/recipients',
   cli: { because: '`volley report` shows all recipients; a person needs no pages' },
   input: ofCampaign.extend({
-    from: z.coerce
-      .number()
-      .int()
-      .min(0)
-      .default(0)
-      .describe('The first position: 0, or the `next` of the previous page'),
+    cursor: z
+      .string()
+      .regex(/^\d{1,10}$/, 'Use the `nextCursor` of the previous page')
+      .optional()
+      .describe('The `nextCursor` of the previous page'),
     limit: wholeNumber(1, 10_000).default(100).describe('The page size'),
     status: reportedStatus
       .optional()

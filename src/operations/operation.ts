@@ -162,7 +162,7 @@ export interface Call<
   readonly creates?: Creates<z.output<Output>>;
   /** Whether the output may be long, so that it counts for the bytes that a key may transfer. */
   readonly isLong?: true;
-  /** What `after` of the input and `next` of the output are positions of. Clients of the HTTP API see tokens instead. */
+  /** What `cursor` of the input and `nextCursor` of the output are positions of. Clients of the HTTP API see tokens instead. */
   readonly position?: PositionKind;
   /** Whether it keeps the objects of its list. */
   readonly keepsList?: true;
@@ -193,9 +193,9 @@ export interface Page<Input extends z.ZodObject = z.ZodObject, Item extends z.Zo
   readonly shown?: { readonly max: number; readonly usual: number };
   run(
     volley: Volley,
-    input: z.output<Input> & { readonly limit: number; readonly after: string | undefined },
+    input: z.output<Input> & { readonly limit: number; readonly cursor: string | undefined },
     hooks: Hooks,
-  ): Promise<{ readonly items: readonly z.input<Item>[]; readonly next: string | null }>;
+  ): Promise<{ readonly items: readonly z.input<Item>[]; readonly nextCursor: string | null }>;
 }
 
 /** An operation that returns a list of any length. */

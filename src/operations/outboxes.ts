@@ -207,9 +207,9 @@ export const listOutboxes = page({
   returns: 'A page of outboxes',
   position: 'outboxes',
   limit: { max: 200, usual: 50 },
-  async run(volley, { limit, after }, { lanes }) {
-    const { outboxes, next } = await volley.outboxes.page({ lanes, limit, after });
-    return { items: outboxes, next };
+  async run(volley, { limit, cursor }, { lanes }) {
+    const { outboxes, nextCursor } = await volley.outboxes.page({ lanes, limit, cursor });
+    return { items: outboxes, nextCursor };
   },
 });
 

@@ -99,7 +99,7 @@ export const OUTCOMES = {
     410,
     EXIT.badInput,
     'The results after the cursor no longer exist',
-    'They were removed with their campaigns, or Redis has lost the data that the cursor belongs to; `detail` says which. Read from the beginning, without `after`: results that you have seen are repeated.',
+    'They were removed with their campaigns, or Redis has lost the data that the cursor belongs to; `detail` says which. Read from the beginning, without `cursor`: results that you have seen are repeated.',
   ],
   invalidRows: [
     422,

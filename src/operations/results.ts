@@ -11,7 +11,7 @@ export const listResults = call({
   description:
     'Returns recipients whose outcome has become final or unknown, of all campaigns, the oldest first, with their current state and your references. Each result is delivered at least once; a later state of a recipient follows an earlier one.',
   httpNote:
-    'Campaigns that the key may not see are left out. Process a page, store its `next`, and pass that as `after`, at once if `hasMore` is true, and otherwise in a while. You can continue from a cursor as long as the campaigns are kept (`RETENTION`); after that, the response is 410. Resending to a recipient is not a result; the outcome of that request is. Rows that were left out are results with the status `duplicate` or `invalid`. Messages of outboxes have their `outbox` and your id, `message`, and are results as well if they are cancelled or lapse while they wait.',
+    'Campaigns that the key may not see are left out. Process a page, store its `nextCursor`, and pass that as `cursor`, at once if `hasMore` is true, and otherwise in a while. You can continue from a cursor as long as the campaigns are kept (`RETENTION`); after that, the response is 410. Resending to a recipient is not a result; the outcome of that request is. Rows that were left out are results with the status `duplicate` or `invalid`. Messages of outboxes have their `outbox` and your id, `message`, and are results as well if they are cancelled or lapse while they wait.',
   tag: 'Campaigns',
   scope: 'read',
   cost: { itemsPerToken: 250 },
@@ -19,20 +19,20 @@ export const listResults = call({
   http: 'GET /results',
   cli: {
     usage: 'results',
-    note: 'Pass the cursor that it prints as --after to continue.',
+    note: 'Pass the cursor that it prints as --cursor to continue.',
     flags: {
-      after: { value: 'cursor', about: 'continue after this cursor (default: the oldest result)' },
+      cursor: { value: 'cursor', about: 'continue after this cursor (default: the oldest result)' },
       lane: { ...LANE_FLAG, about: 'only results of this lane; repeat it for several' },
       limit: { value: 'count', about: 'how many' },
     },
     examples: ['results', 'results --limit 10000 --json'],
   },
   input: z.strictObject({
-    after: z
+    cursor: z
       .string()
       .max(MAX_CURSOR_LENGTH)
       .optional()
-      .describe('`next` of an earlier page. Default: the oldest result that is kept'),
+      .describe('`nextCursor` of an earlier page. Default: the oldest result that is kept'),
     limit: wholeNumber(1, 10_000).default(1_000).describe('The page size'),
     lane: several(laneName, MAX_LANES)
       .optional()
@@ -45,5 +45,5 @@ export const listResults = call({
   position: 'results',
   returns: 'A page of results',
   outcomes: ['gone'],
-  run: (volley, { after, limit }, { lanes }) => volley.results({ after, limit, lanes }),
+  run: (volley, { cursor, limit }, { lanes }) => volley.results({ cursor, limit, lanes }),
 });

@@ -4,7 +4,7 @@ import { InputError } from '../campaign/errors.js';
 import { MAX_INLINE_RECIPIENTS, OVERLAPS, schedule, scheduleDetails } from '../intake/schedules/schedule.js';
 import { type Access, byLanesOfKey, bySchedule } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
-import { call, Existing } from './operation.js';
+import { call, Existing, page } from './operation.js';
 import { listOfRows, recipient } from './recipient-rows.js';
 import { LANE_FLAG, laneName, longList, onlyOfLane, wholeNumber } from './schemas.js';
 
@@ -170,11 +170,11 @@ export const addSchedule = call({
   },
 });
 
-export const listSchedules = call({
+export const listSchedules = page({
   name: 'listSchedules',
   summary: 'List the schedules',
   description: 'They are sorted by id.',
-  httpNote: 'The key sees only those on its lanes. Continue with `after` until `next` is null.',
+  httpNote: 'The key sees only those on its lanes.',
   tag: 'Schedules',
   scope: 'read',
   cost: { itemsPerToken: 25 },
@@ -185,30 +185,15 @@ export const listSchedules = call({
     flags: { lane: LANE_FLAG },
     examples: ['schedule list'],
   },
-  input: z.strictObject({
-    lane: onlyOfLane('schedules'),
-    limit: wholeNumber(1, 200).default(50).describe('The page size'),
-    after: z
-      .string()
-      .regex(/^[^/]{1,64}\/[^/]{1,64}$/, 'Use the `next` of the page before')
-      .optional()
-      .describe('The `next` of the page before'),
-  }),
-  output: z.object({
-    schedules: z.array(schedule),
-    next: z.string().nullable().describe('The `after` of the next page; null on the last one'),
-  }),
+  input: z.strictObject({ lane: onlyOfLane('schedules') }),
+  member: 'schedules',
+  item: schedule,
   returns: 'A page of schedules',
-  async run(volley, { limit, after }, { lanes }) {
-    const [id = '', lane = ''] = after?.split('/') ?? [];
-    const from = after === undefined ? undefined : { id, lane };
-    const listed = await volley.schedules.list({ lanes, after: from, limit: limit + 1 });
-    const schedules = listed.slice(0, limit);
-    const last = schedules.at(-1);
-    return {
-      schedules,
-      next: listed.length > limit && last !== undefined ? `${last.id}/${last.lane}` : null,
-    };
+  position: 'schedules',
+  limit: { max: 200, usual: 50 },
+  async run(volley, { limit, cursor }, { lanes }) {
+    const { schedules, nextCursor } = await volley.schedules.page({ lanes, limit, cursor });
+    return { items: schedules, nextCursor };
   },
 });
 

@@ -171,9 +171,9 @@ export const listSuppressionOperations = page({
   position: 'suppressions',
   limit: { max: 200, usual: 50 },
   shown: { max: 100_000, usual: 50 },
-  async run(volley, { limit, after }, { lanes }) {
-    const { operations, next } = await volley.suppression.operations({ lanes, limit, after });
-    return { items: operations, next };
+  async run(volley, { limit, cursor }, { lanes }) {
+    const { operations, nextCursor } = await volley.suppression.operations({ lanes, limit, cursor });
+    return { items: operations, nextCursor };
   },
 });
 

@@ -32,14 +32,14 @@ interface CampaignFilter extends ListFilters {
 
 /** Which campaigns {@link CampaignReader.page} returns. */
 interface PageOptions extends CampaignFilter {
-  /** `next` of the page before. */
-  readonly after?: string | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
 }
 
-/** Some campaigns; `next` is the `after` of the next page, null on the last one. */
+/** Some campaigns; `nextCursor` is the `cursor` of the next page, null on the last one. */
 interface CampaignPage {
   readonly campaigns: CampaignStatus[];
-  readonly next: string | null;
+  readonly nextCursor: string | null;
 }
 
 /** How many campaigns there are. `isExact`: false if there may be more, because not all were read. */
@@ -163,10 +163,10 @@ export function createCampaignReader({
   };
 
   /** The campaigns among which a page is, newest first, the id before which it ends, and which lanes it is about. */
-  const rangeOf = async ({ lanes, createdFrom, createdBefore, idempotencyKey, after }: PageOptions) => {
+  const rangeOf = async ({ lanes, createdFrom, createdBefore, idempotencyKey, cursor }: PageOptions) => {
     const wantedIds = lanes && (await Promise.all(lanes.map(finder.idOf)));
     // Ids begin with their time, so a date is a place in the list.
-    const [before] = [after, createdBefore === undefined ? undefined : idAt(createdBefore)]
+    const [before] = [cursor, createdBefore === undefined ? undefined : idAt(createdBefore)]
       .filter((bound) => bound !== undefined)
       .sort();
     return {
@@ -223,9 +223,9 @@ export function createCampaignReader({
       if (id < last) break;
       count += 1;
       if (campaign !== null) campaigns.push(campaign);
-      if (campaigns.length >= limit || count >= maxRead) return { campaigns, next: id };
+      if (campaigns.length >= limit || count >= maxRead) return { campaigns, nextCursor: id };
     }
-    return { campaigns, next: null };
+    return { campaigns, nextCursor: null };
   };
 
   /** The campaigns with this idempotency key, newest first: one of each of these lanes. */

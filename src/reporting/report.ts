@@ -31,8 +31,8 @@ interface ReportOptions {
 
 /** Which recipients {@link Reports.recipients} returns. */
 export interface RecipientsOptions extends ReportOptions {
-  /** `next` of the page before; default 0, the first recipient. */
-  readonly from?: number | undefined;
+  /** `nextCursor` of the page before; default: the first recipient. */
+  readonly cursor?: string | undefined;
   /** At most 10,000; default 100. */
   readonly limit?: number | undefined;
 }
@@ -167,14 +167,15 @@ export async function recipientPage(
   redis: Redis,
   keys: Keys,
   id: string,
-  { from = 0, limit = DEFAULT_LIMIT, ...options }: RecipientsOptions = {},
+  { cursor = '0', limit = DEFAULT_LIMIT, ...options }: RecipientsOptions = {},
 ): Promise<RecipientPage> {
-  if (!(Number.isSafeInteger(from) && from >= 0))
-    throw new InputError('`from` must be a position: 0, or `next` of the page before', { field: 'from' });
+  if (!/^\d{1,10}$/.test(cursor))
+    throw new InputError('the cursor is invalid: use `nextCursor` of the page before', { field: 'cursor' });
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT))
     throw new InputError(`\`limit\` must be a number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
   const report = await openReport(redis, keys, id, options);
   const recipients: ReportRow[] = [];
+  const from = Number(cursor);
   let next: number | null = from;
   while (next !== null && next < from + MAX_READ_PER_PAGE) {
     // Without a status, every position has a row.
@@ -188,7 +189,13 @@ export async function recipientPage(
     if (recipients.length === limit) break;
   }
   const { meta } = report;
-  return { campaign: id, ...returnedOf(meta), recipients, cost: await report.cost(), next };
+  return {
+    campaign: id,
+    ...returnedOf(meta),
+    recipients,
+    cost: await report.cost(),
+    nextCursor: next === null ? null : String(next),
+  };
 }
 
 /** See {@link Reports.reportVersion}. The counts and times differ if Redis has lost some of the changes. */

@@ -45,7 +45,7 @@ interface Stored {
 }
 
 /**
- * Reads a cursor; '' is that of the beginning. `lanes`: all that there are. Throws an InputError if it is not the `next` of a page.
+ * Reads a cursor; '' is that of the beginning. `lanes`: all that there are. Throws an InputError if it is not the `nextCursor` of a page.
  * `digestBytes`: how much of a digest names a lane.
  */
 export function readCursor(
@@ -169,4 +169,4 @@ function unpack(text: string, digestBytes: number): Stored {
 }
 
 const invalid = (): InputError =>
-  new InputError('the cursor is invalid: use `next` of an earlier page', { field: 'after' });
+  new InputError('the cursor is invalid: use `nextCursor` of an earlier page', { field: 'cursor' });

@@ -29,8 +29,8 @@ import { type Place, type Position, resultsLogs } from './results-log.js';
 
 /** Which results {@link ResultsFeed.results} returns. */
 export interface ResultsOptions {
-  /** `next` of the page before; default: the oldest result that is kept. */
-  readonly after?: string | undefined;
+  /** `nextCursor` of the page before; default: the oldest result that is kept. */
+  readonly cursor?: string | undefined;
   /** At most 10,000; default 1,000. */
   readonly limit?: number | undefined;
   /** Only results of these lanes; at most 500; default all, if there are at most so many. */
@@ -177,7 +177,7 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
   };
 
   return {
-    async results({ after = '', limit = DEFAULT_LIMIT, lanes } = {}) {
+    async results({ cursor: token = '', limit = DEFAULT_LIMIT, lanes } = {}) {
       if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT))
         throw new InputError(`\`limit\` must be a number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
       const all = await redis.smembers(keys.lanes);
@@ -187,7 +187,7 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
           `there are ${ids.length} lanes, and a cursor covers at most ${MAX_LANES}: name the lanes, for example some per reader`,
           { field: 'lane' },
         );
-      const cursor = readCursor(after, [...new Set([...all, ...ids])]);
+      const cursor = readCursor(token, [...new Set([...all, ...ids])]);
       const { places, positions, last, hasMore } = await readPlaces(cursor, ids, limit);
       const wanted = wantedOf(places);
       const read = new Map<string, Awaited<ReturnType<typeof readCampaign>>>();
@@ -217,7 +217,7 @@ export function createResultsFeed({ redis, keys, finder, outboxes }: ResultsFeed
           };
         results.push({ ...result, lane });
       }
-      return { results, campaigns, next: cursor.next(positions, last), hasMore };
+      return { results, campaigns, nextCursor: cursor.next(positions, last), hasMore };
     },
   };
 }

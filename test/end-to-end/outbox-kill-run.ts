@@ -117,9 +117,9 @@ async function killOutbox(
   let cursor: string | undefined;
   const learn = async (): Promise<void> => {
     for (let hasMore = true; hasMore; ) {
-      const page = await volley.results({ after: cursor, limit: 1_000 });
+      const page = await volley.results({ cursor: cursor, limit: 1_000 });
       for (const { message: id, status } of page.results) learned.set(id, status);
-      cursor = page.next;
+      cursor = page.nextCursor;
       hasMore = page.hasMore;
     }
   };

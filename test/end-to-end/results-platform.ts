@@ -34,7 +34,7 @@ export function followResults(volley: Volley, random: Random) {
 
   /** Returns whether there may be more. */
   const readPage = async (mayCrash: boolean): Promise<boolean> => {
-    const { results, next, hasMore } = await volley.results({ after: cursor, limit: PAGE });
+    const { results, nextCursor, hasMore } = await volley.results({ cursor: cursor, limit: PAGE });
     for (const { campaign, reference, status } of results) {
       delivered += 1;
       const place = `${campaign} ${reference}`;
@@ -50,7 +50,7 @@ export function followResults(volley: Volley, random: Random) {
       crashes += 1;
       return false;
     }
-    cursor = next;
+    cursor = nextCursor;
     return hasMore;
   };
 

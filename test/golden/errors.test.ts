@@ -68,7 +68,7 @@ const COMMANDS: readonly string[] = [
   'keys create --name shop --scope reed',
   'keys revoke nothing',
   'records download nothing',
-  'results --after nonsense',
+  'results --cursor nonsense',
   'audit --limit 0',
   'work --roles sned',
   'work',

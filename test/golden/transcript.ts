@@ -31,7 +31,7 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\b\d{13}-\d+\b/g, '<audit entry>'],
   [/\bvk_[0-9a-f]{12}_[\w-]{43}/g, '<secret>'],
   // It names the server that wrote the log.
-  [/(?<=--after |"next": ?")A[\w-]{15,}/g, '<cursor>'],
+  [/(?<=--cursor |"nextCursor": ?")A[\w-]{15,}/g, '<cursor>'],
   [/\b[0-9a-z]{8}-\d{6}\b/g, '<request>'],
   [/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'],
 ];

@@ -344,5 +344,5 @@ test('Rows have the values of the columns that the text uses if they are asked f
   expect(await valued({ status: 'delivered' })).toEqual([['deliveredToTerminal', null]]);
   const page = await recipientPage(redis, keys, id, { values: true, status: 'failed', limit: 1 });
   expect(page.recipients).toMatchObject([{ values: { name: 'Bo' } }]);
-  expect(page.next).toBe(2);
+  expect(page.nextCursor).toBe('2');
 });

@@ -75,9 +75,9 @@ const people = (count: number, first = 0) =>
 async function readAll(feed: ResultsFeed, after?: string, limit = 1_000) {
   const results: RecipientResult[] = [];
   for (let next = after; ; ) {
-    const page = await feed.results({ after: next, limit });
+    const page = await feed.results({ cursor: next, limit });
     results.push(...page.results);
-    next = page.next;
+    next = page.nextCursor;
     expect(page.results.length).toBeLessThanOrEqual(limit);
     if (!page.hasMore) return { results, next };
   }
@@ -96,7 +96,7 @@ test('Each recipient that becomes settled or unknown is a result with its refere
   expect(await feed.results()).toEqual({
     results: [],
     campaigns: {},
-    next: expect.any(String),
+    nextCursor: expect.any(String),
     hasMore: false,
   });
   await send('NTI');
@@ -126,9 +126,12 @@ test('Each recipient that becomes settled or unknown is a result with its refere
     poll.claims.map((claim) => ({ claim, result: 'infos', letters: 'T--', requestId: 'r-1', reason: '' })),
     0,
   );
-  const second = await feed.results({ after: first.next });
+  const second = await feed.results({ cursor: first.nextCursor });
   expect(shown(second.results)).toEqual(['order-0 deliveredToTerminal']);
-  expect(await feed.results({ after: second.next })).toMatchObject({ results: [], next: second.next });
+  expect(await feed.results({ cursor: second.nextCursor })).toMatchObject({
+    results: [],
+    nextCursor: second.nextCursor,
+  });
 });
 
 test('An unknown outcome is a result; what is sent again is none until it is settled', async () => {
@@ -233,7 +236,7 @@ test('Cancelling a long campaign is one entry, which pages divide', async () => 
   const { results, next } = await readAll(feed, undefined, 700);
   expect(shown(results)).toEqual(people(2_500).map(({ reference }) => `${reference} cancelled`));
   expect(results[0]?.updatedAt).toMatch(/^20.*Z$/);
-  expect((await feed.results({ after: next })).results).toEqual([]);
+  expect((await feed.results({ cursor: next })).results).toEqual([]);
 });
 
 test('A campaign whose validity ends reports what was not sent', async () => {
@@ -258,7 +261,7 @@ test('The log of many results is read in pages of any size, and is removed with 
   expect(await redis.strlen(latest)).toBe(1_920 * 12);
   expect(await redis.hstrlen(log, '0')).toBe(4_080 * 12);
   expect(Number(await redis.memory('USAGE', log, 'SAMPLES', 0)) / 4_080).toBeLessThan(16);
-  const early = (await feed.results({ limit: 100 })).next;
+  const early = (await feed.results({ limit: 100 })).nextCursor;
   for (const id of ids) await lane.commands.campaign('cancel', id);
   const remove = async (id = ''): Promise<void> => {
     const states = keys.lane('default', 'states');
@@ -275,8 +278,8 @@ test('The log of many results is read in pages of any size, and is removed with 
   expect((await readAll(feed, early)).results.length).toBeGreaterThan(1_000);
   await remove(ids[2]);
   expect(await redis.hexists(log, '0')).toBe(0);
-  await expect(feed.results({ after: early })).rejects.toThrow(GoneError);
-  await expect(feed.results({ after: early })).rejects.toThrow('removed with their campaigns');
+  await expect(feed.results({ cursor: early })).rejects.toThrow(GoneError);
+  await expect(feed.results({ cursor: early })).rejects.toThrow('removed with their campaigns');
   expect((await readAll(feed, all.next)).results).toEqual([]);
   await campaign({ recipients: people(1, 90_000) });
   await send('T');
@@ -317,8 +320,8 @@ test('After a loss of data, a reader that has seen more than Redis now has conti
   // As another server wrote it, and lost all but the first recipient of the entry's campaign.
   await redis.hset(log, 'run', 'deadbeef', 'epochs', '[["deadbeef",0]]');
   const cursor = cursorAt({ run: 'deadbeef', chunk: 0, entry: 900, within: 0 });
-  const waiting = await feed.results({ after: cursor });
-  expect(waiting).toMatchObject({ results: [], next: cursor, hasMore: false });
+  const waiting = await feed.results({ cursor });
+  expect(waiting).toMatchObject({ results: [], nextCursor: cursor, hasMore: false });
   await campaign({ recipients: people(1, 7) });
   await send('I');
   expect(shown((await readAll(feed, cursor)).results)).toEqual(['order-7 deliveryImpossible']);
@@ -327,9 +330,9 @@ test('After a loss of data, a reader that has seen more than Redis now has conti
   expect(await redis.hget(log, 'chunk')).toBe('1000000');
   // What only a server knew that is gone cannot be continued from.
   const strange = cursorAt({ run: 'cafe0001', chunk: 0, entry: 1, within: 0 });
-  await expect(feed.results({ after: strange })).rejects.toThrow('Redis has lost the results');
+  await expect(feed.results({ cursor: strange })).rejects.toThrow('Redis has lost the results');
   await redis.del(log, latest);
-  await expect(feed.results({ after: cursor })).rejects.toThrow(GoneError);
+  await expect(feed.results({ cursor })).rejects.toThrow(GoneError);
 });
 
 test.runIf((await findServer()) !== undefined)(
@@ -359,7 +362,7 @@ const laneNames = (count: number): string[] => Array.from({ length: count }, (_,
 
 test('Invalid cursors, limits, and too many lanes are refused', async () => {
   const { feed, keys } = fixture();
-  await expect(feed.results({ after: 'nonsense' })).rejects.toThrow(InputError);
+  await expect(feed.results({ cursor: 'nonsense' })).rejects.toThrow(InputError);
   await expect(feed.results({ limit: 10_001 })).rejects.toThrow('from 1 to 10000');
   await redis.sadd(keys.lanes, ...laneNames(501));
   await expect(feed.results()).rejects.toThrow('there are 501 lanes');
@@ -375,7 +378,7 @@ test('A page finds the results of one lane among 500, and says that there are no
   const page = await feed.results();
   expect(shown(page.results)).toEqual(['order-0 deliveredToTerminal', 'order-1 deliveredToTerminal']);
   expect(page.hasMore).toBe(false);
-  expect(await feed.results({ after: page.next })).toMatchObject({ results: [], hasMore: false });
+  expect(await feed.results({ cursor: page.nextCursor })).toMatchObject({ results: [], hasMore: false });
 });
 
 test('Lanes take turns, and a cursor keeps the positions of lanes that a page does not read', async () => {
@@ -389,9 +392,9 @@ test('Lanes take turns, and a cursor keeps the positions of lanes that a page do
   const first = await feed.results({ limit: 4 });
   expect(first.hasMore).toBe(true);
   expect(first.results).toHaveLength(4);
-  const only = await feed.results({ after: first.next, lanes: ['other'] });
+  const only = await feed.results({ cursor: first.nextCursor, lanes: ['other'] });
   expect(only.results).toEqual([]);
-  expect(shown((await feed.results({ after: only.next })).results)).toEqual([
+  expect(shown((await feed.results({ cursor: only.nextCursor })).results)).toEqual([
     'order-4 deliveredToTerminal',
     'order-5 deliveredToTerminal',
   ]);

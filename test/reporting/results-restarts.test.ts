@@ -12,10 +12,10 @@ const RESTARTS = 56;
 async function resultsAfter(volley: Volley, after?: string): Promise<string[] | 'gone'> {
   const campaigns: string[] = [];
   try {
-    for (let page = await volley.results({ after, limit: 10 }); ; ) {
+    for (let page = await volley.results({ cursor: after, limit: 10 }); ; ) {
       campaigns.push(...page.results.map(({ campaign }) => campaign));
       if (!page.hasMore) return campaigns;
-      page = await volley.results({ after: page.next, limit: 10 });
+      page = await volley.results({ cursor: page.nextCursor, limit: 10 });
     }
   } catch (error) {
     if (error instanceof GoneError) return 'gone';
@@ -51,7 +51,7 @@ test.each(['always', 'everysec'] as const)(
     };
 
     const created = [await cancelled(0)];
-    const { next: first } = await volley.results();
+    const { nextCursor: first } = await volley.results();
     let gone = 0;
     for (let round = 1; round <= RESTARTS; round += 1) {
       await server.restart();

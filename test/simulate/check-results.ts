@@ -45,7 +45,7 @@ export class ResultsChecker {
   async #read(): Promise<void> {
     for (;;) {
       const page = await this.#page();
-      this.#cursor = page?.next;
+      this.#cursor = page?.nextCursor;
       for (const { campaign, message, to: recipient, status } of page?.results ?? []) {
         if (status === 'duplicate' || status === 'invalid') continue;
         if (campaign === '') {
@@ -60,7 +60,7 @@ export class ResultsChecker {
 
   async #page() {
     try {
-      return await this.#feed.results({ after: this.#cursor, limit: LIMIT });
+      return await this.#feed.results({ cursor: this.#cursor, limit: LIMIT });
     } catch (error) {
       // A position that only a server knew whose data is lost. The platform starts again.
       if (error instanceof GoneError && this.#cursor !== undefined && this.#world.checker.hasLostData)

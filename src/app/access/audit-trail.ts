@@ -64,14 +64,14 @@ export interface AuditOptions {
   readonly campaign?: string | undefined;
   /** Default 50. */
   readonly limit?: number | undefined;
-  /** `next` of the page before. */
-  readonly after?: string | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
 }
 
-/** Some entries, newest first; `next` is the `after` of the next page, null on the last one. */
+/** Some entries, newest first; `nextCursor` is the `cursor` of the next page, null on the last one. */
 interface AuditPage {
   readonly entries: AuditEntry[];
-  readonly next: string | null;
+  readonly nextCursor: string | null;
 }
 
 /** Reads the audit trail. */
@@ -180,13 +180,13 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }
     async trim(): Promise<void> {
       await append([]);
     },
-    async audit({ lanes, campaign, limit = DEFAULT_LIMIT, after }: AuditOptions = {}): Promise<AuditPage> {
-      if (after !== undefined && !ENTRY_ID.test(after))
-        throw new InputError('not the `next` of a page', { field: 'cursor' });
+    async audit({ lanes, campaign, limit = DEFAULT_LIMIT, cursor }: AuditOptions = {}): Promise<AuditPage> {
+      if (cursor !== undefined && !ENTRY_ID.test(cursor))
+        throw new InputError('not the `nextCursor` of a page', { field: 'cursor' });
       const ids: readonly LaneId[] | undefined = lanes && (await Promise.all(lanes.map(finder.idOf)));
       const matching: AuditEntry[] = [];
       const from = Math.max(0, clock() - retentionMs);
-      let before = after === undefined ? '+' : `(${after}`;
+      let before = cursor === undefined ? '+' : `(${cursor}`;
       for (let read = 0; read < MAX_READ_PER_PAGE; ) {
         const batch = entries.parse(await redis.xrevrange(key, before, from, 'COUNT', READ_AT_ONCE));
         for (const [id, [, json]] of batch) {
@@ -195,14 +195,14 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }
             (ids === undefined || (stored.lane !== undefined && ids.includes(stored.lane))) &&
             (campaign === undefined || stored.campaign === campaign);
           if (isWanted) matching.push(await viewOf(id, stored));
-          if (matching.length >= limit) return { entries: matching, next: id };
+          if (matching.length >= limit) return { entries: matching, nextCursor: id };
         }
         const last = batch.at(-1);
-        if (last === undefined || batch.length < READ_AT_ONCE) return { entries: matching, next: null };
+        if (last === undefined || batch.length < READ_AT_ONCE) return { entries: matching, nextCursor: null };
         read += batch.length;
         before = `(${last[0]}`;
       }
-      return { entries: matching, next: before.slice(1) };
+      return { entries: matching, nextCursor: before.slice(1) };
     },
   } satisfies AuditReader & Record<string, unknown>;
 }

@@ -10,7 +10,8 @@ export type PositionKind =
   | 'events'
   | 'audit'
   | 'suppressions'
-  | 'results';
+  | 'results'
+  | 'schedules';
 
 /** Turns positions in lists and streams into tokens for clients, which reveal nothing about what other clients own. */
 export interface Positions {

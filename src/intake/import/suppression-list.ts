@@ -81,8 +81,8 @@ export interface OperationsOptions {
   readonly lanes?: readonly string[] | undefined;
   /** Default 50. */
   readonly limit?: number | undefined;
-  /** `next` of the page before. */
-  readonly after?: string | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
 }
 
 /**
@@ -112,7 +112,7 @@ export interface SuppressionList {
   /** Lists the changes, newest first, one page at a time. */
   operations(
     options?: OperationsOptions,
-  ): Promise<{ readonly operations: SuppressionOperation[]; readonly next: string | null }>;
+  ): Promise<{ readonly operations: SuppressionOperation[]; readonly nextCursor: string | null }>;
   /** Returns one change. Rejects with a `NotFoundError` if there is none with this id. */
   operation(id: string): Promise<SuppressionOperation>;
   /**
@@ -302,18 +302,18 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       };
     },
 
-    async operations({ lanes, limit = DEFAULT_LIMIT, after } = {}) {
-      if (after !== undefined && !/^\d{1,15}$/.test(after)) {
-        throw new InputError('not the `next` of a page', { field: 'cursor' });
+    async operations({ lanes, limit = DEFAULT_LIMIT, cursor } = {}) {
+      if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
+        throw new InputError('not the `nextCursor` of a page', { field: 'cursor' });
       }
       const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
       const operations: SuppressionOperation[] = [];
-      for await (const operation of suppression.operations(after)) {
+      for await (const operation of suppression.operations(cursor)) {
         if (wanted !== undefined && (operation.list === null || !wanted.includes(operation.list))) continue;
         operations.push(await viewOf(operation));
-        if (operations.length >= limit) return { operations, next: operation.id };
+        if (operations.length >= limit) return { operations, nextCursor: operation.id };
       }
-      return { operations, next: null };
+      return { operations, nextCursor: null };
     },
     operation: async (id) => viewOf(await require(id)),
     async undo(id) {

@@ -49,15 +49,15 @@ interface OutboxFilter {
 interface OutboxPageOptions extends OutboxFilter {
   /** 1 to 200; default 50. */
   readonly limit?: number | undefined;
-  /** `next` of the page before. */
-  readonly after?: string | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
 }
 
 /** Outboxes of a page. */
 interface OutboxPage {
   readonly outboxes: OutboxStatus[];
-  /** The `after` of the next page; null on the last one. */
-  readonly next: string | null;
+  /** The `cursor` of the next page; null on the last one. */
+  readonly nextCursor: string | null;
 }
 
 /** All outboxes. */
@@ -105,7 +105,7 @@ export function openOutboxes(
   const { redis, keys, config, finder, clock } = options;
   const openedOn = async (name: string, lanes: OutboxChoice['lanes']): Promise<Opened> =>
     opener.open(await opener.laneOf(name, lanes), name);
-  const page: Outboxes['page'] = async ({ lanes, limit = DEFAULT_PAGE, after } = {}) => {
+  const page: Outboxes['page'] = async ({ lanes, limit = DEFAULT_PAGE, cursor: after } = {}) => {
     if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE))
       throw new InputError(`ask for 1 to ${MAX_PAGE} outboxes`, { field: 'limit' });
     const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
@@ -116,7 +116,7 @@ export function openOutboxes(
         return readOutboxStatus(lane, name, await whyUnserved(finder, lane));
       }),
     );
-    return { outboxes: statuses.filter((status) => status !== null), next };
+    return { outboxes: statuses.filter((status) => status !== null), nextCursor: next };
   };
 
   /** The same settings for the outbox that a request means, with its lane. */
@@ -218,10 +218,10 @@ export function openOutboxes(
     async list(options = {}) {
       const all: OutboxStatus[] = [];
       for (let after: string | undefined; ; ) {
-        const { outboxes, next } = await page({ ...options, limit: MAX_PAGE, after });
+        const { outboxes, nextCursor } = await page({ ...options, limit: MAX_PAGE, cursor: after });
         all.push(...outboxes);
-        if (next === null) return all;
-        after = next;
+        if (nextCursor === null) return all;
+        after = nextCursor;
       }
     },
 

@@ -32,15 +32,27 @@ const timetables = () => import('./timetable.js');
 /** How many occurrences {@link Schedules.get} returns. */
 const LATEST = 20;
 const MAX_NEXT = 1_000;
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 200;
 
 /** Which schedules {@link Schedules.list} returns. */
 interface ScheduleFilter {
   /** Only those of these lanes. */
   readonly lanes?: readonly string[] | undefined;
-  /** Only those that follow this one: by id, and those of one id by the id of their lane. */
-  readonly after?: { readonly id: string; readonly lane: string } | undefined;
-  /** Default: all. */
+}
+
+/** Which page of them {@link Schedules.page} returns. */
+interface SchedulePageOptions extends ScheduleFilter {
+  /** Default 50. */
   readonly limit?: number | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** Some schedules; `nextCursor` is the `cursor` of the next page, null on the last one. */
+interface SchedulePage {
+  readonly schedules: Schedule[];
+  readonly nextCursor: string | null;
 }
 
 /** Which schedule an id means. An id is unique on its lane. */
@@ -58,6 +70,8 @@ export interface Schedules {
   add(input: ScheduleInput): Promise<{ readonly kind: 'added' | 'existing'; readonly schedule: Schedule }>;
   /** Lists the schedules by id. */
   list(options?: ScheduleFilter): Promise<Schedule[]>;
+  /** A page of them, in the same order: by id, and those of one id by the id of their lane. */
+  page(options?: SchedulePageOptions): Promise<SchedulePage>;
   /**
    * Returns a schedule with its latest occurrences. Rejects with a NotFoundError if there is none, and with an AmbiguousNameError if
    * several lanes have one; so do the methods below.
@@ -196,18 +210,24 @@ export function openSchedules({
         events.emit({ type: 'schedule.added', lane: schedule.lane, schedule: id, next: stored.next, actor });
       return { kind: result, schedule };
     },
-    async list({ lanes, after, limit = Number.POSITIVE_INFINITY } = {}) {
+    async list({ lanes } = {}) {
       const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
       const listed: Schedule[] = [];
-      // A position says no more than where the page begins: its lane may be gone.
-      const from = after && refOf(after.id, (await finder.find(after.lane)) ?? after.lane);
-      if (limit < 1) return listed;
-      const problemOf = problemFinder(store, workerHosts);
-      for await (const stored of store.list({ after: from, lanes: ids, atOnce: limit })) {
-        listed.push(await view(stored, problemOf));
-        if (listed.length >= limit) break;
-      }
+      for await (const stored of store.list({ lanes: ids })) listed.push(await view(stored));
       return listed;
+    },
+    async page({ lanes, limit = DEFAULT_PAGE, cursor } = {}) {
+      if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE))
+        throw new InputError(`ask for 1 to ${MAX_PAGE} schedules`, { field: 'limit' });
+      const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
+      const schedules: Schedule[] = [];
+      let last: string | undefined;
+      for await (const stored of store.list({ after: cursor, lanes: ids, atOnce: limit + 1 })) {
+        if (last !== undefined && schedules.length === limit) return { schedules, nextCursor: last };
+        schedules.push(await view(stored));
+        last = stored.ref;
+      }
+      return { schedules, nextCursor: null };
     },
     async get(id, choice) {
       const stored = await find(id, choice);

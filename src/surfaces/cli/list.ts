@@ -32,7 +32,7 @@ export function list(
     const wanted = { ...chosen, lanes: lane === undefined ? undefined : [lane] };
     const campaigns = await volley.list({ ...wanted, limit });
     const rest =
-      campaigns.length < limit ? NO_MORE : await volley.count({ ...wanted, after: campaigns.at(-1)?.id });
+      campaigns.length < limit ? NO_MORE : await volley.count({ ...wanted, cursor: campaigns.at(-1)?.id });
     const json = { campaigns, more: rest };
     const isFiltered = [lane, ...Object.values(chosen)].some((value) => value !== undefined);
     if (campaigns.length === 0) {

@@ -189,12 +189,12 @@ async function itemsOf(
   limit: number,
 ): Promise<unknown[]> {
   const items: unknown[] = [];
-  for (let after: string | undefined; ; ) {
-    const members = { ...Object(input), limit: Math.min(max, limit - items.length), after };
-    const { items: more, next } = await run(volley, members, hooks);
+  for (let cursor: string | undefined; ; ) {
+    const members = { ...Object(input), limit: Math.min(max, limit - items.length), cursor };
+    const { items: more, nextCursor } = await run(volley, members, hooks);
     items.push(...more);
-    if (next === null || items.length >= limit) return items;
-    after = next;
+    if (nextCursor === null || items.length >= limit) return items;
+    cursor = nextCursor;
   }
 }
 

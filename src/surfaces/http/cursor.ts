@@ -15,23 +15,16 @@ export const nextCursor = z
   .nullable()
   .describe('The `cursor` of the next page, which is valid for this list only; null on the last page');
 
-/** The parameters that take a cursor, and where clients find one. */
-const TAKEN_FROM = {
-  cursor: 'Use the `nextCursor` of the previous page',
-  after: 'Use the `next` of an earlier page',
-} as const;
-
 /** The position after which the requested page begins. Throws for a cursor that this server did not return. */
 export async function positionOf(
   { positions }: Pick<Volley, 'positions'>,
   kind: PositionKind,
   token: string | undefined,
-  parameter: keyof typeof TAKEN_FROM = 'cursor',
 ): Promise<string | undefined> {
   if (token === undefined) return undefined;
   const position = await positions.reveal(kind, token);
   if (position !== null) return position;
-  throw invalidParts([{ pointer: `query/${parameter}`, message: TAKEN_FROM[parameter] }]);
+  throw invalidParts([{ pointer: 'query/cursor', message: 'Use the `nextCursor` of an earlier page' }]);
 }
 
 /** The cursor after a page; null for the last page. */

@@ -99,12 +99,12 @@ export const operations: Routes = (app, options, memory) => {
       case 'page': {
         const { cursor: token, ...given } = membersOf(operation, request);
         const { acting, key, hooks, input } = await prepared(operation, request, reply, given);
-        const after = await positionOf(volley, operation.position, token);
-        const { items, next } = await operation.run(acting, { ...Object(input), after }, hooks);
+        const cursor = await positionOf(volley, operation.position, token);
+        const { items, nextCursor } = await operation.run(acting, { ...Object(input), cursor }, hooks);
         const shown = isShownWithoutRead(operation) ? redactedFor(key, items) : items;
         return {
           [operation.member]: shown,
-          nextCursor: await cursorOf(volley, operation.position, next),
+          nextCursor: await cursorOf(volley, operation.position, nextCursor),
         };
       }
       case 'rows': {
@@ -152,9 +152,9 @@ export const operations: Routes = (app, options, memory) => {
 
   /** Runs an operation that continues from a position, with tokens instead of positions. */
   const followed = async (row: Call, kind: PositionKind, acting: Volley, input: object, hooks: Hooks) => {
-    const after = await positionOf(volley, kind, Object(input).after, 'after');
-    const page = Object(await row.run(acting, { ...input, after }, hooks));
-    return { ...page, next: await cursorOf(volley, kind, page.next) };
+    const cursor = await positionOf(volley, kind, Object(input).cursor);
+    const page = Object(await row.run(acting, { ...input, cursor }, hooks));
+    return { ...page, nextCursor: await cursorOf(volley, kind, page.nextCursor) };
   };
 
   for (const operation of OPERATIONS) {

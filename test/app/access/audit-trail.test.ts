@@ -74,9 +74,9 @@ test('Pages are contiguous, newest first, and can be limited to lanes and a camp
     const found: (string | null)[] = [];
     let after: string | null | undefined;
     do {
-      const page = await trail.audit({ ...options, limit: 3, after: after ?? undefined });
+      const page = await trail.audit({ ...options, limit: 3, cursor: after ?? undefined });
       found.push(...page.entries.map(({ campaign }) => campaign));
-      after = page.next;
+      after = page.nextCursor;
     } while (after !== null);
     return found;
   };
@@ -85,7 +85,7 @@ test('Pages are contiguous, newest first, and can be limited to lanes and a camp
   expect(await all({ lanes: ['even'] })).toEqual(['c8', 'c6', 'c4', 'c2', 'c0']);
   expect(await all({ campaign: 'c7' })).toEqual(['c7']);
   expect(await all({ lanes: ['even'], campaign: 'c7' })).toEqual([]);
-  await expect(trail.audit({ after: 'x' })).rejects.toThrow('not the `next` of a page');
+  await expect(trail.audit({ cursor: 'x' })).rejects.toThrow('not the `nextCursor` of a page');
 });
 
 test('Refused keys are counted per address and minute, and the number of entries is bounded', async () => {

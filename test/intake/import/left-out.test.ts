@@ -79,13 +79,13 @@ test('The first 100,000 duplicates and the first 100,000 invalid rows are stored
     ['duplicate', 100_000],
     ['invalid', 100_000],
   ]);
-  const last = await recipientPage(redis, keys, id, { from: 199_999, limit: 10 });
+  const last = await recipientPage(redis, keys, id, { cursor: '199999', limit: 10 });
   expect(last.recipients.map(({ leftOut }) => leftOut?.line)).toEqual([200_021, 200_022]);
-  expect(last.next).toBe(null);
-  const filtered = await recipientPage(redis, keys, id, { from: 0, limit: 2, status: 'invalid' });
+  expect(last.nextCursor).toBe(null);
+  const filtered = await recipientPage(redis, keys, id, { limit: 2, status: 'invalid' });
   expect(filtered).toMatchObject({
     recipients: [{ leftOut: { line: 100_023 } }, { leftOut: { line: 100_024 } }],
-    next: 100_003,
+    nextCursor: '100003',
   });
   const state = await readState(redis, keys, lane, id);
   const ended = { ...state, state: 'completed', endedAt: 1, counts: { deliveredToTerminal: 1 } };

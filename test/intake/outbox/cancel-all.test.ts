@@ -49,10 +49,10 @@ async function putAll(outbox: Outbox, count: number, sendAt?: string): Promise<v
 async function resultsOf(volley: Volley): Promise<string[]> {
   const results: string[] = [];
   for (let after: string | undefined; ; ) {
-    const page = await volley.results({ after, limit: 10_000 });
+    const page = await volley.results({ cursor: after, limit: 10_000 });
     results.push(...page.results.map(({ message, status }) => `${message} ${status}`));
     if (!page.hasMore) return results.sort();
-    after = page.next;
+    after = page.nextCursor;
   }
 }
 

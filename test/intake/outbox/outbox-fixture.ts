@@ -271,9 +271,9 @@ export async function outboxFixture(
       return async (): Promise<RecipientResult[]> => {
         const results: RecipientResult[] = [];
         for (;;) {
-          const page = await feed.results({ after, limit: 100, lanes: [laneId] });
+          const page = await feed.results({ cursor: after, limit: 100, lanes: [laneId] });
           results.push(...page.results);
-          after = page.next;
+          after = page.nextCursor;
           if (!page.hasMore) return results;
         }
       };

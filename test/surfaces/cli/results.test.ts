@@ -36,7 +36,7 @@ test('Results have the references of the list, and continue after a cursor', asy
   expect((await json('cancel', id, '--yes')).exit).toBe(0);
 
   const { output } = await json('results', '--limit', '2');
-  const page = output as { next: string; hasMore: boolean; results: unknown[] };
+  const page = output as { nextCursor: string; hasMore: boolean; results: unknown[] };
   expect(page).toMatchObject({
     results: [
       { campaign: id, to: '+447700900101', reference: 'order-1', status: 'cancelled' },
@@ -45,17 +45,17 @@ test('Results have the references of the list, and continue after a cursor', asy
     campaigns: { [id]: { tags: ['spring', 'vip'], metadata: { shop: '17', note: 'a=b' } } },
     hasMore: true,
   });
-  const rest = await volley('results', '--after', page.next);
+  const rest = await volley('results', '--cursor', page.nextCursor);
   expect(rest.stdout).toMatch(/\+447700900103 +cancelled/);
   expect(rest.stdout).not.toContain('order-2');
-  expect(rest.stdout).toMatch(/\nLater results: .* results --after [\w-]+\n$/);
+  expect(rest.stdout).toMatch(/\nLater results: .* results --cursor [\w-]+\n$/);
   expect((await volley('find', '+447700900102')).stdout).toContain('order-2');
 
   const position = { run: 'cafe0001', chunk: 0, entry: 1, within: 0 };
   const cursor = readCursor('', ['default']).next(new Map([['default', position]]), undefined);
-  const lost = await volley('results', '--after', cursor);
+  const lost = await volley('results', '--cursor', cursor);
   expect([lost.exit, lost.stderr]).toEqual([2, expect.stringContaining('start again without a cursor')]);
-  const invalid = await volley('results', '--after', 'nonsense');
+  const invalid = await volley('results', '--cursor', 'nonsense');
   expect([invalid.exit, invalid.stderr]).toEqual([2, expect.stringContaining('The cursor is invalid')]);
   expect((await volley(...send, '--metadata', 'x')).stderr).toContain(
     'Use a name, an equals sign, and a value',

@@ -74,7 +74,7 @@ test('Few lists of a key are read at a time, and those of another key do not wai
   const page = vi.spyOn(volley, 'page').mockImplementation(async () => {
     running += 1;
     await held;
-    return { campaigns: [], next: null };
+    return { campaigns: [], nextCursor: null };
   });
   const waiting = Array.from({ length: 10 }, () => call('GET', '/v1/campaigns', { key: busy }));
   await expect.poll(() => running).toBe(4);

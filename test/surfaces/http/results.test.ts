@@ -26,7 +26,7 @@ const { call, key, volley } = await serveApi({
 interface Page {
   results: { reference: string; status: string; campaign: string }[];
   campaigns: Record<string, { metadata: Record<string, string>; lane: string }>;
-  next: string;
+  nextCursor: string;
   hasMore: boolean;
 }
 
@@ -50,15 +50,15 @@ test('A client follows the results of its campaigns from a cursor, and learns th
   const empty = await page();
   expect(empty.results).toEqual([]);
   await volley.cancel(id);
-  const first = await page(`?limit=2&after=${empty.next}`);
+  const first = await page(`?limit=2&cursor=${empty.nextCursor}`);
   expect(first.results.map(({ reference, status }) => [reference, status])).toEqual([
     ['order-1', 'cancelled'],
     ['order-2', 'cancelled'],
   ]);
   expect(first).toMatchObject({ hasMore: true, campaigns: { [id]: { metadata: { shop: '17' } } } });
-  const second = await page(`?after=${first.next}`);
+  const second = await page(`?cursor=${first.nextCursor}`);
   expect(second.results.map(({ reference }) => reference)).toEqual(['order-3']);
-  expect(await page(`?after=${second.next}`)).toMatchObject({ results: [], hasMore: false });
+  expect(await page(`?cursor=${second.nextCursor}`)).toMatchObject({ results: [], hasMore: false });
 });
 
 test('The recipients of a campaign are read in pages, and by status', async () => {
@@ -68,13 +68,16 @@ test('The recipients of a campaign are read in pages, and by status', async () =
   expect(first).toMatchObject({
     campaign: id,
     recipients: [{ reference: 'a', status: 'planned' }, { reference: 'b' }, { reference: 'c' }],
-    next: 3,
+    nextCursor: '3',
   });
-  expect(await read('?limit=3&from=3')).toMatchObject({ recipients: [{ reference: 'd' }], next: null });
-  expect(await read('?status=delivered')).toMatchObject({ recipients: [], next: null });
-  expect(await read('?status=Planned&limit=1&from=1')).toMatchObject({
+  expect(await read('?limit=3&cursor=3')).toMatchObject({
+    recipients: [{ reference: 'd' }],
+    nextCursor: null,
+  });
+  expect(await read('?status=delivered')).toMatchObject({ recipients: [], nextCursor: null });
+  expect(await read('?status=Planned&limit=1&cursor=1')).toMatchObject({
     recipients: [{ reference: 'b' }],
-    next: 2,
+    nextCursor: '2',
   });
   const missing = await call('GET', '/v1/campaigns/none0000000000/recipients');
   expect(missing.status).toBe(404);
@@ -104,10 +107,10 @@ test('A key sees the results of its lanes, without phone numbers none, and its c
   expect(both.results.length).toBeGreaterThan(0);
   expect((await call('GET', '/v1/results?lane=two&lane=default', { key: other })).status).toBe(404);
   expect((await call('GET', '/v1/results', { key: await key(['status']) })).status).toBe(403);
-  const { next } = await page('?lane=default');
-  expect((await page(`?after=${next}`, other)).results).toEqual([]);
-  expect((await call('GET', `/v1/campaigns?cursor=${next}`)).status).toBe(400);
-  expect((await call('GET', '/v1/results?after=bm9uc2Vuc2U')).status).toBe(400);
+  const { nextCursor } = await page('?lane=default');
+  expect((await page(`?cursor=${nextCursor}`, other)).results).toEqual([]);
+  expect((await call('GET', `/v1/campaigns?cursor=${nextCursor}`)).status).toBe(400);
+  expect((await call('GET', '/v1/results?cursor=bm9uc2Vuc2U')).status).toBe(400);
 });
 
 test('A key without the scope read sees no metadata of a campaign, and no phone number in its name or idempotency key', async () => {
@@ -139,7 +142,7 @@ test('A cursor whose results are lost gets 410', async () => {
   const position = { run: 'cafe0001', chunk: 0, entry: 1, within: 0 };
   const cursor = readCursor('', ['default']).next(new Map([['default', position]]), undefined);
   const lost = await volley.positions.conceal('results', cursor);
-  const { status, json } = await call('GET', `/v1/results?after=${lost}`);
+  const { status, json } = await call('GET', `/v1/results?cursor=${lost}`);
   expect(status).toBe(410);
   expect(json).toMatchObject({ code: 'gone' });
 });

@@ -58,7 +58,7 @@ const answers: Answers<'Campaigns', typeof operations> = {
     },
   },
 
-  async listResults(run, { context, input: { after } }) {
+  async listResults(run, { context, input: { cursor } }) {
     const page = await run();
     const now = context.clock();
     const rows = page.results.map((result) => [
@@ -70,12 +70,12 @@ const answers: Answers<'Campaigns', typeof operations> = {
       explanation(result),
     ]);
     const heading = ['REFERENCE OR ID', 'RECIPIENT', 'STATUS', 'CAMPAIGN', 'UPDATED', 'REASON'];
-    const none = `There are no results${after === undefined ? '' : ' after the cursor'} yet.`;
+    const none = `There are no results${cursor === undefined ? '' : ' after the cursor'} yet.`;
     return {
       json: page,
       lines: [
         ...(rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout))),
-        `${page.hasMore ? 'More' : 'Later results'}: volley results --after ${page.next}`,
+        `${page.hasMore ? 'More' : 'Later results'}: volley results --cursor ${page.nextCursor}`,
       ],
     };
   },

@@ -23,9 +23,7 @@ const LABEL_WIDTH = 10;
 type OnSchedule = Scene<{ readonly id: string }>;
 
 const answers: Answers<'Schedules', typeof operations> = {
-  // People see all pages.
-  async listSchedules(_run, { context, volley, lanes }) {
-    const schedules = await volley.schedules.list({ lanes });
+  listSchedules(schedules, { context }) {
     const rows = schedules.map((each) => [
       each.id,
       stateOf(each),
@@ -42,13 +40,9 @@ const answers: Answers<'Schedules', typeof operations> = {
       flexible: 'LIST',
       optional: ['LIST', 'CRON'],
     };
-    return {
-      json: { schedules },
-      lines:
-        schedules.length === 0
-          ? ['There are no schedules. To add one: volley schedule add --help']
-          : table(heading, rows, columnsOf(context.stdout), short),
-    };
+    return schedules.length === 0
+      ? ['There are no schedules. To add one: volley schedule add --help']
+      : table(heading, rows, columnsOf(context.stdout), short);
   },
 
   async getSchedule(run, { context }) {

@@ -199,11 +199,11 @@ export const OPERATION_COMMANDS = [
     usage: 'results',
     summary: 'follow the results of recipients',
     description:
-      'Follow the results of recipients. Returns recipients whose outcome has become final or unknown, of all campaigns, the oldest first, with their current state and your references. Each result is delivered at least once; a later state of a recipient follows an earlier one. Pass the cursor that it prints as --after to continue.',
+      'Follow the results of recipients. Returns recipients whose outcome has become final or unknown, of all campaigns, the oldest first, with their current state and your references. Each result is delivered at least once; a later state of a recipient follows an earlier one. Pass the cursor that it prints as --cursor to continue.',
     arguments: {},
     flags: [
       {
-        flags: '--after <cursor>',
+        flags: '--cursor <cursor>',
         about: 'continue after this cursor (default: the oldest result)',
         reads: { as: 'text' },
       },

@@ -66,7 +66,7 @@ assert.deepEqual(
 );
 
 assert.equal(created.data?.state, 'scheduled');
-assert.equal(created.data?.launchAt, status.data?.launchAt);
+assert.equal(created.data?.sendAt, status.data?.sendAt);
 
 const csv = await client.GET('/v1/campaigns/{id}/report', { params: { path: { id } }, parseAs: 'text' });
 assert.match(String(csv.data), /^\w+,status,.*\r?\n\+447700900123,planned,/);

@@ -62,7 +62,7 @@ export const outboxChange = z
       .object({
         member: z.string().describe('The value at fault'),
         reason: z.string().describe('What is wrong with the first of them'),
-        messages: count.describe('How many messages'),
+        messageCount: count.describe('How many messages'),
         ids: z.string().array().readonly().describe('The ids of the first few'),
       })
       .readonly()

@@ -155,7 +155,7 @@ export const preview = z
     sender: z.string(),
     senderName: z.string().nullable(),
     lane: z.string(),
-    startsAt: time.nullable().describe('Null: as soon as the campaign is created'),
+    sendAt: time.nullable().describe('Null: as soon as the campaign is created'),
     zone: z
       .string()
       .nullable()

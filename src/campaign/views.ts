@@ -86,7 +86,7 @@ export const campaignStatus = z
       .string()
       .nullable()
       .describe('Null if the campaign has none, or an older version created it'),
-    launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
+    sendAt: time.nullable().describe('When sending began or will begin; null while importing'),
     ...returnedFields,
     zone: z
       .string()
@@ -104,7 +104,7 @@ export const campaignStatus = z
     rate: permitCount
       .nullable()
       .describe(
-        'Accepted messages per hour since `launchAt`, without the time in which the campaign was paused, its window or that of its lane was closed, the lane was held or stopped, the service or the token was out of reach, or no worker ran, and after it had sent everything; null below 100 accepted messages',
+        'Accepted messages per hour since `sendAt`, without the time in which the campaign was paused, its window or that of its lane was closed, the lane was held or stopped, the service or the token was out of reach, or no worker ran, and after it had sent everything; null below 100 accepted messages',
       ),
     requests: z
       .object({ send: count, poll: count, throttled: count })

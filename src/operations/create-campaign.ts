@@ -12,7 +12,7 @@ const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason:
 const createdCampaign = z
   .object({
     id: z.string(),
-    ...campaignStatus.unwrap().pick({ state: true, createdAt: true, launchAt: true, endedAt: true }).shape,
+    ...campaignStatus.unwrap().pick({ state: true, createdAt: true, sendAt: true, endedAt: true }).shape,
     recipientCount: count.describe('Recipients who get a message'),
     duplicates: count.describe('Rows that were left out because their number is that of an earlier row'),
     differentTexts,
@@ -36,7 +36,7 @@ const createdCampaign = z
         id: 'mwrwtvlrlfo07',
         state: 'running',
         createdAt: '2030-05-01T09:00:00.000Z',
-        launchAt: '2030-05-01T09:00:00.000Z',
+        sendAt: '2030-05-01T09:00:00.000Z',
         endedAt: null,
         recipientCount: 1,
         duplicates: 0,
@@ -104,10 +104,10 @@ export const createCampaign = upload({
       return new Refused(code, 'The campaign was not created.', outcome);
     }
     const { kind, preview, ...created } = outcome;
-    const { state, createdAt, launchAt, endedAt } = await volley.status(created.id);
+    const { state, createdAt, sendAt, endedAt } = await volley.status(created.id);
     const { repeats, warnings, cost } = preview;
     const problems = preview.problems.map(({ line, column, reason }) => ({ line, column, reason }));
-    const times = { state, createdAt, launchAt, endedAt };
+    const times = { state, createdAt, sendAt, endedAt };
     const campaign = { ...created, ...times, repeats, cost, problems, warnings };
     return kind === 'existing'
       ? new Existing({ ...campaign, existing: true })

@@ -337,9 +337,13 @@ export const listWaiting = page({
   position: 'messages',
   limit: { max: 500, usual: 50 },
   async run(volley, input, hooks) {
-    const { to, reference, from, until, limit, after } = input;
+    const { to, reference, from, until, limit, cursor } = input;
     const filter = { to, reference, from: ms(from), until: ms(until) };
-    const { messages, next } = await outboxOf(volley, input, hooks).waiting({ ...filter, limit, after });
-    return { items: messages, next };
+    const { messages, nextCursor } = await outboxOf(volley, input, hooks).waiting({
+      ...filter,
+      limit,
+      cursor,
+    });
+    return { items: messages, nextCursor };
   },
 });

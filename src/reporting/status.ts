@@ -71,7 +71,7 @@ export function campaignStatus({
     createdAt: iso(meta.created),
     createdBy: meta.createdBy ?? null,
     idempotencyKey: meta.idempotencyKey ?? null,
-    launchAt: isoOrNull(state.launchAt),
+    sendAt: isoOrNull(state.launchAt),
     ...returnedOf(meta),
     zone: meta.zone ?? zoneOf(meta.window, lane.rules.sendWindow),
     window,

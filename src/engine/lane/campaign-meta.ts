@@ -106,7 +106,7 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     lane: '',
     sender,
     senderName: null,
-    startsAt: null,
+    sendAt: null,
     zone: null,
     window: null,
     validForMs: null,

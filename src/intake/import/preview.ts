@@ -148,7 +148,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         sender,
         senderName: senderName ?? null,
         lane: lane.name,
-        startsAt: at === undefined ? null : new Date(at).toISOString(),
+        sendAt: at === undefined ? null : new Date(at).toISOString(),
         zone: zone ?? zoneOf(window, lane.rules.sendWindow),
         window: windowNow(window, startsAt),
         laneWindow: windowNow(lane.rules.sendWindow, startsAt),

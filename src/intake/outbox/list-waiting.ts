@@ -23,13 +23,13 @@ export interface WaitingPageOptions extends WaitingFilter {
   /** 1 to 500; default 50. */
   readonly limit?: number | undefined;
   /** `next` of the page before. */
-  readonly after?: string | undefined;
+  readonly cursor?: string | undefined;
 }
 
-/** Messages of a page, and the `after` of the next one; null on the last one. */
+/** Messages of a page, and the `cursor` of the next one; null on the last one. */
 export interface WaitingPage {
   readonly messages: readonly OutboxMessageStatus[];
-  readonly next: string | null;
+  readonly nextCursor: string | null;
 }
 
 const [DEFAULT_PAGE, MAX_PAGE] = [50, 500];
@@ -44,20 +44,20 @@ const READ_PER_PAGE = 10_000;
 export async function pageOfWaiting(
   lane: Lane,
   name: string,
-  { limit = DEFAULT_PAGE, after, ...filter }: WaitingPageOptions,
+  { limit = DEFAULT_PAGE, cursor, ...filter }: WaitingPageOptions,
 ): Promise<WaitingPage> {
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE))
     throw new InputError(`ask for 1 to ${MAX_PAGE} messages`, { field: 'limit' });
-  const position = positionOf(after);
+  const position = positionOf(cursor);
   const messages: OutboxMessageStatus[] = [];
   if (position.kind !== 'waiting')
     for await (const [message, at] of plannedAfter(lane, name, position)) {
       if (!matches(message, filter)) continue;
       messages.push(message);
-      if (messages.length === limit) return { messages, next: at };
+      if (messages.length === limit) return { messages, nextCursor: at };
     }
   const next = await addWaiting(lane, name, position, filter, limit, messages);
-  return { messages, next };
+  return { messages, nextCursor: next };
 }
 
 type Position =
@@ -70,7 +70,7 @@ function positionOf(after: string | undefined): Position {
   const [, kind, first = '', rest = ''] = /^([pw]) (\S+) (.*)$/s.exec(after) ?? [];
   if (kind === 'p') return { kind: 'planned', wave: first, ordinal: Number(rest) };
   if (kind === 'w') return { kind: 'waiting', score: Number(first), id: rest };
-  throw new InputError('this is no position in the messages that wait', { field: 'after' });
+  throw new InputError('this is no position in the messages that wait', { field: 'cursor' });
 }
 
 function matches({ to, reference, sendAt }: OutboxMessageStatus, filter: WaitingFilter): boolean {

@@ -194,8 +194,8 @@ function refuseUnused({ columns }: OutboxSettings, values: SetOptions['values'] 
 function refuseUnfit({ unfit }: OutboxChange): void {
   if (unfit.length === 0) return;
   throw new MessagesUnfitError(
-    unfit.map(({ member, reason, messages, ids }) => {
-      const which = `${messages === 1 ? 'a waiting message' : `${messages} waiting messages`} (${ids.join(', ')}${messages > ids.length ? ', …' : ''})`;
+    unfit.map(({ member, reason, messageCount, ids }) => {
+      const which = `${messageCount === 1 ? 'a waiting message' : `${messageCount} waiting messages`} (${ids.join(', ')}${messageCount > ids.length ? ', …' : ''})`;
       return new InputError(
         `${which} cannot be sent with these settings: \`${member}\` ${reason}. Give these messages a value for it, or cancel them first`,
         { field: member },
@@ -215,15 +215,15 @@ async function effectOf(
 ): Promise<Effect> {
   const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
   const read = waitingReader(settings, windows);
-  const unfit = new Map<string, { member: string; reason: string; messages: number; ids: string[] }>();
+  const unfit = new Map<string, { member: string; reason: string; messageCount: number; ids: string[] }>();
   let [waiting, moved, dueNow, lapsing] = [0, 0, 0, 0];
   for await (const [id, message] of waitingMessages(lane, name)) {
     waiting += 1;
     const { dueAt, hasOwnTime, problems } = read(message, now);
     const refusals = problems.filter(({ isOver, opensTooLate }) => isOver !== true && opensTooLate !== true);
     for (const { member, reason } of refusals) {
-      const known = unfit.get(member) ?? { member, reason, messages: 0, ids: [] };
-      known.messages += 1;
+      const known = unfit.get(member) ?? { member, reason, messageCount: 0, ids: [] };
+      known.messageCount += 1;
       if (known.ids.length < IDS_SHOWN) known.ids.push(id);
       unfit.set(member, known);
     }

@@ -99,8 +99,8 @@ export function listLines(
   now: number,
   width: number | undefined,
 ): string[] {
-  const startOf = ({ launchAt, zone }: CampaignStatus, form: typeof moment): string =>
-    launchAt === null ? '' : form(Date.parse(launchAt), now, zone);
+  const startOf = ({ sendAt, zone }: CampaignStatus, form: typeof moment): string =>
+    sendAt === null ? '' : form(Date.parse(sendAt), now, zone);
   const shown = MORE.filter(({ of }) => campaigns.some((campaign) => of(campaign) !== ''));
   const headings = shown.map(({ heading }) => heading);
   /** Puts these texts before the last column. */

@@ -137,8 +137,8 @@ function effectLines({ waiting, moved, dueNow, lapsing, unfit }: OutboxChange): 
   return [
     ...rows.flatMap(([count, what]) => (count === 0 ? [] : [`  ${grouped(count)} ${what}`])),
     ...unfit.map(
-      ({ member, reason, messages, ids }) =>
-        `  ${grouped(messages)} cannot be sent: \`${oneLine(member)}\` ${oneLine(reason)} (${oneLine(ids.join(', '))})`,
+      ({ member, reason, messageCount, ids }) =>
+        `  ${grouped(messageCount)} cannot be sent: \`${oneLine(member)}\` ${oneLine(reason)} (${oneLine(ids.join(', '))})`,
     ),
   ];
 }

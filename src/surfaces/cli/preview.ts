@@ -175,7 +175,7 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...line('sender', senderText(seen)),
     ...line('lane', seen.lane),
     ...line('service', serviceText(destination, look)),
-    ...line('start', seen.startsAt === null ? 'now' : until(seen.startsAt, now, seen.zone)),
+    ...line('start', seen.sendAt === null ? 'now' : until(seen.sendAt, now, seen.zone)),
     ...(seen.window === null ? [] : line('window', windowText(seen.window, now))),
     ...(seen.laneWindow === null ? [] : line('window', `of the lane: ${windowText(seen.laneWindow, now)}`)),
     ...line('validity', validityText(seen, now)),
@@ -238,9 +238,9 @@ export function countriesText({ countries }: Pick<Preview, 'countries'>): string
   return listed(countries.map(countryText));
 }
 
-function validityText({ startsAt, validForMs, zone }: Preview, now: number): string {
+function validityText({ sendAt, validForMs, zone }: Preview, now: number): string {
   if (validForMs === null) return 'no limit';
-  const end = (startsAt === null ? now : Date.parse(startsAt)) + validForMs;
+  const end = (sendAt === null ? now : Date.parse(sendAt)) + validForMs;
   return `${formatDuration(validForMs)}: messages not sent by ${moment(end, now, zone)} lapse`;
 }
 

@@ -137,8 +137,8 @@ function forCost({ cost }: Preview): string {
 }
 
 /** `, starting Tue 24 Nov 09:00 CET (in 11h)`; empty for a campaign that starts at once. */
-function starting({ startsAt, zone }: Preview, now: number): string {
-  return startsAt === null ? '' : `, starting ${until(startsAt, now, zone)}`;
+function starting({ sendAt, zone }: Preview, now: number): string {
+  return sendAt === null ? '' : `, starting ${until(sendAt, now, zone)}`;
 }
 
 /** Refuses options that contradict each other, before anything is read. */
@@ -253,14 +253,14 @@ async function created(
   bad: InvalidFile | undefined,
 ): Promise<Answer> {
   const { id, recipientCount, duplicates, differentTexts, invalid, suppressed } = outcome;
-  const { repeats, warnings, cost, sentBefore = null, startsAt } = outcome.preview;
+  const { repeats, warnings, cost, sentBefore = null, sendAt } = outcome.preview;
   const existing = outcome.kind === 'existing';
   const file = bad?.end();
   const counts = { recipientCount, duplicates, invalid, suppressed };
   const json = {
     id,
     destination,
-    startsAt,
+    sendAt,
     ...counts,
     differentTexts,
     repeats,

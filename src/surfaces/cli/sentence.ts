@@ -36,7 +36,7 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
   switch (status.waitingFor) {
     case 'start':
       return {
-        text: `Starts ${status.launchAt === null ? 'later' : until(status.launchAt, now, zone)}.${etaOf(status, now)}`,
+        text: `Starts ${status.sendAt === null ? 'later' : until(status.sendAt, now, zone)}.${etaOf(status, now)}`,
         ink: 'dim',
       };
     case 'workers':
@@ -137,9 +137,9 @@ function reasonText({ blockedBy, zone }: CampaignStatus, now: number): string {
 }
 
 /** The start of a paused campaign that has not begun; empty for another one. */
-function startText({ launchAt, zone }: CampaignStatus, now: number): string {
-  const isAhead = launchAt !== null && Date.parse(launchAt) > now;
-  return isAhead ? ` If it is resumed before, it starts ${until(launchAt, now, zone)}.` : '';
+function startText({ sendAt, zone }: CampaignStatus, now: number): string {
+  const isAhead = sendAt !== null && Date.parse(sendAt) > now;
+  return isAhead ? ` If it is resumed before, it starts ${until(sendAt, now, zone)}.` : '';
 }
 
 function etaOf(status: CampaignStatus, now: number): string {
@@ -152,7 +152,7 @@ function afterPause(status: CampaignStatus, now: number): string {
   return status.eta === null || status.eta.latest === null ? '' : etaOf(status, now);
 }
 
-function tookOf({ launchAt, endedAt }: CampaignStatus): string {
-  if (launchAt === null || endedAt === null) return '';
-  return ` in ${formatDuration(Date.parse(endedAt) - Date.parse(launchAt))}`;
+function tookOf({ sendAt, endedAt }: CampaignStatus): string {
+  if (sendAt === null || endedAt === null) return '';
+  return ` in ${formatDuration(Date.parse(endedAt) - Date.parse(sendAt))}`;
 }

@@ -47,10 +47,10 @@ export function campaignReader(
       return {
         ...input,
         idempotencyKey: key === undefined ? undefined : String(key),
-        async confirm({ startsAt }) {
+        async confirm({ sendAt }) {
           // The list may have taken an hour to arrive.
           await requireActiveKey(volley, request);
-          if (startsAt !== null && Date.parse(startsAt) <= clock()) throw invalidMember('at', PAST);
+          if (sendAt !== null && Date.parse(sendAt) <= clock()) throw invalidMember('at', PAST);
           return true;
         },
       };

@@ -68,7 +68,7 @@ describe('A new text', () => {
     await own.put('planned');
     await own.tend();
     const change = { message: 'Hi {{name}}, see {{doctor}}' };
-    const unfit = [{ member: 'doctor', messages: 2, ids: ['waiting', 'planned'] }];
+    const unfit = [{ member: 'doctor', messageCount: 2, ids: ['waiting', 'planned'] }];
     expect(await own.set(change, { isPreview: true })).toMatchObject({ waiting: 2, unfit });
     const refused = own.set(change);
     await expect(refused).rejects.toThrow(MessagesUnfitError);

@@ -30,7 +30,7 @@ export function statusWith({ counts: given = {}, ...changes }: Changes = {}): Ca
     metadata: {},
     duplicates: 0,
     invalid: 0,
-    launchAt: isoAt(-60_000),
+    sendAt: isoAt(-60_000),
     zone: 'UTC',
     window: null,
     endedAt: null,

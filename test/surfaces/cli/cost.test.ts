@@ -88,7 +88,7 @@ test('The result, the status, the list, and the report of a campaign show what i
 
 test.each([60, 80, 120])('At %i columns, the cost fits into the status and the list', (width) => {
   const cost = { total: '123456.784', accepted: '12345.60', currency: 'EUR', unpriced: 12 };
-  const seen = statusWith({ counts: { planned: 9 }, launchAt: isoAt(0), cost });
+  const seen = statusWith({ counts: { planned: 9 }, sendAt: isoAt(0), cost });
   const picture = renderCampaign(seen, { now: NOON, width, paint: (_, text) => text });
   const table = listLines([seen, statusWith({ counts: { planned: 1 } })], NOON, width);
   for (const line of [...picture, ...table]) expect(widthOf(line)).toBeLessThanOrEqual(width);

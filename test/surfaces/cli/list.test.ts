@@ -19,14 +19,14 @@ const campaigns = [
     lane: 'marketing',
     counts: { deliveredToTerminal: 123_456, unknown: 17, planned: 654_321 },
     rate: 36_000,
-    launchAt: isoAt(-3_600_000),
+    sendAt: isoAt(-3_600_000),
   }),
   statusWith({
     id,
     lane: 'default',
     state: 'completed',
     counts: { deliveredToTerminal: 3 },
-    launchAt: isoAt(-20 * DAY),
+    sendAt: isoAt(-20 * DAY),
   }),
   statusWith({
     id,
@@ -34,7 +34,7 @@ const campaigns = [
     state: 'scheduled',
     waitingFor: 'workers',
     counts: { planned: 1_200_000 },
-    launchAt: isoAt(20 * DAY),
+    sendAt: isoAt(20 * DAY),
   }),
 ];
 

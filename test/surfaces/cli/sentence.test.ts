@@ -53,7 +53,7 @@ test('The next step for the operator is shown as a command', () => {
       blockedBy: { state: 'paused', reason: 'paused', until: null },
     }),
   ).toBe('Paused. To resume it: volley resume c1');
-  expect(sentence({ state: 'paused', waitingFor: 'operator', launchAt: isoAt(60_000) })).toBe(
+  expect(sentence({ state: 'paused', waitingFor: 'operator', sendAt: isoAt(60_000) })).toBe(
     'Paused. If it is resumed before, it starts 12:01:00 UTC (in 1m). To resume it: volley resume c1',
   );
   const byAnn = { state: 'paused' as const, reason: 'paused by cli ann@host', until: null };
@@ -108,7 +108,7 @@ test('Waiting for the quota, for reports, and for the start have different sente
   expect(sentence({ waitingFor: 'reports', state: 'cancelled', counts: { cancelled: 9 } })).toBe(
     'Nothing more is sent. Waiting for delivery reports.',
   );
-  expect(sentence({ state: 'scheduled', waitingFor: 'start', launchAt: isoAt(60_000) })).toBe(
+  expect(sentence({ state: 'scheduled', waitingFor: 'start', sendAt: isoAt(60_000) })).toBe(
     'Starts 12:01:00 UTC (in 1m).',
   );
 });

@@ -32,7 +32,7 @@ test('--at is a local time of --zone, and every text shows it in that zone', asy
   const sent = await volley(...send('--at', soon, '--zone', PARIS));
   expect([sent.exit, sent.stdout]).toEqual([0, expect.stringMatching(/, starting \w+ .* 09:00 CES?T \(in /)]);
   const { output } = await json('status', 'last');
-  expect(output).toMatchObject({ launchAt: inParis(soon), zone: PARIS });
+  expect(output).toMatchObject({ sendAt: inParis(soon), zone: PARIS });
   expect((await volley('status', 'last')).stdout).toMatch(/Starts \w+ .* 09:00 CES?T \(in /);
   expect((await volley('list')).stdout).toMatch(/ 09:00 CES?T$/m);
   const seen = await volley('preview', 'list.csv', '-m', 'Hi', '--at', soon, '--zone', PARIS);
@@ -42,13 +42,13 @@ test('--at is a local time of --zone, and every text shows it in that zone', asy
 test('A day of the week is one of --zone', async () => {
   const expected = spelledOut('sunday 09:00', PARIS, Date.now()) ?? '';
   const { output } = await json('preview', 'list.csv', '-m', 'Hi', '--at', 'sunday 09:00', '--zone', PARIS);
-  expect(output).toMatchObject({ startsAt: inParis(expected), zone: PARIS });
+  expect(output).toMatchObject({ sendAt: inParis(expected), zone: PARIS });
 });
 
 test("Without --zone, local times are those of the lane's window", async () => {
   const preview = ['preview', 'list.csv', '-m', 'Hi'];
   const { output } = await inTokyo.json(...preview, '--at', soon);
-  expect(output).toMatchObject({ startsAt: new Date(`${soon}+09:00`).toISOString(), zone: 'Asia/Tokyo' });
+  expect(output).toMatchObject({ sendAt: new Date(`${soon}+09:00`).toISOString(), zone: 'Asia/Tokyo' });
   const { stdout } = await inTokyo.volley(...preview, '--at', 'tomorrow 9:00');
   expect(stdout).toMatch(/^start +\w+ .* 09:00 GMT\+9 \(in /m);
 });
@@ -61,6 +61,6 @@ test('A start that has passed is refused with the time in the zone', async () =>
 test('Clock changes count: nine in the morning is another instant in summer', async () => {
   const at = `${YEAR}-07-01T09:00`;
   const { output } = await json('preview', 'list.csv', '-m', 'Hi', '--at', at, '--zone', PARIS);
-  expect(output).toMatchObject({ startsAt: `${YEAR}-07-01T07:00:00.000Z` });
+  expect(output).toMatchObject({ sendAt: `${YEAR}-07-01T07:00:00.000Z` });
   expect(formatInZone(PARIS, Date.parse(`${YEAR}-07-01T07:00Z`))).toBe(`${YEAR}-07-01T09:00:00+02:00`);
 });

@@ -30,13 +30,13 @@ test('A campaign created from JSON has the status that the library returns', asy
   expect(reply.status).toBe(201);
   expect(reply.headers.get('location')).toBe(`/v1/campaigns/${id}`);
   const { json } = await call('GET', `/v1/campaigns/${id}`);
-  const { createdAt, launchAt } = json as { createdAt: string; launchAt: string };
-  expect(launchAt).toBe('2999-01-01T00:00:00.000Z');
+  const { createdAt, sendAt } = json as { createdAt: string; sendAt: string };
+  expect(sendAt).toBe('2999-01-01T00:00:00.000Z');
   expect(reply.json).toEqual({
     id,
     state: 'scheduled',
     createdAt,
-    launchAt,
+    sendAt,
     endedAt: null,
     recipientCount: 2,
     duplicates: 1,
@@ -285,7 +285,7 @@ test('A time may omit its seconds, as on the command line', async () => {
   expect(status).toBe(201);
   const { id } = json as { id: string };
   expect((await call('GET', `/v1/campaigns/${id}`)).json).toMatchObject({
-    launchAt: '2999-01-01T08:00:00.000Z',
+    sendAt: '2999-01-01T08:00:00.000Z',
   });
 });
 

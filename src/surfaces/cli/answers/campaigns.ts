@@ -28,12 +28,12 @@ const answers: Answers<'Campaigns', typeof operations> = {
     const { state: before, lane } = await volley.status(id);
     const destination = destinationOf(setting, lane);
     const { state } = await run();
-    const { launchAt, zone } = await volley.status(id);
+    const { sendAt, zone } = await volley.status(id);
     await noteIfNoWorkers(context, volley);
     const done = before === 'paused' ? 'is resumed' : 'was not paused';
     const next =
-      state === 'scheduled' && launchAt !== null
-        ? `starts ${until(launchAt, context.clock(), zone)}`
+      state === 'scheduled' && sendAt !== null
+        ? `starts ${until(sendAt, context.clock(), zone)}`
         : `is ${state}`;
     return {
       json: { id, destination, state },

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+
+/*
+ * Each thing has one name over HTTP, in the library, and in `--json`. The files that these tests read are compared with what the code says in
+ * test/golden.
+ */
+
+/** The names that a thing does not have, and the one that it has. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  recipient: 'to',
+  numberColumn: 'toColumn',
+  launchAt: 'sendAt',
+  startsAt: 'sendAt',
+};
+
+/** Lists, which are never counts. How many there are has a name of its own. */
+const LISTS: Readonly<Record<string, string>> = {
+  recipients: 'recipientCount',
+  messages: 'counts',
+  numbers: 'numberCount',
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+const read = (name: string): string =>
+  readFileSync(new URL(`../golden/files/${name}`, import.meta.url), 'utf8');
+
+const document: Json = JSON.parse(read('openapi.json'));
+
+/** Every object in the document, with its path. */
+function* objectsIn(part: unknown, path = '#'): Generator<{ path: string; part: Json }> {
+  if (!isObject(part)) return;
+  yield { path, part };
+  for (const [name, inner] of Object.entries(part)) yield* objectsIn(inner, `${path}/${name}`);
+}
+
+/** Every member of every schema, with its path. */
+function* members(): Generator<{ path: string; name: string; schema: unknown }> {
+  for (const { path, part } of objectsIn(document))
+    if (isObject(part['properties']))
+      for (const [name, schema] of Object.entries(part['properties'])) yield { path, name, schema };
+}
+
+const operations = [...objectsIn(document['paths'])]
+  .map(({ part }) => part)
+  .filter((part): part is Json & { operationId: string } => typeof part['operationId'] === 'string');
+
+/** The names of the parameters of an operation. */
+const parametersOf = ({ parameters }: Json): unknown[] =>
+  Array.isArray(parameters) ? parameters.map((one) => Object(one)['name']) : [];
+
+describe('The OpenAPI document', () => {
+  test('has operations and members', () => {
+    expect(operations.length).toBeGreaterThan(40);
+    expect([...members()].length).toBeGreaterThan(300);
+  });
+
+  test('has one name for each thing', () => {
+    const others = [...members()].filter(({ name }) => Object.hasOwn(OTHER_NAMES, name));
+    expect(others.map(({ path, name }) => `${path}/${name}: say ${OTHER_NAMES[name]}`)).toEqual([]);
+  });
+
+  test('uses the names of lists only for lists', () => {
+    const counts = [...members()].filter(
+      ({ name, schema }) =>
+        Object.hasOwn(LISTS, name) &&
+        isObject(schema) &&
+        (schema['type'] === 'integer' || (isObject(schema['properties']) && 'total' in schema['properties'])),
+    );
+    expect(counts.map(({ path, name }) => `${path}/${name}: say ${LISTS[name]}`)).toEqual([]);
+  });
+
+  test('continues each list with `cursor`, and nothing else', () => {
+    const wrong = operations.filter((operation) =>
+      ['after', 'page', 'offset'].some((name) => parametersOf(operation).includes(name)),
+    );
+    expect(wrong.map(({ operationId }) => operationId)).toEqual([]);
+    const paged = operations.filter((operation) => parametersOf(operation).includes('cursor'));
+    expect(paged.length).toBeGreaterThan(4);
+    for (const name of ['ResultPage', 'RecipientPage'])
+      expect([...members()].map(({ path, name: member }) => `${path}/${member}`)).toContain(
+        `#/components/schemas/${name}/nextCursor`,
+      );
+  });
+
+  test('calls the time of an event and of an entry `createdAt`', () => {
+    const named = [...members()].map(({ path, name }) => `${path}/${name}`);
+    for (const schema of ['AuditEntry', 'SuppressionOperation']) {
+      expect(named).toContain(`#/components/schemas/${schema}/createdAt`);
+      expect(named).not.toContain(`#/components/schemas/${schema}/at`);
+    }
+    expect(named.filter((path) => path.endsWith('/time'))).toEqual([]);
+  });
+});
+
+test('The declarations of the library have one name for each thing', () => {
+  const declared = read('index.api.md').matchAll(/^\s+(?:readonly )?(\w+)\??: (.*)$/gm);
+  const wrong = [...declared].filter(
+    ([, name = '', type = '']) =>
+      Object.hasOwn(OTHER_NAMES, name) ||
+      (Object.hasOwn(LISTS, name) && /^(?:number|z\.ZodInt)\b/.test(type)),
+  );
+  expect(wrong.map(([line]) => line.trim())).toEqual([]);
+});

@@ -203,7 +203,7 @@ export function openInstance({ config, redisUrl, events, random }: InstanceOptio
       heartbeats,
       monotonic: monotonicClock,
       outboxTotals: async (lanes) =>
-        (await import('../../intake/outbox/read-outbox.js')).outboxTotals({ redis, keys }, lanes),
+        (await import('../../intake/outbox/outbox-status.js')).outboxTotals({ redis, keys }, lanes),
       scheduleTotals: () => scheduleTotals(redis, keys),
     }),
   );

@@ -7,7 +7,6 @@ import { InputError } from '../../campaign/errors.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import type { HighestClaims } from '../../engine/recovery/highest-claims.js';
 import { removeCampaign } from '../../engine/recovery/retention.js';
-import { lapseDue, tendDue } from '../../intake/outbox/tend-lane.js';
 import { forgetWave } from '../../intake/outbox/wave.js';
 import type { Volley, Workers } from '../volley.js';
 import { importDeps, importModules } from './import-deps.js';
@@ -21,6 +20,8 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
   const { config, events, random, redis, keys, finder, heartbeats, format, suppression } = instance;
   const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = instance;
   const running = new Set<Workers>();
+  // Loads the modules that only a working process needs.
+  const tendModule = () => import('../../intake/outbox/tend-lane.js');
   const tending = { random, clock: systemClock, retentionMs: config.retentionMs };
   const sweep = {
     redis,
@@ -35,9 +36,13 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
       const reason = 'its process died before the import was committed';
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });
     },
-    tendOutboxes: async (laneId: LaneId) => (await tendDue(await finder.withId(laneId), tending)).events,
+    async tendOutboxes(laneId: LaneId) {
+      const { tendDue } = await tendModule();
+      return (await tendDue(await finder.withId(laneId), tending)).events;
+    },
     async lapseOutboxes(laneId: LaneId) {
       const lane = await finder.withId(laneId);
+      const { lapseDue } = await tendModule();
       const { next, events: found } = await lapseDue(lane, tending);
       lane.emit(found);
       return next;
@@ -92,7 +97,6 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
           );
         const { stateFile } = full;
         const highest = stateFile === undefined ? undefined : await openHighest(stateFile, control.signal);
-        // Loads the modules that only a working process needs.
         const { work } = await import('../worker.js');
         const reconciler = notifications.reconcile(lanes, heartbeats.name());
         const workers = work({
@@ -136,7 +140,10 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
               return importCampaign({ ...deps, digestOf: occurrenceDigest, paidBy }, input);
             },
           },
-          planDue: async (lane) => lane.emit((await tendDue(lane, tending)).events),
+          async planDue(lane) {
+            const { tendDue } = await tendModule();
+            lane.emit((await tendDue(lane, tending)).events);
+          },
           suppressionOf: (lane) => ({
             areSuppressed: (numbers) => suppression.areSuppressed(lane, numbers),
             lastRemoval: () => suppression.lastRemoval(lane),

@@ -3,8 +3,9 @@ import { placeholdersOf } from '../../campaign/template.js';
 import { windowParts } from '../../campaign/window.js';
 import type { OutboxInput } from './define-outbox.js';
 import { contentReader, type MessageContent } from './message-content.js';
-import { differencesOf, type OutboxDefinition, type OutboxSettings, usedColumns } from './settings.js';
+import { differencesOf, type OutboxDefinition, type OutboxSettings } from './settings.js';
 import { MAX_REVISION, packMessage, type WaitingMessage } from './stored-message.js';
+import { usedColumns } from './used-columns.js';
 
 /*
  * What a change of the settings of an outbox means for the messages that wait in it.

@@ -2,9 +2,9 @@ import { InputError } from '../../campaign/errors.js';
 import type { OutboxMessageStatus } from '../../campaign/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
+import { contentOfWaiting, contentOfWave, inWave, unsent, versionsIn } from './message-views.js';
 import { outboxKeys } from './outbox-keys.js';
 import { plannedMessages } from './planned-messages.js';
-import { contentOfWaiting, contentOfWave, inWave, unsent, versionsIn } from './read-outbox.js';
 import { outboxStore } from './store.js';
 
 /** Which messages that wait to list. Number and reference are compared as a whole. */

@@ -3,7 +3,7 @@ import type { Keys } from '../../base/redis/keys.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import type { OutboxResults, ResultOnLane } from '../../reporting/results-feed.js';
 import { outboxKeys } from './outbox-keys.js';
-import { REASONS } from './read-outbox.js';
+import { REASONS } from './reasons.js';
 import { unpackMessage } from './stored-message.js';
 import { outboxOf, sliceOf } from './wave.js';
 

@@ -16,8 +16,10 @@ import { outboxDeleter } from './delete-outbox.js';
 import { OpensTooLateError, RecoveringError } from './errors.js';
 import { pageOfWaiting } from './list-waiting.js';
 import type { MessageProblem } from './message-content.js';
+import { readMessage, reportMessages } from './message-views.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import type { ImportOptions, Outbox } from './outbox-methods.js';
+import { readOutboxStatus, whenSent } from './outbox-status.js';
 import {
   type CsvColumns,
   type MessageLine,
@@ -25,7 +27,6 @@ import {
   messagesOfJson,
   messagesOfNdjson,
 } from './read-messages.js';
-import { readMessage, readOutboxStatus, reportMessages, whenSent } from './read-outbox.js';
 import { repliesWhenFull } from './repeated-puts.js';
 import { SeenIds } from './seen-ids.js';
 import { outboxSetter } from './set-outbox.js';

@@ -22,16 +22,10 @@ import { operatedOutbox } from './outbox.js';
 import { indexOutbox, pageOfOutboxes } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
 import type { Outbox } from './outbox-methods.js';
-import { readOutboxStatus } from './read-outbox.js';
+import { readOutboxStatus } from './outbox-status.js';
 import { OUTBOX_BYTES, type SetOptions, settingsReplacer } from './set-outbox.js';
-import {
-  differencesOf,
-  editionOf,
-  type OutboxSettings,
-  readOutboxSettings,
-  UNCHANGED,
-  usedColumns,
-} from './settings.js';
+import { differencesOf, editionOf, type OutboxSettings, readOutboxSettings, UNCHANGED } from './settings.js';
+import { usedColumns } from './used-columns.js';
 
 /** Which outbox a name means. A name is unique within its lane. */
 export interface OutboxChoice {

@@ -6,7 +6,6 @@ import { actor } from '../../campaign/actor.js';
 import { outboxFields } from '../../campaign/field-schemas.js';
 import { OUTBOX_NAMES, type OutboxName, spelled } from '../../campaign/field-sets.js';
 import { parseSendTimeRule, type SendTimeRule } from '../../campaign/send-time.js';
-import { placeholdersOf } from '../../campaign/template.js';
 import { outboxKeys } from './outbox-keys.js';
 
 const stored = z.object({
@@ -58,14 +57,6 @@ export function differencesOf(stored: OutboxDefinition, wanted: OutboxDefinition
     ...OUTBOX_NAMES.filter(isDifferent).map(spelled),
     ...own.filter(isDifferent).map((name) => OWN[name]),
   ];
-}
-
-/** The values that a message must have: those that the text and the rule use, the placeholders first. */
-export function usedColumns({ message, sendAt }: Pick<OutboxSettings, 'message' | 'sendAt'>): string[] {
-  const placeholders = placeholdersOf(message);
-  const rule = ruleOf({ sendAt });
-  const names = placeholders.ok ? placeholders.names : [];
-  return [...new Set([...names, ...(rule.kind === 'relative' ? [rule.column] : [])])];
 }
 
 /** Names some settings, so that a process finds out whether they are still those of the outbox, or of another one of the same name. */

@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { loadScript } from '../../base/redis/script.js';
+import { returnedOfOutbox } from '../../campaign/field-sets.js';
+import type { OutboxStatus } from '../../campaign/outbox-views.js';
+import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
+import { nextCommonOpening, windowNow } from '../../campaign/window.js';
+import { parseState } from '../../engine/lane/campaigns.js';
+import type { Lane } from '../../engine/lane/lane.js';
+import { pageOfOutboxes } from './outbox-index.js';
+import { outboxKeys } from './outbox-keys.js';
+import { type OutboxSettings, readOutboxSettings } from './settings.js';
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+const countScript = loadScript(import.meta.url, './count-messages.lua', (reply) => {
+  const [flat, states] = z.tuple([z.array(z.string()), z.array(z.string())]).parse(reply);
+  const fields = new Map<string, string>();
+  for (let at = 0; at + 1 < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
+  return { fields, states };
+});
+
+/** Reads the status of an outbox; null if there is none with this name on the lane. `unserved`: why nothing is sent on the lane. */
+export async function readOutboxStatus(
+  lane: Lane,
+  name: string,
+  unserved: string | null = null,
+): Promise<OutboxStatus | null> {
+  const { redis, keys, id } = lane;
+  const boxKeys = outboxKeys(keys, id, name);
+  const settings = await readOutboxSettings(redis, keys, id, name);
+  if (settings === null) return null;
+  const { outbox, waves } = boxKeys.fixed;
+  const { fields, states } = await countScript.run(
+    redis,
+    { outbox, waves, states: keys.lane(id, 'states') },
+    {},
+  );
+  const numberIn = (field: string): number => Number(fields.get(field) ?? 0);
+  const counts = perName(RECIPIENT_STATES, (state) => numberIn(`removed:${state}`));
+  let reason: string | null = null;
+  for (const json of states) {
+    const wave = parseState(json);
+    for (const state of RECIPIENT_STATES) counts[state] += wave.counts[state] ?? 0;
+    if (wave.state === 'paused' && wave.pauseReason.startsWith('the service refuses'))
+      reason = wave.pauseReason;
+  }
+  const { planned, ...rest } = counts;
+  const waiting = numberIn('waiting');
+  const state = fields.get('state');
+  return {
+    name,
+    lane: lane.name,
+    state: state === 'paused' || state === 'closed' ? state : 'open',
+    reason: unserved ?? reason,
+    message: settings.message,
+    sender: settings.sender,
+    sendAt: settings.sendAt,
+    zone: settings.zone ?? null,
+    lateMs: settings.lateMs,
+    window: windowNow(settings.window, lane.clock()),
+    ...returnedOfOutbox(settings),
+    createdAt: new Date(settings.created).toISOString(),
+    counts: {
+      total: numberIn('total'),
+      waiting: waiting + planned,
+      ...rest,
+      cancelled: rest.cancelled + numberIn('cancelled'),
+      lapsed: rest.lapsed + numberIn('lapsed'),
+    },
+    nextDue: waiting === 0 ? null : whenSent(settings, lane, await nextDue(lane, name)),
+  };
+}
+
+/** The messages of all outboxes of a lane. */
+export interface OutboxTotals {
+  /** Messages that wait for their time, or until the lane may send them. */
+  readonly waiting: number;
+  /** Messages that have lapsed, in all outboxes that exist. */
+  readonly lapsed: number;
+  /** How long the earliest message that is due has waited, ms; 0 if none is due. Those of paused outboxes do not count. */
+  readonly lateMs: number;
+}
+
+/** Outboxes that are read at a time: an installation may have thousands. */
+const OUTBOXES_AT_ONCE = 50;
+
+/** Counts the messages of the outboxes of each lane. Lanes without outboxes are left out. */
+export async function outboxTotals(
+  { redis, keys }: Pick<Lane, 'redis' | 'keys'>,
+  lanes: readonly Lane[],
+): Promise<ReadonlyMap<string, OutboxTotals>> {
+  const byId = new Map(lanes.map((lane) => [lane.id, lane]));
+  const totals = new Map<string, OutboxTotals>();
+  const add = (lane: Lane, status: OutboxStatus): void => {
+    const { waiting, lapsed, lateMs } = totals.get(lane.id) ?? { waiting: 0, lapsed: 0, lateMs: 0 };
+    const isLate = status.state !== 'paused' && status.nextDue !== null;
+    totals.set(lane.id, {
+      waiting: waiting + status.counts.waiting,
+      lapsed: lapsed + status.counts.lapsed,
+      lateMs: isLate ? Math.max(lateMs, lane.clock() - Date.parse(status.nextDue ?? '')) : lateMs,
+    });
+  };
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await pageOfOutboxes(redis, keys, {
+      lanes: [...byId.keys()],
+      after,
+      count: OUTBOXES_AT_ONCE,
+    });
+    await Promise.all(
+      page.outboxes.map(async ({ name, lane: id }) => {
+        const lane = byId.get(id);
+        const status = lane && (await readOutboxStatus(lane, name));
+        if (lane && status) add(lane, status);
+      }),
+    );
+    after = page.next;
+  }
+  return totals;
+}
+
+/** When a message that is due at this time is sent: when its window and that of the lane are open. */
+export function whenSent(
+  { window }: Pick<OutboxSettings, 'window'>,
+  lane: Pick<Lane, 'rules' | 'clock'>,
+  due: string,
+): string;
+export function whenSent(
+  { window }: Pick<OutboxSettings, 'window'>,
+  lane: Pick<Lane, 'rules' | 'clock'>,
+  due: string | null,
+): string | null;
+export function whenSent(
+  { window }: Pick<OutboxSettings, 'window'>,
+  { rules, clock }: Pick<Lane, 'rules' | 'clock'>,
+  due: string | null,
+): string | null {
+  const windows = [window, rules.sendWindow].filter((rule) => rule !== undefined);
+  if (due === null || windows.length === 0) return due;
+  const at = Math.max(Date.parse(due), clock());
+  const opening = nextCommonOpening(windows, at);
+  return opening === null || opening.from <= at ? due : iso(opening.from);
+}
+
+/** When the next waiting message is due; null if none waits. */
+async function nextDue({ redis, keys, id }: Lane, name: string): Promise<string | null> {
+  const { due } = outboxKeys(keys, id, name).fixed;
+  const [, second] = await redis.zrangebyscore(due, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+  return second === undefined ? null : iso(Number(second) * 1_000);
+}

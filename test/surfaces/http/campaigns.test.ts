@@ -587,6 +587,6 @@ test('Reports and recipients have the values of the list with `values=true`, and
   const without = await call('GET', `/v1/campaigns/${id}/recipients?values=false`);
   expect(without.json).toMatchObject({ recipients: [{ values: null }] });
   const failed = await call('GET', `/v1/campaigns/${id}/recipients?status=failed`);
-  expect(failed.json).toMatchObject({ recipients: [], next: null });
+  expect(failed.json).toMatchObject({ recipients: [], nextCursor: null });
   expect((await call('GET', `/v1/campaigns/${id}/recipients?values=maybe`)).status).toBe(400);
 });

@@ -529,7 +529,7 @@ describe('The settings of an outbox', () => {
     expect((await call('POST', `${path}/preview`, { body })).json).toMatchObject({
       changed: ['message', 'late'],
       waiting: 1,
-      unfit: [{ member: 'doctor', messages: 1, ids: ['a'] }],
+      unfit: [{ member: 'doctor', messageCount: 1, ids: ['a'] }],
     });
     expect(await call('PUT', path, { body })).toMatchObject({
       status: 422,

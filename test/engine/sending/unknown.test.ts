@@ -43,7 +43,7 @@ test('An unknown batch of a cancelled campaign cannot be resent, and the error s
   );
   expect(await resolveUnknown(finder, wakers, id, { as: 'abandon' }, deps.events, OPERATOR)).toMatchObject({
     requests: 1,
-    recipients: 1,
+    recipientCount: 1,
   });
 });
 

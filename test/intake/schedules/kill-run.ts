@@ -58,7 +58,7 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
       zone: 'UTC',
       overlap: 'allow',
       catchUpMs: 7 * 86_400_000,
-      source: { kind: 'inline', count: 1 },
+      source: { kind: 'inline', recipientCount: 1 },
       campaign: { message: `Hello ${at}` },
     });
     const next = nextOccurrence(definition, startedAt);

@@ -61,7 +61,7 @@ export async function scheduleReplaceRun(run: ScheduleReplaceRun): Promise<Sched
       zone: 'UTC',
       overlap: 'allow',
       catchUpMs: 7 * 86_400_000,
-      source: { kind: 'inline', count: list.length },
+      source: { kind: 'inline', recipientCount: list.length },
       campaign: { message },
     });
     await store.add(id, definition, list, { createdBy, next: nextOccurrence(definition, virtual()) });

@@ -44,7 +44,7 @@ const sweep = startScheduleSweep(
     events,
     retentionMs: 30 * 86_400_000,
     provided: new Map(),
-    laneName: (id) => (lanes.has(id) ? id : undefined),
+    laneOf: (id) => (lanes.has(id) ? { name: id, window: undefined } : undefined),
     enqueue: (input, actor) =>
       importCampaign(
         {

@@ -91,11 +91,11 @@ test("A local time is one of the campaign's zone, or else of the zone of its lan
   const startOf = async (change: object): Promise<unknown> =>
     (await post('/v1/preview', { message: 'Hi', recipients: [{ to: '+447700900123' }], ...change })).json;
   expect(await startOf({ at: `${day}T09:00`, zone: 'Asia/Tokyo' })).toMatchObject({
-    startsAt: `${day}T00:00:00.000Z`,
+    sendAt: `${day}T00:00:00.000Z`,
     zone: 'Asia/Tokyo',
   });
   expect(await startOf({ at: `${day}T09:00` })).toMatchObject({
-    startsAt: `${day}T09:00:00.000Z`,
+    sendAt: `${day}T09:00:00.000Z`,
     zone: 'Etc/UTC',
   });
   expect(await startOf({ window: HOURS })).toMatchObject({ window: { window: HOURS, zone: 'Etc/UTC' } });

@@ -1,6 +1,11 @@
 import type { Redis } from '../../src/base/redis/connection.js';
 import { GoneError } from '../../src/campaign/errors.js';
-import { RECIPIENT_STATE, type RecipientState, SETTLED_STATES } from '../../src/campaign/recipient.js';
+import {
+  RECIPIENT_STATE,
+  RETURNED_LETTER,
+  type RecipientState,
+  SETTLED_STATES,
+} from '../../src/campaign/recipient.js';
 import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
 import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
 import type { LaneState } from './lane-state.js';
@@ -82,6 +87,7 @@ export class ResultsChecker {
   ended(lane: LaneState): void {
     for (const [id, { state, statuses }] of lane.campaigns) {
       for (let ordinal = 0; ordinal < state.ordinals; ordinal += 1) {
+        if (statuses[ordinal] === RETURNED_LETTER) continue;
         const place = `${id} ${this.#world.numberOf(id, ordinal)}`;
         const final = STATE_OF.get(statuses[ordinal] ?? '') ?? state.remainder;
         const learned = this.#latest.get(place);

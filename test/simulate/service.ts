@@ -238,12 +238,9 @@ export class Service {
     return this.#requests.get(id);
   }
 
-  #answerSend(
-    { text: campaign, recipients, clientCorrelator }: SendRequest,
-    token: string,
-    status?: string,
-  ): Reply {
+  #answerSend({ text, recipients, clientCorrelator }: SendRequest, token: string, status?: string): Reply {
     const { clock } = this.#world;
+    const campaign = this.#world.campaignOf(text);
     const random = this.#random;
     const refusal = this.#checkAdmission(token);
     if (refusal !== undefined) return refusal;

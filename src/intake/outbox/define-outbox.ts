@@ -27,8 +27,13 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 /** Members of a message that are not values, and so cannot be placeholders. */
 const RESERVED = ['sendAt', 'version'];
 
-/** Checks what does not depend on Redis. Throws an InputError that names the member. */
-export function defineOutbox(config: LocalConfig, input: OutboxInput, now: number): OutboxDefinition {
+/** Checks what does not depend on Redis. `lane`: that of an outbox that exists. Throws an InputError that names the member. */
+export function defineOutbox(
+  config: LocalConfig,
+  input: OutboxInput,
+  now: number,
+  lane?: { readonly sendWindow?: string | undefined },
+): OutboxDefinition {
   const refuse = (field: string, reason: string): never => {
     throw new InputError(reason, { field });
   };
@@ -58,7 +63,7 @@ export function defineOutbox(config: LocalConfig, input: OutboxInput, now: numbe
       'zone',
       'there is no time zone: set `zone`, such as Europe/London, because the send time follows from local times',
     );
-  const { sendWindow } = requestedLane(config, input.lane);
+  const { sendWindow } = lane ?? requestedLane(config, input.lane);
   const { window: hours, except } = input;
   const ownZone = hours === undefined ? undefined : input.zone;
   const window = windowOf({ window: hours, zone: ownZone, except }, sendWindow, now);

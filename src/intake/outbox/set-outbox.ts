@@ -87,7 +87,7 @@ export function outboxSetter(
     (changes: OutboxSettingsInput) =>
     (settings: OutboxSettings, lane: ChangedLane): OutboxDefinition => {
       const before = inputOf(name, lane.name, settings);
-      return defineOutbox(config, merged(before, changes), clock());
+      return defineOutbox(config, merged(before, changes), clock(), lane.rules);
     };
   return {
     set: (changes, more = {}) => replace(wantedBy(changes), more),

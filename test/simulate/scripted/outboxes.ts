@@ -59,6 +59,27 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
     bug: PAUSED_PLANS,
   },
   {
+    name: 'set-while-waiting',
+    about: 'The outbox gets another text while a message waits.',
+    scenario: scenario({ campaigns: [], outbox }),
+    script(stage) {
+      stage.at(1_000, () => stage.producer.put('m0', 1, 3));
+      stage.at(2_000, () => stage.producer.set());
+    },
+    bug: {
+      name: 'a change of settings is acknowledged, but not stored',
+      invariant: 13,
+      why: 'the message is sent with the earlier text',
+      lua: [
+        {
+          file: 'intake/outbox/change-outbox.lua',
+          from: "redis.call('HSET', outboxKey, 'settings', settings, 'edition', edition,",
+          to: "redis.call('HSET', outboxKey,",
+        },
+      ],
+    },
+  },
+  {
     name: 'overtaken-put',
     about: 'A put of version 1 arrives after that of version 2.',
     scenario: scenario({ campaigns: [], outbox }),

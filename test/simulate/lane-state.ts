@@ -39,8 +39,10 @@ local function virtual_observe(call, lane)
   for i = 1, #messages, 2 do
     local kind = string.sub(messages[i + 1], 1, 1)
     if kind == 'W' then waiting[#waiting + 1], waiting[#waiting + 2] = messages[i], tostring(struct.unpack('>I4', messages[i + 1], 2)) end
-    -- An id that was cancelled before it was put has nothing after its version.
-    if (kind == 'C' or kind == 'L') and #messages[i + 1] > 6 + string.byte(messages[i + 1], 6) then
+    -- An id that was cancelled before it was put has nothing after its version, its revision, and its payment (message.lua).
+    local flags = string.byte(messages[i + 1], 6)
+    local head = 6 + flags % 32 + (flags % 64 >= 32 and 2 or 0) + (flags >= 128 and 5 or 0)
+    if (kind == 'C' or kind == 'L') and #messages[i + 1] > head then
       ended[#ended + 1], ended[#ended + 2] = messages[i], kind
     end
   end

@@ -34,6 +34,8 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/(?<=--cursor |"nextCursor": ?")A[\w-]{15,}/g, '<cursor>'],
   [/\b[0-9a-z]{8}-\d{6}\b/g, '<request>'],
   [/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'],
+  // Later versions of Node add it to the error of JSON.parse.
+  [/(?<= in JSON at position \d+) \(line \d+ column \d+\)/g, ''],
 ];
 
 /** Ids that the same run uses several times, so that a file shows which are equal. */

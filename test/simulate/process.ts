@@ -322,6 +322,7 @@ export class Process implements Owner, Transport {
       },
       wakers: jobs,
       clock: this.machine.clock,
+      random: this.machine.random,
     };
     const opener = outboxOpener(options);
     return operatedOutbox(options, OPERATOR, name, async () => {

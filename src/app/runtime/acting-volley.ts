@@ -24,7 +24,7 @@ type Shared = ReadOperations & Pick<Volley, 'work' | 'close'>;
 
 /** Returns the Volley of an actor: the audit trail, events, and logs name the actor for every operation. */
 export function actingVolleys(instance: Instance, shared: Shared): Volley['as'] {
-  const { config, events, redis, keys, finder, wakers, format, suppression, heartbeats } = instance;
+  const { config, events, random, redis, keys, finder, wakers, format, suppression, heartbeats } = instance;
   const { tokenSources, notifications, records, trail, positions, apiKeysFor, scheduled, provided } =
     instance;
   const outboxesOpened = lazily(async () => {
@@ -32,7 +32,7 @@ export function actingVolleys(instance: Instance, shared: Shared): Volley['as'] 
       import('../../intake/outbox/outboxes.js'),
       import('../../intake/outbox/open-outbox.js'),
     ]);
-    const options = { redis, keys, config, finder, wakers, clock: systemClock };
+    const options = { redis, keys, config, finder, wakers, clock: systemClock, random };
     return { openOutboxes, options, open: outboxOpener(options) };
   });
 

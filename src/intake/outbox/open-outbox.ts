@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../base/clock.js';
+import type { Clock, Random } from '../../base/clock.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
@@ -34,6 +34,7 @@ export interface OutboxesOptions {
   readonly finder: Pick<LaneFinder, 'withId' | 'named' | 'nameOf' | 'idOf' | 'configured'>;
   readonly wakers: Wakers;
   readonly clock: Clock;
+  readonly random: Random;
 }
 
 /** Messages of single puts that one script stores. */

@@ -21,7 +21,7 @@ local first = math.huge
 for at = 1, entry_args(), 4 do
   local id, before, after = entry_arg(at), entry_arg(at + 1), entry_arg(at + 2)
   if redis.call('HGET', messagesKey, id) == before then
-    -- What cannot be sent waits apart from what is due, until somebody puts it again or it lapses.
+    -- What cannot be sent waits apart from what is due, until it is put again or lapses.
     local due = tonumber(entry_arg(at + 3))
     if after ~= '' then
       local number, bytes = MESSAGE.payment(before)

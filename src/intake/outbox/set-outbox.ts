@@ -52,7 +52,7 @@ interface Changeable extends Pick<Opened, 'settings' | 'forget'> {
 }
 
 /** What a change needs besides. */
-interface ChangeOptions extends Pick<OutboxesOptions, 'redis' | 'keys' | 'wakers' | 'clock'> {
+interface ChangeOptions extends Pick<OutboxesOptions, 'redis' | 'keys' | 'wakers' | 'clock' | 'random'> {
   readonly config: Pick<OutboxesOptions['config'], 'keyBytes' | 'retentionMs'>;
   /** Time in ms, for tests. Default: the time of Redis. */
   readonly now?: (() => number) | undefined;
@@ -105,7 +105,7 @@ function merged(before: OutboxInput, changes: OutboxSettingsInput): OutboxInput 
 
 /** See {@link Replaces}. */
 export function settingsReplacer(
-  { redis, keys, config, wakers, clock, now }: ChangeOptions,
+  { redis, keys, config, wakers, clock, random, now }: ChangeOptions,
   by: Operator,
   name: string,
   open: () => Promise<Changeable>,
@@ -151,7 +151,7 @@ export function settingsReplacer(
   /** Does what the outbox now has to do with its messages. If this process dies before the end, a worker does it. */
   const finish = async (lane: ChangedLane, settings: OutboxSettings): Promise<void> => {
     await rewriteAll(lane, name, settings, clock);
-    const tending = { random: Math.random, clock, retentionMs: config.retentionMs, now: now?.() };
+    const tending = { random, clock, retentionMs: config.retentionMs, now: now?.() };
     lane.emit((await lapseOutbox(lane, name, tending)).events);
   };
 

@@ -31,7 +31,7 @@ function sentBeforeWarnings({ sentBefore, recipientCount }: Preview): string[] {
   return [`${who} To leave ${twice === 1 ? 'it' : 'them'} out, add --only-new.${corrected}`];
 }
 
-/** ` (5 already get this text)`, for the question; empty if nobody does. */
+/** ` (5 already get this text)`, for the question; empty if none of them does. */
 export function getsTwice({ sentBefore }: Preview): string {
   if (sentBefore === undefined || sentBefore.isLeftOut || sentBefore.recipientCount === 0) return '';
   const { recipientCount } = sentBefore;

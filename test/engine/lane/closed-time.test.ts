@@ -76,7 +76,7 @@ test('The time in which the window of a lane is closed does not count, also if i
   await redis.hset(lane.keys.lane('window', 'windows'), 'w', JSON.stringify([START, START, ...openings]));
   await lane.claim(10);
   expect(await lane.activeAt(30)).toBe(30);
-  // Nobody has looked at the lane since it closed.
+  // No call has read the lane since it closed.
   expect(await lane.activeAt(90)).toBe(60);
   await lane.claim(100);
   expect(await lane.activeAt(150)).toBe(60);

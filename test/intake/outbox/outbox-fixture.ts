@@ -219,6 +219,7 @@ export async function outboxFixture(
           keys: lane.keys,
           wakers: { wake: async () => {} },
           clock: () => now,
+          random: Math.random,
           config: { keyBytes: 0, retentionMs: RETENTION_MS },
           now: () => now,
         },

@@ -778,7 +778,7 @@ async function operatedFixture(own: string) {
       };
       const options = {
         ...{ redis: connection, keys, config, finder },
-        ...{ wakers: { wake: async () => {} }, clock: Date.now },
+        ...{ wakers: { wake: async () => {} }, clock: Date.now, random: Math.random },
       };
       return operatedOutbox(options, OPERATOR, name, () => outboxOpener(options).open(id, name));
     },

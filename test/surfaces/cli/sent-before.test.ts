@@ -28,7 +28,7 @@ const flowing = (text: string): string => text.replace(/\s+/g, ' ');
 
 test('A corrected list that is sent again names who gets the text twice, and how to leave them out', async () => {
   const text = ['--message', 'Sale!'];
-  const bad = list('spring.csv', [...numbers.slice(0, 2), 'nobody']);
+  const bad = list('spring.csv', [...numbers.slice(0, 2), 'no number']);
   const { output } = await json('send', bad, ...text, '--skip-invalid', '--yes');
   const { id } = output as { id: string };
   expect(output).toMatchObject({ sentBefore: { recipientCount: 0, campaigns: [] } });

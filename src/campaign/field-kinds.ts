@@ -1,4 +1,5 @@
 import type { Metadata } from './metadata.js';
+import { type ResultsOf, storedResultsOf } from './results-of.js';
 
 /*
  * The kinds of the fields of a campaign: how their values are written. Each surface reads and writes the values of a kind in one way, and the
@@ -18,7 +19,8 @@ export type Kind =
   | { readonly kind: 'dates'; readonly most: number }
   /** A set: the order of the labels means nothing. */
   | { readonly kind: 'labels' }
-  | { readonly kind: 'entries' };
+  | { readonly kind: 'entries' }
+  | { readonly kind: 'resultsOf' };
 
 /** What the type of a field's values says about its row. */
 export type KindOf<Value> = [Value] extends [boolean]
@@ -27,11 +29,13 @@ export type KindOf<Value> = [Value] extends [boolean]
     ? { readonly kind: 'duration' }
     : [Value] extends [readonly string[]]
       ? { readonly kind: 'dates' | 'labels' }
-      : [Value] extends [Metadata]
-        ? { readonly kind: 'entries' }
-        : string extends Value
-          ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'text' }
-          : { readonly kind: 'choice'; readonly choices: readonly Value[] };
+      : [Value] extends [ResultsOf]
+        ? { readonly kind: 'resultsOf' }
+        : [Value] extends [Metadata]
+          ? { readonly kind: 'entries' }
+          : string extends Value
+            ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'text' }
+            : { readonly kind: 'choice'; readonly choices: readonly Value[] };
 
 /** The value of a field that says nothing. */
 export function emptyOf(field: Kind): unknown {
@@ -50,6 +54,7 @@ export function emptyOf(field: Kind): unknown {
     case 'switch':
     case 'time':
     case 'duration':
+    case 'resultsOf':
       return null;
     default:
       return field satisfies never;
@@ -71,6 +76,8 @@ export function storedForm({ kind }: Kind, value: unknown): unknown {
     case 'labels':
       if (!Array.isArray(value)) return value;
       return value.length === 0 ? undefined : [...new Set<unknown>(value)].sort();
+    case 'resultsOf':
+      return Array.isArray(Object(value).status) ? storedResultsOf(value as ResultsOf) : value;
     default:
       return value;
   }

@@ -22,6 +22,7 @@ import type { CampaignFields, Field, FieldName } from './fields.js';
 
 const texts = z.array(z.string()).readonly();
 const entries = z.record(z.string(), z.string()).readonly();
+const resultsOf = z.object({ campaign: z.string(), status: texts }).readonly();
 
 /** The schemas of stored values. An amount is stored as a text. */
 interface Schemas {
@@ -35,6 +36,7 @@ interface Schemas {
   readonly dates: typeof texts;
   readonly labels: typeof texts;
   readonly entries: typeof entries;
+  readonly resultsOf: typeof resultsOf;
 }
 
 type SchemaOf<Name extends FieldName> = Fields[Name]['kind'] extends keyof Schemas
@@ -64,6 +66,8 @@ function ofKind(field: Field): z.ZodType {
       return texts;
     case 'entries':
       return entries;
+    case 'resultsOf':
+      return resultsOf;
     default:
       return field satisfies never;
   }

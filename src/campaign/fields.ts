@@ -1,6 +1,7 @@
 import { type Kind, type KindOf, labelsProblem } from './field-kinds.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './lone-surrogate.js';
 import { type Metadata, metadataProblem } from './metadata.js';
+import { type ResultsOf, resultsOfProblem } from './results-of.js';
 import { checkSender } from './sender.js';
 import { isZone, noSuchZone } from './zone.js';
 
@@ -41,6 +42,11 @@ export interface CampaignFields {
   readonly tags?: readonly string[] | undefined;
   /** Your own data about the campaign, at most 20 texts; the status and the results return it. */
   readonly metadata?: Metadata | undefined;
+  /**
+   * Sends to the recipients of this campaign who have these final states, instead of to a list of your own. It reads them once, with the values
+   * of the columns that the text of that campaign uses, and their references. A request that repeats an idempotency key reads nothing again.
+   */
+  readonly toResultsOf?: ResultsOf | undefined;
   /** The column with the phone numbers; default: found by its name or its values (`to` for objects). */
   readonly toColumn?: string | undefined;
   /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
@@ -225,6 +231,18 @@ export const FIELDS = {
     withoutRead: 'nothing',
     returned: 'Your own data about the campaign, as you passed it when you created it',
     problem: metadataProblem,
+  },
+  toResultsOf: {
+    kind: 'resultsOf',
+    description:
+      'Send to recipients of an earlier campaign, instead of `recipients`: to those with these final states. The campaign must be completed or cancelled. The text may use its number column, the columns that its own text uses, and `reference`. Requires the scope `read`, and that the key may use the lane of that campaign.',
+    flag: '--to-results-of <campaign>',
+    help: 'send to recipients of this completed or cancelled campaign instead of a file: those with the states of --status',
+    takenBy: ONCE,
+    stored: 'ifGiven',
+    compared: 'campaign whose results it goes to',
+    withoutRead: 'whole',
+    problem: resultsOfProblem,
   },
   toColumn: {
     kind: 'text',

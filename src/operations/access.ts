@@ -1,8 +1,10 @@
 import type { Volley } from '../app/volley.js';
 import type { RecordsRequest } from '../call-records/view.js';
-import type { ApiKey } from '../campaign/api-key.js';
+import { type ApiKey, allowsScope } from '../campaign/api-key.js';
 import { InputError, NoSuchLaneError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
+import type { CampaignFields } from '../campaign/fields.js';
 import { listed } from '../campaign/listed.js';
+import { noSuchSource } from '../campaign/results-of.js';
 import type { ScheduleDetails } from '../intake/schedules/schedule.js';
 
 /*
@@ -42,6 +44,8 @@ export type Access<Input, Found extends Located | undefined = Located | undefine
       lane(input: Input): string | undefined;
       /** What the input names besides that covers all lanes, in the plural; undefined if it names no such thing. */
       covering?(input: Input): string | undefined;
+      /** The campaign whose recipients the input means; undefined if it brings its own. */
+      source?(input: Input): string | undefined;
     }
   | {
       readonly rule: 'filter';
@@ -129,6 +133,13 @@ export const byRecordsRequest: Access<{ readonly id: string }, RecordsRequest> =
 /** The lane that the input names, or else the only one of the key. A key for all lanes may name none: the first lane is the default. */
 export const byLane: Access<OnLane> = { rule: 'lane', lane };
 
+/** The same, for a campaign, which may be sent to recipients of another campaign. */
+export const byLaneAndSource: Access<OnLane & Pick<CampaignFields, 'toResultsOf'>> = {
+  rule: 'lane',
+  lane,
+  source: ({ toResultsOf }) => toResultsOf?.campaign,
+};
+
 /** A lane, by its name. */
 export const byNamedLane: Access<{ readonly name: string }> = { rule: 'named', lane: ({ name }) => name };
 
@@ -183,6 +194,8 @@ export async function admit<Input extends object>(
     case 'lane': {
       const subject = access.covering?.(input);
       if (key !== null && subject !== undefined) requireAllLanes(key, subject);
+      const source = access.source?.(input);
+      if (key !== null && source !== undefined) await requireSource(key, volley, source);
       const meant = caller === null ? access.lane(input) : laneMeant(caller, access.lane(input));
       return { input: { ...input, lane: meant }, lanes: within(meant) };
     }
@@ -245,6 +258,20 @@ export function allowsLane({ lanes }: ApiKey, lane: string | null): boolean {
 /** Throws for a lane that the key may not use, as for one that does not exist. */
 function requireLane(key: ApiKey, lane: string): void {
   if (!allowsLane(key, lane)) throw new NoSuchLaneError(lane, key.lanes ?? []);
+}
+
+/** Throws unless a key may read the recipients of a campaign. One on another lane is as one that does not exist. */
+async function requireSource(key: ApiKey, volley: Volley, campaign: string): Promise<void> {
+  if (!allowsScope(key, 'read'))
+    throw new NotAllowedError(
+      `\`toResultsOf\` reads the recipients of a campaign, which requires the scope read; the key has ${listed(key.scopes)}.`,
+    );
+  const lane = await volley.laneOf(campaign).catch((error: unknown) => {
+    if (error instanceof NotFoundError) return null;
+    throw error;
+  });
+  // One that does not exist may have been removed since a campaign was sent to its results, which a repeated request still finds.
+  if (lane !== null && !allowsLane(key, lane)) throw noSuchSource(campaign);
 }
 
 /** Throws if the key is limited to lanes: what `subject` names belongs to all of them. */

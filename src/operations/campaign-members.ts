@@ -12,6 +12,7 @@ import {
 } from '../campaign/field-sets.js';
 import type { CampaignFields, Field, FieldName, Taker } from '../campaign/fields.js';
 import { readMoment } from '../campaign/moment.js';
+import { FINAL_STATUSES, parseFinalStatus } from '../campaign/results-of.js';
 
 /*
  * The fields of a campaign as members of JSON: their schemas, and how their values are read.
@@ -59,6 +60,20 @@ function schemaOf(field: Field): z.ZodType {
       return z.array(z.string().regex(LABEL, LABEL_FORM));
     case 'entries':
       return z.record(z.string(), z.string()).readonly();
+    case 'resultsOf':
+      return z.strictObject({
+        campaign: z.string().min(1).max(40).describe('The id of the campaign'),
+        status: z
+          .array(
+            z.preprocess(
+              (text) => (typeof text === 'string' ? (parseFinalStatus(text) ?? text) : text),
+              z.enum(FINAL_STATUSES),
+            ),
+          )
+          .min(1)
+          .max(FINAL_STATUSES.length)
+          .describe('Final states, in any spelling that the report accepts; `failed` is a group of them'),
+      });
     default:
       return field satisfies never;
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { differentTexts, invalidRow, plannedCost, preview, repeats } from '../campaign/preview-views.js';
 import { campaignStatus } from '../campaign/views.js';
-import { byLane } from './access.js';
+import { byLaneAndSource } from './access.js';
 import { Existing, upload } from './operation.js';
 import { Refused } from './outcomes.js';
 import { count } from './schemas.js';
@@ -74,17 +74,18 @@ export const createCampaign = upload({
   httpNote: `${STATUSES} It accepts the form of \`uploadCampaign\`, too.`,
   tag: 'Campaigns',
   scope: 'send',
-  access: byLane,
+  access: byLaneAndSource,
   audit: 'campaign.create',
   http: 'POST /campaigns',
   cli: {
-    usage: 'send <file>',
-    summary: 'Send a message to every number in a list',
+    usage: 'send [file]',
+    summary: 'Send a message to every number in a list, or to some of an earlier campaign',
     note: 'It shows a preview and asks first; without a terminal to ask on, it sends only with --yes. Exit code 3 with --wait: an operator must act.',
     examples: [
       'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20% off with {{voucher}}"',
       'send examples/spring-sale.csv --country GB --sender 447700900123 --message @examples/spring-sale.txt --at {tomorrow} --yes',
       'send examples/spring-sale.csv --country GB --sender ACME --message @examples/spring-sale.txt --test-to +447700900123',
+      'send --to-results-of last --status failed,unconfirmed --sender ACME --message "We could not reach you. Please call us."',
     ],
     byHand: 'it reads a file, and --wait follows the campaign; --test-to sends a sample',
   },
@@ -132,10 +133,10 @@ export const previewCampaign = upload({
   httpNote: 'Takes the same requests as `createCampaign`.',
   tag: 'Campaigns',
   scope: 'send',
-  access: byLane,
+  access: byLaneAndSource,
   http: 'POST /preview',
   cli: {
-    usage: 'preview <file>',
+    usage: 'preview [file]',
     summary: 'Show what a campaign would send, and when',
     description:
       'It shows recipients, segments, cost, requests, time, and samples, and stores and sends nothing.',

@@ -29,6 +29,11 @@ interface ReportOptions {
   readonly values?: boolean | undefined;
 }
 
+/** The same, for what needs several states. */
+interface StatesOptions extends Pick<ReportOptions, 'values'> {
+  readonly states: readonly ReportedStatus[];
+}
+
 /** Which recipients {@link Reports.recipients} returns. */
 export interface RecipientsOptions extends ReportOptions {
   /** `nextCursor` of the page before; default: the first recipient. */
@@ -80,9 +85,9 @@ async function openReport(
   redis: Redis,
   keys: Keys,
   id: string,
-  { status, values: hasValues = false }: ReportOptions,
+  { values: hasValues = false, ...wanted }: ReportOptions | StatesOptions,
 ) {
-  const only = status === undefined ? undefined : mustBeStatus(status);
+  const only = wantedStates(wanted);
   const lane = await findLane(redis, keys, id);
   const meta = lane === null ? null : await readMeta(redis, keys, lane, id);
   if (meta === null)
@@ -152,7 +157,7 @@ export async function* reportRows(
   redis: Redis,
   keys: Keys,
   id: string,
-  options: ReportOptions = {},
+  options: ReportOptions | StatesOptions = {},
 ): AsyncGenerator<ReportRow> {
   const report = await openReport(redis, keys, id, options);
   for (let from: number | null = 0; from !== null; ) {
@@ -208,7 +213,13 @@ export async function reportVersion(redis: Redis, keys: Keys, id: string): Promi
   return JSON.stringify([id, changes, Object.entries(counts).sort(), sends, polls, endedAt]);
 }
 
-function mustBeStatus(text: string): readonly ReportedStatus[] {
+/** The states of the rows; undefined: all. */
+function wantedStates(
+  options: Pick<ReportOptions, 'status'> | Pick<StatesOptions, 'states'>,
+): readonly ReportedStatus[] | undefined {
+  if ('states' in options) return options.states;
+  const { status: text } = options;
+  if (text === undefined) return undefined;
   const wanted = parseWantedStatus(text);
   if (wanted !== null) return statusesOf(wanted);
   throw new InputError(`invalid status ${JSON.stringify(text)}: use ${STATUS_FORM}`);

@@ -46,7 +46,9 @@ export function sampleInput(
     if (member === undefined) return [];
     return [[name, typeof member === 'object' && member.type === 'array' ? [value] : value] as const];
   });
-  return { ...(sampleOf(json, json) as Record<string, unknown>), ...Object.fromEntries(given) };
+  // Its list may be the results of another campaign instead.
+  const list = operation.kind === 'upload' ? { recipients: sampleOf(members['recipients'], json) } : {};
+  return { ...list, ...(sampleOf(json, json) as Record<string, unknown>), ...Object.fromEntries(given) };
 }
 
 /** A response. */

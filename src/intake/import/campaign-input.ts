@@ -34,8 +34,13 @@ export interface CsvStream {
 
 /** A campaign to be imported. */
 export interface CampaignInput extends CampaignFields {
-  /** The path of a CSV file, a stream of one, or recipients as objects. */
-  readonly recipients: string | CsvStream | Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
+  /** The path of a CSV file, a stream of one, or recipients as objects; undefined with `toResultsOf`. */
+  readonly recipients?:
+    | string
+    | CsvStream
+    | Iterable<RecipientInput>
+    | AsyncIterable<RecipientInput>
+    | undefined;
   /** Whether a column of a CSV with the country of each row is used even if `countryColumn` does not name it; default: it is. */
   readonly findsCountries?: boolean | undefined;
   /**
@@ -136,6 +141,7 @@ export interface CheckedCampaign
  */
 export function checkCampaign(config: LocalConfig, input: CampaignInput, now: number): CheckedCampaign {
   requireMembers(input);
+  requireOneList(input);
   const lane = requestedLane(config, input.lane);
   const { at: given, window: _window, except: _except, maxCost, ...rest } = input;
   const fields = withDefaults(config, 'campaign', { ...rest, lane: lane.name });
@@ -209,11 +215,17 @@ export function withDefaults<By extends Taker>(
 
 /** Programs in JavaScript may leave anything out. */
 function requireMembers(input: unknown): void {
-  const { message, recipients }: { readonly message?: unknown; readonly recipients?: unknown } =
+  const {
+    message,
+    recipients,
+    toResultsOf,
+  }: { readonly message?: unknown; readonly recipients?: unknown; readonly toResultsOf?: unknown } =
     Object(input);
   throwInputErrors([
     ...(typeof message === 'string' ? [] : [new InputError(FIELDS.message.missing, { field: 'message' })]),
-    ...(typeof recipients === 'string' || (typeof recipients === 'object' && recipients !== null)
+    ...(typeof recipients === 'string' ||
+    (typeof recipients === 'object' && recipients !== null) ||
+    (recipients === undefined && toResultsOf !== undefined)
       ? []
       : [
           new InputError('the list is missing: give the path of a CSV file, or an array', {
@@ -221,6 +233,19 @@ function requireMembers(input: unknown): void {
           }),
         ]),
   ]);
+}
+
+/** Refuses a second list, and what would describe the columns of a list of its own. */
+function requireOneList({ recipients, toResultsOf, toColumn, countryColumn }: CampaignInput): void {
+  if (toResultsOf === undefined) return;
+  const others = { recipients, toColumn, countryColumn };
+  throwInputErrors(
+    Object.entries(others).flatMap(([field, value]) =>
+      value === undefined
+        ? []
+        : [new InputError(`${field} and toResultsOf do not go together: leave one of them out`, { field })],
+    ),
+  );
 }
 
 /** What a campaign may cost at most, in micros; undefined: anything. A text says why that cannot be checked. */

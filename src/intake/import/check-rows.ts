@@ -22,7 +22,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 const MAX_INVALID_NUMBER = 64;
 
 /** The position of the column with the references; -1 if there is none. */
-function referenceColumn(columns: readonly string[]): number {
+export function referenceColumn(columns: readonly string[]): number {
   const exact = columns.indexOf(REFERENCE);
   return exact === -1 ? columns.findIndex((name) => name.toLowerCase() === REFERENCE) : exact;
 }

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { LaneRules } from '../../base/config/index.js';
 import { type Redis, runsInOrder } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { COMPARED_MEMBERS } from '../../campaign/field-sets.js';
-import type { Preview } from '../../campaign/preview-views.js';
 import { NOT_SENT_STATES, RECIPIENT_STATES } from '../../campaign/recipient.js';
 import { CONFLICT } from '../../campaign/refusal.js';
 import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
@@ -19,6 +19,7 @@ import {
 } from '../../engine/recipients/reservation.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type ImportSession, settledImport } from './import-session.js';
+import type { ListSummary } from './read-list.js';
 
 const RETRY_MS = 100;
 
@@ -121,33 +122,34 @@ async function committedHolder(
 
 /**
  * Compares a request with the campaign that holds its idempotency key: `existing` if both have the same recipients, message,
- * sender, lane, and times, else `conflict`. `preview` replaces what is not stored of the campaign's own.
+ * sender, lane, and times, else `conflict`. `list`: the list of the request, which replaces what is not stored of the campaign's own; null
+ * for the results of another campaign, which are read once.
  */
 export async function compareWithHolder(
   redis: Redis,
   keys: Keys,
   { lane, campaign }: Holder,
   requested: CampaignMeta,
-  content: string,
-  preview: Preview,
+  { name }: Pick<LaneRules, 'name'>,
+  list: Pick<ListSummary, 'fingerprint' | 'preview'> | null,
 ): Promise<EnqueueOutcome> {
   const meta = await readMeta(redis, keys, lane, campaign);
   const isSame =
     meta !== null &&
-    meta.fingerprint === content &&
+    (list === null || meta.fingerprint === list.fingerprint) &&
     COMPARED_MEMBERS.every((member) => isDeepStrictEqual(meta[member], requested[member]));
-  if (!isSame) return { kind: 'conflict', reason: CONFLICT, id: campaign };
+  const shown = meta?.preview ?? list?.preview;
+  if (!isSame || shown === undefined) return { kind: 'conflict', reason: CONFLICT, id: campaign };
   // What names recipients is not stored; the content is the same.
-  const { problems, repeats, samples } = preview;
-  const shown = meta.preview ?? preview;
+  const { problems = [], repeats = [], samples = [], cost = null } = list?.preview ?? {};
   const stored = {
     ...shown,
     message: meta.text,
-    lane: preview.lane,
+    lane: name,
     problems,
     repeats,
     samples,
-    cost: shown.cost && { ...shown.cost, unpricedRows: preview.cost?.unpricedRows ?? [] },
+    cost: shown.cost && { ...shown.cost, unpricedRows: cost?.unpricedRows ?? [] },
   };
   const { recipientCount, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;

@@ -29,7 +29,14 @@ import {
 import type { Duplicates } from './check-rows.js';
 import { beginWithKey, compareWithHolder, findRepeated, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
-import { type ListSummary, type OpenList, openList, type ReadOptions, readList } from './read-list.js';
+import {
+  type ListDeps,
+  type ListSummary,
+  type OpenList,
+  openList,
+  type ReadOptions,
+  readList,
+} from './read-list.js';
 import { compareSent, type EarlierNumbers, earlierNumbers, uncheckedNumbers } from './sent-before.js';
 
 /*
@@ -43,7 +50,7 @@ import { compareSent, type EarlierNumbers, earlierNumbers, uncheckedNumbers } fr
  *        │
  *   compare            sent-before.ts      if asked for: the numbers that get the text from an earlier campaign
  *   read the list      read-list.ts        once, batch by batch:
- *        │               rows                csv/read-csv.ts, or read-objects.ts for recipients from code
+ *        │               rows                csv/read-csv.ts, read-objects.ts for recipients from code, or read-results-of.ts
  *        │               number column       number-column.ts
  *        │               country column      country-column.ts
  *        │               checks              check-rows.ts: each row is a recipient, a duplicate, or invalid
@@ -146,11 +153,14 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     return beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer });
   });
   if (key.kind === 'held') {
+    // Its list was read when it was created, and the recipients may have other states now.
+    if (campaign.toResultsOf !== undefined)
+      return compareWithHolder(redis, keys, key.holder, draft, campaign.lane, null);
     // Its own campaign sends the text by now, so nothing is compared.
     const { opened, preview, fingerprint } = await readWithoutStoring(deps, campaign, lane);
     if (refusedList(preview, { skipInvalid: true }, opened.duplicates) === 'differentTexts')
       return refusedOutcome('differentTexts', preview);
-    return compareWithHolder(redis, keys, key.holder, draft, fingerprint, preview);
+    return compareWithHolder(redis, keys, key.holder, draft, campaign.lane, { fingerprint, preview });
   }
   const { session } = key;
   try {
@@ -172,7 +182,7 @@ async function fillAndCommit(
   session: ImportSession,
 ): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
-  const opened = await openList(deps.config, campaign);
+  const opened = await openList(deps, campaign);
   let isRefused = false;
   const isKept = leftOutLimit();
   const costs = new CostCollector();
@@ -326,12 +336,12 @@ function storedCost({ currency, total, unpriced }: PlannedCost, costs: readonly 
 }
 
 async function readWithoutStoring(
-  deps: Pick<ImportDeps, 'config' | 'clock'> & Pick<ReadOptions, 'suppression'>,
+  deps: ListDeps & Pick<ImportDeps, 'clock'> & Pick<ReadOptions, 'suppression'>,
   campaign: CheckedCampaign,
   lane: ReadOptions['lane'],
   findEarlier?: () => Promise<EarlierNumbers>,
 ): Promise<ListSummary & { readonly opened: OpenList }> {
-  const opened = await openList(deps.config, campaign);
+  const opened = await openList(deps, campaign);
   const { suppression, clock } = deps;
   const { onInvalid } = campaign;
   const comparison = findEarlier && (await comparisonOf(campaign, findEarlier));

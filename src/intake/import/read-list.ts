@@ -1,8 +1,11 @@
 import type { LocalConfig } from '../../base/config/index.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys } from '../../base/redis/keys.js';
 import { InputError } from '../../campaign/errors.js';
 import type { LaneOutlook } from '../../campaign/estimate.js';
 import type { Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import type { PriceList } from '../../campaign/price.js';
+import type { ResultsOf } from '../../campaign/results-of.js';
 import { compileTemplate, type Template } from '../../campaign/template.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LeftOutRow } from '../../engine/recipients/left-out.js';
@@ -14,6 +17,7 @@ import { contentDigest } from './content-digest.js';
 import { readCsv } from './csv/read-csv.js';
 import { previewBuilder } from './preview.js';
 import { rowsOfObjects } from './read-objects.js';
+import { rowsOfResults } from './read-results-of.js';
 import type { Rows } from './rows.js';
 import type { SentComparison } from './sent-before.js';
 
@@ -25,23 +29,35 @@ export interface OpenList {
   readonly prices: PriceList | undefined;
 }
 
+/** Where lists come from. */
+export interface ListDeps {
+  readonly config: LocalConfig;
+  /** Where the results of a campaign are; undefined: Redis is not known. */
+  readonly redis?: Redis | undefined;
+  readonly keys?: Keys | undefined;
+}
+
 /** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
-export async function openList(
-  config: LocalConfig,
-  campaign: Omit<CheckedCampaign, 'lane'>,
-): Promise<OpenList> {
-  const { recipients } = campaign;
-  const rows = await rowsOf(recipients, campaign.signal);
+export async function openList(deps: ListDeps, campaign: Omit<CheckedCampaign, 'lane'>): Promise<OpenList> {
+  const { recipients, toResultsOf } = campaign;
+  const { config } = deps;
+  const rows =
+    toResultsOf === undefined
+      ? await rowsOf(recipients, campaign.signal)
+      : await resultsOf(deps, toResultsOf);
   const compiled = compileTemplate(campaign.message, rows.columns);
   if (!compiled.ok) {
     rows.close();
-    throw new InputError(compiled.reason, { field: 'message' });
+    const reason = [compiled.reason, ...(rows.lacksBecause === undefined ? [] : [rows.lacksBecause])];
+    throw new InputError(reason.join('. '), { field: 'message' });
   }
   const { template } = compiled;
-  const duplicates = campaign.duplicates ?? (isCsv(recipients) ? 'first' : 'refuse');
+  // A campaign has a number twice only if it was told to keep both texts.
+  const usual = toResultsOf === undefined ? (isCsv(recipients) ? 'first' : 'refuse') : 'keep';
+  const duplicates = campaign.duplicates ?? usual;
   const list = await checkRows(rows, {
     // Objects have their number in `to`; in a file the column has to be found.
-    toColumn: campaign.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
+    toColumn: campaign.toColumn ?? (isCsv(recipients) ? undefined : (rows.numberColumn ?? 'to')),
     countryColumn: campaign.countryColumn,
     findsCountries: isCsv(recipients) && campaign.findsCountries !== false,
     defaultCountry: campaign.country,
@@ -52,13 +68,21 @@ export async function openList(
   return { list, template, duplicates, prices: config.prices };
 }
 
-function rowsOf(recipients: CampaignInput['recipients'], signal: AbortSignal | undefined): Promise<Rows> {
+/** The rows of a file, or of objects. */
+export function rowsOf(recipients: CampaignInput['recipients'] = [], signal?: AbortSignal): Promise<Rows> {
   if (!isCsv(recipients)) return rowsOfObjects(recipients);
   return readCsv(typeof recipients === 'string' ? recipients : recipients.csv, signal);
 }
 
+function resultsOf({ redis, keys }: ListDeps, wanted: ResultsOf): Promise<Rows> {
+  if (redis !== undefined && keys !== undefined) return rowsOfResults({ redis, keys }, wanted);
+  throw new InputError('the results of a campaign are in Redis, which is not there', {
+    field: 'toResultsOf',
+  });
+}
+
 function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
-  return typeof recipients === 'string' || 'csv' in recipients;
+  return typeof recipients === 'string' || (typeof recipients === 'object' && 'csv' in recipients);
 }
 
 /** How old the state of the lane may be when the time of a campaign is estimated. */

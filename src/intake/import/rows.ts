@@ -38,6 +38,8 @@ export interface Rows {
   readonly columns: readonly string[];
   /** The column with the phone numbers, if the kind of list says which it is. */
   readonly numberColumn?: string | undefined;
+  /** Why it has no other columns, if the producer did not choose them. */
+  readonly lacksBecause?: string | undefined;
   /** Can be read once. Leaving the loop early closes the list. */
   readonly batches: AsyncGenerator<readonly Row[]>;
   /** Closes a list whose batches will not be read. */

@@ -1,3 +1,4 @@
+import type { Volley } from '../../app/volley.js';
 import { formatDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { fieldsFrom } from '../../campaign/field-sets.js';
@@ -11,9 +12,10 @@ import type {
 } from '../../campaign/preview-views.js';
 import { REPEATED, refusalOfList } from '../../campaign/refusal.js';
 import { rowProblem } from '../../campaign/row-problem.js';
-import { type CampaignInput, type CsvStream, localZone } from '../../intake/import/campaign-input.js';
+import { type CampaignInput, localZone } from '../../intake/import/campaign-input.js';
 import { countryText } from '../../intake/import/number-countries.js';
 import { listenForStop } from '../lifecycle.js';
+import { campaignId } from './campaign-id.js';
 import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, SIMULATOR } from './destination.js';
@@ -46,15 +48,20 @@ interface PreviewOptions extends CampaignFlags {
 }
 
 /** `volley preview` */
-export function preview(context: Context, file: string, options: PreviewOptions): Promise<Answer> {
+export async function preview(
+  context: Context,
+  file: string | undefined,
+  options: PreviewOptions,
+): Promise<Answer> {
   const show = async (
     setting: SettingWithoutRedis,
+    volley: Volley | null,
     see: (input: CampaignInput) => Promise<Preview>,
   ): Promise<Answer> => {
     const { config } = setting;
     const at = startTime(config, options, context.clock());
     mustBeInFuture(at, context.clock(), localZone(config, options) ?? null);
-    const input = await campaignInput(context, file, { ...options, at });
+    const input = await campaignInput(context, volley, file, { ...options, at });
     const interrupt = listenForStop();
     try {
       return previewed(context, setting, await see({ ...input, signal: interrupt.signal }), options);
@@ -66,13 +73,13 @@ export function preview(context: Context, file: string, options: PreviewOptions)
   };
   return withLocalVolleyOr(
     context,
-    (volley, setting) => show(setting, (input) => volley.preview(input)),
+    (volley, setting) => show(setting, volley, (input) => volley.preview(input)),
     async (setting, reason) => {
       const { previewWithoutRedis } = await import('../../intake/import/import-campaign.js');
       context.note(
         `${context.paintErr('yellow', 'Suppressed numbers are not checked, and the time is not known.')} ${reason}`,
       );
-      return show(setting, (input) => previewWithoutRedis(setting.config, input, context.clock));
+      return show(setting, null, (input) => previewWithoutRedis(setting.config, input, context.clock));
     },
   );
 }
@@ -138,12 +145,19 @@ function refusalText(seen: Preview): string | null {
 /** The library's input for a list and its options. */
 export async function campaignInput(
   context: Context,
-  file: string,
+  volley: Volley | null,
+  file: string | undefined,
   options: PreviewOptions,
-): Promise<CampaignInput & { readonly recipients: CsvStream }> {
+): Promise<CampaignInput> {
+  const { toResultsOf, ...fields } = fieldsFrom('preview', options);
+  const sentBefore = sentBeforeOf(options);
+  if (file === undefined) {
+    const of = toResultsOf &&
+      volley && { ...toResultsOf, campaign: await campaignId(volley, toResultsOf.campaign) };
+    return { ...fields, toResultsOf: of ?? toResultsOf, sentBefore };
+  }
   const list = await openListFile(context, file);
-  const fields = fieldsFrom('preview', options);
-  return { ...fields, name: fields.name ?? list.name, recipients: list, sentBefore: sentBeforeOf(options) };
+  return { ...fields, name: fields.name ?? list.name, recipients: list, sentBefore };
 }
 
 /** How to draw a preview. */

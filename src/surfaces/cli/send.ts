@@ -6,14 +6,9 @@ import { asSentence } from '../../campaign/errors.js';
 import { numberReader } from '../../campaign/number.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { compileTemplate } from '../../campaign/template.js';
-import {
-  type CampaignInput,
-  type CsvStream,
-  type EnqueueOutcome,
-  localZone,
-} from '../../intake/import/campaign-input.js';
+import { type CampaignInput, type EnqueueOutcome, localZone } from '../../intake/import/campaign-input.js';
 import { checkRows } from '../../intake/import/check-rows.js';
-import { readCsv } from '../../intake/import/csv/read-csv.js';
+import { rowsOf } from '../../intake/import/read-list.js';
 import type { RecipientInput } from '../../intake/import/read-objects.js';
 import { listenForStop } from '../lifecycle.js';
 import type { CampaignFlags } from './commands/campaign-flags.js';
@@ -43,7 +38,11 @@ interface SendOptions extends CampaignFlags<'campaign'> {
 const NOTHING_SENT = 'nothing was sent';
 
 /** `volley send` */
-export async function send(context: Context, file: string, options: SendOptions): Promise<Answer> {
+export async function send(
+  context: Context,
+  file: string | undefined,
+  options: SendOptions,
+): Promise<Answer> {
   refuseConflicts(options);
   const asks = options.yes !== true;
   if (asks && !context.interactive) {
@@ -58,10 +57,8 @@ export async function send(context: Context, file: string, options: SendOptions)
     const zone = localZone(config, options) ?? null;
     // With an idempotency key, a repeated command returns the first campaign even if its time has passed.
     if (options.idempotencyKey === undefined) mustBeInFuture(at, context.clock(), zone);
-    const input = await campaignInput(context, file, { ...options, at });
-    const bad = options.skipInvalid
-      ? invalidFile(file === STDIN ? join(context.cwd, 'stdin') : file)
-      : undefined;
+    const input = await campaignInput(context, volley, file, { ...options, at });
+    const bad = options.skipInvalid ? invalidFile(invalidBeside(context, file, options)) : undefined;
     const interrupt = listenForStop();
     let isConfirmed = false;
     let outcome: EnqueueOutcome;
@@ -69,7 +66,7 @@ export async function send(context: Context, file: string, options: SendOptions)
       outcome = await volley.enqueue({
         ...(options.testTo === undefined
           ? input
-          : await sampleInput(context, input, file, options.testTo, config.defaultCountry)),
+          : await sampleInput(context, input, file ?? '', options.testTo, config.defaultCountry)),
         idempotencyKey: options.idempotencyKey,
         estimate: asks,
         signal: interrupt.signal,
@@ -141,6 +138,12 @@ function starting({ sendAt, zone }: Preview, now: number): string {
   return sendAt === null ? '' : `, starting ${until(sendAt, now, zone)}`;
 }
 
+/** The list beside which the file of the invalid rows is. Results of a campaign have none. */
+function invalidBeside({ cwd }: Context, file: string | undefined, { toResultsOf }: SendOptions): string {
+  if (file === undefined) return join(cwd, `results-of-${toResultsOf?.campaign}`);
+  return file === STDIN ? join(cwd, 'stdin') : file;
+}
+
 /** Refuses options that contradict each other, before anything is read. */
 function refuseConflicts(options: SendOptions): void {
   if (options.testTo === undefined) return;
@@ -148,6 +151,7 @@ function refuseConflicts(options: SendOptions): void {
     ['--idempotency-key', options.idempotencyKey],
     ['--skip-invalid', options.skipInvalid],
     ['--only-new', options.onlyNew],
+    ['--to-results-of', options.toResultsOf],
     ['--at', options.at],
   ] as const;
   for (const [name, value] of conflicting) {
@@ -164,7 +168,7 @@ function refuseConflicts(options: SendOptions): void {
  */
 async function sampleInput(
   context: Context,
-  input: CampaignInput & { readonly recipients: CsvStream },
+  input: CampaignInput,
   file: string,
   typed: string,
   defaultCountry: string | undefined,
@@ -173,7 +177,7 @@ async function sampleInput(
   const [number = ''] = await readNumbers(context, [typed]);
   const read = numberReader(country)(number);
   if (!read.ok) throw badInput(`option '--test-to <number>': ${withOptions(read.reason)}.`);
-  const list = await readCsv(input.recipients.csv);
+  const list = await rowsOf(input.recipients);
   const compiled = compileTemplate(input.message, list.columns);
   if (!compiled.ok) {
     list.close();

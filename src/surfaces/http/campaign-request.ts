@@ -27,20 +27,27 @@ import { plainMessage } from './validation.js';
 export const details = membersOf('preview');
 
 /** A campaign with its recipients: `application/json`. */
-export const campaignRequest = z.strictObject({ recipients: longList(recipient), ...details }).meta({
-  id: 'CampaignRequest',
-  examples: [
-    {
-      sender: 'ACME',
-      message: 'Hi {{name}}, your table is ready.',
-      recipients: [{ to: '+447700900123', name: 'Ada', reference: 'order-17' }],
-    },
-  ],
-});
+export const campaignRequest = z
+  .strictObject({
+    recipients: longList(recipient).optional().describe('Required, unless there is `toResultsOf`'),
+    ...details,
+  })
+  .meta({
+    id: 'CampaignRequest',
+    examples: [
+      {
+        sender: 'ACME',
+        message: 'Hi {{name}}, your table is ready.',
+        recipients: [{ to: '+447700900123', name: 'Ada', reference: 'order-17' }],
+      },
+    ],
+  });
+
+const { toResultsOf: _results, ...listed } = details;
 
 /** A campaign whose recipients follow as CSV: the part `campaign` of `multipart/form-data`. */
 export const campaignDetails = z
-  .strictObject({ ...details, ...shapeOf(['toColumn']) })
+  .strictObject({ ...listed, ...shapeOf(['toColumn']) })
   .meta({ id: 'CampaignDetails' });
 
 type CampaignDetails = z.output<typeof campaignDetails>;
@@ -91,14 +98,28 @@ export async function readCampaign(
   }
   if (request.body === null && invalid.length === 0)
     throw new Problem('badInput', 'The body is empty. Send a campaign.');
-  const items = invalidItems(request, request.body, invalid, checks);
+  const items = invalidItems(request, request.body, [...listItems(request.body), ...invalid], checks);
   if (request.body === null || items.length > 0) throw invalidParts(items);
   const { recipients, ...campaign } = request.body;
   return {
     ...inputOf(request, campaign, checks),
-    recipients: rowsOf(recipients, await columnsOf(recipients)),
+    ...(recipients && { recipients: rowsOf(recipients, await columnsOf(recipients)) }),
     signal,
   };
+}
+
+/** What is wrong if a campaign has no list, or two. */
+function listItems(body: unknown): ProblemItem[] {
+  const [list, results] = ['recipients', 'toResultsOf'].map((name) => Object.hasOwn(Object(body), name));
+  if (list !== results || Array.isArray(body)) return [];
+  return list
+    ? [
+        {
+          pointer: '/toResultsOf',
+          message: 'Leave it out, or leave out `recipients`: a campaign has one list',
+        },
+      ]
+    : [{ pointer: '/recipients', message: 'It is missing' }];
 }
 
 /** What the validation of the route found. It stops at the body, so the header is validated here. */
@@ -155,7 +176,11 @@ function invalidItems(
     items.push({ pointer: '/at', message: PAST });
   if (items.length === 0 && noLane === undefined) return [];
   try {
-    checkCampaign(config, { ...fields, message: fields.message ?? '-', lane, recipients: [] }, clock());
+    checkCampaign(
+      config,
+      { ...fields, message: fields.message ?? '-', toResultsOf: undefined, lane, recipients: [] },
+      clock(),
+    );
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     items.push(...inputItems(error));

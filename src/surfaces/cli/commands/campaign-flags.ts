@@ -10,6 +10,7 @@ import {
   type FieldName,
   type Taker,
 } from '../../../campaign/fields.js';
+import { FINAL_STATUS_FORM, parseFinalStatus } from '../../../campaign/results-of.js';
 import type { Context } from '../context.js';
 import { badInput } from '../errors.js';
 import {
@@ -33,13 +34,25 @@ export type CampaignFlags<By extends Taker = 'preview'> = {
   readonly [Name in FieldOf<By> as Spelled<Name>]: CampaignFields[Name];
 };
 
-/** Adds the argument with the list. */
+/** Adds the argument with the list, which may be the results of a campaign instead. */
 export function withList(command: Command): Command {
-  return command.argument(
-    '<file>',
-    'CSV file with a header line; commas, semicolons, or tabs; UTF-8, Windows-1252, or UTF-16; - for standard input',
-    filled,
-  );
+  return command
+    .argument(
+      '[file]',
+      'CSV file with a header line; commas, semicolons, or tabs; UTF-8, Windows-1252, or UTF-16; - for standard input; none with --to-results-of',
+      filled,
+    )
+    .hook('preAction', (_parent, called) => {
+      const [file] = called.args;
+      const isSource = called.getOptionValue('toResultsOf') !== undefined;
+      if ((file === undefined) === isSource) return;
+      called.error(
+        isSource
+          ? 'error: options --to-results-of and a file do not go together: a campaign has one list'
+          : "error: missing required argument 'file'",
+        { code: 'commander.missingArgument' },
+      );
+    });
 }
 
 /**
@@ -94,6 +107,8 @@ function withField(
       return command.option(flag, help, amount);
     case 'dates':
       return command.option(flag, help, someNames);
+    case 'resultsOf':
+      return withResultsOf(command, field);
     case 'labels':
       return command.addOption(new ItemOption(flag, help, field.spelled).argParser(listOf(label)));
     case 'entries':
@@ -120,6 +135,32 @@ class ItemOption extends Option {
 function label(text: string): string {
   if (LABEL.test(text)) return text;
   throw new InvalidArgumentError(`${LABEL_FORM}.`);
+}
+
+/** Adds `--to-results-of`, and the states of the recipients. The two make one field. */
+function withResultsOf(command: Command, { flag, help }: Field): Command {
+  const states = '--status <states>';
+  return command
+    .option(flag, help, filled)
+    .option(states, `with --to-results-of: ${FINAL_STATUS_FORM}`, finalStatuses)
+    .hook('preAction', (_parent, called) => {
+      const { toResultsOf: campaign, status } = called.opts();
+      if ((campaign === undefined) === (status === undefined)) {
+        if (campaign !== undefined) called.setOptionValue('toResultsOf', { campaign, status });
+        return;
+      }
+      const [given, lacking] = status === undefined ? [flag, states] : [states, flag];
+      called.error(`error: option '${given}' needs '${lacking}'`, {
+        code: 'commander.missingMandatoryOptionValue',
+      });
+    });
+}
+
+function finalStatuses(text: string): readonly string[] {
+  const names = someNames(text);
+  const other = names.find((name) => parseFinalStatus(name) === null);
+  if (other === undefined) return names;
+  throw new InvalidArgumentError(`${other} is no final state. Use ${FINAL_STATUS_FORM}.`);
 }
 
 /** Adds `--message`: a text, a file, or standard input. */

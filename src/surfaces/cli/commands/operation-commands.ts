@@ -5,10 +5,10 @@ export const OPERATION_COMMANDS = [
   {
     name: 'createCampaign',
     tag: 'Campaigns',
-    usage: 'send <file>',
-    summary: 'send a message to every number in a list',
+    usage: 'send [file]',
+    summary: 'send a message to every number in a list, or to some of an earlier campaign',
     description:
-      'Send a message to every number in a list. It shows a preview and asks first; without a terminal to ask on, it sends only with --yes. Exit code 3 with --wait: an operator must act.',
+      'Send a message to every number in a list, or to some of an earlier campaign. It shows a preview and asks first; without a terminal to ask on, it sends only with --yes. Exit code 3 with --wait: an operator must act.',
     arguments: {},
     flags: [],
     json: 'print one JSON object',
@@ -16,13 +16,14 @@ export const OPERATION_COMMANDS = [
       'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20% off with {{voucher}}"',
       'send examples/spring-sale.csv --country GB --sender 447700900123 --message @examples/spring-sale.txt --at {tomorrow} --yes',
       'send examples/spring-sale.csv --country GB --sender ACME --message @examples/spring-sale.txt --test-to +447700900123',
+      'send --to-results-of last --status failed,unconfirmed --sender ACME --message "We could not reach you. Please call us."',
     ],
     byHand: true,
   },
   {
     name: 'previewCampaign',
     tag: 'Campaigns',
-    usage: 'preview <file>',
+    usage: 'preview [file]',
     summary: 'show what a campaign would send, and when',
     description:
       'Show what a campaign would send, and when. It shows recipients, segments, cost, requests, time, and samples, and stores and sends nothing. Exit code 2: `volley send` would refuse the list.',

@@ -232,8 +232,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'service/auth/login-attempt.lua',
-        from: '(mine or late) and counted() >= rules.limit',
-        to: '(mine or late) and counted() > rules.limit',
+        from: "if numberOf('counted') >= rules.limit then stop(code, detail) end",
+        to: "if numberOf('counted') > rules.limit then stop(code, detail) end",
       },
     ],
   },

@@ -2,13 +2,19 @@
   login-attempt: begins or settles a login attempt of one user and password. The fleet makes one attempt at a time, and each is
   counted before it is sent, so an attempt whose process dies has been counted.
 
-  KEYS  budget  hash: counted (attempts that count), proven ('1' once a login succeeded), step (into the delays), retryAt (ms),
-                reason (of the last unanswered attempt), stop (code), stopDetail, pending (nonce of the attempt in flight),
-                pendingSince, pendingUntil (ms), overdue and settled (the last nonce that ended so)
+  An attempt ends when its process reports it, or when the next one finds it overdue. A report that comes after that is late: it
+  replaces the assumption that the attempt got no answer. An attempt that began later may have been refused since, so a late
+  success takes back no refusal.
+
+  KEYS  budget  hash: counted (attempts that count), silent (how many of those have no clear answer), proven ('1' once a login
+                succeeded), step (into the delays), retryAt (ms), reason (of the last unanswered attempt), stop (code), stopDetail,
+                pending (nonce of the attempt in flight), pendingSince, pendingUntil (ms), refusedSince (late refusals while it is in
+                flight), past (JSON: the last attempts that ended, each {nonce} and {state}: 'settled', 'overdue', or 'silent', an
+                overdue one that counts)
   ARGV  time    ms, or '' for the server's time
         nonce   random id of the attempt; repeating a call with the same nonce changes nothing
-        phase   'begin', or how the attempt ended: 'proven', 'refused' (it counts), 'unanswered', 'blocked' (stops at once),
-                'uncounted' (nothing of it left, or refused for another reason than the password)
+        phase   'begin', or how the attempt ended: 'proven', 'refused' (it counts), 'unanswered', 'blocked' (stops at once; also
+                without an attempt), 'uncounted' (nothing of it left, or refused for another reason than the password)
         rules   JSON: {delays} (ms to wait after the first, second, … unanswered attempt), {limit} (attempts that may count
                 before no further login is tried), {attemptMs} (how long one may take before it counts as unanswered)
         again   JSON: begin: true if an operator opens the budget again
@@ -19,9 +25,14 @@
 ]]
 -- @include ../../base/redis/clock.lua
 local now = clock(time)
+-- Of earlier attempts nothing is known: a report of theirs changes nothing.
+local PAST = 8
 
 local function field(name)
   return redis.call('HGET', budgetKey, name) or ''
+end
+local function numberOf(name)
+  return tonumber(field(name)) or 0
 end
 local function set(...)
   redis.call('HSET', budgetKey, ...)
@@ -29,91 +40,135 @@ end
 local function clear(...)
   redis.call('HDEL', budgetKey, ...)
 end
-local function reopen()
-  clear('counted', 'stop', 'stopDetail', 'step', 'retryAt', 'reason')
+
+local past = cjson.decode(redis.call('HGET', budgetKey, 'past') or '[]')
+local function pastState(of)
+  for _, attempt in ipairs(past) do
+    if attempt.nonce == of then return attempt.state end
+  end
 end
+local function remember(of, state)
+  local kept = {}
+  for _, attempt in ipairs(past) do
+    if attempt.nonce ~= of then kept[#kept + 1] = attempt end
+  end
+  kept[#kept + 1] = { nonce = of, state = state }
+  if #kept > PAST then table.remove(kept, 1) end
+  past = kept
+  set('past', cjson.encode(past))
+end
+
 local function stop(why, what)
   set('stop', why, 'stopDetail', what)
 end
-local function counted()
-  return tonumber(field('counted')) or 0
+-- A stop holds while so many attempts count. That the account is blocked does not depend on their number.
+local function count(change)
+  local counted = math.max(0, numberOf('counted') + change)
+  set('counted', counted)
+  if counted < rules.limit and field('stop') ~= 'blocked' then clear('stop', 'stopDetail') end
 end
-local function uncount()
-  set('counted', math.max(0, counted() - 1))
+-- Attempts without a clear answer no longer count.
+local function forgiveSilent()
+  count(-numberOf('silent'))
+  for _, attempt in ipairs(past) do
+    if attempt.state == 'silent' then attempt.state = 'overdue' end
+  end
+  set('silent', 0, 'past', cjson.encode(past))
+end
+local function reopen(counted)
+  forgiveSilent()
+  clear('step', 'retryAt', 'reason')
+  set('counted', counted)
+  if counted < rules.limit then clear('stop', 'stopDetail') end
 end
 
 -- An attempt without a clear answer is no evidence against a password that has worked before: it does not count, and the next
 -- one waits. A password that has never worked may be the reason, so the attempt counts.
 local function unanswered(since, reason)
-  if field('proven') == '1' then
-    uncount()
-  elseif counted() >= rules.limit then
-    return stop('unanswered', reason)
+  local isProven = field('proven') == '1'
+  if isProven then count(-1) else set('silent', numberOf('silent') + 1) end
+  if not isProven and numberOf('counted') >= rules.limit then
+    stop('unanswered', reason)
+  else
+    local step = numberOf('step') + 1
+    set('step', step, 'retryAt', since + rules.delays[math.min(step, #rules.delays)], 'reason', reason)
   end
-  local step = (tonumber(field('step')) or 0) + 1
-  set('step', step, 'retryAt', since + rules.delays[math.min(step, #rules.delays)], 'reason', reason)
+  return isProven and 'overdue' or 'silent'
 end
 
 local function status()
   if field('stop') ~= '' then
     return { kind = 'stopped', code = field('stop'), detail = field('stopDetail') }
   end
-  local retryAt = tonumber(field('retryAt')) or 0
+  local retryAt = numberOf('retryAt')
   if now < retryAt then return { kind = 'later', ms = retryAt - now, reason = field('reason') } end
   return { kind = 'open' }
 end
 
 local function begin()
   local pending = field('pending')
-  if nonce == field('settled') or nonce == field('overdue') then return { kind = 'ended' } end
+  if pastState(nonce) then return { kind = 'ended' } end
   if pending == nonce then
     set('pendingUntil', now + rules.attemptMs)
     return { kind = 'go' }
   end
   if pending ~= '' then
-    local pendingUntil = tonumber(field('pendingUntil'))
+    local pendingUntil = numberOf('pendingUntil')
     if now < pendingUntil then return { kind = 'wait', ms = pendingUntil - now } end
-    set('overdue', pending)
     clear('pending')
-    unanswered(tonumber(field('pendingSince')), 'the process that logged in has died')
+    remember(pending, unanswered(numberOf('pendingSince'), 'the process that logged in has died'))
   end
-  if again then reopen() end
+  if again then reopen(0) end
 
   local open = status()
   if open.kind ~= 'open' then return open end
-  set('counted', counted() + 1, 'pending', nonce, 'pendingSince', now, 'pendingUntil', now + rules.attemptMs)
+  count(1)
+  set('pending', nonce, 'pendingSince', now, 'pendingUntil', now + rules.attemptMs, 'refusedSince', 0)
   return { kind = 'go' }
 end
 
-local function settle()
-  local mine = field('pending') == nonce
-  local late = not mine and field('overdue') == nonce
-  if mine or late then
-    set('settled', nonce)
-    clear(mine and 'pending' or 'overdue')
-  end
-
+local function settlePending()
+  clear('pending')
   if phase == 'proven' then
-    -- A success proves the password even when it arrives late.
     set('proven', '1')
-    reopen()
-    -- An attempt that began meanwhile still counts.
-    if field('pending') ~= '' then set('counted', 1) end
-  elseif phase == 'blocked' then
-    stop(code, detail)
+    reopen(numberOf('refusedSince'))
   elseif phase == 'refused' then
-    -- A late attempt of a proven password no longer counts, as it was taken for unanswered. A refusal counts again.
-    if late and field('proven') == '1' then set('counted', counted() + 1) end
-    if (mine or late) and counted() >= rules.limit then stop(code, detail) end
+    if numberOf('counted') >= rules.limit then stop(code, detail) end
   elseif phase == 'unanswered' then
-    if mine then unanswered(now, detail) end
-  elseif mine then
-    uncount()
-  elseif late and field('proven') ~= '1' then
-    -- It was taken for unanswered, and counted.
-    uncount()
-    if field('stop') == 'unanswered' then clear('stop', 'stopDetail') end
+    unanswered(now, detail)
+  elseif phase == 'uncounted' then
+    count(-1)
   end
+end
+
+local function settleLate(wasSilent)
+  if phase == 'unanswered' then return end
+  if wasSilent then
+    set('silent', numberOf('silent') - 1)
+    count(-1)
+  end
+  if phase == 'proven' then
+    set('proven', '1')
+    forgiveSilent()
+    clear('step', 'retryAt', 'reason')
+  elseif phase == 'refused' then
+    count(1)
+    set('refusedSince', numberOf('refusedSince') + 1)
+    if numberOf('counted') >= rules.limit then stop(code, detail) end
+  end
+end
+
+local function settle()
+  local state = pastState(nonce)
+  local isPending = field('pending') == nonce
+  if state == 'settled' or not (state or isPending or phase == 'blocked') then return status() end
+  remember(nonce, 'settled')
+  if isPending then
+    settlePending()
+  elseif state then
+    settleLate(state == 'silent')
+  end
+  if phase == 'blocked' then stop(code, detail) end
   return status()
 end
 

@@ -152,6 +152,75 @@ test('a success that arrives late does not forget an attempt that began meanwhil
   expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
 });
 
+test('a success that is reported again does not forget a refusal that came since', async () => {
+  const nonce = 'proven';
+  await budget.begin(nonce, false);
+  await budget.settle(nonce, PAIR);
+  await attempt({ kind: 'badCredential' });
+  expect(await budget.settle(nonce, PAIR)).toEqual({ kind: 'open' });
+  expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+});
+
+test('a success that arrives late does not forget a refusal that came since', async () => {
+  await budget.begin('late', false);
+  now += MINUTE;
+  expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+  expect(await budget.settle('late', PAIR)).toEqual({ kind: 'open' });
+  expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+});
+
+test('a success that arrives late leaves a password stopped that was refused twice since', async () => {
+  await attempt(PAIR);
+  await budget.begin('late', false);
+  now += MINUTE;
+  await attempt({ kind: 'badCredential' });
+  expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+  expect(await budget.settle('late', PAIR)).toMatchObject({ kind: 'stopped', code: 'badCredential' });
+});
+
+test('once a success arrives late, attempts without an answer no longer count', async () => {
+  await budget.begin('late', false);
+  now += MINUTE;
+  expect(await attempt(NO_ANSWER)).toMatchObject({ kind: 'stopped', code: 'unanswered' });
+  await budget.settle('late', PAIR);
+  expect((await budget.read()).attemptsLeft).toBe(2);
+});
+
+test('each of several attempts that expired still counts when its refusal arrives', async () => {
+  await attempt(PAIR);
+  await budget.begin('first', false);
+  now += MINUTE;
+  await budget.begin('second', false);
+  now += 5 * MINUTE;
+  await attempt(NOT_SENT);
+  expect(await budget.settle('first', { kind: 'badCredential' })).toEqual({ kind: 'open' });
+  expect(await budget.settle('second', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+});
+
+test('a refusal that arrives late while another attempt succeeds still counts', async () => {
+  await attempt(PAIR);
+  await budget.begin('late', false);
+  now += MINUTE;
+  await budget.begin('next', false);
+  await budget.settle('late', { kind: 'badCredential' });
+  expect(await budget.settle('next', PAIR)).toEqual({ kind: 'open' });
+  expect((await budget.read()).attemptsLeft).toBe(1);
+});
+
+test('a refusal of an attempt that an operator’s `--again` overtook takes back no other one', async () => {
+  await budget.begin('late', false);
+  now += MINUTE;
+  expect(await attempt(NO_ANSWER, true)).toMatchObject({ kind: 'later' });
+  expect(await budget.settle('late', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+});
+
+test('a blocked account that is reported again after an operator’s `--again` stays open', async () => {
+  await budget.begin('blocked', false);
+  await budget.settle('blocked', { kind: 'blocked' });
+  expect(await attempt({ kind: 'wrongTarget' }, true)).toEqual({ kind: 'open' });
+  expect(await budget.settle('blocked', { kind: 'blocked' })).toEqual({ kind: 'open' });
+});
+
 test('a blocked account stops after one login', async () => {
   expect(await attempt({ kind: 'blocked' })).toMatchObject({ kind: 'stopped', code: 'blocked' });
 });

@@ -96,8 +96,8 @@ export const CREDENTIAL_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'service/auth/login-attempt.lua',
-          from: '(mine or late) and counted() >= rules.limit',
-          to: '(mine or late) and counted() > rules.limit',
+          from: "if numberOf('counted') >= rules.limit then stop(code, detail) end",
+          to: "if numberOf('counted') > rules.limit then stop(code, detail) end",
         },
       ],
     },
@@ -123,6 +123,79 @@ export const CREDENTIAL_WORLDS: readonly ScriptedWorld[] = [
       parts: {
         tokenCache: (options) => createTokenCache({ ...options, redis: unrepeated(options.redis) }),
       },
+    },
+  },
+  {
+    name: 'success-reported-twice',
+    seeds: [50908],
+    about:
+      'A login succeeds, and the reply to its report gets lost. Before its process reports it again, the password is refused. It may be tried only once more.',
+    scenario: scenario({
+      lanes: [accountLane({ tokenLifeMs: 3_600_000 })],
+      campaigns: [campaign()],
+      chaosMs: 60_000,
+    }),
+    script(stage) {
+      stage.after(
+        'p1',
+        'login-attempt',
+        () => {
+          stage.accountOf('lane0').block();
+          stage.faults.cut(stage.process('p1'), 50);
+          // Its reply is lost, and so is its job, which p2 takes.
+          stage.faults.stop(stage.process('p1'), 20, []);
+          stage.faults.loseLocks(stage.process('p1'));
+          stage.delay('p1', 'login-attempt', 1_500);
+        },
+        1,
+      );
+      // Between the first refusal and the next login, the report of the success arrives again.
+      stage.after('p2', 'login-attempt', () => stage.faults.stop(stage.process('p2'), 3_000, []), 1);
+    },
+    bug: {
+      name: 'a success that is reported again opens the login budget again',
+      invariant: 6,
+      why: 'a refusal that was counted since is forgotten',
+      lua: [
+        {
+          file: 'service/auth/login-attempt.lua',
+          from: "if state == 'settled' or not",
+          to: "if state == 'settled' and phase == 'proven' then reopen(0) end\n  if state == 'settled' or not",
+        },
+      ],
+    },
+  },
+  {
+    name: 'success-after-a-refusal',
+    seeds: [51782],
+    about:
+      'A machine is suspended during a login that succeeds. By the time it reports that, the password has been refused once. It may be tried only once more.',
+    scenario: scenario({
+      lanes: [accountLane({ tokenLifeMs: 3_600_000 })],
+      campaigns: [campaign(), campaign({ committedAt: 10_000 }, 1), campaign({ committedAt: 11_000 }, 2)],
+      chaosMs: 60_000,
+    }),
+    script(stage) {
+      stage.at(5_000, () => stage.accountOf('lane0').block());
+      // A refresh is refused, and p1 is about to log in.
+      stage.after('p1', 'login-attempt', () => stage.accountOf('lane0').correctPassword(), 2);
+      stage.at(10_017, () => stage.faults.stop(stage.process('p1'), 12_000, ['monotonic']));
+      stage.at(17_000, () => stage.accountOf('lane0').block());
+      stage.at(17_000, () => stage.faults.setClock(7_200_000));
+      // Between the first refusal and the next login, p1 reports its success.
+      stage.after('p2', 'login-attempt', () => stage.faults.stop(stage.process('p2'), 8_000, []), 1);
+    },
+    bug: {
+      name: 'a success that is reported late takes back refusals that were counted since',
+      invariant: 6,
+      why: 'the password is tried a third time',
+      lua: [
+        {
+          file: 'service/auth/login-attempt.lua',
+          from: "forgiveSilent()\n    clear('step'",
+          to: "reopen(0)\n    clear('step'",
+        },
+      ],
     },
   },
 ];

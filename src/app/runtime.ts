@@ -5,6 +5,7 @@ import type { Actor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
 import { localActor } from './access/local-actor.js';
 import { actingVolleys } from './runtime/acting-volley.js';
+import { openInbound } from './runtime/inbound.js';
 import { openInstance } from './runtime/instance.js';
 import { readOperations } from './runtime/read-operations.js';
 import { workStarter } from './runtime/start-workers.js';
@@ -38,8 +39,9 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   }
   const events = options.events ?? createEvents({ level: config.logLevel, secrets: secretsOf(config) });
   const instance = openInstance({ config, redisUrl, events, random });
-  const { work, drain } = workStarter(instance);
-  const volleyFor = actingVolleys(instance, {
+  const inbound = openInbound(instance);
+  const { work, drain } = workStarter(instance, inbound);
+  const volleyFor = actingVolleys(instance, inbound, {
     ...readOperations(instance),
     work,
     async close() {

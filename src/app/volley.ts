@@ -4,6 +4,7 @@ import type { Records } from '../call-records/open-records.js';
 import type { ActingFor } from '../campaign/actor.js';
 import type { Preview } from '../campaign/preview-views.js';
 import type { LaneStatus } from '../campaign/views.js';
+import type { Inbound } from '../engine/inbound/inbound-service.js';
 import type { NotificationService } from '../engine/notifications/notification-service.js';
 import type { Role, WorkerProcess } from '../engine/recovery/heartbeats.js';
 import type { LaneDifference } from '../engine/recovery/lane-settings.js';
@@ -115,6 +116,8 @@ export interface Volley
   resumeLane(name: string): Promise<void>;
   /** The numbers that no campaign sends to. */
   readonly suppression: SuppressionList;
+  /** The messages that people send to our numbers. */
+  readonly inbound: Inbound;
   /** The keys of the HTTP API. Volley stores only a digest of each key. */
   readonly keys: ApiKeys;
   /** Tokens for positions in lists and streams, which reveal nothing to the clients of the HTTP API. */

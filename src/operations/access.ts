@@ -143,7 +143,7 @@ export const byLaneAndSource: Access<OnLane & Pick<CampaignFields, 'toResultsOf'
 /** A lane, by its name. */
 export const byNamedLane: Access<{ readonly name: string }> = { rule: 'named', lane: ({ name }) => name };
 
-/** A lane that an operation calls the service for. */
+/** A lane that the input names as such, which must be configured. */
 export const byCallingLane: Access<{ readonly lane: string }> = {
   rule: 'named',
   lane: (input) => input.lane,

@@ -2,6 +2,7 @@ import * as audit from './audit.js';
 import * as campaigns from './campaigns.js';
 import * as creation from './create-campaign.js';
 import * as events from './events.js';
+import * as inbound from './inbound.js';
 import * as keys from './keys.js';
 import * as lanes from './lanes.js';
 import * as messages from './messages.js';
@@ -26,6 +27,7 @@ export const OPERATIONS: readonly Operation[] = [
   token,
   subscription,
   suppressions,
+  inbound,
   keys,
   audit,
   records,

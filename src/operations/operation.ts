@@ -34,6 +34,7 @@ export type Tag =
   | 'Events'
   | 'Lanes'
   | 'Numbers'
+  | 'Replies'
   | 'Call records'
   | 'Operation'
   | 'API keys'

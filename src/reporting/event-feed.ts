@@ -26,6 +26,7 @@ export const BROADCAST_EVENTS = [
   'schedule.missed',
   'schedule.failed',
   'schedule.paused',
+  'inbound.received',
   'lane.held',
   'lane.paused',
   'lane.reopened',

@@ -28,6 +28,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     lane: ['recipients'],
     sending: ['recipients', 'lane'],
     notifications: ['recipients', 'lane', 'sending'],
+    inbound: ['recipients', 'lane', 'notifications'],
     'follow-up': ['recipients', 'lane', 'sending', 'notifications'],
     recovery: ['recipients', 'lane', 'sending', 'follow-up'],
   },

@@ -83,6 +83,14 @@ const schedule = async (): Promise<{ id: string }> => {
 /** The id of a request for call records with an unknown outcome. */
 const requested = async () => ({ id: (await volley.records.request(january(1), { again: true })).id });
 
+/** A new message of a person. */
+const fromPerson = () => ({
+  messageId: String(Math.random()),
+  from: '+447700900123',
+  to: 'ACME',
+  text: 'Hi',
+});
+
 /** The id of a new API key. */
 const apiKey = async (): Promise<{ id: string }> => {
   const { id } = await volley.keys.create({ name: 'shop', scopes: ['read'] });
@@ -180,6 +188,8 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   fetchRequestedRecords: () => requested(),
   listRecords: async () => ({ limit: 10 }),
   resolveRecords: async () => ({ ...(await requested()), resolution: { as: 'abandon' } }),
+  receiveInbound: async () => ({ ...ON_LANE, ...fromPerson() }),
+  listInbound: async () => ({ limit: 10 }),
   listAuditEntries: async () => ({ limit: 10 }),
   listLanes: async () => ({}),
   getLane: async () => LANE,

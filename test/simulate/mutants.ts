@@ -70,7 +70,7 @@ export const MUTANTS: readonly Mutant[] = [
             return { ...message, clientCorrelator: `${message.clientCorrelator}-${claims[at]?.number}` };
           });
         };
-        return sendTurn(lane, { ...sending, messages: { render } }, options);
+        return sendTurn(lane, { ...sending, messages: { ...sending.messages, render } }, options);
       },
     },
   },

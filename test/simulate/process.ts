@@ -141,6 +141,8 @@ export class Process implements Owner, Transport {
         const content = campaignContent(lane);
         const suppressed = {
           areSuppressed: (numbers: readonly string[]) => this.#suppression.areSuppressed(lane.id, numbers),
+          isOnlyBy: (operation: string, number: string) =>
+            this.#suppression.isOnlyBy(operation, lane.id, number),
           lastRemoval: () => this.#suppression.lastRemoval(lane.id),
         };
         return [

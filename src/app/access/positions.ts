@@ -9,6 +9,7 @@ export type PositionKind =
   | 'messages'
   | 'events'
   | 'audit'
+  | 'inbound'
   | 'suppressions'
   | 'results'
   | 'schedules';

@@ -4,6 +4,7 @@ import type { LaneId } from '../../base/redis/keys.js';
 import { withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { auditedRecords } from '../../call-records/audited-records.js';
 import { type ActingFor, describeActor } from '../../campaign/actor.js';
+import type { InboundService } from '../../engine/inbound/inbound-service.js';
 import { laneNamed } from '../../engine/lane/lane.js';
 import { operatorCommands } from '../../engine/lane/operator-commands.js';
 import { resolveUnknown } from '../../engine/sending/unknown.js';
@@ -16,6 +17,7 @@ import type { CancelledOfKey } from '../access/api-keys.js';
 import { cancelCampaignsOf } from '../access/campaigns-of-key.js';
 import type { Volley } from '../volley.js';
 import { importDeps, importModules } from './import-deps.js';
+import { inboundFor } from './inbound.js';
 import { fullConfig, type Instance, lazily } from './instance.js';
 import type { ReadOperations } from './read-operations.js';
 
@@ -23,7 +25,7 @@ import type { ReadOperations } from './read-operations.js';
 type Shared = ReadOperations & Pick<Volley, 'work' | 'close'>;
 
 /** Returns the Volley of an actor: the audit trail, events, and logs name the actor for every operation. */
-export function actingVolleys(instance: Instance, shared: Shared): Volley['as'] {
+export function actingVolleys(instance: Instance, inbound: InboundService, shared: Shared): Volley['as'] {
   const { config, events, random, redis, keys, finder, wakers, format, suppression, heartbeats } = instance;
   const { tokenSources, notifications, records, trail, positions, apiKeysFor, scheduled, provided } =
     instance;
@@ -150,6 +152,7 @@ export function actingVolleys(instance: Instance, shared: Shared): Volley['as'] 
       suppression: withUnavailableErrors(
         openSuppressionList({ config, finder, events, suppression, clock: systemClock, by }),
       ),
+      inbound: withUnavailableErrors(inboundFor(instance, inbound, by)),
       keys: withUnavailableErrors(apiKeysFor(by, cancelAllOf)),
       positions: withUnavailableErrors(positions),
       notifications: withUnavailableErrors({

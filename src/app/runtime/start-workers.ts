@@ -4,6 +4,7 @@ import type { LaneId } from '../../base/redis/keys.js';
 import type { MayLose } from '../../base/redis/may-lose.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { InputError } from '../../campaign/errors.js';
+import type { InboundService } from '../../engine/inbound/inbound-service.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import type { HighestClaims } from '../../engine/recovery/highest-claims.js';
 import { removeCampaign } from '../../engine/recovery/retention.js';
@@ -16,7 +17,10 @@ import { fullConfig, type Instance, lazily } from './instance.js';
 const TRIM_AUDIT_EVERY_MS = 3_600_000;
 
 /** Starts the worker stages of this process. `drain` stops all that were started. */
-export function workStarter(instance: Instance): { readonly work: Volley['work']; drain(): Promise<void> } {
+export function workStarter(
+  instance: Instance,
+  inbound: InboundService,
+): { readonly work: Volley['work']; drain(): Promise<void> } {
   const { config, events, random, redis, keys, finder, heartbeats, format, suppression } = instance;
   const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = instance;
   const running = new Set<Workers>();
@@ -40,6 +44,7 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
       const { tendDue } = await tendModule();
       return (await tendDue(await finder.withId(laneId), tending)).events;
     },
+    tendInbound: (laneId: LaneId) => inbound.tend(laneId),
     async lapseOutboxes(laneId: LaneId) {
       const lane = await finder.withId(laneId);
       const { lapseDue } = await tendModule();
@@ -146,6 +151,7 @@ export function workStarter(instance: Instance): { readonly work: Volley['work']
           },
           suppressionOf: (lane) => ({
             areSuppressed: (numbers) => suppression.areSuppressed(lane, numbers),
+            isOnlyBy: (operation, number) => suppression.isOnlyBy(operation, lane, number),
             lastRemoval: () => suppression.lastRemoval(lane),
           }),
           mayShareWith: (lane) => notifications.mayShareWith(lane),

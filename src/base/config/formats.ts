@@ -108,6 +108,17 @@ export const hostNames = format('names of hosts separated by commas, such as met
   return all.every((one) => /^[\w-]+(?:\.[\w-]+)*$/.test(one)) ? all : undefined;
 });
 
+/** A text that is sent as it is. */
+export const plainText = format('a text of 1 to 500 characters without {{placeholders}}', (text) =>
+  text.length <= 500 && !text.includes('{{') ? text : undefined,
+);
+
+/** Words or short phrases, separated by commas. */
+export const words = format('words separated by commas, such as stop,opt out', (text) => {
+  const all = text.split(',').map((one) => one.trim());
+  return all.every((one) => /^.*[\p{L}\p{N}].*$/u.test(one) && one.length <= 100) ? all : undefined;
+});
+
 /** Dates; whether they exist is checked with the window that they belong to. */
 export const dates = format('dates separated by commas, such as 2030-05-01,2030-12-25', (text) => {
   const all = text.split(',').map((one) => one.trim());

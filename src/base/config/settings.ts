@@ -179,6 +179,24 @@ export const SECTIONS = {
         Set "path" only if the service does not send the token. Anyone who can read the path, such as in a proxy's
         log, can then forge notifications.`),
   },
+  Replies: {
+    STOP_WORDS: z
+      .prefault(
+        into('replies.stopWords', formats.words),
+        'stop,stopall,unsubscribe,cancel,end,quit,revoke,opt out,arret,stopp',
+      )
+      .describe(`
+        Replies that stop all further messages to their sender, separated by commas. A reply counts if it consists of one of
+        them; case, accents, and the punctuation around it do not matter.`),
+    START_WORDS: z.prefault(into('replies.startWords', formats.words), 'start,unstop').describe(`
+        Replies that lift what a stop word has done, and nothing else.`),
+    STOP_SCOPE: z.prefault(into('replies.stopScope', oneOf('lane', 'all')), 'lane').describe(`
+        Whether a stop word counts for the lane of the number that it was sent to, or for all lanes. With "all", an API key
+        with the scope "inbound" stops messages of all lanes, even if it is limited to one.`),
+    STOP_REPLY: z.optional(into('replies.stopReply', formats.plainText)).describe(`
+        Text that confirms a stop word. It is sent from the number that got the stop word, within 5 minutes or not at all,
+        and at most once a day to each number. Default: nothing is confirmed.`),
+  },
   'Call records': {
     RECORDS_CONTRACT: z.optional(into('records.contractFile', z.string())).describe(`
         Path of a JSON file that says how the service takes requests for call records; see docs/call-records.md. Without
@@ -248,6 +266,7 @@ export const SETTINGS = z.object({
   ...SECTIONS.Redis,
   ...SECTIONS['Sending and following up'],
   ...SECTIONS.Notifications,
+  ...SECTIONS.Replies,
   ...SECTIONS['Call records'],
   ...SECTIONS['HTTP API'],
   ...SECTIONS.Monitoring,

@@ -30,6 +30,9 @@ export type LaneName = string & { readonly lane?: 'name' };
  *   ended messages by their numbers (engine/lane/results.lua); `latestResults`, string: its latest entries
  * - `early`, hash, and `waiting`, sorted set: reports for request ids that are not known yet, and until when they wait
  * - `callback`, hash: status of the subscription; `reconciler`, string: lease of the process that checks it
+ * - `inboundPending`, hash: message of a person → what has arrived of it, until it is logged; `inboundIds`, hash: digest of the service's id
+ *   → its message; `inbound`, stream: the log of messages, with these digests; `inboundMessages`, hash: position in it → the message
+ *   (engine/inbound/inbound-store.ts)
  * - `keyBytes`, hash: what each API key has stored on the lane, in bytes, what each campaign takes, and from which key, and the
  *   numbers by which messages name keys (engine/recipients/key-bytes.lua)
  * - `campaign:ID`, `campaign:ID:…`: see engine/recipients/campaign-keys.ts
@@ -111,6 +114,8 @@ export function keyNames(prefix: string) {
       /** Hash: the id of a lane, or '' for the whole installation → when its list last lost a number, ms. */
       removedAt: `{${prefix}:suppression:lists}:removedAt`,
     },
+    /** Sorted set: numbers whose stop word was confirmed in the last day → when it arrived, ms. */
+    stopsConfirmed: `${prefix}:stopsConfirmed`,
     /** Recurring campaigns. They share a hash tag, which no lane has, because no lane's id contains a colon. */
     schedules: {
       /** Sorted set, all scores 0: `id laneId` of each schedule, which is also what identifies it in the other keys. */

@@ -37,6 +37,8 @@ export interface CampaignMeta extends StoredFields {
   readonly created: number;
   /** Undefined for a campaign of an older version. */
   readonly createdBy?: Actor | undefined;
+  /** The suppression operation that it may send in spite of: the one that it confirms (engine/inbound). Undefined: none. */
+  readonly bypasses?: string | undefined;
   /** Digest of the idempotency key and its scope. */
   readonly idempotency?: string | undefined;
   /** Digest of recipients, text, and sender, with which a repeated request is compared. Without an idempotency key there is none. */
@@ -61,6 +63,7 @@ const meta = z.object({
   placeholders: z.array(z.string()),
   created: count,
   createdBy: packedActor.optional(),
+  bypasses: z.string().optional(),
   idempotency: z.string().optional(),
   fingerprint: z.string().optional(),
   duplicates: count,

@@ -150,10 +150,20 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       `the key may suppress at most ${max} numbers at the same time, those that it has removed in the last 30 days included, and this would be more; nothing was changed`,
     );
 
-  const undo = async ({ id, ...operation }: FoundOperation, by: Actor, at: number): Promise<number> => {
+  /** `added`: its only numbers, if the caller knows them; then no list is searched for them. */
+  const undo = async (
+    { id, ...operation }: FoundOperation,
+    by: Actor,
+    at: number,
+    added?: readonly string[],
+  ): Promise<number> => {
     const isAdd = operation.change === 'add';
+    const found =
+      added === undefined
+        ? scan(isAdd ? names.list(operation.list) : names.removed(id))
+        : [packed(added).map((number) => [number, id] as const)];
     let numbers = 0;
-    for await (const entries of scan(isAdd ? names.list(operation.list) : names.removed(id))) {
+    for await (const entries of found) {
       const ofOperation = isAdd ? entries.filter(([, value]) => value.split(',').includes(id)) : entries;
       if (ofOperation.length === 0) continue;
       const how = isAdd ? 'undo-add' : 'undo-remove';
@@ -238,6 +248,13 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       const [value] = await redis.hmget(names.list(list), ...packed([number]));
       const operations = await Promise.all((value?.split(',') ?? []).map(read));
       return operations.filter((operation) => operation !== null);
+    },
+    /** Whether nothing but this operation suppresses a number for a lane, if anything does. */
+    async isOnlyBy(operation: string, lane: LaneId, number: string): Promise<boolean> {
+      const values = await Promise.all(
+        [null, lane].map((list) => redis.hmget(names.list(list), ...packed([number]))),
+      );
+      return values.flat().every((value) => value === null || value === operation);
     },
     /** How many numbers are suppressed for a lane; one that is on both lists counts twice. */
     async count(lane: LaneId): Promise<number> {

@@ -16,14 +16,16 @@
         latestResults  string: its latest entries
         outboxes   sorted set: outbox -> when it next has something to do, ms
         windows    hash: rule of a window -> its openings, JSON (window.lua)
+        inboundPending  hash: message of a person -> what has arrived of it, JSON, until it is logged
+        inbound    stream: the log of these messages, by time
   ARGV  rules      JSON: the lane's rules
         retention  number: ms that an ended campaign is kept
         alive      JSON: the processes with a heartbeat
         longest    number: their longest quota window, ms; 0: unknown
         time       ms, or '' for the server's
   Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids; outboxes: names of
-           those with something to do; windows: rules whose openings run out, and unusedWindows: those that can be removed; now: the
-           time, ms;
+           those with something to do; windows: rules whose openings run out, and unusedWindows: those that can be removed; inbound: whether
+           messages of people are not logged yet, or too old; now: the time, ms;
            dueAt: when the lane is due for the next sweep, apart from its turns }, events
 ]]
 -- @include ../lane/campaign.lua
@@ -33,6 +35,8 @@ run_when_full(laneKey)
 
 -- How soon a lane with requests in flight, or one that recovers from a loss of data, is swept again, ms.
 local SOON_MS = 2000
+-- How soon it is swept again while the messages of people are not logged, ms: as long as a process may take (inbound/inbound-store.ts).
+local INBOUND_AGAIN_MS = 30000
 -- How often the openings of a window are computed again, and how long after its last use it is removed, ms.
 local WINDOW_AGAIN_MS, WINDOW_UNUSED_MS = 86400000, 30 * 86400000
 
@@ -112,6 +116,12 @@ due_at(first_of(scheduledKey))
 due_at(first_of(lapsingKey))
 due_at(first_of(importingKey))
 due_at(first_of(outboxesKey))
+local isInboundPending = redis.call('HLEN', inboundPendingKey) > 0
+local oldestInbound = redis.call('XRANGE', inboundKey, '-', '+', 'COUNT', 1)[1]
+local inboundUntil = oldestInbound and tonumber(string.match(oldestInbound[1], '^%d+')) + retention
+swept.inbound = isInboundPending or (inboundUntil ~= nil and inboundUntil < now)
+due_at(inboundUntil)
+if isInboundPending then due_at(now + INBOUND_AGAIN_MS) end
 local endedFirst = first_of(endedKey)
 due_at(endedFirst and endedFirst + retention)
 -- The windows whose openings are to be computed, and those that no campaign has used for long. A campaign that needs one of these again

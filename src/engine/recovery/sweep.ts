@@ -68,6 +68,8 @@ export interface SweepOptions {
    * there is nothing to lapse. By default there are no outboxes.
    */
   lapseOutboxes?(lane: LaneId): Promise<number | null>;
+  /** Acts on the messages of people that a dead process has left behind, and deletes old ones; by default there are none. */
+  tendInbound?(lane: LaneId): Promise<void>;
   /** The openings of a window. Default: those of its rule. Tests pass their own. */
   readonly openingsOf?: OpeningsOf;
   /** Removes all data of a campaign. */
@@ -275,6 +277,7 @@ const findings = z.object({
   outboxes: ids,
   windows: luaList(z.object({ rule: z.string(), usedAt: z.number() })),
   unusedWindows: ids,
+  inbound: z.boolean().default(false),
   now: z.number(),
   dueAt: z.number().default(Number.POSITIVE_INFINITY),
 });
@@ -348,6 +351,7 @@ export async function sweepLane(
     lane.emit((await resolveBatches(lane, 'abandon', suppressedReason, suppressed)).events);
   }
   if (swept.outboxes.length > 0) lane.emit((await options.tendOutboxes?.(lane.id)) ?? []);
+  if (swept.inbound) await options.tendInbound?.(lane.id);
   for (const id of swept.deadImports) await options.discardImport(lane.id, id);
   const limit = pLimit(REMOVALS_AT_ONCE);
   await limit.map(swept.expired, (id) => options.removeCampaign(lane.id, id));

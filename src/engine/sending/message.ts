@@ -15,4 +15,6 @@ export type Message = SendRequest & {
 export interface Messages {
   /** Returns one message per claim, or the error if its campaign cannot be read. */
   render(claims: readonly SendClaim[]): Promise<(Message | DamagedError)[]>;
+  /** Whether none of the message's recipients has been suppressed since it was rendered. */
+  isAllowed(claim: SendClaim, message: Message): Promise<boolean>;
 }

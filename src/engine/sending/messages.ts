@@ -1,6 +1,7 @@
 import type { LaneSettings } from '../../base/config/index.js';
 import { PROFILES } from '../../base/profiles/index.js';
 import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
+import type { CampaignMeta } from '../lane/campaign-meta.js';
 import { DamagedError } from '../recipients/damaged.js';
 import type { Messages } from './message.js';
 import type { SendClaim } from './send-claim.js';
@@ -8,6 +9,8 @@ import type { SendClaim } from './send-claim.js';
 /** The suppressed numbers of a lane. */
 export interface LaneSuppression {
   areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
+  /** Whether nothing but this operation suppresses a number. */
+  isOnlyBy(operation: string, number: string): Promise<boolean>;
   /** When a number was last removed, by the clock of Redis, ms; 0: never. */
   lastRemoval(): Promise<number>;
 }
@@ -21,7 +24,32 @@ export function openMessages(
   content: CampaignContent,
   suppression: LaneSuppression,
 ): Messages {
+  /** Which numbers of each batch are suppressed, apart from those whose only operation the campaign confirms. */
+  const suppressedIn = async (
+    batches: readonly { readonly meta: CampaignMeta; readonly numbers: readonly string[] }[],
+  ): Promise<boolean[][]> => {
+    const all = batches.flatMap(({ numbers }) => numbers);
+    const found = all.length === 0 ? [] : await suppression.areSuppressed(all);
+    let next = 0;
+    return Promise.all(
+      batches.map(async ({ meta: { bypasses }, numbers }) => {
+        const suppressed = numbers.map(() => found[next++] === true);
+        if (bypasses === undefined || !suppressed.includes(true)) return suppressed;
+        return Promise.all(
+          numbers.map(
+            async (number, at) => suppressed[at] === true && !(await suppression.isOnlyBy(bypasses, number)),
+          ),
+        );
+      }),
+    );
+  };
+
   return {
+    async isAllowed({ campaign }, { recipients }) {
+      const { meta } = await content.text(campaign);
+      const [suppressed = []] = await suppressedIn([{ meta, numbers: recipients }]);
+      return !suppressed.includes(true);
+    },
     async render(claims) {
       const batches = await Promise.all(
         claims.map(({ campaign: id, first, count }) =>
@@ -32,19 +60,18 @@ export function openMessages(
           }),
         ),
       );
-      const numbers = batches.flatMap((batch) =>
-        batch instanceof DamagedError ? [] : batch.recipients.map(({ number }) => number),
+      const readable = batches.flatMap((batch) => (batch instanceof DamagedError ? [] : [batch]));
+      const suppressed = await suppressedIn(
+        readable.map(({ meta, recipients }) => ({ meta, numbers: recipients.map(({ number }) => number) })),
       );
-      const suppressed = numbers.length === 0 ? [] : await suppression.areSuppressed(numbers);
       // Read after the check, so that it covers every number that the check no longer found.
       const removedAt = claims.some(isRepeat) ? await suppression.lastRemoval() : 0;
-      let next = 0;
       return claims.map((claim, at) => {
         const batch = batches[at];
         if (batch === undefined) throw new Error('a claim has no batch');
         if (batch instanceof DamagedError) return batch;
         const { meta, template, recipients } = batch;
-        const omitted = recipients.map(() => suppressed[next++] === true);
+        const omitted = suppressed[readable.indexOf(batch)] ?? [];
         return {
           sender: meta.sender,
           ...(meta.senderName === undefined ? {} : { senderName: meta.senderName }),

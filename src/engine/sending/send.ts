@@ -16,6 +16,9 @@ import type { SendClaim, SendClaims, SendSettlement } from './send-claim.js';
  *   claim ──► render ──► all suppressed? ──► permit still good? ──► POST ──► outcome ──► settle
  *   (durable: `sending`)                     (confirmed if old)              (retried until answered)
  *
+ * The check whether a number is suppressed follows its claim, and a claim that is confirmed is checked again. So no request carries a
+ * number whose claim began after the number was on a list; one whose number came onto a list meanwhile is released, and rendered again.
+ *
  * If a process dies after the claim, the batch stays `sending` until the sweep turns it into `unknown`. It is not claimed again.
  */
 
@@ -75,7 +78,11 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
       return { claim, result: 'released' };
     const { leaveWithinMs } = claim;
     const limited = leaveWithinMs === undefined ? granted : limitPermit(granted, leaveWithinMs);
-    const permit = await confirmPermit(lane, limited, () => claims.confirm(claim));
+    const permit = await confirmPermit(
+      lane,
+      limited,
+      async () => (await claims.confirm(claim)) && (await messages.isAllowed(claim, message)),
+    );
     const token = credentials.current();
     if (permit === undefined || permit.isExpired() || token === undefined)
       return { claim, result: 'released' };

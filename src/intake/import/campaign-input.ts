@@ -267,6 +267,8 @@ export interface DraftDeps {
   readonly by: Operator;
   /** Makes the digest under which an idempotency key is stored; default: {@link idempotencyDigest}. */
   readonly digestOf?: ((idempotencyKey: string) => string) | undefined;
+  /** The only suppression operation that the campaign may send in spite of. Default: none. */
+  readonly bypasses?: string | undefined;
 }
 
 /** The campaign before its list is read, with a new id. */
@@ -281,6 +283,7 @@ export function draftOf(deps: DraftDeps, campaign: CheckedCampaign, lane: LaneId
     placeholders: [],
     created,
     createdBy: deps.by.actor,
+    bypasses: deps.bypasses,
     idempotency:
       idempotencyKey === undefined
         ? undefined

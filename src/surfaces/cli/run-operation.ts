@@ -39,6 +39,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Outboxes: () => import('./answers/outboxes.js'),
   Schedules: () => import('./answers/schedules.js'),
   Numbers: () => import('./answers/suppressions.js'),
+  Replies: () => import('./answers/inbound.js'),
   'API keys': () => import('./answers/keys.js'),
   Operation: () => import('./answers/audit.js'),
   'Call records': () => import('./answers/records.js'),

@@ -176,7 +176,7 @@ export const operations: Routes = (app, options, memory) => {
 
 /** Whether an operation may change something, so that it runs as the key: the key is checked again, and pays for what is stored. */
 function changes({ audit, scope }: Operation): boolean {
-  return audit !== undefined || scope === 'send' || scope === 'operate';
+  return audit !== undefined || scope === 'send' || scope === 'operate' || scope === 'inbound';
 }
 
 /** Whether keys that may not read texts see what an operation returns. With the scope `send`, it is what they have sent. */

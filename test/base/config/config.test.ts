@@ -109,6 +109,23 @@ describe('The configuration of a single lane', () => {
         maxUploadBytes: 1_000_000_000,
         listMemoryBytes: 256_000_000,
       },
+      replies: {
+        stopWords: [
+          'stop',
+          'stopall',
+          'unsubscribe',
+          'cancel',
+          'end',
+          'quit',
+          'revoke',
+          'opt out',
+          'arret',
+          'stopp',
+        ],
+        startWords: ['start', 'unstop'],
+        stopScope: 'lane',
+        stopReply: undefined,
+      },
       lanesWithoutCredentials: { names: [], problems: [] },
     } satisfies Config);
   });

@@ -21,6 +21,7 @@ beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1'
 afterAll(() => new Promise((resolve) => void server.close(resolve)));
 
 const messages: Messages = {
+  isAllowed: async () => true,
   render: async (claims) =>
     claims.map(() => ({ sender: 'ACME', recipients: ['+4915700000001'], text: 'Hi', suppressed: [false] })),
 };

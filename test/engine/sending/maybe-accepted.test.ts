@@ -39,6 +39,7 @@ async function sent(name: string, suppressedLater: boolean) {
     change: { clientCorrelator: { deduplicatesForMs: 86_400_000 } },
   });
   const messages: Messages = {
+    isAllowed: async () => true,
     render: async (claims) =>
       claims.map(() => {
         const isOne = suppressedLater && asked > 0;

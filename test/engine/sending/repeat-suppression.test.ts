@@ -62,6 +62,7 @@ async function afterDeath(name: string) {
   const list = suppression(redis, keyNames(own));
   const messages = openMessages(lane, content(), {
     areSuppressed: (numbers) => list.areSuppressed(lane.id, numbers),
+    isOnlyBy: async () => false,
     lastRemoval: () => list.lastRemoval(lane.id),
   });
   const service = await startService(ACCEPTED);

@@ -94,7 +94,7 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
       const sending = {
         client,
         tokens,
-        messages: { render },
+        messages: { render, isAllowed: async () => true },
         recent: recentClaims(lane.monotonic),
         claims,
         failed: (_lane: string, error: Error) => void failures.push(error),

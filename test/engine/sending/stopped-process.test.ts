@@ -29,6 +29,7 @@ beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1'
 afterAll(() => new Promise((resolve) => void server.close(resolve)));
 
 const messages: Messages = {
+  isAllowed: async () => true,
   render: async (claims) =>
     claims.map(({ count }) => ({
       sender: 'ACME',

@@ -37,6 +37,18 @@ export const ACCESS_EVENTS = {
     (e) =>
       `suppression operation ${e.operation} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} was undone by ${e.actor}, which changed ${e.numberCount}`,
   ),
+  'inbound.received': entry(
+    'info',
+    { lane: id, messageId: id, wish: optional(oneOf('stop', 'start'), 'none') },
+    (e) =>
+      `lane ${e.lane}: message ${e.messageId} was received${{ stop: ', which is a stop word', start: ', which is a start word', none: '' }[e.wish] ?? ''}`,
+  ),
+  'inbound.unconfirmed': entry(
+    'warn',
+    { lane: id, messageId: id, reason: prose },
+    (e) =>
+      `lane ${e.lane}: the stop word in message ${e.messageId} was not confirmed; its sender gets no more messages: ${e.reason}`,
+  ),
   'key.created': entry(
     'info',
     { key: id, name: id, scopes: id, lanes: id, actor: id },

@@ -952,6 +952,26 @@ export const OPERATION_COMMANDS = [
     byHand: false,
   },
   {
+    name: 'listInbound',
+    tag: 'Replies',
+    usage: 'inbound list',
+    summary: 'list the messages that people sent',
+    description:
+      'List the messages that people sent. Newest first, as far back as RETENTION, with what each of them asked for. A message in parts is listed when the last part has arrived, or 15 minutes after the first.',
+    arguments: {},
+    flags: [
+      { flags: '-l, --lane <name>', about: 'only messages of this lane', reads: { as: 'text' } },
+      {
+        flags: '--limit <count>',
+        about: 'the most to show',
+        reads: { as: 'number', from: 1, to: 100000, usual: 50 },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['inbound list', 'inbound list --lane default --limit 200'],
+    byHand: false,
+  },
+  {
     name: 'createKey',
     tag: 'API keys',
     usage: 'keys create',
@@ -963,8 +983,12 @@ export const OPERATION_COMMANDS = [
       {
         flags: '--scope <scopes>',
         about:
-          'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them)',
-        reads: { as: 'names', names: ['status', 'metrics', 'read', 'send', 'operate'], isRequired: true },
+          'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them), inbound (only submit messages that people have sent)',
+        reads: {
+          as: 'names',
+          names: ['status', 'metrics', 'read', 'send', 'operate', 'inbound'],
+          isRequired: true,
+        },
       },
       {
         flags: '--lane <lanes>',

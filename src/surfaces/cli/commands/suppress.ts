@@ -70,4 +70,11 @@ export function addNumberCommands(program: Command, context: Context): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress why +447700900123'))
     .action(action(context, verbs, 'why'));
+
+  program
+    .command('inbound')
+    .summary('show the messages that people sent to your numbers')
+    .description('Shows the messages that people sent to your numbers, and what Volley did.')
+    .addHelpText('after', examples('inbound list'));
+  addOperations(program, context, 'Replies');
 }

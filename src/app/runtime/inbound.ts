@@ -1,0 +1,100 @@
+import { systemClock } from '../../base/clock.js';
+import type { Operator } from '../../campaign/audit.js';
+import { InputError } from '../../campaign/errors.js';
+import {
+  type Confirmed,
+  type Inbound,
+  type InboundInput,
+  type InboundService,
+  inboundService,
+} from '../../engine/inbound/inbound-service.js';
+import { importDeps, importModules } from './import-deps.js';
+import type { Instance } from './instance.js';
+
+/** A sender with at least so many digits is a phone number, and must be a valid one: a stop word must not be lost to a typing error. */
+const DIGITS_OF_NUMBER = 7;
+const MAX_ID_BYTES = 128;
+
+/** Opens what receives the messages of people. Confirmations are campaigns, made by the modules that import them. */
+export function openInbound(instance: Instance): InboundService {
+  const { redis, keys, config, finder, suppression, events, trail } = instance;
+  const { replies, retentionMs } = config;
+  const { stopReply: message } = replies;
+  // The sender of a stop word is no actor that could be named: the record of each operation names the message instead.
+  const by = trail.operator({ kind: 'library', id: null, name: 'replies' });
+  const confirm = async ({ lane, message: stop, operation }: Confirmed): Promise<string | null> => {
+    const { messageId, from, to } = stop;
+    try {
+      const [{ importCampaign }] = await importModules();
+      const areSuppressed = (id: string, numbers: readonly string[]): Promise<boolean[]> =>
+        Promise.all(numbers.map(async (number) => !(await suppression.isOnlyBy(operation, id, number))));
+      const deps = importDeps(instance, finder.named, by);
+      const outcome = await importCampaign(
+        { ...deps, bypasses: operation, suppression: { ...suppression, areSuppressed } },
+        {
+          recipients: [{ to: from }],
+          message: message ?? '',
+          sender: to,
+          lane,
+          name: 'Confirmation of a stop word',
+          metadata: { suppressionOperation: operation, inboundMessage: messageId },
+          idempotencyKey: `stop:${lane}:${messageId}`,
+          validForMs: 300_000,
+          again: true,
+        },
+      );
+      if ('id' in outcome) return outcome.id;
+      throw new InputError('reason' in outcome ? outcome.reason : outcome.kind);
+    } catch (error) {
+      // A number that is suppressed matters more than the text that says so.
+      const reason = error instanceof Error ? error.message : String(error);
+      events.emit({ type: 'inbound.unconfirmed', lane, messageId, reason });
+      return null;
+    }
+  };
+  return inboundService({
+    redis,
+    keys,
+    finder,
+    suppression,
+    events,
+    clock: systemClock,
+    retentionMs,
+    replies,
+    by,
+    confirm: message === undefined ? undefined : confirm,
+  });
+}
+
+/** What an actor may do with the messages of people. */
+export function inboundFor(
+  { config, finder, format }: Pick<Instance, 'config' | 'finder' | 'format'>,
+  inbound: InboundService,
+  by: Operator,
+): Inbound {
+  return {
+    list: (options) => inbound.list(options),
+    async receive({ lane, messageId, from, to, text, part, country }: InboundInput) {
+      if (messageId === '' || Buffer.byteLength(messageId) > MAX_ID_BYTES)
+        throw new InputError(`the id of the message must have 1 to ${MAX_ID_BYTES} bytes`, {
+          field: 'messageId',
+        });
+      if (part !== undefined && !(part.number >= 1 && part.number <= part.total))
+        throw new InputError(`part ${part.number} of ${part.total} does not exist`, { field: 'part/number' });
+      const { numberReader } = await import('../../campaign/number.js');
+      const read = numberReader(country ?? config.defaultCountry)(from);
+      if (!read.ok && from.replace(/\D/g, '').length >= DIGITS_OF_NUMBER)
+        throw new InputError(read.reason, { field: 'from' });
+      await format.check();
+      await by.authorise();
+      const { id } = await finder.named(lane);
+      await inbound.receive(id, {
+        messageId,
+        from: read.ok ? read.number : from.trim(),
+        to: to.trim(),
+        text,
+        part,
+      });
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+
+const effect = z
+  .object({
+    wish: z
+      .enum(['stop', 'start'])
+      .describe('`stop`: the text is a stop word; `start`: it is a start word, after a stop word'),
+    operation: z
+      .string()
+      .nullable()
+      .describe(
+        'The operation on the suppression list that keeps the number off, or that was undone; null if there is none: the sender is no phone number, or a start word had nothing to lift',
+      ),
+    isNew: z
+      .boolean()
+      .describe('Whether it changed anything: false if the number was suppressed already, or was not'),
+    inFlightCount: z
+      .int()
+      .min(0)
+      .describe(
+        'Of a stop: the messages to the number that workers were sending at that moment, which may still arrive. No later one is sent',
+      ),
+    reply: z.string().nullable().describe('The campaign that confirms the stop; null if none does'),
+  })
+  .readonly();
+/** What a stop word or a start word did. */
+export type InboundEffect = z.output<typeof effect>;
+
+const lastSent = z
+  .object({
+    campaign: z.string(),
+    reference: z.string().nullable().describe('The reference of the number in it; null if it has none'),
+    outbox: z
+      .string()
+      .nullable()
+      .describe('The outbox that the message came from; null if it came from none'),
+    message: z.string().nullable().describe('Its id in the outbox'),
+  })
+  .readonly();
+/** See {@link inboundMessage}. */
+export type LastSent = z.output<typeof lastSent>;
+
+/** A message that a person sent to one of our numbers. */
+export const inboundMessage = z
+  .object({
+    lane: z.string(),
+    messageId: z
+      .string()
+      .describe("The service's id of the message; of one in parts, that of its first part"),
+    from: z
+      .string()
+      .describe('Who sent it: E.164, or as the service spells a sender that is no phone number'),
+    to: z.string().describe('The number or sender that it was sent to, as the service spells it'),
+    text: z.string().describe('Its text. A part that never arrived is shown as `[…]`'),
+    receivedAt: z.string().describe('When Volley received it, or its first part; ISO 8601, UTC'),
+    effect: effect
+      .nullable()
+      .describe('What it asked for; null if it is neither a stop word nor a start word'),
+    lastSent: lastSent
+      .nullable()
+      .describe(
+        'The last message that the number got from `to`, if it is in one of the latest campaigns; otherwise null',
+      ),
+  })
+  .readonly()
+  .meta({ id: 'InboundMessage' });
+/** See {@link inboundMessage}. */
+export type InboundMessage = z.output<typeof inboundMessage>;

@@ -1,0 +1,232 @@
+import type { Clock } from '../../base/clock.js';
+import type { Events } from '../../base/events/events.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { describeActor } from '../../campaign/actor.js';
+import type { Operator } from '../../campaign/audit.js';
+import type { InboundMessage } from '../../campaign/inbound.js';
+import { type WishWords, wishReader } from '../../campaign/stop-words.js';
+import { markDue } from '../lane/due.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
+import type { Suppression } from '../recipients/suppression.js';
+import { wishFulfiller } from './fulfil-wish.js';
+import { inFlightMessages } from './in-flight.js';
+import {
+  type FoundMessage,
+  type InboundStore,
+  inboundStore,
+  type LoggedMessage,
+  type PendingMessage,
+  type ReceivedPart,
+} from './inbound-store.js';
+
+/** A stop word that is to be confirmed. */
+export interface Confirmed {
+  /** The name of the lane. */
+  readonly lane: string;
+  readonly message: Pick<PendingMessage, 'messageId' | 'from' | 'to'>;
+  /** The suppression operation that the stop word made, the only one that may be bypassed. */
+  readonly operation: string;
+}
+
+/** What {@link inboundService} works with. */
+interface InboundOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly finder: Pick<LaneFinder, 'nameOf' | 'ids' | 'idOf'>;
+  readonly suppression: Suppression;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly retentionMs: number;
+  readonly replies: WishWords & { readonly stopScope: 'lane' | 'all' };
+  /** Who changes the suppression lists. */
+  readonly by: Operator;
+  /** Creates the campaign that confirms a stop, and returns its id; null if it cannot. Undefined: nothing is confirmed. */
+  confirm?: ((confirmed: Confirmed) => Promise<string | null>) | undefined;
+}
+
+/** Which messages {@link Inbound.list} returns. */
+export interface InboundListOptions {
+  /** Only messages of these lanes, by their names; default: of all. */
+  readonly lanes?: readonly string[] | undefined;
+  /** Default 50. */
+  readonly limit?: number | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** A message that another gateway submits. */
+export interface InboundInput {
+  readonly lane: string;
+  /** The gateway's id of the message, or of this part. A message with an id that the lane knows changes nothing. */
+  readonly messageId: string;
+  /** Who sent it, in any spelling of a phone number. */
+  readonly from: string;
+  /** The number that it was sent to. */
+  readonly to: string;
+  readonly text: string;
+  /** Of a long message that arrives in parts: the place of this one, and by which number the sender's phone has marked the parts. */
+  readonly part?: ReceivedPart['part'];
+  /** ISO 3166 code of a `from` in national format; default: `DEFAULT_COUNTRY`. */
+  readonly country?: string | undefined;
+}
+
+/** The messages that people send to our numbers. */
+export interface Inbound {
+  /**
+   * Stores a message and does what it asks for: after a stop word, no request that is claimed later goes to its sender. Rejects with an
+   * InputError if it is invalid, and with a NotFoundError for an unknown lane.
+   */
+  receive(message: InboundInput): Promise<void>;
+  /** Lists them, newest first, one page at a time, as far back as `RETENTION`. Rejects with a NotFoundError for an unknown lane. */
+  list(
+    options?: InboundListOptions,
+  ): Promise<{ readonly messages: InboundMessage[]; readonly nextCursor: string | null }>;
+}
+
+const DEFAULT_LIMIT = 50;
+/** Lanes whose logs are read at the same time. */
+const LANES_AT_ONCE = 50;
+/** A number gets a confirmation at most once in this time, because machines answer each other. */
+const CONFIRM_EVERY_MS = 86_400_000;
+
+/** Receives the messages that people send, does what they ask for, and reads them. */
+export function inboundService(options: InboundOptions) {
+  const { redis, keys, finder, suppression, events, clock } = options;
+  const wishOf = wishReader(options.replies);
+  const fulfil = wishFulfiller({
+    suppression,
+    inFlight: inFlightMessages(redis, keys),
+    scope: options.replies.stopScope,
+    lanes: () => finder.ids(),
+    by: options.by,
+    clock,
+    changed(change, { id, list, reason }) {
+      const told = { operation: id, numberCount: 1, actor: describeActor(options.by.actor) };
+      void (list === null ? Promise.resolve(null) : finder.nameOf(list)).then((lane) => {
+        if (change === 'added') events.emit({ type: 'suppression.added', lane, reason, ...told });
+        else events.emit({ type: 'suppression.undone', lane, ...told });
+      });
+    },
+  });
+  const stores = new Map<LaneId, InboundStore>();
+  const storeOf = (lane: LaneId): InboundStore => {
+    const store = stores.get(lane) ?? inboundStore(redis, keys, lane);
+    stores.set(lane, store);
+    return store;
+  };
+
+  /** Whether this message may cause a confirmation. Asked again about the same message, it says the same. */
+  const mayConfirm = async ({ from, at }: PendingMessage): Promise<boolean> => {
+    await redis.zremrangebyscore(keys.stopsConfirmed, '-inf', at - CONFIRM_EVERY_MS);
+    await redis.zadd(keys.stopsConfirmed, 'NX', at, from);
+    return Number(await redis.zscore(keys.stopsConfirmed, from)) === at;
+  };
+  const act = async (lane: LaneId, message: PendingMessage): Promise<void> => {
+    const { messageId, from, to, text, at } = message;
+    const wish = wishOf(text);
+    const fulfilled = wish === null ? {} : await fulfil(wish, lane, message);
+    const { op, isNew } = fulfilled as Partial<LoggedMessage>;
+    const name = await finder.nameOf(lane);
+    const mustConfirm =
+      wish === 'stop' && isNew === true && op !== undefined && options.confirm !== undefined;
+    const reply =
+      mustConfirm && (await mayConfirm(message))
+        ? await options.confirm?.({ lane: name, message, operation: op })
+        : null;
+    const entry: LoggedMessage = {
+      id: messageId,
+      from,
+      to,
+      text,
+      at,
+      ...fulfilled,
+      ...(reply ? { reply } : {}),
+    };
+    if ((await storeOf(lane).log(message, entry)) === '') return;
+    events.emit({ type: 'inbound.received', lane: name, messageId, wish });
+  };
+
+  const viewOf = (lane: string, message: FoundMessage): InboundMessage => {
+    const { id, from, to, text, at, wish, op, isNew, inFlight, reply, last } = message;
+    return {
+      lane,
+      messageId: id,
+      from,
+      to,
+      text,
+      receivedAt: new Date(at).toISOString(),
+      effect:
+        wish === undefined
+          ? null
+          : {
+              wish,
+              operation: op ?? null,
+              isNew: isNew === true,
+              inFlightCount: inFlight ?? 0,
+              reply: reply ?? null,
+            },
+      lastSent:
+        last === undefined
+          ? null
+          : {
+              campaign: last.campaign,
+              reference: last.reference ?? null,
+              outbox: last.outbox ?? null,
+              message: last.message ?? null,
+            },
+    };
+  };
+
+  return {
+    /** Stores a message, or a part of one. When it resolves, what a complete message asks for is done. */
+    async receive(lane: LaneId, part: ReceivedPart): Promise<void> {
+      // Before anything is stored: if this process dies, the sweep of the lane finds it.
+      await markDue({ redis, keys }, [lane]);
+      const message = await storeOf(lane).receive(part);
+      if (message !== undefined) await act(lane, message);
+    },
+    /** Acts on the messages of a lane that a process left behind, or whose parts did not come, and deletes old ones. */
+    async tend(lane: LaneId): Promise<void> {
+      for (const message of await storeOf(lane).takeOverdue(options.retentionMs)) await act(lane, message);
+    },
+    /** The log of a lane. */
+    log: storeOf,
+    viewOf,
+    async list({ lanes, limit = DEFAULT_LIMIT, cursor }: InboundListOptions = {}) {
+      const ids = lanes === undefined ? await finder.ids() : await Promise.all(lanes.map(finder.idOf));
+      const [position, cursorLane = ''] = cursor?.split(' ') ?? [];
+      // Newest first, and at the same position by lane.
+      const compare = (one: Placed, other: Placed): number =>
+        comparePositions(other.position, one.position) || (one.lane < other.lane ? -1 : 1);
+      let newest: Placed[] = [];
+      for (let from = 0; from < ids.length; from += LANES_AT_ONCE) {
+        const found = await Promise.all(
+          ids.slice(from, from + LANES_AT_ONCE).map(async (lane) => {
+            const messages = await storeOf(lane).before(position, limit + 1, lane > cursorLane);
+            return messages.map((message) => ({ ...message, lane }));
+          }),
+        );
+        newest = [...newest, ...found.flat()].sort(compare).slice(0, limit + 1);
+      }
+      const shown = newest.slice(0, limit);
+      const last = shown.at(-1);
+      const messages = await Promise.all(
+        shown.map(async (message) => viewOf(await finder.nameOf(message.lane), message)),
+      );
+      const isMore = newest.length > limit && last !== undefined;
+      return { messages, nextCursor: isMore ? `${last.position} ${last.lane}` : null };
+    },
+  } satisfies Pick<Inbound, 'list'> & Record<string, unknown>;
+}
+
+/** See {@link inboundService}. */
+export type InboundService = ReturnType<typeof inboundService>;
+
+type Placed = FoundMessage & { readonly lane: LaneId };
+
+function comparePositions(one: string, other: string): number {
+  const [ms = 0, number = 0] = one.split('-').map(Number);
+  const [otherMs = 0, otherNumber = 0] = other.split('-').map(Number);
+  return ms - otherMs || number - otherNumber;
+}

@@ -1,0 +1,19 @@
+--[[
+  log-inbound: appends a message to the log of its lane, once, when everything that it asked for is done.
+
+  KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged
+        inboundIds      hash: digest of the service's id of a part -> its message
+        inbound         stream: position -> these digests
+        inboundMessages  hash: position -> the message, JSON. Redis keeps the bytes of an entry that is deleted from a stream
+  ARGV  message  the name of the message
+        entry    the message and what it did, as JSON
+        digests  of the service's ids of its parts, separated by spaces
+  Returns  its position in the log; '' if another process has logged it
+]]
+-- @include ../../base/redis/when-full.lua
+run_when_full(inboundPendingKey)
+if redis.call('HDEL', inboundPendingKey, message) == 0 then return '' end
+for digest in string.gmatch(digests, '%S+') do redis.call('HSET', inboundIdsKey, digest, '') end
+local position = redis.call('XADD', inboundKey, '*', 'd', digests)
+redis.call('HSET', inboundMessagesKey, position, entry)
+return position

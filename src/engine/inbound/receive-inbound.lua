@@ -1,0 +1,46 @@
+--[[
+  receive-inbound: stores a part of an inbound message as soon as it arrives; most messages have one part. Once all parts are there, the
+  caller gets the message, and a lease to act on it: what it asks for is done before it is logged (log-inbound.lua). A part that has
+  arrived before changes nothing.
+
+  KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged
+        inboundIds      hash: digest of the service's id of a part -> its message
+  ARGV  message  name of the message that the part belongs to
+        digest   of the service's id of the part
+        id       the service's id of the part
+        part     number: its place, from 1
+        total    number: the parts of the message
+        from     who sent it
+        to       the number that it was sent to
+        text     of the part
+        leaseMs  number: how long the caller has to log the message, before another process may
+        time     ms, or '' for the server's
+  Returns  the name of the message and its JSON, if the caller is to act on it; else nothing
+]]
+-- @include ../../base/redis/clock.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(inboundPendingKey)
+local now = clock(time)
+
+local known = redis.call('HGET', inboundIdsKey, digest)
+local name = known or message
+local json = redis.call('HGET', inboundPendingKey, name)
+local pending = json and cjson.decode(json)
+if known and not pending then return {} end
+
+if not known then
+  -- The service numbers the messages of a sender from 0 to 255 and begins again, so an old one may lack a part for ever.
+  if pending and pending.parts[tostring(part)] then
+    redis.call('HSET', inboundPendingKey, name .. ' ' .. pending.at, json)
+    for _, one in pairs(pending.parts) do redis.call('HSET', inboundIdsKey, one.digest, name .. ' ' .. pending.at) end
+    pending = nil
+  end
+  pending = pending or { from = from, to = to, total = total, at = now, parts = {}, count = 0, lease = 0 }
+  pending.parts[tostring(part)] = { id = id, digest = digest, text = text }
+  pending.count = pending.count + 1
+  redis.call('HSET', inboundIdsKey, digest, name)
+end
+local isMine = pending.count >= pending.total and pending.lease <= now
+if isMine then pending.lease = now + leaseMs end
+if isMine or not known then redis.call('HSET', inboundPendingKey, name, cjson.encode(pending)) end
+return isMine and { name, cjson.encode(pending) } or {}

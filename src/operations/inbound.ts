@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { inboundMessage } from '../campaign/inbound.js';
+import { byCallingLane, byLanesOfKey } from './access.js';
+import { country } from './campaign-members.js';
+import { call, page } from './operation.js';
+import { LANE_FLAG, laneName, onlyOfLane } from './schemas.js';
+
+const place = z.int().min(1).max(255);
+
+export const receiveInbound = call({
+  name: 'receiveInbound',
+  summary: 'Submit a message that a person sent',
+  description:
+    'For a service without inbound messages, such as version 1: the gateway that receives the replies to your numbers submits them here. After the response to a stop word, no request that begins goes to its sender. A message whose `messageId` the lane knows changes nothing, so retry until you get a 200.',
+  tag: 'Replies',
+  scope: 'inbound',
+  bucket: 'control',
+  access: byCallingLane,
+  http: 'POST /inbound',
+  cli: { because: 'a gateway submits messages over HTTP' },
+  input: z.strictObject({
+    lane: laneName.describe('The lane of the number that got the message'),
+    messageId: z.string().min(1).max(128).describe("The gateway's id of the message, at most 128 bytes"),
+    from: z.string().min(1).max(100).describe('Who sent it, in any common spelling'),
+    to: z
+      .string()
+      .min(1)
+      .max(100)
+      .describe('The number that it was sent to, as campaigns spell it as their sender'),
+    text: z.string().max(10_000),
+    part: z
+      .strictObject({
+        reference: z
+          .int()
+          .min(0)
+          .max(65_535)
+          .describe('By which the phone has marked all parts of the message'),
+        number: place.describe('Which part this is, from 1'),
+        total: place.describe('How many parts there are'),
+      })
+      .optional()
+      .describe('Of a long message that arrives in parts: Volley joins them'),
+    country,
+  }),
+  output: z.object({ lane: laneName, messageId: z.string() }),
+  returns: 'The message is stored, and what it asked for is done',
+  outcomes: ['notFound'],
+  async run(volley, message) {
+    await volley.inbound.receive(message);
+    return { lane: message.lane, messageId: message.messageId };
+  },
+});
+
+export const listInbound = page({
+  name: 'listInbound',
+  summary: 'List the messages that people sent',
+  description:
+    'Newest first, as far back as RETENTION, with what each of them asked for. A message in parts is listed when the last part has arrived, or 15 minutes after the first.',
+  tag: 'Replies',
+  scope: 'read',
+  cost: { itemsPerToken: 50 },
+  access: byLanesOfKey,
+  http: 'GET /inbound',
+  cli: {
+    usage: 'inbound list',
+    flags: { lane: LANE_FLAG },
+    examples: ['inbound list', 'inbound list --lane default --limit 200'],
+  },
+  input: z.strictObject({ lane: onlyOfLane('messages') }),
+  member: 'messages',
+  item: inboundMessage,
+  returns: 'A page of the messages, newest first',
+  position: 'inbound',
+  limit: { max: 200, usual: 50 },
+  shown: { max: 100_000, usual: 50 },
+  async run(volley, { limit, cursor }, { lanes }) {
+    const { messages, nextCursor } = await volley.inbound.list({ lanes, limit, cursor });
+    return { items: messages, nextCursor };
+  },
+});

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import { inboundStore, type ReceivedPart } from '../../../src/engine/inbound/inbound-store.js';
+import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+
+const { redis, prefix } = testRedis('inbound-store');
+const open = (lane: string) => inboundStore(redis, keyNames(prefix), lane);
+
+const message = (messageId: string, more: Partial<ReceivedPart> = {}): ReceivedPart => ({
+  messageId,
+  from: '+447700900123',
+  to: '+447700900999',
+  text: 'Hello',
+  ...more,
+});
+const part = (messageId: string, number: number, text: string) =>
+  message(messageId, { text, part: { reference: 7, number, total: 2 } });
+const entry = { id: 'm', from: '+447700900123', to: '+447700900999', text: 'Hello', at: 1 };
+const KEPT_MS = 86_400_000;
+
+test('A message that no process has logged in time is taken by another one, and logged once', async () => {
+  const store = open('overdue');
+  const received = await store.receive(message('a'));
+  // The lease of the first process still runs.
+  expect([await store.receive(message('a')), await store.takeOverdue(KEPT_MS)]).toEqual([undefined, []]);
+  const pending = keyNames(prefix).lane('overdue', 'inboundPending');
+  const [[name = '', json = ''] = []] = Object.entries(await redis.hgetall(pending));
+  await redis.hset(pending, name, JSON.stringify({ ...JSON.parse(json), lease: 0 }));
+  const [taken] = await store.takeOverdue(KEPT_MS);
+  expect(taken).toEqual(received);
+  if (taken === undefined) return;
+  const positions = await Promise.all([store.log(taken, entry), store.log(taken, entry)]);
+  expect(positions.filter((position) => position === '')).toHaveLength(1);
+  expect(await store.receive(message('a'))).toBeUndefined();
+  expect(await store.before(undefined, 10)).toHaveLength(1);
+});
+
+test('A message whose part does not come is taken without it', async () => {
+  const store = open('missing');
+  await store.receive(part('b', 2, 'world'));
+  const pending = keyNames(prefix).lane('missing', 'inboundPending');
+  const [[name = '', json = ''] = []] = Object.entries(await redis.hgetall(pending));
+  await redis.hset(pending, name, JSON.stringify({ ...JSON.parse(json), at: 0 }));
+  expect(await store.takeOverdue(KEPT_MS)).toMatchObject([{ messageId: 'b', text: '[…]world' }]);
+});
+
+test('A later message with the same reference does not get the parts of an earlier one', async () => {
+  const store = open('reused');
+  await store.receive(part('old-1', 1, 'old '));
+  await store.receive(part('new-1', 1, 'new '));
+  expect(await store.receive(part('new-2', 2, 'text'))).toMatchObject({ text: 'new text' });
+  expect(await store.receive(part('old-1', 1, 'old '))).toBeUndefined();
+});
+
+test('The log is read by position, and old messages are deleted with all that is known of them', async () => {
+  const store = open('log');
+  for (const id of ['c', 'd', 'e']) {
+    const received = await store.receive(message(id));
+    if (received !== undefined) await store.log(received, { ...entry, id });
+  }
+  const [first, ...rest] = await store.after('0-0', 10);
+  expect([first?.id, rest.map(({ id }) => id)]).toEqual(['c', ['d', 'e']]);
+  expect((await store.after(first?.position ?? '', 10)).map(({ id }) => id)).toEqual(['d', 'e']);
+  expect((await store.before(rest[0]?.position, 10)).map(({ id }) => id)).toEqual(['c']);
+  await expect.poll(() => store.takeOverdue(0).then(() => store.after('0-0', 10))).toEqual([]);
+  expect(await redis.hlen(keyNames(prefix).lane('log', 'inboundIds'))).toBe(0);
+});
+
+test('A number is erased from every key, and a repeat of its message is not stored again', async () => {
+  const store = open('erase');
+  const number = '+447700900555';
+  const logged = await store.receive(message('f', { from: number }));
+  if (logged !== undefined) await store.log(logged, { ...entry, from: number });
+  const other = await store.receive(message('g'));
+  if (other !== undefined) await store.log(other, { ...entry, id: 'g' });
+  await store.receive({ ...part('h', 1, 'Hi'), from: number });
+  const has = async () => {
+    const keys = (await keysOf(redis, prefix)).filter((key) => key.includes('erase'));
+    const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+    return values.some((value) => value?.includes('7700900555'));
+  };
+  expect(await has()).toBe(true);
+  expect(await store.erase(number)).toBe(2);
+  expect(await has()).toBe(false);
+  expect(await store.receive(message('f', { from: number }))).toBeUndefined();
+  expect((await store.after('0-0', 10)).map(({ id }) => id)).toEqual(['g']);
+});

@@ -1,0 +1,171 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { InboundMessage } from '../../../src/campaign/inbound.js';
+import type { SuppressionOperation } from '../../../src/campaign/suppression.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix } = testRedis('http-inbound');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
+const STOP_REPLY = 'You will get no more messages.';
+const { call, key, volley } = await serveApi({ ...settings, STOP_REPLY });
+const all = await serveApi({ ...settings, REDIS_PREFIX: `${prefix}-all`, STOP_SCOPE: 'all' });
+
+let next = 0;
+const number = (): string => {
+  next += 1;
+  return `+4477${20_000_000 + next}`;
+};
+const message = (more: object = {}) => {
+  next += 1;
+  return { lane: 'main', messageId: `m${next}`, from: number(), to: '+447700900999', text: 'Hello', ...more };
+};
+const post = (body: object, own?: string) => call('POST', '/v1/inbound', { key: own, body });
+const suppressedOn = async (on: typeof volley, lane: string, to: string): Promise<boolean> =>
+  (await on.preview({ recipients: [{ to }], message: 'Hi', lane })).suppressed === 1;
+const listed = async (messageId: string): Promise<InboundMessage | undefined> => {
+  const { messages } = await volley.inbound.list({ limit: 200 });
+  return messages.find((each) => each.messageId === messageId);
+};
+
+test('A message is stored once, however often it is submitted', async () => {
+  const one = message();
+  expect(await post(one)).toMatchObject({ status: 200, json: { lane: 'main', messageId: one.messageId } });
+  await Promise.all([post(one), post(one), post({ ...one, text: 'another' })]);
+  const { messages } = await volley.inbound.list({ lanes: ['main'] });
+  expect(messages.filter(({ messageId }) => messageId === one.messageId)).toEqual([
+    expect.objectContaining({ from: one.from, to: one.to, text: 'Hello', effect: null, lastSent: null }),
+  ]);
+});
+
+test('A stop word suppresses its sender on its lane, with a record that names the message, and a start word lifts only that', async () => {
+  const stop = message({ text: ' Stop! ' });
+  await post(stop);
+  expect([
+    await suppressedOn(volley, 'main', stop.from),
+    await suppressedOn(volley, 'other', stop.from),
+  ]).toEqual([true, false]);
+  const effect = (await listed(stop.messageId))?.effect;
+  expect(effect).toMatchObject({ wish: 'stop', isNew: true, inFlightCount: 0 });
+  expect(await volley.suppression.operation(effect?.operation ?? '')).toMatchObject({
+    source: 'reply',
+    reason: `stop word in message ${stop.messageId}`,
+    numberCount: 1,
+    lane: 'main',
+  });
+  // Someone else suppresses the number, too.
+  await volley.suppression.add([stop.from], { lane: 'main' });
+  const start = message({ from: stop.from, text: 'START' });
+  await post(start);
+  expect((await listed(start.messageId))?.effect).toMatchObject({ wish: 'start', isNew: true });
+  expect(await suppressedOn(volley, 'main', stop.from)).toBe(true);
+  // A repeat of the earlier stop word changes nothing.
+  await post(stop);
+  const [entry] = await volley.suppression.entries(stop.from);
+  expect(entry?.operations.map(({ source }) => source)).toEqual(['library']);
+  const again = message({ from: number(), text: 'start' });
+  await post(again);
+  expect((await listed(again.messageId))?.effect).toMatchObject({
+    wish: 'start',
+    isNew: false,
+    operation: null,
+  });
+});
+
+test('With STOP_SCOPE=all, a stop word counts for all lanes', async () => {
+  const stop = message({ text: 'stop' });
+  expect((await all.call('POST', '/v1/inbound', { body: stop })).status).toBe(200);
+  expect(await suppressedOn(all.volley, 'other', stop.from)).toBe(true);
+  const start = message({ from: stop.from, text: 'start', lane: 'other' });
+  await all.call('POST', '/v1/inbound', { body: start });
+  expect(await suppressedOn(all.volley, 'main', stop.from)).toBe(false);
+});
+
+test('The parts of a message are joined before the stop word is read, in any order and with repeats', async () => {
+  const parts = message({ from: number() });
+  const part = (place: number, text: string) => ({
+    ...parts,
+    messageId: `${parts.messageId}-${place}`,
+    text,
+    part: { reference: 7, number: place, total: 2 },
+  });
+  await post(part(2, 'op'));
+  await post(part(2, 'op'));
+  expect(await suppressedOn(volley, 'main', parts.from)).toBe(false);
+  expect(await listed(`${parts.messageId}-1`)).toBeUndefined();
+  await post(part(1, 'st'));
+  expect(await suppressedOn(volley, 'main', parts.from)).toBe(true);
+  expect(await listed(`${parts.messageId}-1`)).toMatchObject({ text: 'stop', effect: { wish: 'stop' } });
+});
+
+test('A new stop is confirmed once, from the number that got it, by a campaign whose record names the operation', async () => {
+  const stop = message({ text: 'stop' });
+  await post(stop);
+  const effect = (await listed(stop.messageId))?.effect;
+  const reply = await volley.status(effect?.reply ?? '');
+  expect(reply).toMatchObject({
+    sender: stop.to,
+    lane: 'main',
+    counts: { planned: 1, suppressed: 0 },
+    idempotencyKey: `stop:main:${stop.messageId}`,
+    metadata: { suppressionOperation: effect?.operation, inboundMessage: stop.messageId },
+  });
+  // Neither a second stop nor one after a start gets another one on the same day.
+  for (const text of ['stop', 'start', 'stop']) {
+    const other = message({ from: stop.from, text });
+    await post(other);
+    expect((await listed(other.messageId))?.effect?.reply).toBeNull();
+  }
+});
+
+test('The list shows the newest first, in pages, of all lanes or of one', async () => {
+  const texts = ['one', 'two', 'three', 'four'];
+  for (const [at, text] of texts.entries())
+    await post(message({ text, lane: at % 2 === 0 ? 'main' : 'other' }));
+  const pages: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const path: string = `/v1/inbound?limit=2${cursor === null ? '' : `&cursor=${cursor}`}`;
+    const { json } = await call('GET', path);
+    const page = json as { messages: InboundMessage[]; nextCursor: string | null };
+    pages.push(...page.messages.map(({ text }) => text));
+    cursor = page.nextCursor;
+  } while (cursor !== null && pages.length < 4);
+  expect(pages.slice(0, 4)).toEqual(texts.toReversed());
+  const { json } = await call('GET', '/v1/inbound?lane=other&limit=2');
+  expect((json as { messages: InboundMessage[] }).messages.map(({ text }) => text)).toEqual(['four', 'two']);
+});
+
+test('A key with the scope inbound submits messages of its lanes and reads nothing', async () => {
+  const own = await key(['inbound'], ['main']);
+  expect((await post(message(), own)).status).toBe(200);
+  expect((await post(message({ lane: 'other' }), own)).status).toBe(404);
+  expect((await post(message({ lane: 'nowhere' }), own)).status).toBe(404);
+  expect((await call('GET', '/v1/inbound', { key: own })).status).toBe(403);
+  expect((await post(message(), await key(['read', 'send', 'operate']))).status).toBe(403);
+});
+
+test.each([
+  ['lane', { lane: undefined }],
+  ['messageId', { messageId: undefined }],
+  ['messageId', { messageId: 'é'.repeat(65) }],
+  ['from', { from: '07700 900123' }],
+  ['part/number', { part: { reference: 1, number: 3, total: 2 } }],
+])('A message with an invalid %s is refused', async (field, more) => {
+  const { status, json } = await post(message(more));
+  expect(status).toBe(400);
+  expect((json as { errors: { pointer: string }[] }).errors[0]?.pointer).toBe(`/${field}`);
+});
+
+test('The operations of stop words can be undone like any other', async () => {
+  const stop = message({ text: 'stop' });
+  await post(stop);
+  const { json } = await call('GET', '/v1/suppressions/operations?limit=1');
+  const [operation] = (json as { operations: SuppressionOperation[] }).operations;
+  expect((await call('POST', `/v1/suppressions/operations/${operation?.id}/undo`)).status).toBe(200);
+  expect(await suppressedOn(volley, 'main', stop.from)).toBe(false);
+});

@@ -2,6 +2,7 @@ import { connect } from '../../src/base/redis/connection.js';
 import { startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { seededRandom } from '../../src/tools/simulator/random.js';
 import { dueAtOnceRun } from '../end-to-end/due-at-once-run.js';
+import { outboxSetRun } from '../end-to-end/outbox-set-run.js';
 import { cancelledRace, outboxWritersRun, versionsRace } from '../end-to-end/outbox-writers-run.js';
 import { scheduleReplaceRun } from '../intake/schedules/replace-run.js';
 import { lateWritesRun } from './late-writes.js';
@@ -59,6 +60,19 @@ const ATTACKS = {
         redis.disconnect();
       }
     },
+  },
+  /** The settings of an outbox change while messages are sent. Workers, and processes that make a change, are killed. `times`: changes. */
+  settings: {
+    times: 30,
+    run: ({ redisUrl, times, seed, note }) =>
+      outboxSetRun({
+        redisUrl,
+        prefix: 'settings',
+        changes: times,
+        waiting: 3_000,
+        random: seededRandom(seed),
+        onProgress: note,
+      }),
   },
   /** A process stands still for 15 s between its claims and its writes. `times`: stops. */
   'late-writes': {

@@ -48,6 +48,12 @@ export {
 } from './campaign/recipient.js';
 export * from './campaign/recipient-views.js';
 export * from './campaign/views.js';
+export type {
+  FailedDelivery,
+  Webhook,
+  WebhookTest,
+  WebhookWithSecret,
+} from './campaign/webhook-views.js';
 export type { NotificationService } from './engine/notifications/notification-service.js';
 export type {
   SubscribeOutcome,
@@ -87,6 +93,7 @@ export type {
 } from './intake/schedules/schedules.js';
 export type { BroadcastEvent, FeedItem } from './reporting/event-feed.js';
 export type { FleetSnapshot, LaneSnapshot, UnconfiguredLane } from './reporting/fleet-snapshot.js';
+export type { NewWebhook, WebhookChoice, Webhooks } from './reporting/webhooks/webhooks.js';
 export type {
   ConformanceCheck,
   ConformanceOptions,

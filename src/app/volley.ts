@@ -19,6 +19,7 @@ import type { EventFollower } from '../reporting/event-feed.js';
 import type { FleetReader, UnconfiguredLane } from '../reporting/fleet-snapshot.js';
 import type { RecipientFinder, Reports } from '../reporting/report.js';
 import type { ResultsFeed } from '../reporting/results-feed.js';
+import type { Webhooks } from '../reporting/webhooks/webhooks.js';
 import type { TokenCache } from '../service/auth/token-cache.js';
 import type { ConformanceOptions, ConformanceResult } from '../tools/conformance/report.js';
 import type { ApiKeys } from './access/api-keys.js';
@@ -120,6 +121,8 @@ export interface Volley
   readonly inbound: Inbound;
   /** The keys of the HTTP API. Volley stores only a digest of each key. */
   readonly keys: ApiKeys;
+  /** Endpoints to which workers post what becomes of recipients. */
+  readonly webhooks: Webhooks;
   /** Tokens for positions in lists and streams, which reveal nothing to the clients of the HTTP API. */
   readonly positions: Positions;
   /** Receives delivery notifications and manages the subscriptions to them. */

@@ -11,6 +11,7 @@ import { pollClaims } from '../engine/follow-up/claims.js';
 import { followUpTurn } from '../engine/follow-up/follow-up.js';
 import { openRequests } from '../engine/follow-up/requests.js';
 import { campaignContent } from '../engine/lane/campaign-content.js';
+import type { JobWorker } from '../engine/lane/jobs.js';
 import type { Lane } from '../engine/lane/lane.js';
 import { startStageWorker } from '../engine/lane/queues.js';
 import type { TokenSource } from '../engine/lane/token-source.js';
@@ -63,6 +64,8 @@ interface WorkOptions {
   mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
   /** Plans the messages of a lane's outboxes that are due. */
   planDue(lane: Lane): Promise<void>;
+  /** Starts to deliver to webhooks. */
+  deliverWebhooks(): JobWorker;
   readonly roles?: readonly Role[] | undefined;
   readonly concurrency?: number | undefined;
 }
@@ -164,9 +167,11 @@ export function work(options: WorkOptions): Workers {
     mask: createMask(secretsOf(config)).prose,
   });
   const nameOf = (id: LaneId): string => perLane.get(id)?.lane.name ?? id;
-  const stages = roles.map((role) => (role === 'send' ? 'send' : 'poll') satisfies Stage);
-  const workers = stages.map((stage) =>
-    startStageWorker({
+  const stages: Partial<Record<Role, Stage>> = { send: 'send', 'follow-up': 'poll' };
+  const workers = roles.map((role) => {
+    const stage = stages[role];
+    if (stage === undefined) return options.deliverWebhooks();
+    return startStageWorker({
       stage,
       redis: blocking,
       keys,
@@ -176,8 +181,8 @@ export function work(options: WorkOptions): Workers {
       nameOf,
       turn: turnOf(stage),
       lookAgain,
-    }),
-  );
+    });
+  });
   const sweep = startSweep(options.sweep);
   const dataRemoval = startDataRemoval(options.dataRemoval);
   const schedules = startScheduleSweep(options.schedules);

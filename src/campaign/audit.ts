@@ -38,6 +38,13 @@ export const AUDIT_ACTIONS = [
   'key.revoke',
   'key.refused',
   'request.refused',
+  'webhook.add',
+  'webhook.remove',
+  'webhook.test',
+  'webhook.rotate',
+  'webhook.enable',
+  'webhook.disable',
+  'webhook.replay',
   'token.login',
   'token.refresh',
   'records.request',
@@ -62,6 +69,8 @@ export const STOPPING_ACTIONS: ReadonlySet<AuditAction> = new Set([
   'schedule.pause',
   'schedule.remove',
   'key.revoke',
+  'webhook.disable',
+  'webhook.remove',
 ]);
 
 const details = z.record(z.string(), z.union([z.string(), z.number()]));

@@ -122,6 +122,17 @@ export const bySchedule: Access<OnLane & { readonly id: string }, ScheduleDetail
   find: (volley, { id }, lanes) => volley.schedules.get(id, { lanes }),
 };
 
+/** A webhook, by its id. The key must be allowed to use all of its lanes. */
+export const byWebhook: Access<{ readonly id: string }> = {
+  rule: 'object',
+  what: 'webhook',
+  member: 'id',
+  async find(volley, { id }, lanes) {
+    const { lanes: its } = await volley.webhooks.get(id, { lanes });
+    return { lane: its?.[0] ?? null };
+  },
+};
+
 /** A request for call records, by its id. */
 export const byRecordsRequest: Access<{ readonly id: string }, RecordsRequest> = {
   rule: 'object',

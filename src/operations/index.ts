@@ -14,6 +14,7 @@ import * as schedules from './schedules.js';
 import * as subscription from './subscription.js';
 import * as suppressions from './suppressions.js';
 import * as token from './token.js';
+import * as webhooks from './webhooks.js';
 
 /** Every operation, in the order of the documentation. */
 export const OPERATIONS: readonly Operation[] = [
@@ -32,4 +33,5 @@ export const OPERATIONS: readonly Operation[] = [
   audit,
   records,
   events,
+  webhooks,
 ].flatMap((group): readonly Operation[] => Object.values(group));

@@ -32,6 +32,7 @@ export type Tag =
   | 'Schedules'
   | 'Outboxes'
   | 'Events'
+  | 'Webhooks'
   | 'Lanes'
   | 'Numbers'
   | 'Replies'

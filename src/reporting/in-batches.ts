@@ -16,3 +16,8 @@ export async function* inBatches<Item, Result>(
   }
   yield* await Promise.all(batch.map(map));
 }
+
+/** A list, for what reads a longer one bit by bit. */
+export async function* asyncOf<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items;
+}

@@ -3,17 +3,19 @@
 
   KEYS  results  hash: the log of the lane's results (lane/results.lua)
         latestResults  string: its latest entries
-  ARGV  run      the server that wrote the chunk of the position, or '' for the beginning of the log
+  ARGV  run      the server that wrote the chunk of the position, '' for the beginning of the log, or end for its end
         chunk    number: of the chunk
         entry    number: of the entry in it
         most     number: entries at most
   Returns  found, the server that wrote the chunk, its number, number of the first entry, 1 if more follow these entries, and for
-           each of them the number of the campaign, the list, the first position, and the number of positions; or lost (Redis has lost the chunk of the position, or it belongs to another log), removed (the entries after the
-           position were removed with their campaigns), or empty (there is no log)
+           each of them the number of the campaign, the list, the first position, and the number of positions; or lost (Redis has lost
+           the chunk of the position, or it belongs to another log), or empty (there is no log); or removed (the entries after the
+           position were removed with their campaigns), the server and the number of the next chunk that is kept, and how many entries
+           of the chunk of the position were removed
 ]]
 -- @include ../engine/lane/results.lua
 local stored = redis.call('HMGET', resultsKey, 'run', 'chunk', 'epochs', 'oldest')
-if not stored[1] then return { run == '' and 'empty' or 'lost' } end
+if not stored[1] then return { (run == '' or run == 'end') and 'empty' or 'lost' } end
 local latest, epochs = tonumber(stored[2]), cjson.decode(stored[3])
 
 local function reply(server, number, first, hasMore, data)
@@ -48,6 +50,9 @@ local function read_after(number)
   return read_from(server, nextChunk, 0)
 end
 
+if run == 'end' then
+  return reply(epochs[#epochs][1], latest, length_of(latest) / results.ENTRY_BYTES, false, '')
+end
 if run == '' then return read_after(tonumber(stored[4] or 0) - 1) end
 
 local epoch
@@ -64,7 +69,10 @@ end
 local length = length_of(chunk)
 if length == 0 and chunk ~= latest then
   local entries = chunk == epoch[3] and epoch[4] or results.CHUNK_ENTRIES
-  if entry < entries then return { 'removed' } end
+  if entry < entries then
+    local nextChunk, server = results.next_chunk(resultsKey, epochs, latest, chunk + 1)
+    return { 'removed', server, results.field(nextChunk), entries - entry }
+  end
 end
 if entry * results.ENTRY_BYTES < length or chunk == latest then return read_from(run, chunk, entry) end
 return read_after(chunk)

@@ -18,7 +18,7 @@ import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
 import { recipientReader } from './recipient-reader.js';
 import { leftOutRow, listedRows, reportRow, suppressedRow } from './report-rows.js';
-import type { OutboxResults } from './results-feed.js';
+import type { OutboxResults } from './results-reader.js';
 import { costView } from './status.js';
 
 /** Which recipients a report contains. */

@@ -10,7 +10,7 @@ import type { LaneFinder } from '../engine/lane/lane-finder.js';
  */
 
 /** The lists of a campaign, in the order of their numbers in lane/results.lua. */
-const LISTS = ['recipients', 'suppressed', 'leftOut'] as const;
+export const RESULT_LISTS = ['recipients', 'suppressed', 'leftOut'] as const;
 const VALUES_PER_ENTRY = 4;
 /** Ids of campaigns in one field of a log, as in lane/results.lua. */
 const IDS_TOGETHER = 32;
@@ -26,13 +26,14 @@ export interface Position {
 }
 
 const BEGINNING: Position = { run: '', chunk: 0, entry: 0, within: 0 };
+const END: Position = { ...BEGINNING, run: 'end' };
 
 /** A recipient that an entry names. */
 export interface Place {
   readonly lane: LaneId;
   /** Number of the campaign in the lane's log. */
   readonly campaign: number;
-  readonly list: (typeof LISTS)[number];
+  readonly list: (typeof RESULT_LISTS)[number];
   readonly position: number;
 }
 
@@ -58,15 +59,20 @@ const found = z.tuple([
   z.number(),
   z.array(z.number()),
 ]);
-const readReply = z.union([found, z.tuple([z.enum(['lost', 'removed', 'empty'])])]);
+const removed = z.tuple([z.literal('removed'), z.string(), z.string(), z.number()]);
+const readReply = z.union([found, removed, z.tuple([z.enum(['lost', 'empty'])])]);
 const readScript = loadScript(import.meta.url, './read-results.lua', (reply) => {
   const parsed = readReply.parse(reply);
+  if (parsed[0] === 'removed') {
+    const [kind, run, chunk, removedCount] = parsed;
+    return { kind, next: { run, chunk: Number(chunk), entry: 0, within: 0 }, removedCount };
+  }
   if (parsed[0] !== 'found') return { kind: parsed[0] };
   const [kind, run, chunk, entry, hasMore, values] = parsed;
   const entries: Entry[] = [];
   for (let at = 0; at < values.length; at += VALUES_PER_ENTRY) {
     const [campaign = 0, list = 0, first = 0, count = 0] = values.slice(at, at + VALUES_PER_ENTRY);
-    entries.push({ campaign, list: LISTS[list] ?? 'recipients', first, count });
+    entries.push({ campaign, list: RESULT_LISTS[list] ?? 'recipients', first, count });
   }
   return { kind, run, chunk: Number(chunk), entry, hasMore: hasMore === 1, entries };
 });
@@ -80,8 +86,8 @@ export interface ResultsLogs {
   peek(lane: LaneId, from: Position | undefined): Promise<Omit<ReadPlaces, 'places'>>;
   /** Reads at most `most` places of a lane from a position on. `reads`: how many parts of chunks may be read, which it reduces. */
   read(lane: LaneId, from: Position | undefined, most: number, reads: { left: number }): Promise<ReadPlaces>;
-  /** The id of the campaign with a number in a lane's log; null if it is removed. */
-  campaignId(lane: LaneId, number: number): Promise<string | null>;
+  /** Where the log of a lane ends now; undefined: the lane has no log yet. */
+  end(lane: LaneId): Promise<Position | undefined>;
 }
 
 /** Opens the logs. It does not access Redis before the first call. */
@@ -95,10 +101,15 @@ export function resultsLogs(redis: Redis, keys: Keys, { nameOf }: Pick<LaneFinde
     );
     if (read.kind === 'found') return read;
     if (read.kind === 'empty') return null;
-    throw gone(read.kind, await nameOf(lane));
+    throw new ResultsGoneError(await nameOf(lane), read.kind === 'removed' ? read : undefined);
   };
 
   return {
+    async end(lane) {
+      const read = await readEntries(lane, END, 1);
+      return read === null ? undefined : { run: read.run, chunk: read.chunk, entry: read.entry, within: 0 };
+    },
+
     async peek(lane, from = BEGINNING) {
       const read = await readEntries(lane, from, 1);
       if (read === null) return { position: undefined, hasMore: false };
@@ -134,19 +145,35 @@ export function resultsLogs(redis: Redis, keys: Keys, { nameOf }: Pick<LaneFinde
       }
       return { places, position, hasMore: true };
     },
-
-    async campaignId(lane, number) {
-      const field = Math.floor(number / IDS_TOGETHER);
-      const ids = await redis.hget(keys.lane(lane, 'results'), `i${field}`);
-      return ids?.split(',')[number % IDS_TOGETHER] || null;
-    },
   };
 }
 
-function gone(kind: 'lost' | 'removed', lane: string): GoneError {
-  return new GoneError(
-    kind === 'removed'
-      ? `results after the cursor were removed with their campaigns (lane ${lane}); start again without a cursor`
-      : `Redis has lost the results that the cursor belongs to (lane ${lane}); start again without a cursor`,
-  );
+/** The id of the campaign with a number in a lane's log; null if it is removed. */
+export async function campaignIdIn(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  number: number,
+): Promise<string | null> {
+  const field = Math.floor(number / IDS_TOGETHER);
+  const ids = await redis.hget(keys.lane(lane, 'results'), `i${field}`);
+  return ids?.split(',')[number % IDS_TOGETHER] || null;
+}
+
+/** The entries after a position no longer exist. */
+export class ResultsGoneError extends GoneError {
+  /** Where the next entries are that still exist; undefined: anywhere from the beginning on, because Redis has lost data. */
+  readonly next: Position | undefined;
+  /** How many results were removed, at least. */
+  readonly removedCount: number;
+
+  constructor(lane: string, removed?: { readonly next: Position; readonly removedCount: number }) {
+    super(
+      removed === undefined
+        ? `Redis has lost the results that the cursor belongs to (lane ${lane}); start again without a cursor`
+        : `results after the cursor were removed with their campaigns (lane ${lane}); start again without a cursor`,
+    );
+    this.next = removed?.next;
+    this.removedCount = removed?.removedCount ?? 0;
+  }
 }

@@ -36,7 +36,7 @@ describe('The Compose file', () => {
     });
   });
 
-  test.each(['send', 'follow-up', 'volley'])('passes every setting that %s may need', (name) => {
+  test.each(['send', 'follow-up', 'webhooks', 'volley'])('passes every setting that %s may need', (name) => {
     const passed = new Set(
       settingsOf(name).map((setting) => setting.replace(/(KEY|PASSWORD|TOKEN)_FILE$/, '$1')),
     );
@@ -77,7 +77,7 @@ describe('The Compose file', () => {
     expect(service(name)['logging']).toMatchObject({ options: { 'max-size': '10m', 'max-file': '5' } });
   });
 
-  test.each(['send', 'follow-up'])('checks the health of %s', (name) => {
+  test.each(['send', 'follow-up', 'webhooks'])('checks the health of %s', (name) => {
     expect(service(name)['healthcheck']).toMatchObject({ test: expect.arrayContaining(['node']) });
   });
 

@@ -44,6 +44,8 @@ const config = loadConfig({
   ALLOW_INSECURE: 'service',
   MAX_SCHEDULE_AHEAD: '365000d',
   RECORDS_CONTRACT,
+  SECRETS_KEY: 'a secrets key for this test',
+  WEBHOOK_ALLOW: '127.0.0.1',
 });
 const events = createEvents({ level: 'silent' });
 const volley = createVolley({ config, events });
@@ -94,6 +96,12 @@ const fromPerson = () => ({
 /** The id of a new API key. */
 const apiKey = async (): Promise<{ id: string }> => {
   const { id } = await volley.keys.create({ name: 'shop', scopes: ['read'] });
+  return { id };
+};
+
+/** The id of a new webhook. */
+const webhook = async (): Promise<{ id: string }> => {
+  const { id } = await volley.webhooks.add({ url: `http://127.0.0.1:${port}/` });
   return { id };
 };
 
@@ -212,6 +220,16 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   listKeys: async () => ({}),
   revokeKey: () => apiKey(),
   rotateKey: () => apiKey(),
+  addWebhook: async () => ({ url: `http://127.0.0.1:${port}/` }),
+  listWebhooks: async () => ({}),
+  getWebhook: () => webhook(),
+  testWebhook: () => webhook(),
+  rotateWebhook: () => webhook(),
+  enableWebhook: () => webhook(),
+  disableWebhook: () => webhook(),
+  listFailedDeliveries: () => webhook(),
+  replayWebhook: () => webhook(),
+  removeWebhook: () => webhook(),
   followEvents: async () => ({}),
   followCampaign: async () => ({ id: await created(LATER) }),
 };

@@ -3,73 +3,21 @@ import { findServer } from '../../src/base/redis/find-server.js';
 import { GoneError, InputError, NoSuchLaneError } from '../../src/campaign/errors.js';
 import type { RecipientResult } from '../../src/campaign/recipient-views.js';
 import { readState } from '../../src/engine/lane/campaigns.js';
-import { openLanes } from '../../src/engine/lane/lane-finder.js';
 import { removeCampaign } from '../../src/engine/recovery/retention.js';
-import type { SendSettlement } from '../../src/engine/sending/send-claim.js';
-import type { CampaignInput } from '../../src/intake/import/campaign-input.js';
-import { importCampaign } from '../../src/intake/import/import-campaign.js';
-import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
 import { readCursor } from '../../src/reporting/results-cursor.js';
-import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
+import type { ResultsFeed } from '../../src/reporting/results-feed.js';
 import type { Position } from '../../src/reporting/results-log.js';
 import { SUPPRESSING } from '../app/access/operator.js';
 import { failoverPair } from '../base/redis/failover-pair.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
-import { importFixture, mobile } from '../intake/import/import-fixture.js';
+import { mobile } from '../intake/import/import-fixture.js';
+
+import { people, resultsFixture } from './results-fixture.js';
 
 const { prefix, redis } = testRedis('results');
 
-let fixtures = 0;
-
-/** A lane with an import and a feed of its own. */
-function fixture(server = redis) {
-  fixtures += 1;
-  const own = `${prefix}-${fixtures}`;
-  const imports = importFixture(server, own);
-  const { keys, config, deps } = imports;
-  const lane = laneFixture(server, own, 'default', {
-    quota: 1_000_000,
-    inFlight: 10_000,
-    maxRecipients: 100,
-    timeout: 600_000,
-  });
-  const finder = openLanes({ redis: server, keys, config, events: deps.events, random: Math.random });
-  const feed = createResultsFeed({ redis: server, keys, finder, outboxes: outboxResults(server, keys) });
-  const [log, latest] = [keys.lane('default', 'results'), keys.lane('default', 'latestResults')];
-  let call = 0;
-  return {
-    ...imports,
-    lane,
-    feed,
-    log,
-    latest,
-    async campaign(input: Partial<CampaignInput> & Pick<CampaignInput, 'recipients'>): Promise<string> {
-      const outcome = await importCampaign(deps, { message: 'Hi', again: true, ...input });
-      if (outcome.kind !== 'created') throw new Error(`the import ended with ${outcome.kind}`);
-      return outcome.id;
-    },
-    /** Claims everything that is planned, and settles it with these letters in turn, or with another result. */
-    async send(letters: string, result: 'accepted' | 'unknown' = 'accepted') {
-      let settled = 0;
-      for (;;) {
-        call += 1;
-        const { claims } = await lane.claims.send({ turn: 't', call, want: 1_000, seen: 0 });
-        if (claims.length === 0) return settled;
-        const settlements = claims.map((claim): SendSettlement => {
-          const own = Array.from({ length: claim.count }, () => letters[settled++ % letters.length]).join('');
-          return result === 'unknown'
-            ? { claim, result, letters: 'U'.repeat(claim.count), reason: 'no response' }
-            : { claim, result, letters: own, requestId: `r-${claim.number}`, reason: '' };
-        });
-        await lane.settlements.send(settlements, 0);
-      }
-    },
-  };
-}
-
-const people = (count: number, first = 0) =>
-  Array.from({ length: count }, (_, at) => ({ to: mobile(first + at), reference: `order-${first + at}` }));
+const fixture = (server = redis) => resultsFixture(server, prefix);
 
 /** Reads pages until there are no more; returns what they had, and the cursor. */
 async function readAll(feed: ResultsFeed, after?: string, limit = 1_000) {

@@ -141,7 +141,10 @@ interface ApiKeyDeps {
   readonly previousSecretsKey?: string | undefined;
 }
 
-/** Opens the API keys; `apiKeys(by)` are those that `by` manages. `cancelCampaigns` cancels the campaigns of a key. */
+/**
+ * Opens the API keys; `apiKeys(by)` are those that `by` manages. `cancelCampaigns` cancels the campaigns of a key; `onRevoked` ends what
+ * goes on without requests of the key.
+ */
 export function apiKeyService(deps: ApiKeyDeps) {
   const { redis, keys, finder, clock, events, refused, secretsKey, previousSecretsKey } = deps;
   // One key for each purpose. Earlier versions had one for both.
@@ -279,7 +282,11 @@ export function apiKeyService(deps: ApiKeyDeps) {
     isActive: async (text) => (await validKey(text)) !== null,
   };
 
-  return (by: Operator, cancelCampaigns: (key: string) => Promise<CancelledOfKey>): ApiKeys => {
+  const managedBy = (
+    by: Operator,
+    cancelCampaigns: (key: string) => Promise<CancelledOfKey>,
+    onRevoked: (key: string) => Promise<void> = async () => {},
+  ): ApiKeys => {
     const actor = describeActor(by.actor);
     return {
       ...shared,
@@ -346,6 +353,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
           await redis.hdel(keys.apiKeys, id);
         });
         await redis.hdel(keys.apiKeysUsed, id);
+        await onRevoked(id);
         // Only now: the key creates no more campaigns.
         const done = isCancelling ? await cancelCampaigns(id) : NOTHING_CANCELLED;
         events.emit({ type: 'key.revoked', ...details, cancelled: done.cancelled.length, actor });
@@ -353,4 +361,6 @@ export function apiKeyService(deps: ApiKeyDeps) {
       },
     };
   };
+  /** Whether a key with this id was revoked. */
+  return Object.assign(managedBy, { isRevoked: (id: string): Promise<boolean> => revoked.has(id) });
 }

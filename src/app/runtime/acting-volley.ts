@@ -13,6 +13,7 @@ import { lazyOutboxes } from '../../intake/outbox/lazy-outboxes.js';
 import type { Outbox } from '../../intake/outbox/outbox-methods.js';
 import type { Outboxes } from '../../intake/outbox/outboxes.js';
 import { openSchedules, pauseSchedulesOf } from '../../intake/schedules/schedules.js';
+import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { CancelledOfKey } from '../access/api-keys.js';
 import { cancelCampaignsOf } from '../access/campaigns-of-key.js';
 import type { Volley } from '../volley.js';
@@ -27,8 +28,17 @@ type Shared = ReadOperations & Pick<Volley, 'work' | 'close'>;
 /** Returns the Volley of an actor: the audit trail, events, and logs name the actor for every operation. */
 export function actingVolleys(instance: Instance, inbound: InboundService, shared: Shared): Volley['as'] {
   const { config, events, random, redis, keys, finder, wakers, format, suppression, heartbeats } = instance;
-  const { tokenSources, notifications, records, trail, positions, apiKeysFor, scheduled, provided } =
-    instance;
+  const {
+    tokenSources,
+    notifications,
+    records,
+    trail,
+    positions,
+    apiKeysFor,
+    webhooksFor,
+    scheduled,
+    provided,
+  } = instance;
   const outboxesOpened = lazily(async () => {
     const [{ openOutboxes }, { outboxOpener }] = await Promise.all([
       import('../../intake/outbox/outboxes.js'),
@@ -153,7 +163,13 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         openSuppressionList({ config, finder, events, suppression, clock: systemClock, by }),
       ),
       inbound: withUnavailableErrors(inboundFor(instance, inbound, by)),
-      keys: withUnavailableErrors(apiKeysFor(by, cancelAllOf)),
+      keys: withUnavailableErrors(
+        apiKeysFor(by, cancelAllOf, async (key) => {
+          const { disableWebhooksOf } = await import('../../reporting/webhooks/deliver.js');
+          await disableWebhooksOf({ store: webhookStore(redis, keys), events }, key);
+        }),
+      ),
+      webhooks: withUnavailableErrors(webhooksFor(by)),
       positions: withUnavailableErrors(positions),
       notifications: withUnavailableErrors({
         ...notifications,

@@ -29,6 +29,10 @@ import { createEventFeed } from '../../reporting/event-feed.js';
 import { eventLog } from '../../reporting/event-log.js';
 import { createFleetReader } from '../../reporting/fleet-snapshot.js';
 import { createResultsFeed } from '../../reporting/results-feed.js';
+import { resultsLogs } from '../../reporting/results-log.js';
+import { webhookStore } from '../../reporting/webhooks/store.js';
+import { webhookService } from '../../reporting/webhooks/webhooks.js';
+import { createSeal, type Seal } from '../../service/auth/seal.js';
 import { createSubscriptionClient, type SubscriptionClient } from '../../service/client/subscriptions.js';
 import { apiKeyService } from '../access/api-keys.js';
 import { auditTrail } from '../access/audit-trail.js';
@@ -48,6 +52,8 @@ export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'r
   readonly redis: Redis;
   /** Opens a second connection, for commands that wait. */
   readonly blocking: () => Redis;
+  /** Opens one more, of either kind. */
+  readonly connectMore: (kind: 'protocol' | 'blocking') => Redis;
   readonly keys: Keys;
   readonly finder: ReturnType<typeof openLanes>;
   readonly heartbeats: ReturnType<typeof openHeartbeats>;
@@ -66,6 +72,9 @@ export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'r
   readonly feed: ReturnType<typeof createEventFeed>;
   readonly outboxes: ReturnType<typeof outboxResults>;
   readonly resultsFeed: ReturnType<typeof createResultsFeed>;
+  readonly webhooksFor: ReturnType<typeof webhookService>;
+  /** Opens and closes the secrets of webhooks. */
+  readonly seal: () => Seal;
   readonly statuses: ReturnType<typeof createCampaignReader>;
   readonly fleet: () => ReturnType<typeof createFleetReader>;
   readonly scheduled: ReturnType<typeof scheduleStore>;
@@ -104,13 +113,14 @@ export function openInstance({ config, redisUrl, events, random }: InstanceOptio
   });
   const unpublish = events.onAny((event) => feed.publish(event));
   closers.push(() => feed.close(), unpublish);
-  const blocking = lazily(() => {
-    const connection = connect(redisUrl, 'blocking');
+  const connectMore = (kind: 'protocol' | 'blocking'): Redis => {
+    const connection = connect(redisUrl, kind);
     closers.push(() => connection.disconnect());
     // A cluster's connection that sends nothing to a node does not learn that it is back.
     if (!('nodes' in connection)) closers.push(watchConnection(connection, watcher));
     return connection;
-  });
+  };
+  const blocking = lazily(() => connectMore('blocking'));
   // BullMQ takes longer to load than most commands take to run, so it is loaded when a lane is first woken.
   const queues = lazily(() => {
     const connection = blocking();
@@ -193,6 +203,24 @@ export function openInstance({ config, redisUrl, events, random }: InstanceOptio
   });
   const outboxes = outboxResults(redis, keys);
   const resultsFeed = createResultsFeed({ redis, keys, finder, outboxes });
+  const seal = lazily(() => createSeal(config.secretsKey, config.previousSecretsKey));
+  const poster = lazily(async () => {
+    const { openPoster } = await import('../../reporting/webhooks/post.js');
+    const opened = openPoster({ allowed: config.webhookAllow ?? [] });
+    closers.push(() => opened.close());
+    return opened;
+  });
+  const webhooksFor = webhookService({
+    redis,
+    keys,
+    store: webhookStore(redis, keys),
+    logs: resultsLogs(redis, keys, finder),
+    finder,
+    seal,
+    events,
+    clock: systemClock,
+    poster,
+  });
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
   const fleet = lazily(() =>
     createFleetReader({
@@ -222,6 +250,7 @@ export function openInstance({ config, redisUrl, events, random }: InstanceOptio
     suppression,
     feed,
     blocking,
+    connectMore,
     wakers,
     tokenSources,
     notifications,
@@ -233,6 +262,8 @@ export function openInstance({ config, redisUrl, events, random }: InstanceOptio
     apiKeysFor,
     outboxes,
     resultsFeed,
+    webhooksFor,
+    seal,
     statuses,
     fleet,
     scheduled,

@@ -8,7 +8,11 @@ import type { InboundService } from '../../engine/inbound/inbound-service.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import type { HighestClaims } from '../../engine/recovery/highest-claims.js';
 import { removeCampaign } from '../../engine/recovery/retention.js';
+import { outboxResults } from '../../intake/outbox/outbox-results.js';
 import { forgetWave } from '../../intake/outbox/wave.js';
+import { resultsLogs } from '../../reporting/results-log.js';
+import { resultsReader } from '../../reporting/results-reader.js';
+import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { Volley, Workers } from '../volley.js';
 import { importDeps, importModules } from './import-deps.js';
 import { fullConfig, type Instance, lazily } from './instance.js';
@@ -23,6 +27,7 @@ export function workStarter(
 ): { readonly work: Volley['work']; drain(): Promise<void> } {
   const { config, events, random, redis, keys, finder, heartbeats, format, suppression } = instance;
   const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = instance;
+  const { connectMore, seal, apiKeysFor } = instance;
   const running = new Set<Workers>();
   // Loads the modules that only a working process needs.
   const tendModule = () => import('../../intake/outbox/tend-lane.js');
@@ -103,6 +108,8 @@ export function workStarter(
         const { stateFile } = full;
         const highest = stateFile === undefined ? undefined : await openHighest(stateFile, control.signal);
         const { work } = await import('../worker.js');
+        const { deliverWebhooks } = await import('../../reporting/webhooks/work.js');
+        const { openPoster } = await import('../../reporting/webhooks/post.js');
         const reconciler = notifications.reconcile(lanes, heartbeats.name());
         const workers = work({
           config: full,
@@ -155,6 +162,25 @@ export function workStarter(
             lastRemoval: () => suppression.lastRemoval(lane),
           }),
           mayShareWith: (lane) => notifications.mayShareWith(lane),
+          deliverWebhooks() {
+            // Connections of their own: sending does not wait for the reading of results.
+            const own = connectMore('protocol');
+            return deliverWebhooks({
+              redis: own,
+              blocking: connectMore('blocking'),
+              keys,
+              store: webhookStore(own, keys),
+              logs: resultsLogs(own, keys, finder),
+              read: resultsReader({ redis: own, keys, finder, outboxes: outboxResults(own, keys) }).read,
+              poster: openPoster({ allowed: config.webhookAllow ?? [] }),
+              seal: seal(),
+              events,
+              clock: systemClock,
+              monotonic: monotonicClock,
+              random,
+              isRevoked: apiKeysFor.isRevoked,
+            });
+          },
           roles,
           concurrency,
         });

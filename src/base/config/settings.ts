@@ -197,6 +197,11 @@ export const SECTIONS = {
         Text that confirms a stop word. It is sent from the number that got the stop word, within 5 minutes or not at all,
         and at most once a day to each number. Default: nothing is confirmed.`),
   },
+  Webhooks: {
+    WEBHOOK_ALLOW: z.optional(into('webhookAllow', formats.networks)).describe(`
+        Addresses or networks, separated by commas, such as 10.0.0.0/8, to which webhooks are sent although they are not
+        public. All other private addresses, and this machine, are refused whenever a connection is made.`),
+  },
   'Call records': {
     RECORDS_CONTRACT: z.optional(into('records.contractFile', z.string())).describe(`
         Path of a JSON file that says how the service takes requests for call records; see docs/call-records.md. Without
@@ -267,6 +272,7 @@ export const SETTINGS = z.object({
   ...SECTIONS['Sending and following up'],
   ...SECTIONS.Notifications,
   ...SECTIONS.Replies,
+  ...SECTIONS.Webhooks,
   ...SECTIONS['Call records'],
   ...SECTIONS['HTTP API'],
   ...SECTIONS.Monitoring,

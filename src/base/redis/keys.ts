@@ -131,6 +131,21 @@ export function keyNames(prefix: string) {
       /** Sorted set: its latest occurrences, JSON, by the time at which they were due, ms. */
       occurrences: (ref: string): string => `{${prefix}:schedules:all}:occurrences:${ref}`,
     },
+    /** The webhook endpoints of producers. They share a hash tag, which no lane has, because no lane's id contains a colon. */
+    webhooks: {
+      /** Hash: endpoint → its record, JSON (reporting/webhooks/endpoint.ts). */
+      endpoints: `{${prefix}:webhooks:all}:endpoints`,
+      /** Sorted set: the endpoints by when a worker is to look at each, ms. */
+      due: `{${prefix}:webhooks:all}:due`,
+      /** Hash: lane → how far its log of results was read for the endpoint. */
+      cursors: (id: string): string => `{${prefix}:webhooks:all}:cursors:${id}`,
+      /** Hash: delivery → the range of the log that it names, JSON; until the endpoint accepts it. */
+      deliveries: (id: string): string => `{${prefix}:webhooks:all}:deliveries:${id}`,
+      /** Hash: the same for deliveries that were given up on. */
+      failed: (id: string): string => `{${prefix}:webhooks:all}:failed:${id}`,
+      /** Hash: counts of the endpoint's deliveries; `health`, JSON: how its latest requests went. */
+      totals: (id: string): string => `{${prefix}:webhooks:all}:totals:${id}`,
+    },
     /**
      * String with a lifetime: the campaign that holds an idempotency key, or, for 24 hours, a content. `{…}:former`, list: the campaigns
      * that held the content before, for as long as they would have.

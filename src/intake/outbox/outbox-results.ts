@@ -1,7 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
-import type { OutboxResults, ResultOnLane } from '../../reporting/results-feed.js';
+import type { OutboxResults, ResultOnLane } from '../../reporting/results-reader.js';
 import { outboxKeys } from './outbox-keys.js';
 import { REASONS } from './reasons.js';
 import { unpackMessage } from './stored-message.js';

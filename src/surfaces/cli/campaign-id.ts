@@ -79,6 +79,12 @@ export async function recordsId({ records }: Pick<Volley, 'records'>, typed: str
   return idAmong(ids, typed, 'request for call records', '`volley records list` shows all');
 }
 
+/** The whole id of a webhook. */
+export async function webhookId({ webhooks }: Pick<Volley, 'webhooks'>, typed: string): Promise<string> {
+  const ids = (await webhooks.list()).map(({ id }) => id).toReversed();
+  return idAmong(ids, typed, 'webhook', '`volley webhook list` shows all');
+}
+
 /** An id of an API key. */
 const KEY_ID = /^[0-9a-f]{12}$/;
 

@@ -10,6 +10,7 @@ import { addProcessCommands } from './commands/process.js';
 import { addRecordsCommands } from './commands/records.js';
 import { addScheduleCommands } from './commands/schedule.js';
 import { addNumberCommands } from './commands/suppress.js';
+import { addWebhookCommands } from './commands/webhook.js';
 import { type CliIo, type Context, createContext } from './context.js';
 import { inOurWords } from './errors.js';
 import { columnsOf } from './terminal.js';
@@ -47,6 +48,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupt
   addOutboxCommands(program.commandsGroup('Outboxes:'), context);
   addLaneCommands(program.commandsGroup('Lanes and numbers:'), context);
   addNumberCommands(program, context);
+  addWebhookCommands(program.commandsGroup('Webhooks:'), context);
   addRecordsCommands(program.commandsGroup('Call records:'), context);
   addProcessCommands(program.commandsGroup('Running Volley:'), context);
   return program;

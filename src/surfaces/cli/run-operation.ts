@@ -17,7 +17,7 @@ import {
 } from '../../operations/operation.js';
 import { OUTCOMES, Refused } from '../../operations/outcomes.js';
 import type { CallAnswer as CallAnswerOf, Scene } from './answers/answer.js';
-import { campaignId, keyId, recordsId, scheduleId } from './campaign-id.js';
+import { campaignId, keyId, recordsId, scheduleId, webhookId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { onlyLane } from './only-lane.js';
@@ -42,6 +42,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Replies: () => import('./answers/inbound.js'),
   'API keys': () => import('./answers/keys.js'),
   Operation: () => import('./answers/audit.js'),
+  Webhooks: () => import('./answers/webhooks.js'),
   'Call records': () => import('./answers/records.js'),
 };
 
@@ -226,6 +227,7 @@ const WHOLE_IDS: Readonly<
   campaign: async (volley, typed) => ({ id: await campaignId(volley, typed) }),
   key: async (volley, typed) => ({ id: await keyId(volley, typed) }),
   schedule: scheduleId,
+  webhook: async (volley, typed) => ({ id: await webhookId(volley, typed) }),
   'request for call records': async (volley, typed) => ({ id: await recordsId(volley, typed) }),
   'suppression operation': async (volley, typed) => ({ id: await suppressionId(volley, typed) }),
 };

@@ -59,6 +59,7 @@ describe('The configuration of a single lane', () => {
       redisPrefix: 'volley',
       redisMayLoseMs: 'auto',
       stateFile: undefined,
+      webhookAllow: undefined,
       messagingBaseUrl: 'https://host.example/smsmessaging/v1',
       accountBaseUrl: 'https://host.example',
       httpsProxy: undefined,

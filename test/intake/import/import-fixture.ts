@@ -6,7 +6,7 @@ import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
 import type { ImportDeps } from '../../../src/intake/import/import-campaign.js';
 import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
-import type { OutboxResults } from '../../../src/reporting/results-feed.js';
+import type { OutboxResults } from '../../../src/reporting/results-reader.js';
 import { OPERATOR } from '../../app/access/operator.js';
 
 /** Everything an import needs, on a real Redis, with one lane of 100 requests per hour. */

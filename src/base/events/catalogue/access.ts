@@ -1,5 +1,6 @@
+import { DISABLED_BECAUSE } from '../../../campaign/webhook-views.js';
 import { entry, requests } from '../entry.js';
-import { count, id, oneOf, optional, prose, span } from '../field.js';
+import { count, failure, id, oneOf, optional, prose, span } from '../field.js';
 
 /** The child organisation that a reseller's account acts for. */
 const targetAccount = optional(id, '');
@@ -79,6 +80,51 @@ export const ACCESS_EVENTS = {
       actor: id,
     },
     (e) => `lane ${e.lane}: ${e.actor} requested ${e.action}`,
+  ),
+
+  'webhook.added': entry(
+    'info',
+    { webhook: id, host: id, lanes: id, actor: id },
+    (e) => `webhook ${e.webhook} to ${e.host} on ${e.lanes} was added by ${e.actor}`,
+  ),
+  'webhook.removed': entry(
+    'info',
+    { webhook: id, host: id, actor: id },
+    (e) => `webhook ${e.webhook} to ${e.host} was removed by ${e.actor}`,
+  ),
+  'webhook.failing': entry(
+    'warn',
+    { webhook: id, host: id, reason: prose },
+    (e) => `webhook ${e.webhook}: a request to ${e.host} failed, and is repeated: ${e.reason}`,
+  ),
+  'webhook.gaveUp': entry(
+    'error',
+    { webhook: id, delivery: id, host: id, reason: prose },
+    (e) =>
+      `webhook ${e.webhook}: ${e.host} refused event ${e.delivery} while it accepted others (${e.reason}); to send it again, run: volley webhook replay ${e.webhook}`,
+  ),
+  'webhook.disabled': entry(
+    'error',
+    { webhook: id, host: id, because: oneOf(...DISABLED_BECAUSE) },
+    (e) =>
+      `webhook ${e.webhook} to ${e.host} is disabled (${e.because}); to enable it again, run: volley webhook enable ${e.webhook}`,
+  ),
+  'webhook.resultsRemoved': entry(
+    'warn',
+    { webhook: id, resultCount: count('result') },
+    (e) =>
+      `webhook ${e.webhook}: at least ${e.resultCount} were removed at the end of RETENTION before they were delivered`,
+  ),
+  'webhook.unreadable': entry(
+    'error',
+    { webhook: id, host: id },
+    (e) =>
+      `webhook ${e.webhook}: its secret does not open with this SECRETS_KEY, so nothing is sent to ${e.host}; give every process the same key`,
+  ),
+  'webhook.turnFailed': entry(
+    'error',
+    { webhook: id, error: failure },
+    (e) => `webhook ${e.webhook}: its deliveries failed, and are tried again: ${e.error}`,
   ),
 
   'token.refreshed': entry(

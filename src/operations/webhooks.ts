@@ -1,0 +1,214 @@
+import { z } from 'zod';
+import type { ApiKey } from '../campaign/api-key.js';
+import { allowsScope } from '../campaign/api-key.js';
+import { NotAllowedError } from '../campaign/errors.js';
+import { failedDelivery, webhook, webhookTest, webhookWithSecret } from '../campaign/webhook-views.js';
+import { byLanesOfKey, byWebhook } from './access.js';
+import { call } from './operation.js';
+import { count, LANE_FLAG, laneName, onlyOfLane } from './schemas.js';
+
+const ofWebhook = z.strictObject({ id: z.string().min(1).max(64) });
+
+/** The command of an operation on an endpoint. */
+const commandOf = (verb: string) => ({
+  usage: `webhook ${verb} <webhook>`,
+  arguments: { webhook: 'the webhook: its id, the beginning of it, or last for the newest one' },
+  examples: [`webhook ${verb} last`],
+});
+
+const WEBHOOK = {
+  tag: 'Webhooks',
+  access: byWebhook,
+  input: ofWebhook,
+  outcomes: ['notFound'],
+} as const;
+
+/** An operation that changes an endpoint. */
+const COMMAND = { ...WEBHOOK, scope: 'operate', bucket: 'control' } as const;
+
+/** What an endpoint gets, a key must be allowed to read. */
+function mustRead(key: ApiKey | undefined): void {
+  if (key === undefined || allowsScope(key, 'read')) return;
+  throw new NotAllowedError(
+    'A webhook gets numbers and references, so the key needs the scope `read` as well',
+  );
+}
+
+export const addWebhook = call({
+  name: 'addWebhook',
+  summary: 'Add a webhook',
+  description:
+    'Workers post what happens from now on to its address: recipients whose outcome has become final or unknown, as Standard Webhooks says.',
+  httpNote:
+    'The key needs the scope `read` as well. The webhook keeps the lanes of the key, and is disabled when the key is revoked. `secret` is shown only in this response.',
+  tag: 'Webhooks',
+  scope: 'operate',
+  access: byLanesOfKey,
+  audit: 'webhook.add',
+  http: 'POST /webhooks',
+  cli: {
+    usage: 'webhook add <url>',
+    arguments: { url: 'an https address that receives the events' },
+    flags: {
+      lane: { ...LANE_FLAG, about: 'only events of this lane (default: all lanes, also those added later)' },
+    },
+    note: 'Volley prints its secret only once.',
+    examples: ['webhook add https://shop.example/volley'],
+  },
+  input: z.strictObject({
+    url: z.string().describe('An https address, without a user or password'),
+    lane: laneName.optional().describe('Only events of this lane. Default: all lanes of the key'),
+  }),
+  output: webhookWithSecret,
+  returns: 'The webhook, and its secret. `Location` is its address.',
+  creates: { at: ({ id }) => `/webhooks/${id}`, existing: 'It never exists' },
+  async run(volley, { url }, { lanes, key }) {
+    mustRead(key);
+    return volley.webhooks.add({ url, lanes });
+  },
+});
+
+export const listWebhooks = call({
+  name: 'listWebhooks',
+  summary: 'List the webhooks',
+  description: 'The oldest comes first.',
+  httpNote: 'The key sees only those whose lanes it may all use.',
+  tag: 'Webhooks',
+  scope: 'read',
+  cost: { tokens: 1 },
+  access: byLanesOfKey,
+  http: 'GET /webhooks',
+  cli: { usage: 'webhook list', flags: { lane: LANE_FLAG }, examples: ['webhook list'] },
+  input: z.strictObject({ lane: onlyOfLane('webhooks') }),
+  output: z.object({ webhooks: z.array(webhook) }),
+  returns: 'The webhooks',
+  run: async (volley, _input, { lanes }) => ({ webhooks: await volley.webhooks.list({ lanes }) }),
+});
+
+export const getWebhook = call({
+  ...WEBHOOK,
+  name: 'getWebhook',
+  summary: 'Get a webhook',
+  scope: 'read',
+  http: 'GET /webhooks/{id}',
+  cli: { ...commandOf('show'), summary: 'Show a webhook, and how its requests go' },
+  output: webhook,
+  returns: 'The webhook',
+  run: (volley, { id }) => volley.webhooks.get(id),
+});
+
+export const testWebhook = call({
+  ...WEBHOOK,
+  name: 'testWebhook',
+  summary: 'Test a webhook',
+  description:
+    'Posts an event of the type `webhook.test` at once, from this process, and waits up to 20 seconds for the response.',
+  scope: 'operate',
+  cost: { tokens: 10 },
+  audit: 'webhook.test',
+  http: 'POST /webhooks/{id}/test',
+  cli: { ...commandOf('test'), note: 'Exit code 1: it was not accepted.' },
+  output: webhookTest,
+  returns: 'What the endpoint answered',
+  run: (volley, { id }) => volley.webhooks.test(id),
+});
+
+export const rotateWebhook = call({
+  ...COMMAND,
+  name: 'rotateWebhook',
+  summary: 'Give a webhook another secret',
+  description: 'For 24 hours, its events are signed with the former secret as well.',
+  httpNote: '`secret` is shown only in this response. The key needs the scope `read` as well.',
+  audit: 'webhook.rotate',
+  http: 'POST /webhooks/{id}/rotate',
+  cli: { ...commandOf('rotate'), note: 'Volley prints the secret only once.' },
+  output: webhookWithSecret,
+  returns: 'The webhook, and its new secret',
+  async run(volley, { id }, { key }) {
+    mustRead(key);
+    return volley.webhooks.rotate(id);
+  },
+});
+
+export const enableWebhook = call({
+  ...COMMAND,
+  name: 'enableWebhook',
+  summary: 'Enable a webhook',
+  description: 'It gets everything that happened while it was disabled, as far as RETENTION has kept it.',
+  httpNote: 'The key needs the scope `read` as well.',
+  audit: 'webhook.enable',
+  http: 'POST /webhooks/{id}/enable',
+  cli: commandOf('enable'),
+  output: webhook,
+  returns: 'The webhook is enabled',
+  async run(volley, { id }, { key }) {
+    mustRead(key);
+    return volley.webhooks.enable(id);
+  },
+});
+
+export const disableWebhook = call({
+  ...COMMAND,
+  name: 'disableWebhook',
+  summary: 'Disable a webhook',
+  description: 'It gets nothing until you enable it.',
+  audit: 'webhook.disable',
+  http: 'POST /webhooks/{id}/disable',
+  cli: commandOf('disable'),
+  output: webhook,
+  returns: 'The webhook is disabled',
+  run: (volley, { id }) => volley.webhooks.disable(id),
+});
+
+export const listFailedDeliveries = call({
+  ...WEBHOOK,
+  name: 'listFailedDeliveries',
+  summary: 'List the events that a webhook refused',
+  description:
+    'Volley gave up on them, because the endpoint refused each three times while it accepted others.',
+  scope: 'read',
+  http: 'GET /webhooks/{id}/failed',
+  cli: commandOf('failed'),
+  output: z.object({ failed: z.array(failedDelivery) }),
+  returns: 'The events, oldest first',
+  isLong: true,
+  run: async (volley, { id }) => ({ failed: await volley.webhooks.failed(id) }),
+});
+
+export const replayWebhook = call({
+  ...COMMAND,
+  name: 'replayWebhook',
+  summary: 'Send refused events of a webhook again',
+  description: 'They have the same `webhook-id`, and the current state of their recipients.',
+  audit: 'webhook.replay',
+  http: 'POST /webhooks/{id}/replay',
+  cli: {
+    ...commandOf('replay'),
+    flags: { delivery: { value: 'id', about: 'only this event (default: all)' } },
+  },
+  input: ofWebhook.extend({
+    delivery: z.string().max(64).optional().describe('Only this event. Default: all'),
+  }),
+  output: z.object({ id: z.string(), replayedCount: count }),
+  returns: 'How many are sent again',
+  run: async (volley, { id, delivery }) => ({
+    id,
+    replayedCount: await volley.webhooks.replay(id, { delivery }),
+  }),
+});
+
+export const removeWebhook = call({
+  ...COMMAND,
+  name: 'removeWebhook',
+  summary: 'Remove a webhook',
+  description: 'What it has not accepted yet is not sent any more.',
+  audit: 'webhook.remove',
+  http: 'DELETE /webhooks/{id}',
+  cli: commandOf('remove'),
+  output: z.object({ id: z.string(), state: z.literal('removed') }),
+  returns: 'The webhook is removed',
+  async run(volley, { id }) {
+    await volley.webhooks.remove(id);
+    return { id, state: 'removed' as const };
+  },
+});

@@ -1,0 +1,184 @@
+import type { Redis } from '../base/redis/connection.js';
+import type { Keys, LaneId } from '../base/redis/keys.js';
+import { returnedOf } from '../campaign/field-sets.js';
+import { RESULT_STATES } from '../campaign/recipient.js';
+import type { RecipientResult, ReportedRecipient, ResultPage } from '../campaign/recipient-views.js';
+import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
+import type { LaneFinder } from '../engine/lane/lane-finder.js';
+import { asyncOf, inBatches } from './in-batches.js';
+import { type RecipientReader, recipientReader } from './recipient-reader.js';
+import { listedRows, reportRow } from './report-rows.js';
+import { campaignIdIn, type Place } from './results-log.js';
+
+/*
+ * Reads the results at some places of the logs: the state that those recipients have now.
+ */
+
+/** Campaigns that are read together. */
+const CAMPAIGNS_AT_ONCE = 50;
+
+/** What a page needs of a campaign: the places that its entries name. */
+interface Wanted {
+  readonly lane: LaneId;
+  readonly number: number;
+  readonly positions: Record<Place['list'], Set<number>>;
+}
+
+const keyOf = ({ lane, campaign }: Pick<Place, 'lane' | 'campaign'>): string => `${lane} ${campaign}`;
+
+/** The outbox of a campaign that is a wave, and the ids of its messages. */
+export interface WaveIds {
+  readonly outbox: string;
+  /** By ordinal. */
+  readonly ids: ReadonlyMap<number, string>;
+}
+
+/** A result without its lane, which its place says. */
+export type ResultOnLane = Omit<RecipientResult, 'lane'>;
+
+/** What the feed needs to know of outboxes. */
+export interface OutboxResults {
+  /** The ids of messages in a wave; null if the campaign is none. */
+  idsInWave(lane: LaneId, meta: CampaignMeta, ordinals: readonly number[]): Promise<WaveIds | null>;
+  /** Messages that ended while they waited, by their positions in a list that the log names; null if this is no such list. */
+  ended(
+    lane: LaneId,
+    list: string,
+    positions: readonly number[],
+  ): Promise<ReadonlyMap<number, ResultOnLane> | null>;
+}
+
+/** What a page has of a campaign, or of a list of messages that ended while they waited: those have no meta. */
+interface CampaignResults {
+  readonly meta: CampaignMeta | null;
+  /** By list and position. */
+  readonly rows: Record<Place['list'], Map<number, ResultOnLane>>;
+}
+
+/** What {@link resultsReader} needs. */
+export interface ResultsReaderOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly finder: Pick<LaneFinder, 'nameOf'>;
+  readonly outboxes: OutboxResults;
+}
+
+/** The results at some places. */
+export interface ReadResults extends Pick<ResultPage, 'campaigns'> {
+  /** In the order of the places, each recipient once. Those that are neither settled nor unknown now are left out. */
+  readonly results: readonly RecipientResult[];
+  /** Places whose campaign, or whose list of ended messages, was removed. */
+  readonly removedCount: number;
+}
+
+/** Opens the reader. It does not access Redis before the first call. */
+export function resultsReader({ redis, keys, finder, outboxes }: ResultsReaderOptions) {
+  const readCampaign = async ({ lane, number, positions }: Wanted): Promise<CampaignResults | null> => {
+    const id = await campaignIdIn(redis, keys, lane, number);
+    if (id === null) return null;
+    const ended = await outboxes.ended(lane, id, [...positions.recipients]);
+    if (ended !== null)
+      return {
+        meta: null,
+        rows: { recipients: new Map(ended), suppressed: new Map(), leftOut: new Map() },
+      };
+    const meta = await readMeta(redis, keys, lane, id);
+    if (meta === null) return null;
+    const reader = recipientReader(redis, keys, lane, meta.id);
+    const [rows, wave] = await Promise.all([
+      readRows(reader, meta, positions),
+      outboxes.idsInWave(lane, meta, [...positions.recipients]),
+    ]);
+    const resultsOf = (list: Place['list']) =>
+      new Map(
+        [...rows[list]].map(([position, row]) => [
+          position,
+          {
+            campaign: meta.id,
+            outbox: wave?.outbox ?? '',
+            message: wave?.ids.get(position) ?? '',
+            ...row,
+          },
+        ]),
+      );
+    return {
+      meta,
+      rows: {
+        recipients: resultsOf('recipients'),
+        suppressed: resultsOf('suppressed'),
+        leftOut: resultsOf('leftOut'),
+      },
+    };
+  };
+
+  return {
+    async read(places: readonly Place[]): Promise<ReadResults> {
+      const wanted = wantedOf(places);
+      const read = new Map<string, Awaited<ReturnType<typeof readCampaign>>>();
+      const each = async (one: Wanted) => ({ one, campaign: await readCampaign(one) });
+      for await (const { one, campaign } of inBatches(asyncOf(wanted), CAMPAIGNS_AT_ONCE, each))
+        read.set(keyOf({ lane: one.lane, campaign: one.number }), campaign);
+      const laneIds = [...new Set(places.map(({ lane }) => lane))];
+      const laneNames = new Map(
+        await Promise.all(laneIds.map(async (id) => [id, await finder.nameOf(id)] as const)),
+      );
+      const results: RecipientResult[] = [];
+      const campaigns: Record<string, ResultPage['campaigns'][string]> = {};
+      let removedCount = 0;
+      for (const place of places) {
+        const campaign = read.get(keyOf(place)) ?? null;
+        if (campaign === null) removedCount += 1;
+        const result = campaign?.rows[place.list].get(place.position);
+        if (campaign === null || result === undefined) continue;
+        // Once, however often it is named.
+        campaign.rows[place.list].delete(place.position);
+        const { meta } = campaign;
+        const lane = laneNames.get(place.lane) ?? place.lane;
+        if (meta !== null)
+          campaigns[meta.id] ??= {
+            name: meta.name,
+            lane,
+            idempotencyKey: meta.idempotencyKey ?? null,
+            ...returnedOf(meta),
+          };
+        results.push({ ...result, lane });
+      }
+      return { results, campaigns, removedCount };
+    },
+  };
+}
+
+function wantedOf(places: readonly Place[]): Wanted[] {
+  const wanted = new Map<string, Wanted>();
+  for (const place of places) {
+    const { lane, campaign, list, position } = place;
+    const known = wanted.get(keyOf(place)) ?? {
+      lane,
+      number: campaign,
+      positions: { recipients: new Set(), suppressed: new Set(), leftOut: new Set() },
+    };
+    known.positions[list].add(position);
+    wanted.set(keyOf(place), known);
+  }
+  return [...wanted.values()];
+}
+
+/** The rows of some places of a campaign, by their positions; without recipients that are neither settled nor unknown now. */
+async function readRows(
+  reader: RecipientReader,
+  meta: CampaignMeta,
+  { recipients, suppressed, leftOut }: Wanted['positions'],
+): Promise<Record<Place['list'], Map<number, ReportedRecipient>>> {
+  const rows = new Map<number, ReportedRecipient>();
+  for await (const record of reader.records([...recipients].sort((a, b) => a - b)))
+    if (RESULT_STATES.includes(record.state)) rows.set(record.ordinal, reportRow(meta, record));
+  const listed = async (list: 'suppressed' | 'leftOut', positions: ReadonlySet<number>) => {
+    const found = await listedRows(reader, meta, list, [...positions]);
+    return new Map([...found].map(([position, { row }]) => [position, row]));
+  };
+  const [suppressedRows, leftOutRows] = await Promise.all([
+    listed('suppressed', suppressed),
+    listed('leftOut', leftOut),
+  ]);
+  return { recipients: rows, suppressed: suppressedRows, leftOut: leftOutRows };
+}

@@ -1,0 +1,417 @@
+import type { Clock, Random } from '../../base/clock.js';
+import type { Events } from '../../base/events/events.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import type { DisabledBecause } from '../../campaign/webhook-views.js';
+import type { Seal } from '../../service/auth/seal.js';
+import { asyncOf, inBatches } from '../in-batches.js';
+import { type Position, ResultsGoneError, type ResultsLogs } from '../results-log.js';
+import type { ReadResults } from '../results-reader.js';
+import { type Delivery, deliveriesOf, halvesOf, nextDelivery, placesOf, sizeOf } from './delivery.js';
+import { actorOf, type Endpoint, hostOf, openSecrets, sealSecret } from './endpoint.js';
+import type { Poster } from './post.js';
+import {
+  type Answer,
+  answerOf,
+  delivered,
+  failed,
+  type Health,
+  holdFor,
+  isDead,
+  isHopeless,
+  retryAfter,
+} from './retry-plan.js';
+import { signedHeaders } from './signature.js';
+import type { Settlement, WebhookStore } from './store.js';
+
+/*
+ * Delivers to one endpoint, as long as there is something to deliver. The logs of results say what has changed (lane/results.lua):
+ *
+ *   log of a lane ──► cursor ──► deliveries, stored with the cursor ──► at most 4 requests ──► accepted: forgotten
+ *                                   ▲                                        │
+ *                                   └───────────── failed: due later ◄───────┤
+ *                                                  refused by itself, while others are accepted: given up, can be replayed
+ *
+ * A delivery is stored before its first request and until it is accepted, so a process that dies loses none. Its request says the state of
+ * its recipients at that time, which is why nothing of it but the places is stored. The one job of the endpoint keeps others away, and the
+ * scripts keep two processes from storing the same range twice if one of them lost the job without noticing.
+ */
+
+/** Requests to an endpoint at a time. */
+const MAX_IN_FLIGHT = 4;
+/** Deliveries that wait for an endpoint, until no more of the log is read for it. */
+const MAX_WAITING = 32;
+const MAX_BYTES = 64 * 1024;
+/** The bytes that a result takes are an estimate at first. */
+const USUAL_BYTES = 340;
+const MAX_READS = 50;
+const LANES_AT_ONCE = 50;
+/** Failures for longer than this are an outage. With shorter ones, a delivery that fails among others would never wait. */
+const OUTAGE_MS = 10_000;
+/** A worker that cannot open the secrets of an endpoint leaves it to others for so long. */
+const UNREADABLE_MS = 60_000;
+
+/** What a turn needs. */
+export interface DeliverDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly store: WebhookStore;
+  readonly logs: ResultsLogs;
+  readonly read: (places: ReturnType<typeof placesOf>) => Promise<ReadResults>;
+  readonly poster: Poster;
+  readonly seal: Seal;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly monotonic: Clock;
+  readonly random: Random;
+  /** Whether the API key that added an endpoint is revoked. */
+  readonly isRevoked: (key: string) => Promise<boolean>;
+}
+
+/** Delivers to an endpoint for at most `turnMs`. Returns when it is due again, ms; null: when something happens on its lanes. */
+export async function deliver(
+  deps: DeliverDeps,
+  id: string,
+  { turnMs, signal }: { readonly turnMs: number; readonly signal: AbortSignal },
+): Promise<number | null> {
+  const { store, clock, monotonic } = deps;
+  const began = monotonic();
+  const opened = await openEndpoint(deps, id);
+  if (typeof opened !== 'object' || opened === null) return opened;
+  const turn = await beginTurn(deps, opened.endpoint, opened.secrets, signal);
+  const isOver = (): boolean =>
+    signal.aborted || turn.isEnded || turn.problem !== undefined || monotonic() - began > turnMs;
+  try {
+    while (!isOver()) {
+      if (turn.start()) continue;
+      if (turn.wantsMore && (await turn.readMore())) continue;
+      if (turn.inFlight.size === 0) break;
+      await Promise.race(turn.inFlight.values());
+    }
+  } finally {
+    await Promise.allSettled(turn.inFlight.values());
+  }
+  if (turn.problem !== undefined) throw turn.problem;
+  if (turn.isEnded) return null;
+  const next = turn.wantsMore || isOver() ? clock() : turn.nextDue();
+  await store.setDue(id, next);
+  return next;
+}
+
+/** An endpoint that gets something, with its secrets; otherwise, when to look at it again. */
+async function openEndpoint(
+  { store, seal, events, clock, isRevoked }: DeliverDeps,
+  id: string,
+): Promise<{ endpoint: Endpoint; secrets: readonly string[] } | number | null> {
+  let endpoint = await store.endpoint(id);
+  if (endpoint === null || endpoint.disabledBecause !== null) {
+    await store.setDue(id, null);
+    return null;
+  }
+  const creator = actorOf(endpoint);
+  if (creator.kind === 'key' && creator.id !== null && (await isRevoked(creator.id))) {
+    await disable({ store, events }, endpoint, 'keyRevoked');
+    return null;
+  }
+  try {
+    const secrets = openSecrets(seal, endpoint, clock());
+    if (endpoint.sealedWith !== seal.fingerprint) endpoint = await sealAgain(store, seal, endpoint, secrets);
+    return { endpoint, secrets };
+  } catch {
+    events.emit({ type: 'webhook.unreadable', webhook: id, host: hostOf(endpoint) });
+    const next = clock() + UNREADABLE_MS;
+    await store.setDue(id, next);
+    return next;
+  }
+}
+
+/** Seals the secrets of an endpoint with the current SECRETS_KEY, so that the previous one is no longer needed. */
+async function sealAgain(
+  store: WebhookStore,
+  seal: Seal,
+  endpoint: Endpoint,
+  secrets: readonly string[],
+): Promise<Endpoint> {
+  const after = {
+    ...endpoint,
+    secrets: secrets.map((secret, at) => ({
+      sealed: sealSecret(seal, endpoint, secret),
+      until: endpoint.secrets[at]?.until ?? null,
+    })),
+    sealedWith: seal.fingerprint,
+  };
+  await store.change(endpoint.id, endpoint, after);
+  return (await store.endpoint(endpoint.id)) ?? endpoint;
+}
+
+/** Disables an endpoint, unless it was changed meanwhile. */
+export async function disable(
+  { store, events }: Pick<DeliverDeps, 'store' | 'events'>,
+  endpoint: Endpoint,
+  because: DisabledBecause,
+): Promise<boolean> {
+  const isDone = await store.change(endpoint.id, endpoint, { ...endpoint, disabledBecause: because });
+  if (isDone) {
+    await store.setDue(endpoint.id, null);
+    events.emit({ type: 'webhook.disabled', webhook: endpoint.id, host: hostOf(endpoint), because });
+  }
+  return isDone;
+}
+
+/** Disables the endpoints that an API key has added. */
+export async function disableWebhooksOf(
+  deps: Pick<DeliverDeps, 'store' | 'events'>,
+  key: string,
+): Promise<void> {
+  for (const endpoint of await deps.store.endpoints()) {
+    const { kind, id } = actorOf(endpoint);
+    if (kind === 'key' && id === key && endpoint.disabledBecause === null)
+      await disable(deps, endpoint, 'keyRevoked');
+  }
+}
+
+/** What is known of an endpoint during a turn. */
+async function beginTurn(
+  deps: DeliverDeps,
+  endpoint: Endpoint,
+  secrets: readonly string[],
+  signal: AbortSignal,
+) {
+  const { redis, keys, store, logs, clock, random, events } = deps;
+  const { id } = endpoint;
+  const [deliveries, cursors, totals] = await Promise.all([
+    store.deliveries(id),
+    store.cursors(id),
+    store.totals(id),
+  ]);
+  const waiting = new Map(deliveries.map((delivery) => [delivery.id, delivery]));
+  const flying = new Map<string, Delivery>();
+  const inFlight = new Map<string, Promise<void>>();
+  let health: Health = totals.health;
+  let isEnded = false;
+  let problem: unknown;
+  let bytesPerResult = USUAL_BYTES;
+  /** The lanes whose logs may have more; undefined: not looked at yet. */
+  let ahead: LaneId[] | undefined;
+
+  const lanesAhead = async (): Promise<LaneId[]> => {
+    const lanes = endpoint.lanes ?? (await redis.smembers(keys.lanes));
+    const found: LaneId[] = [];
+    const peek = async (lane: LaneId) => {
+      const hasMore = await logs.peek(lane, cursors.get(lane)).then(
+        (peeked) => peeked.hasMore,
+        (error: unknown) => {
+          if (error instanceof ResultsGoneError) return true;
+          throw error;
+        },
+      );
+      return { lane, hasMore };
+    };
+    for await (const { lane, hasMore } of inBatches(asyncOf(lanes), LANES_AT_ONCE, peek))
+      if (hasMore) found.push(lane);
+    return found;
+  };
+
+  /** Moves the cursor of a lane, with the deliveries before it. If another process was faster, this turn has nothing more to do. */
+  const advance = async (
+    lane: LaneId,
+    to: Position | undefined,
+    found: readonly Delivery[],
+    removed = 0,
+  ): Promise<void> => {
+    const from = cursors.get(lane);
+    if (!(await store.store(id, lane, { from, to, removed }, found))) {
+      isEnded = true;
+      return;
+    }
+    cursors.set(lane, to);
+    for (const delivery of found) waiting.set(delivery.id, delivery);
+  };
+
+  const readLane = async (lane: LaneId): Promise<boolean> => {
+    const from = cursors.get(lane);
+    const size = Math.max(1, Math.min(health.maxResults, Math.floor(MAX_BYTES / bytesPerResult)));
+    const most = size * (MAX_WAITING - waiting.size);
+    try {
+      const { places, position, hasMore } = await logs.read(lane, from, most, { left: MAX_READS });
+      if (places.length > 0 || position !== undefined)
+        await advance(lane, position, deliveriesOf(id, from, places, size, clock()));
+      return hasMore;
+    } catch (error) {
+      if (!(error instanceof ResultsGoneError)) throw error;
+      events.emit({ type: 'webhook.resultsRemoved', webhook: id, resultCount: error.removedCount });
+      await advance(lane, error.next, [], error.removedCount);
+      return true;
+    }
+  };
+
+  /** Makes one attempt. */
+  const attempt = async (delivery: Delivery): Promise<void> => {
+    const { results, campaigns, removedCount } = await deps.read(placesOf(delivery));
+    if (results.length === 0) return settle({ delivery, removed: removedCount });
+    const timestamp = new Date(delivery.createdAt).toISOString();
+    const body = JSON.stringify({ type: 'recipients.settled', timestamp, data: { results, campaigns } });
+    const bytes = Buffer.byteLength(body);
+    bytesPerResult = Math.max(USUAL_BYTES / 2, bytes / results.length);
+    // Only before its first attempt: the endpoint may have accepted an earlier one.
+    const halves = bytes > MAX_BYTES && delivery.attempts === 0 ? halvesOf(delivery, clock()) : null;
+    if (halves !== null) return settle({ delivery, by: halves });
+    // Someone may have changed, disabled, or removed the endpoint.
+    if ((await store.endpoint(id))?.json !== endpoint.json) {
+      isEnded = true;
+      return;
+    }
+    const headers = signedHeaders(delivery.id, clock(), body, secrets);
+    const answer = answerOf(await deps.poster.post(endpoint.url, headers, body, signal), clock());
+    await settleAnswer({ ...delivery, attempts: delivery.attempts + 1 }, answer, {
+      results: results.length,
+      removed: removedCount,
+    });
+  };
+
+  const settleAnswer = async (
+    delivery: Delivery,
+    answer: Answer,
+    had: { readonly results: number; readonly removed: number },
+  ): Promise<void> => {
+    const now = clock();
+    let isBack = false;
+    switch (answer.kind) {
+      case 'accepted':
+        isBack = health.failingSince > 0 && now - health.failingSince > OUTAGE_MS;
+        health = delivered(health, now);
+        await settle({ delivery, health, delivered: 1, ...had });
+        return isBack ? bringForward(now) : undefined;
+      case 'aborted':
+        return;
+      case 'gone':
+        noteFailure(answer.reason, now);
+        await settle({ delivery, by: [again(delivery, answer.reason, now)], health });
+        return end('gone');
+      case 'tooLarge': {
+        const halves = halvesOf(delivery, now);
+        if (halves !== null) {
+          health = { ...health, maxResults: Math.ceil(sizeOf(delivery) / 2) };
+          return settle({ delivery, by: halves, health });
+        }
+        noteFailure(answer.reason, now);
+        return giveUp(again(delivery, answer.reason, now));
+      }
+      case 'refused': {
+        noteFailure(answer.reason, now);
+        const refused = {
+          ...again(delivery, answer.reason, now),
+          refusals: delivery.refusals + 1,
+          firstRefusedAt: delivery.firstRefusedAt || now,
+        };
+        if (isHopeless(refused, health)) return giveUp(refused);
+        await settle({ delivery, by: [refused], health });
+        break;
+      }
+      case 'failed':
+        noteFailure(answer.reason, now);
+        if (answer.waitMs !== null) health = { ...health, heldUntil: now + holdFor(answer.waitMs) };
+        await settle({ delivery, by: [again(delivery, answer.reason, now)], health });
+        break;
+      default:
+        return answer satisfies never;
+    }
+    if (isDead(health, now)) await end('failing');
+  };
+
+  const noteFailure = (reason: string, now: number): void => {
+    if (health.failingSince === 0)
+      events.emit({ type: 'webhook.failing', webhook: id, host: hostOf(endpoint), reason });
+    health = failed(health, reason, now);
+  };
+
+  const again = (delivery: Delivery, reason: string, now: number): Delivery => ({
+    ...delivery,
+    dueAt: now + retryAfter(delivery.attempts, random),
+    reason,
+  });
+
+  const giveUp = async (hopeless: Delivery): Promise<void> => {
+    const delivery = { ...hopeless, failedAt: clock() };
+    await settle({ delivery, isGivenUp: true, health });
+    events.emit({
+      type: 'webhook.gaveUp',
+      webhook: id,
+      delivery: delivery.id,
+      host: hostOf(endpoint),
+      reason: delivery.reason,
+    });
+  };
+
+  const settle = async (settlement: Settlement): Promise<void> => {
+    await store.settle(id, settlement);
+    waiting.delete(settlement.delivery.id);
+    for (const delivery of settlement.by ?? []) waiting.set(delivery.id, delivery);
+  };
+
+  /** The endpoint is back after a while, so what failed for its sake need not wait any longer. */
+  const bringForward = async (now: number): Promise<void> => {
+    const late = [...waiting.values()].filter(
+      ({ id: key, dueAt, refusals }) => dueAt > now && refusals === 0 && !flying.has(key),
+    );
+    for (const delivery of late) await settle({ delivery, by: [{ ...delivery, dueAt: now }] });
+  };
+
+  const end = async (because: DisabledBecause): Promise<void> => {
+    isEnded = true;
+    await disable({ store, events }, endpoint, because);
+  };
+
+  return {
+    inFlight,
+    get isEnded() {
+      return isEnded;
+    },
+    /** Why an attempt could not be made or noted, such as that Redis is away. */
+    get problem() {
+      return problem;
+    },
+    /** Whether there is room for more of the log, which may have some. */
+    get wantsMore() {
+      return (
+        inFlight.size < MAX_IN_FLIGHT &&
+        waiting.size < MAX_WAITING &&
+        (ahead === undefined || ahead.length > 0)
+      );
+    },
+
+    /** Starts the next request. Returns false if none may start now. */
+    start(): boolean {
+      const now = clock();
+      if (inFlight.size >= MAX_IN_FLIGHT || health.heldUntil > now) return false;
+      const delivery = nextDelivery(waiting.values(), flying, now);
+      if (delivery === undefined) return false;
+      flying.set(delivery.id, delivery);
+      const running = attempt(delivery)
+        .catch((error: unknown) => {
+          problem = error;
+        })
+        .finally(() => {
+          flying.delete(delivery.id);
+          inFlight.delete(delivery.id);
+        });
+      inFlight.set(delivery.id, running);
+      return true;
+    },
+
+    /** Reads more of the logs. Returns false if there is nothing more. */
+    async readMore(): Promise<boolean> {
+      ahead ??= await lanesAhead();
+      const lane = ahead.shift();
+      if (lane === undefined) return false;
+      if (await readLane(lane)) ahead.push(lane);
+      return true;
+    },
+
+    /** When something is due again, ms; null: nothing waits. */
+    nextDue(): number | null {
+      const times = [...waiting.values()].map(({ dueAt }) => dueAt);
+      return times.length === 0 ? null : Math.max(health.heldUntil, Math.min(...times));
+    },
+  };
+}

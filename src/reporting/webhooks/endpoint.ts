@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { isThisMachine } from '../../base/config/cleartext.js';
+import { type Actor, packActor, packedActor } from '../../campaign/actor.js';
+import { InputError } from '../../campaign/errors.js';
+import { DISABLED_BECAUSE } from '../../campaign/webhook-views.js';
+import type { Seal } from '../../service/auth/seal.js';
+
+/** What Redis stores of an endpoint. Times in ms. */
+const stored = z.object({
+  url: z.string(),
+  /** The ids of its lanes; null: all. */
+  lanes: z.array(z.string()).nullable(),
+  createdAt: z.number(),
+  createdBy: z.array(z.string()),
+  /** Null while it is enabled. */
+  disabledBecause: z.enum(DISABLED_BECAUSE).nullable(),
+  /** Its secrets, sealed, the current one first; `until`: when one stops signing. */
+  secrets: z.array(z.object({ sealed: z.string(), until: z.number().nullable() })).min(1),
+  /** The fingerprint of the SECRETS_KEY that sealed them. */
+  sealedWith: z.string(),
+});
+
+/** An endpoint. `json`: what was read of it, with which a change is compared. */
+export interface Endpoint extends z.output<typeof stored> {
+  readonly id: string;
+  readonly json: string;
+}
+
+/** Reads what Redis has of an endpoint; null if that is damaged. */
+export function readEndpoint(id: string, json: string): Endpoint | null {
+  try {
+    return { ...stored.parse(JSON.parse(json)), id, json };
+  } catch {
+    return null;
+  }
+}
+
+/** An endpoint as Redis stores it. */
+export function packEndpoint({ id: _id, json: _json, ...endpoint }: Endpoint): string {
+  return JSON.stringify(stored.parse(endpoint));
+}
+
+/** Where an endpoint is, for logs: its path may be a secret. */
+export const hostOf = ({ url }: Pick<Endpoint, 'url'>): string => new URL(url).host;
+
+export const actorOf = ({ createdBy }: Endpoint): Actor => packedActor.parse(createdBy);
+export const storedActor = (actor: Actor): string[] => [...packActor(actor)];
+
+/** What authenticates a secret besides the key: with another address or other lanes, it does not open. */
+const contextOf = ({ id, url, lanes }: Pick<Endpoint, 'id' | 'url' | 'lanes'>): string =>
+  `webhook ${JSON.stringify([id, url, lanes])}`;
+
+/** Seals a secret for an endpoint. */
+export function sealSecret(
+  seal: Seal,
+  endpoint: Pick<Endpoint, 'id' | 'url' | 'lanes'>,
+  secret: string,
+): string {
+  return seal.close(secret, contextOf(endpoint));
+}
+
+/** The secrets that sign now, the current one first. Throws if SECRETS_KEY is another one, or someone has changed the record. */
+export function openSecrets(seal: Seal, endpoint: Endpoint, now: number): string[] {
+  const context = contextOf(endpoint);
+  return endpoint.secrets
+    .filter(({ until }) => until === null || until > now)
+    .map(({ sealed }) => seal.open(sealed, context));
+}
+
+const MAX_URL = 2_000;
+
+/**
+ * The address of an endpoint as it is stored. Throws an InputError if it is not an https address without credentials. Only this machine may
+ * be reached over http. Whether the address is public is checked when connecting, because a name may lead elsewhere later.
+ */
+export function checkedUrl(text: string): string {
+  const invalid = (problem: string): InputError => new InputError(problem, { field: 'url' });
+  const url = URL.canParse(text) && text.length <= MAX_URL ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw invalid('`url` must be an https address, such as https://shop.example/volley');
+  if (url.username !== '' || url.password !== '')
+    throw invalid(
+      '`url` must not contain a user or a password: verify the signature of each request instead',
+    );
+  if (url.hash !== '') throw invalid('`url` must not contain a fragment (#…), which no request carries');
+  if (url.protocol === 'http:' && !isThisMachine(url.hostname))
+    throw invalid('`url` must begin with https://, because the events contain phone numbers');
+  return url.href;
+}

@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { loadScript } from '../../base/redis/script.js';
+import type { Position } from '../results-log.js';
+import { type Delivery, packDelivery, unpackDelivery } from './delivery.js';
+import { type Endpoint, packEndpoint, readEndpoint } from './endpoint.js';
+import { type Health, NEW_HEALTH } from './retry-plan.js';
+
+/** Failed deliveries of an endpoint that are kept, of at most 4 kB each. */
+const MAX_FAILED = 10_000;
+
+/** What has happened to the deliveries of an endpoint. */
+export interface Totals {
+  readonly delivered: number;
+  readonly results: number;
+  readonly removed: number;
+  readonly health: Health;
+}
+
+/** What an attempt means for a delivery. */
+export interface Settlement {
+  readonly delivery: Delivery;
+  /** What replaces it: itself, to be sent again, or its halves. Default: nothing. */
+  readonly by?: readonly Delivery[];
+  /** Whether it is given up on. */
+  readonly isGivenUp?: boolean;
+  readonly health?: Health;
+  readonly delivered?: number;
+  readonly results?: number;
+  readonly removed?: number;
+}
+
+const isDone = (reply: unknown): boolean => reply === 1;
+const changeScript = loadScript(import.meta.url, './change-endpoint.lua', isDone);
+const storeScript = loadScript(import.meta.url, './store-deliveries.lua', isDone);
+const settleScript = loadScript(import.meta.url, './settle-delivery.lua', isDone);
+
+const count = z.coerce.number().default(0);
+const totals = z.object({
+  delivered: count,
+  results: count,
+  removed: count,
+  health: z.string().default('{}'),
+});
+
+/** A cursor as Redis stores it; '' for the beginning of the log. */
+export const packPosition = (position: Position | undefined): string =>
+  position === undefined ? '' : [position.run, position.chunk, position.entry, position.within].join(' ');
+
+function unpackPosition(text: string): Position | undefined {
+  const [run, ...numbers] = text.split(' ');
+  const [chunk = 0, entry = 0, within = 0] = numbers.map(Number);
+  return run === undefined || numbers.length === 0 ? undefined : { run, chunk, entry, within };
+}
+
+/** What Redis has of the webhook endpoints. */
+export function webhookStore(redis: Redis, keys: Keys) {
+  const { endpoints, due, ...of } = keys.webhooks;
+  return {
+    async endpoint(id: string): Promise<Endpoint | null> {
+      const json = await redis.hget(endpoints, id);
+      return json === null ? null : readEndpoint(id, json);
+    },
+
+    /** All endpoints, oldest first. */
+    async endpoints(): Promise<Endpoint[]> {
+      const all = Object.entries(await redis.hgetall(endpoints));
+      return all
+        .flatMap(([id, json]) => readEndpoint(id, json) ?? [])
+        .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+    },
+
+    count: (): Promise<number> => redis.hlen(endpoints),
+
+    /**
+     * Adds an endpoint (`before` null), changes it, or removes it (`after` null). `ends`: where the logs of its lanes end, for a new one.
+     * Returns false if it is not as it was read. A worker looks at it at `dueAt`.
+     */
+    change(
+      id: string,
+      before: Endpoint | null,
+      after: Endpoint | null,
+      { dueAt = 0, ends = new Map() }: { dueAt?: number; ends?: ReadonlyMap<LaneId, Position> } = {},
+    ): Promise<boolean> {
+      return changeScript.run(
+        redis,
+        {
+          endpoints,
+          due,
+          cursors: of.cursors(id),
+          deliveries: of.deliveries(id),
+          failed: of.failed(id),
+          totals: of.totals(id),
+        },
+        { id, before: before?.json ?? '', after: after === null ? '' : packEndpoint(after), dueAt },
+        [],
+        [...ends].flatMap(([lane, end]) => [lane, packPosition(end)]),
+      );
+    },
+
+    /** How far the logs were read. */
+    async cursors(id: string): Promise<Map<LaneId, Position | undefined>> {
+      const all = Object.entries(await redis.hgetall(of.cursors(id)));
+      return new Map(all.map(([lane, text]) => [lane, unpackPosition(text)]));
+    },
+
+    /** Stores deliveries with the cursor behind them. Returns false if another process was faster, or the endpoint was removed. */
+    store(
+      id: string,
+      lane: LaneId,
+      { from, to, removed }: { from: Position | undefined; to: Position | undefined; removed: number },
+      deliveries: readonly Delivery[],
+    ): Promise<boolean> {
+      return storeScript.run(
+        redis,
+        { endpoints, cursors: of.cursors(id), deliveries: of.deliveries(id), totals: of.totals(id) },
+        { endpoint: id, lane, from: packPosition(from), to: packPosition(to), removed },
+        [],
+        deliveries.flatMap((delivery) => [delivery.id, packDelivery(delivery)]),
+      );
+    },
+
+    deliveries: async (id: string): Promise<Delivery[]> => unpackAll(await redis.hgetall(of.deliveries(id))),
+    failed: async (id: string): Promise<Delivery[]> => unpackAll(await redis.hgetall(of.failed(id))),
+
+    /** Returns false if the delivery was settled already. */
+    settle(
+      id: string,
+      { delivery, by = [], isGivenUp = false, health, delivered = 0, results = 0, removed = 0 }: Settlement,
+    ): Promise<boolean> {
+      return settleScript.run(
+        redis,
+        { deliveries: of.deliveries(id), failed: of.failed(id), totals: of.totals(id) },
+        {
+          id: delivery.id,
+          givenUp: isGivenUp ? packDelivery(delivery) : '',
+          health: health === undefined ? '' : JSON.stringify(health),
+          ...{ delivered, results, removed, most: MAX_FAILED },
+        },
+        [],
+        by.flatMap((one) => [one.id, packDelivery(one)]),
+      );
+    },
+
+    /** Takes failed deliveries back among those that are sent. Returns how many there were. */
+    async replay(id: string, deliveries: readonly Delivery[]): Promise<number> {
+      if (deliveries.length === 0) return 0;
+      const packed = deliveries.flatMap((one) => [one.id, packDelivery(one)]);
+      await redis
+        .multi()
+        .hset(of.deliveries(id), ...packed)
+        .hdel(of.failed(id), ...deliveries.map((one) => one.id))
+        .zadd(due, 0, id)
+        .exec();
+      return deliveries.length;
+    },
+
+    async totals(id: string): Promise<Totals> {
+      const { health, ...counts } = totals.parse(await redis.hgetall(of.totals(id)));
+      return { ...counts, health: { ...NEW_HEALTH, ...JSON.parse(health) } };
+    },
+    /** Forgets how the requests to an endpoint have gone, and has everything that waits sent at once. */
+    async beginAnew(id: string, now: number): Promise<void> {
+      await redis.hset(of.totals(id), 'health', JSON.stringify(NEW_HEALTH));
+      for (const delivery of unpackAll(await redis.hgetall(of.deliveries(id))))
+        await this.settle(id, { delivery, by: [{ ...delivery, dueAt: now }] });
+    },
+
+    /** How many deliveries wait, and how many were given up on. */
+    async counts(id: string): Promise<{ waiting: number; failed: number }> {
+      const [waiting, failed] = await Promise.all([redis.hlen(of.deliveries(id)), redis.hlen(of.failed(id))]);
+      return { waiting, failed };
+    },
+
+    /** Says when a worker is to look at an endpoint again, ms; null: when something happens on its lanes. */
+    async setDue(id: string, at: number | null): Promise<void> {
+      await (at === null ? redis.zrem(due, id) : redis.zadd(due, at, id));
+    },
+    /** The endpoints that a worker is to look at now. */
+    due: (now: number): Promise<string[]> => redis.zrangebyscore(due, 0, now),
+  };
+}
+
+/** See {@link webhookStore}. */
+export type WebhookStore = ReturnType<typeof webhookStore>;
+
+const unpackAll = (all: Readonly<Record<string, string>>): Delivery[] =>
+  Object.entries(all)
+    .map(([id, json]) => unpackDelivery(id, json))
+    .sort((a, b) => a.createdAt - b.createdAt);

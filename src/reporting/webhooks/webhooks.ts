@@ -1,0 +1,326 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../base/clock.js';
+import { formatDuration } from '../../base/duration.js';
+import type { Events } from '../../base/events/events.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { describeActor } from '../../campaign/actor.js';
+import type { AuditAction, Operator } from '../../campaign/audit.js';
+import { InputError, NotFoundError } from '../../campaign/errors.js';
+import type {
+  DisabledBecause,
+  FailedDelivery,
+  Webhook,
+  WebhookTest,
+  WebhookWithSecret,
+} from '../../campaign/webhook-views.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import type { Seal } from '../../service/auth/seal.js';
+import type { Position, ResultsLogs } from '../results-log.js';
+import { sizeOf, testId } from './delivery.js';
+import {
+  actorOf,
+  checkedUrl,
+  type Endpoint,
+  hostOf,
+  openSecrets,
+  sealSecret,
+  storedActor,
+} from './endpoint.js';
+import type { Poster } from './post.js';
+import { answerOf } from './retry-plan.js';
+import { newSecret, signedHeaders } from './signature.js';
+import type { WebhookStore } from './store.js';
+
+const DAY_MS = 86_400_000;
+/** For how long events are also signed with the former secret. */
+const DEFAULT_OVERLAP_MS = DAY_MS;
+/** Endpoints of an installation. Each costs a look at the logs of its lanes whenever something changes there. */
+const MAX_ENDPOINTS = 1_000;
+
+/** Which endpoints a caller may see. */
+export interface WebhookChoice {
+  /** Only endpoints whose lanes are all among these; default: all. */
+  readonly lanes?: readonly string[] | undefined;
+}
+
+/** What a new endpoint is. */
+export interface NewWebhook {
+  /** An https address. */
+  readonly url: string;
+  /** The lanes whose events it gets; default: all, also those that are added later. */
+  readonly lanes?: readonly string[] | undefined;
+}
+
+/**
+ * Endpoints of producers, to which Volley posts what becomes of their recipients. Methods reject with a `NotFoundError` if there is no such
+ * endpoint, and with an `InputError` if it was changed at the same time.
+ */
+export interface Webhooks {
+  /**
+   * Adds an endpoint, which gets what happens from now on. Only this result, and that of `rotate`, contains its secret. Rejects with an
+   * `InputError` if the address is invalid, or SECRETS_KEY is not set.
+   */
+  add(webhook: NewWebhook): Promise<WebhookWithSecret>;
+  /** Lists the endpoints, oldest first. */
+  list(choice?: WebhookChoice): Promise<Webhook[]>;
+  get(id: string, choice?: WebhookChoice): Promise<Webhook>;
+  /** Removes an endpoint, and what it has not accepted yet. */
+  remove(id: string, choice?: WebhookChoice): Promise<void>;
+  /** Posts an event of the type `webhook.test` at once, and returns what the endpoint answered. */
+  test(id: string, choice?: WebhookChoice): Promise<WebhookTest>;
+  /** Gives an endpoint another secret. Its events are signed with the former one, too, for `overlapMs` more, default 24 hours. */
+  rotate(
+    id: string,
+    options?: WebhookChoice & { readonly overlapMs?: number | undefined },
+  ): Promise<WebhookWithSecret>;
+  /** Enables an endpoint: it gets everything since it was disabled, as far as it is kept. */
+  enable(id: string, choice?: WebhookChoice): Promise<Webhook>;
+  disable(id: string, choice?: WebhookChoice): Promise<Webhook>;
+  /** Lists the events that were given up on, oldest first. */
+  failed(id: string, choice?: WebhookChoice): Promise<FailedDelivery[]>;
+  /** Sends them again, or only one of them. Returns how many. */
+  replay(id: string, options?: WebhookChoice & { readonly delivery?: string | undefined }): Promise<number>;
+}
+
+/** What {@link webhookService} needs. */
+interface WebhookDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly store: WebhookStore;
+  readonly logs: ResultsLogs;
+  readonly finder: Pick<LaneFinder, 'known' | 'idOf' | 'nameOf'>;
+  /** Deriving its key takes a while. */
+  readonly seal: () => Seal;
+  readonly events: Events;
+  readonly clock: Clock;
+  /** Opened for the first test. */
+  readonly poster: () => Promise<Poster>;
+}
+
+/** Opens the endpoints; `webhooks(by)` are those that `by` manages. */
+export function webhookService(deps: WebhookDeps) {
+  const { redis, keys, store, logs, finder, events, clock } = deps;
+
+  const viewOf = async (endpoint: Endpoint): Promise<Webhook> => {
+    const [totals, counts] = await Promise.all([store.totals(endpoint.id), store.counts(endpoint.id)]);
+    const { health } = totals;
+    const [, former] = endpoint.secrets;
+    return {
+      id: endpoint.id,
+      url: endpoint.url,
+      lanes: endpoint.lanes === null ? null : await Promise.all(endpoint.lanes.map(finder.nameOf)),
+      state: endpoint.disabledBecause === null ? 'enabled' : 'disabled',
+      disabledBecause: endpoint.disabledBecause,
+      createdAt: iso(endpoint.createdAt),
+      createdBy: actorOf(endpoint),
+      oldSecretUntil: former?.until != null && former.until > clock() ? iso(former.until) : null,
+      deliveredCount: totals.delivered,
+      resultCount: totals.results,
+      waitingCount: counts.waiting,
+      failedCount: counts.failed,
+      removedCount: totals.removed,
+      lastDeliveredAt: health.lastDeliveredAt === 0 ? null : iso(health.lastDeliveredAt),
+      failingSince: health.failingSince === 0 ? null : iso(health.failingSince),
+      lastError: health.lastError === '' ? null : health.lastError,
+    };
+  };
+
+  /** An endpoint that the caller may see. */
+  const require = async (id: string, { lanes }: WebhookChoice = {}): Promise<Endpoint> => {
+    const endpoint = await store.endpoint(id);
+    const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
+    if (endpoint !== null && isWithin(endpoint, ids)) return endpoint;
+    throw new NotFoundError(`there is no webhook ${id}; \`volley webhook list\` shows all`);
+  };
+
+  /** Where the logs of these lanes end; null: of all. */
+  const endsOf = async (only: readonly LaneId[] | null): Promise<Map<LaneId, Position>> => {
+    const lanes = only ?? (await redis.smembers(keys.lanes));
+    const found = await Promise.all(lanes.map(async (lane) => [lane, await logs.end(lane)] as const));
+    return new Map(found.flatMap(([lane, end]) => (end === undefined ? [] : [[lane, end] as const])));
+  };
+
+  const shared: Pick<Webhooks, 'list' | 'get' | 'failed'> = {
+    async list({ lanes } = {}) {
+      const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
+      const all = await store.endpoints();
+      return Promise.all(all.filter((endpoint) => isWithin(endpoint, ids)).map(viewOf));
+    },
+    get: async (id, choice) => viewOf(await require(id, choice)),
+    async failed(id, choice) {
+      await require(id, choice);
+      const deliveries = await store.failed(id);
+      return Promise.all(
+        deliveries.map(async (delivery) => ({
+          id: delivery.id,
+          type: delivery.type,
+          lane: await finder.nameOf(delivery.lane),
+          resultCount: sizeOf(delivery),
+          createdAt: iso(delivery.createdAt),
+          failedAt: iso(delivery.failedAt),
+          attemptCount: delivery.attempts,
+          reason: delivery.reason,
+        })),
+      );
+    },
+  };
+
+  return (by: Operator): Webhooks => {
+    const actor = describeActor(by.actor);
+    const audited = <Result>(
+      action: AuditAction,
+      endpoint: Pick<Endpoint, 'id' | 'url' | 'lanes'>,
+      run: () => Promise<Result>,
+    ): Promise<Result> => {
+      const [lane, ...others] = endpoint.lanes ?? [];
+      return by.audited(
+        {
+          action,
+          ...(lane !== undefined && others.length === 0 ? { lane } : {}),
+          details: { webhook: endpoint.id, host: hostOf(endpoint) },
+        },
+        run,
+      );
+    };
+    const change = async (before: Endpoint, after: Endpoint | null): Promise<void> => {
+      if (await store.change(before.id, before, after)) return;
+      throw new InputError(`webhook ${before.id} was changed at the same time; try again`);
+    };
+    const set = async (
+      action: AuditAction,
+      id: string,
+      choice: WebhookChoice | undefined,
+      disabledBecause: DisabledBecause | null,
+    ): Promise<Webhook> => {
+      const endpoint = await require(id, choice);
+      await audited(action, endpoint, async () => {
+        if (disabledBecause === null) await store.beginAnew(id, clock());
+        await change(endpoint, { ...endpoint, disabledBecause });
+      });
+      return viewOf(await require(id));
+    };
+    const sealed = (endpoint: Pick<Endpoint, 'id' | 'url' | 'lanes'>) => {
+      const seal = deps.seal();
+      if (seal.fingerprint === '')
+        throw new InputError(
+          'SECRETS_KEY is not set, so the secret of a webhook would be stored unencrypted; generate one with `openssl rand -base64 32`, and set it for all processes',
+        );
+      const secret = newSecret();
+      return { secret, sealed: sealSecret(seal, endpoint, secret) };
+    };
+
+    return {
+      ...shared,
+
+      async add({ url: given, lanes: only }) {
+        const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.known));
+        const url = checkedUrl(given);
+        const id = randomBytes(6).toString('hex');
+        const made = sealed({ id, url, lanes });
+        if ((await store.count()) >= MAX_ENDPOINTS)
+          throw new InputError(`there are ${MAX_ENDPOINTS} webhooks, and no more are possible: remove one`);
+        const endpoint: Endpoint = {
+          id,
+          json: '',
+          url,
+          lanes,
+          createdAt: clock(),
+          createdBy: storedActor(by.actor),
+          disabledBecause: null,
+          secrets: [{ sealed: made.sealed, until: null }],
+          sealedWith: deps.seal().fingerprint,
+        };
+        await audited('webhook.add', endpoint, async () =>
+          store.change(id, null, endpoint, { ends: await endsOf(lanes) }),
+        );
+        events.emit({
+          type: 'webhook.added',
+          webhook: id,
+          host: hostOf(endpoint),
+          lanes: only?.join(',') ?? 'all lanes',
+          actor,
+        });
+        return { ...(await viewOf(endpoint)), secret: made.secret };
+      },
+
+      async remove(id, choice) {
+        const endpoint = await require(id, choice);
+        await audited('webhook.remove', endpoint, () => change(endpoint, null));
+        events.emit({ type: 'webhook.removed', webhook: id, host: hostOf(endpoint), actor });
+      },
+
+      async test(id, choice) {
+        const endpoint = await require(id, choice);
+        const message = testId(randomBytes(9).toString('base64url'));
+        return audited('webhook.test', endpoint, async () => {
+          const now = clock();
+          const body = JSON.stringify({ type: 'webhook.test', timestamp: iso(now), data: { webhook: id } });
+          const headers = signedHeaders(message, now, body, openSecrets(deps.seal(), endpoint, now));
+          const exchange = await (await deps.poster()).post(endpoint.url, headers, body);
+          const answer = answerOf(exchange, clock());
+          return {
+            id: message,
+            outcome: answer.kind === 'accepted' ? 'accepted' : 'failed',
+            status: exchange.kind === 'reply' ? exchange.status : null,
+            reason: 'reason' in answer ? answer.reason : null,
+            tookMs: Math.max(0, clock() - now),
+          };
+        });
+      },
+
+      async rotate(id, { overlapMs = DEFAULT_OVERLAP_MS, ...choice } = {}) {
+        const endpoint = await require(id, choice);
+        const made = sealed(endpoint);
+        const now = clock();
+        const seal = deps.seal();
+        const [current] = openSecrets(seal, endpoint, now);
+        const former =
+          current === undefined
+            ? []
+            : [{ sealed: sealSecret(seal, endpoint, current), until: now + overlapMs }];
+        const after: Endpoint = {
+          ...endpoint,
+          secrets: [{ sealed: made.sealed, until: null }, ...former],
+          sealedWith: seal.fingerprint,
+        };
+        await by.audited(
+          {
+            action: 'webhook.rotate',
+            details: { webhook: id, host: hostOf(endpoint), overlap: formatDuration(overlapMs) },
+          },
+          () => change(endpoint, after),
+        );
+        return { ...(await viewOf(await require(id))), secret: made.secret };
+      },
+
+      enable: (id, choice) => set('webhook.enable', id, choice, null),
+      disable: (id, choice) => set('webhook.disable', id, choice, 'operator'),
+
+      async replay(id, { delivery, ...choice } = {}) {
+        const endpoint = await require(id, choice);
+        const all = await store.failed(id);
+        const wanted = delivery === undefined ? all : all.filter((one) => one.id === delivery);
+        if (delivery !== undefined && wanted.length === 0)
+          throw new NotFoundError(
+            `webhook ${id} has no failed event ${delivery}; \`volley webhook failed ${id}\` shows all`,
+          );
+        const now = clock();
+        const again = wanted.map((one) => ({
+          ...one,
+          dueAt: now,
+          refusals: 0,
+          firstRefusedAt: 0,
+          failedAt: 0,
+        }));
+        return audited('webhook.replay', endpoint, () => store.replay(id, again));
+      },
+    };
+  };
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** Whether an endpoint gets events of these lanes only; undefined: all lanes. */
+const isWithin = ({ lanes }: Endpoint, ids: readonly LaneId[] | undefined): boolean =>
+  ids === undefined || lanes?.every((lane) => ids.includes(lane)) === true;

@@ -1,0 +1,47 @@
+import { type Alarm, systemAlarm } from '../../base/clock.js';
+import type { Redis } from '../../base/redis/connection.js';
+import { openJobQueue, startJobWorker } from '../../engine/lane/jobs.js';
+import { type DeliverDeps, deliver } from './deliver.js';
+import { watchResults } from './watch.js';
+
+/** Endpoints that a process serves at a time: one that does not answer keeps its turn for as long as its requests take. */
+const CONCURRENCY = 200;
+const TURN_MS = 20_000;
+const QUEUE = 'webhooks';
+
+/** What {@link deliverWebhooks} needs. */
+interface WebhookWorkOptions extends DeliverDeps {
+  /** For BullMQ. */
+  readonly blocking: Redis;
+  readonly alarm?: Alarm;
+}
+
+/** Delivers to all endpoints in this process. It uses connections of its own, so that sending does not wait for it. */
+export function deliverWebhooks(options: WebhookWorkOptions) {
+  const { redis, blocking, keys, store, clock, events, poster, alarm = systemAlarm } = options;
+  const queue = openJobQueue(blocking, keys, QUEUE);
+  const wake = (id: string): Promise<void> => queue.wake(id, 0);
+  const worker = startJobWorker({
+    name: QUEUE,
+    redis: blocking,
+    keys,
+    concurrency: CONCURRENCY,
+    async turn(id, signal) {
+      const next = await deliver(options, id, { turnMs: TURN_MS, signal });
+      // What is due later needs no job until then: the watch wakes it.
+      return next !== null && next <= clock() ? 0 : null;
+    },
+    failed: (id, error) => events.emit({ type: 'webhook.turnFailed', webhook: id, error }),
+    lookAgain: wake,
+  });
+  const stopWatch = watchResults({ redis, keys, store, clock, alarm, wake });
+  return {
+    ready: worker.ready,
+    async drain(): Promise<void> {
+      await stopWatch();
+      await worker.drain();
+      await queue.close();
+      poster.close();
+    },
+  };
+}

@@ -1,0 +1,304 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { people } from '../results-fixture.js';
+import { startReceiver, webhookFixture } from './fixture.js';
+
+const { prefix, redis } = testRedis('webhooks');
+const receiver = await startReceiver();
+afterAll(() => receiver.close());
+beforeEach(() => receiver.reset());
+
+const SECOND = 1_000;
+const HOUR = 3_600_000;
+
+let fixtures = 0;
+const fixture = (options?: Parameters<typeof webhookFixture>[2]) =>
+  webhookFixture(redis, `${prefix}-${++fixtures}`, options);
+
+const references = (): string[] => receiver.results().map(({ reference }) => reference);
+
+test('An endpoint gets each result once, signed as Standard Webhooks says, with its campaign', async () => {
+  const { campaign, send, add, turn, webhooks } = fixture();
+  const { id } = await add(receiver);
+  const sent = await campaign({ recipients: people(450), metadata: { shop: '17' }, name: 'Orders' });
+  await send('T');
+  expect(await turn(id)).toBeNull();
+  expect(receiver.problems).toEqual([]);
+  expect(references().sort()).toEqual(
+    people(450)
+      .map(({ reference }) => reference)
+      .sort(),
+  );
+  const [first] = receiver.received;
+  expect(JSON.parse(first?.body ?? '')).toMatchObject({
+    type: 'recipients.settled',
+    timestamp: expect.stringMatching(/^\d{4}-/),
+    data: { campaigns: { [sent]: { name: 'Orders', metadata: { shop: '17' } } } },
+  });
+  for (const { event, body } of receiver.received) {
+    expect(event.data.results.length).toBeLessThanOrEqual(200);
+    expect(Buffer.byteLength(body)).toBeLessThanOrEqual(64 * 1024);
+  }
+  expect(await webhooks.get(id)).toMatchObject({ resultCount: 450, waitingCount: 0, failingSince: null });
+});
+
+test('A new endpoint gets only what happens after it was added', async () => {
+  const { campaign, send, add, turn } = fixture();
+  await campaign({ recipients: people(3) });
+  await send('T');
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(2, 10) });
+  await send('I');
+  await turn(id);
+  expect(references()).toEqual(['order-10', 'order-11']);
+});
+
+test('Four requests to an endpoint run at a time, and no more', async () => {
+  const { campaign, send, add, turn } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(2_000) });
+  await send('T');
+  receiver.answer(async () => {
+    while (receiver.received.length < 4) await delay(5);
+    // A fifth would arrive meanwhile.
+    if (receiver.received.length <= 8) await delay(30);
+    return 200;
+  });
+  await turn(id);
+  expect(references()).toHaveLength(2_000);
+  expect(receiver.most()).toBe(4);
+});
+
+test('A request is repeated with the same id and the current state, after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, and every 10 h', async () => {
+  const { campaign, send, add, turn, pass } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(1) });
+  await send('U', 'unknown');
+  receiver.answer(() => 500);
+  const waits: (number | null)[] = [];
+  for (let at = 0; at < 8; at += 1) {
+    const next = await turn(id);
+    waits.push(next);
+    pass(next ?? 0);
+  }
+  expect(waits.map((ms) => (ms ?? 0) / SECOND)).toEqual([
+    5, 300, 1_800, 7_200, 18_000, 36_000, 36_000, 36_000,
+  ]);
+  expect(new Set(receiver.received.map((one) => one.id)).size).toBe(1);
+  const stamps = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']));
+  expect(stamps).toEqual([...new Set(stamps)]);
+  expect(receiver.received.at(-1)?.event.data.results[0]?.status).toBe('unknown');
+});
+
+test('A delivery is stored before its request, so one that was not answered is repeated by the next turn with the same id', async () => {
+  const { campaign, send, add, turn, store } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(300) });
+  await send('T');
+  const stored: string[][] = [];
+  const dying = {
+    async post() {
+      stored.push((await store.deliveries(id)).map((one) => one.id).sort());
+      throw new Error('the process died');
+    },
+    close() {},
+  };
+  await expect(turn(id, { poster: dying })).rejects.toThrow('the process died');
+  await turn(id);
+  expect(stored[0]?.length).toBeGreaterThan(0);
+  expect(receiver.received.map((one) => one.id)).toEqual(expect.arrayContaining(stored[0] ?? []));
+  expect(references()).toHaveLength(300);
+});
+
+test('Requests that name the same recipient are never in flight together', async () => {
+  const { campaign, send, add, turn, latest } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(300) });
+  await send('T');
+  // The same recipients have changed again.
+  await redis.append(latest, (await redis.getBuffer(latest)) ?? '');
+  const open = new Map<string, number>();
+  let most = 0;
+  const count = (references: readonly string[], by: number): void => {
+    for (const reference of references) {
+      open.set(reference, (open.get(reference) ?? 0) + by);
+      most = Math.max(most, open.get(reference) ?? 0);
+    }
+  };
+  receiver.answer(async ({ event }) => {
+    const named = event.data.results.map(({ reference }) => reference);
+    count(named, 1);
+    await delay(20);
+    count(named, -1);
+    return 200;
+  });
+  await turn(id);
+  expect(receiver.received.length).toBeGreaterThan(2);
+  expect(new Set(references()).size).toBe(300);
+  expect(references().length).toBeGreaterThan(500);
+  expect(most).toBe(1);
+});
+
+test('Retry-After holds all requests to the endpoint', async () => {
+  const { campaign, send, add, turn, pass } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(1) });
+  await send('T');
+  receiver.answer(() => [503, { 'retry-after': '600' }]);
+  expect(await turn(id)).toBe(600 * SECOND);
+  await campaign({ recipients: people(1, 5) });
+  await send('T');
+  pass(10 * SECOND);
+  expect(await turn(id)).toBe(590 * SECOND);
+  expect(receiver.received).toHaveLength(1);
+  receiver.answer(() => 200);
+  pass(590 * SECOND);
+  expect(await turn(id)).toBeNull();
+  expect(references().sort()).toEqual(['order-0', 'order-5']);
+});
+
+test('410 disables the endpoint at once, and enabling it delivers what it has missed', async () => {
+  const { campaign, send, add, turn, webhooks, emitted } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(1) });
+  await send('T');
+  receiver.answer(() => 410);
+  expect(await turn(id)).toBeNull();
+  expect(await webhooks.get(id)).toMatchObject({ state: 'disabled', disabledBecause: 'gone' });
+  expect(emitted).toContainEqual(expect.objectContaining({ type: 'webhook.disabled', because: 'gone' }));
+  await campaign({ recipients: people(1, 5) });
+  await send('T');
+  expect(await turn(id)).toBeNull();
+  expect(receiver.received).toHaveLength(1);
+  receiver.answer(() => 200);
+  await webhooks.enable(id);
+  expect(await turn(id)).toBeNull();
+  expect(references().sort()).toEqual(['order-0', 'order-5']);
+});
+
+test('Five days of failures, from the first of several within 24 hours, disable the endpoint', async () => {
+  const { campaign, send, add, turn, pass, webhooks } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(1) });
+  await send('T');
+  receiver.answer(() => 404);
+  let waited = 0;
+  while ((await webhooks.get(id)).state === 'enabled' && waited < 200 * HOUR) {
+    const next = (await turn(id)) ?? 0;
+    waited += next;
+    pass(next);
+  }
+  expect(await webhooks.get(id)).toMatchObject({
+    disabledBecause: 'failing',
+    lastError: 'the endpoint answered 404',
+  });
+  expect(waited).toBeGreaterThanOrEqual(120 * HOUR);
+  expect(waited).toBeLessThanOrEqual(131 * HOUR);
+});
+
+test('A 413 halves the request until it is accepted', async () => {
+  const { campaign, send, add, turn } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(300) });
+  await send('T');
+  receiver.answer(({ event }) => (event.data.results.length > 30 ? 413 : 200));
+  expect(await turn(id)).toBeNull();
+  const accepted = receiver.received.filter(({ event }) => event.data.results.length <= 30);
+  const delivered = accepted.flatMap(({ event }) => event.data.results.map(({ reference }) => reference));
+  expect(delivered.sort()).toEqual(
+    people(300)
+      .map(({ reference }) => reference)
+      .sort(),
+  );
+  expect(new Set(accepted.map((one) => one.id)).size).toBe(accepted.length);
+});
+
+test('A request that is refused three times while others are accepted is given up, listed, and can be replayed', async () => {
+  const { campaign, send, add, turn, pass, webhooks } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(1) });
+  await send('T');
+  let isRefusing = true;
+  receiver.answer(({ event }) =>
+    isRefusing && event.data.results.some(({ reference }) => reference === 'order-0') ? 422 : 200,
+  );
+  pass((await turn(id)) ?? 0);
+  for (const at of [1, 2]) {
+    await campaign({ recipients: people(1, at) });
+    await send('T');
+    pass((await turn(id)) ?? 0);
+  }
+  await turn(id);
+  expect(await webhooks.get(id)).toMatchObject({ failedCount: 1, waitingCount: 0 });
+  const [failed] = await webhooks.failed(id);
+  expect(failed).toMatchObject({ resultCount: 1, attemptCount: 3, reason: 'the endpoint answered 422' });
+  isRefusing = false;
+  expect(await webhooks.replay(id)).toBe(1);
+  expect(await turn(id)).toBeNull();
+  expect(receiver.received.at(-1)?.id).toBe(failed?.id);
+  expect(await webhooks.get(id)).toMatchObject({ failedCount: 0, waitingCount: 0 });
+});
+
+test('An endpoint that is back after an outage gets everything at once', async () => {
+  const { campaign, send, add, turn, pass } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(900) });
+  await send('T');
+  receiver.answer(() => 503);
+  for (let at = 0; at < 4; at += 1) pass((await turn(id)) ?? 0);
+  receiver.answer(() => 200);
+  receiver.received.length = 0;
+  expect(await turn(id)).toBeNull();
+  expect(references()).toHaveLength(900);
+});
+
+test('Results that were removed before they were delivered are counted', async () => {
+  const { campaign, send, add, turn, pass, webhooks, keys } = fixture();
+  const { id } = await add(receiver);
+  const sent = await campaign({ recipients: people(5) });
+  await send('T');
+  receiver.answer(() => 500);
+  await turn(id);
+  await removeCampaign(redis, keys, 'default', sent);
+  receiver.received.length = 0;
+  pass(HOUR);
+  expect(await turn(id)).toBeNull();
+  expect(receiver.received).toEqual([]);
+  expect(await webhooks.get(id)).toMatchObject({ removedCount: 5, waitingCount: 0 });
+});
+
+test('Events are signed with both secrets during a rotation, and only with the new one afterwards', async () => {
+  const { campaign, send, add, turn, pass, webhooks } = fixture();
+  const { id } = await add(receiver);
+  const { secret } = await webhooks.rotate(id);
+  await campaign({ recipients: people(1) });
+  await send('T');
+  await turn(id);
+  expect(receiver.problems).toEqual([]);
+  expect(receiver.received[0]?.headers['webhook-signature']?.toString().split(' ')).toHaveLength(2);
+  receiver.secrets.splice(0, 1, secret);
+  pass(25 * HOUR);
+  await campaign({ recipients: people(1, 5) });
+  await send('T');
+  receiver.answer(() => 200);
+  await turn(id);
+  expect(receiver.received[1]?.headers['webhook-signature']?.toString().split(' ')).toHaveLength(1);
+});
+
+test('An endpoint whose API key was revoked is disabled before its next request', async () => {
+  const { campaign, send, service, turn, revoked, webhooks } = fixture();
+  const actor = { kind: 'key', id: '0123456789ab', name: 'shop' } as const;
+  const { audited, authorise } = {
+    audited: <R>(_: unknown, run: () => Promise<R>) => run(),
+    authorise: async () => {},
+  };
+  const { id } = await service({ actor, isLimited: false, audited, authorise }).add({ url: receiver.url });
+  await campaign({ recipients: people(1) });
+  await send('T');
+  revoked.add(actor.id);
+  expect(await turn(id)).toBeNull();
+  expect(receiver.received).toEqual([]);
+  expect(await webhooks.get(id)).toMatchObject({ disabledBecause: 'keyRevoked' });
+});

@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Webhook } from 'standardwebhooks';
+import type { Redis } from '../../../src/base/redis/connection.js';
+import type { Operator } from '../../../src/campaign/audit.js';
+import type { RecipientResult } from '../../../src/campaign/recipient-views.js';
+import type { WebhookWithSecret } from '../../../src/campaign/webhook-views.js';
+import { resultsLogs } from '../../../src/reporting/results-log.js';
+import { resultsReader } from '../../../src/reporting/results-reader.js';
+import { type DeliverDeps, deliver } from '../../../src/reporting/webhooks/deliver.js';
+import { openPoster } from '../../../src/reporting/webhooks/post.js';
+import { webhookStore } from '../../../src/reporting/webhooks/store.js';
+import { webhookService } from '../../../src/reporting/webhooks/webhooks.js';
+import { createSeal } from '../../../src/service/auth/seal.js';
+import { OPERATOR } from '../../app/access/operator.js';
+import { resultsFixture } from '../results-fixture.js';
+
+/** A request that a receiver got. */
+export interface Received {
+  readonly id: string;
+  readonly body: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly event: { readonly type: string; readonly data: { readonly results: readonly RecipientResult[] } };
+}
+
+/** What a receiver answers to a request. */
+export type Answering = (
+  request: Received,
+) => number | 'nothing' | readonly [status: number, headers: Record<string, string>] | Promise<number>;
+
+/** A receiver of webhooks on this machine. `secrets`: it verifies each request with these, as the library of Standard Webhooks does. */
+export async function startReceiver() {
+  const received: Received[] = [];
+  const problems: string[] = [];
+  const secrets: string[] = [];
+  let answering: Answering = () => 204;
+  let [open, most] = [0, 0];
+  const server: Server = createServer(async (request, response) => {
+    open += 1;
+    most = Math.max(most, open);
+    response.once('close', () => {
+      open -= 1;
+    });
+    const body = await text(request);
+    const headers = request.headers as Record<string, string>;
+    const isSigned = secrets.some((secret) => {
+      try {
+        new Webhook(secret).verify(body, headers);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+    if (!isSigned) problems.push(`a request is not signed: ${headers['webhook-id']}`);
+    const one: Received = { id: headers['webhook-id'] ?? '', body, headers, event: JSON.parse(body) };
+    received.push(one);
+    const answer = await answering(one);
+    if (answer === 'nothing') return;
+    const [status, more] = typeof answer === 'number' ? [answer, {}] : answer;
+    response.writeHead(status, more).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hooks`,
+    port,
+    received,
+    problems,
+    secrets,
+    /** The most requests that were open at a time. */
+    most: () => most,
+    answer(with_: Answering) {
+      answering = with_;
+    },
+    /** The results in the requests, by the ids of the requests: a receiver keeps one of each id. */
+    results: (): RecipientResult[] =>
+      [...new Map(received.map((one) => [one.id, one])).values()].flatMap(({ event }) => event.data.results),
+    reset(): void {
+      for (const list of [received, problems, secrets]) list.length = 0;
+      answering = () => 204;
+      most = 0;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+
+/** Endpoints on a lane with results, whose turns a test runs at a time of its own. */
+export function webhookFixture(
+  redis: Redis,
+  prefix: string,
+  { timeoutMs, by = OPERATOR }: { readonly timeoutMs?: number; readonly by?: Operator } = {},
+) {
+  const results = resultsFixture(redis, prefix);
+  const { keys, finder, deps } = results;
+  const { events } = deps;
+  let now = Date.now();
+  const clock = (): number => now;
+  const store = webhookStore(redis, keys);
+  const logs = resultsLogs(redis, keys, finder);
+  const seal = createSeal('a secrets key for these tests');
+  const poster = openPoster({ allowed: ['127.0.0.1'], timeoutMs });
+  const revoked = new Set<string>();
+  const options: DeliverDeps = {
+    redis,
+    keys,
+    store,
+    logs,
+    read: resultsReader({ redis, keys, finder, outboxes: deps.outboxes }).read,
+    poster,
+    seal,
+    events,
+    clock,
+    monotonic: () => performance.now(),
+    random: () => 0,
+    isRevoked: async (key) => revoked.has(key),
+  };
+  const service = webhookService({
+    redis,
+    keys,
+    store,
+    logs,
+    finder,
+    seal: () => seal,
+    events,
+    clock,
+    poster: async () => poster,
+  });
+  const webhooks = service(by);
+  return {
+    ...results,
+    store,
+    service,
+    webhooks,
+    options,
+    revoked,
+    /** Adds an endpoint at a receiver, which verifies its signatures. */
+    async add(receiver: Receiver): Promise<WebhookWithSecret> {
+      const made = await webhooks.add({ url: receiver.url });
+      receiver.secrets.push(made.secret);
+      return made;
+    },
+    /** Runs a turn. Returns how long until the next one is due, ms; null: none is due. */
+    async turn(id: string, more: Partial<DeliverDeps> = {}, turnMs = 20_000): Promise<number | null> {
+      const next = await deliver({ ...options, ...more }, id, {
+        turnMs,
+        signal: new AbortController().signal,
+      });
+      return next === null ? null : next - now;
+    },
+    pass(ms: number): void {
+      now += ms;
+    },
+  };
+}

@@ -9,7 +9,7 @@ import { type Program, startProgram } from './program.js';
 import { type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
 
 /** The kinds of processes, named like their files in workers/. */
-export type Kind = 'send' | 'follow-up' | 'all' | 'http';
+export type Kind = 'send' | 'follow-up' | 'webhooks' | 'all' | 'http';
 
 export interface FleetOptions {
   readonly redisUrl: string;

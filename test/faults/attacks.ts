@@ -4,6 +4,7 @@ import { seededRandom } from '../../src/tools/simulator/random.js';
 import { dueAtOnceRun } from '../end-to-end/due-at-once-run.js';
 import { outboxSetRun } from '../end-to-end/outbox-set-run.js';
 import { cancelledRace, outboxWritersRun, versionsRace } from '../end-to-end/outbox-writers-run.js';
+import { webhooksKillRun } from '../end-to-end/webhooks-kill-run.js';
 import { scheduleReplaceRun } from '../intake/schedules/replace-run.js';
 import { lateWritesRun } from './late-writes.js';
 
@@ -27,7 +28,7 @@ interface Attack {
   run(means: Means): Promise<Shown>;
 }
 
-/** Attacks on outboxes and schedules with real processes. `npm test` has a short version of each. */
+/** Attacks on outboxes, schedules, and webhooks with real processes. `npm test` has a short version of each. */
 const ATTACKS = {
   /** A cancel with version 3 races a put with version 2 of a message that was cancelled when it was planned. `times`: ids. */
   cancelled: {
@@ -98,6 +99,18 @@ const ATTACKS = {
         prefix: 'due-at-once',
         messages: times,
         kills: 20,
+        random: seededRandom(seed),
+        onProgress: note,
+      }),
+  },
+  /** Processes that deliver to webhooks are killed. `times`: kills. */
+  webhooks: {
+    times: 100,
+    run: ({ redisUrl, times, seed, note }) =>
+      webhooksKillRun({
+        redisUrl,
+        prefix: 'webhooks',
+        kills: times,
         random: seededRandom(seed),
         onProgress: note,
       }),

@@ -44,7 +44,7 @@ const config = loadConfig({
   ALLOW_INSECURE: 'service',
   MAX_SCHEDULE_AHEAD: '365000d',
   RECORDS_CONTRACT,
-  SECRETS_KEY: 'a secrets key for this test',
+  SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
   WEBHOOK_ALLOW: '127.0.0.1',
 });
 const events = createEvents({ level: 'silent' });

@@ -1,4 +1,4 @@
-import type { Config } from '../base/config/index.js';
+import type { Config, LaneRules } from '../base/config/index.js';
 import type { Events } from '../base/events/events.js';
 import type { Records } from '../call-records/open-records.js';
 import type { ActingFor } from '../campaign/actor.js';
@@ -96,8 +96,12 @@ export interface Volley
    * have one: then name its lane.
    */
   outbox(name: string, choice?: OutboxChoice): Outbox;
-  /** Returns the status of every configured lane. */
+  /** Returns the status of every lane that this process knows: the configured ones, and those that are stored in Redis. */
   lanes(): Promise<LaneStatus[]>;
+  /** Returns the rules of these lanes, as of the last refresh. A process that works refreshes them every second. */
+  knownLanes(): readonly LaneRules[];
+  /** Reads which lanes are stored now. Operations do so by themselves when a lane is named that this process does not know. */
+  refreshLanes(): Promise<void>;
   /** Returns the lanes that have campaigns, but are not configured here. */
   unconfiguredLanes(): Promise<UnconfiguredLane[]>;
   /** Returns why {@link Volley.work} and {@link Volley.enqueue} refuse configured lanes, and what to do; one text per lane. */

@@ -13,6 +13,7 @@ import { openRequests } from '../engine/follow-up/requests.js';
 import { campaignContent } from '../engine/lane/campaign-content.js';
 import type { JobWorker } from '../engine/lane/jobs.js';
 import type { Lane } from '../engine/lane/lane.js';
+import type { LiveLanes } from '../engine/lane/lane-finder.js';
 import { startStageWorker } from '../engine/lane/queues.js';
 import type { TokenSource } from '../engine/lane/token-source.js';
 import type { TurnEnd, TurnOptions } from '../engine/lane/turn.js';
@@ -28,7 +29,7 @@ import { type SweepOptions, startSweep } from '../engine/recovery/sweep.js';
 import { watchLosses } from '../engine/recovery/watch-losses.js';
 import { sendClaims } from '../engine/sending/claims.js';
 import { type LaneSuppression, openMessages } from '../engine/sending/messages.js';
-import { recentClaims } from '../engine/sending/recent-claims.js';
+import { type RecentClaims, recentClaims } from '../engine/sending/recent-claims.js';
 import { sendTurn } from '../engine/sending/send.js';
 import type { OccurDeps } from '../intake/schedules/occur.js';
 import { startScheduleSweep } from '../intake/schedules/sweep.js';
@@ -42,7 +43,7 @@ interface WorkOptions {
   /** For BullMQ, whose workers block on it. */
   readonly blocking: Redis;
   readonly keys: Keys;
-  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly lanes: LiveLanes;
   /** Makes a token source of that lane. Undefined if this process does not know the lane. */
   readonly tokenSourceOf: (lane: string) => TokenSource | undefined;
   readonly wakers: Wakers;
@@ -90,29 +91,57 @@ export function work(options: WorkOptions): Workers {
     messaging.set(service, made);
     return made;
   };
-  const perLane = new Map(
-    [...lanes.values()].map((lane) => {
-      const content = campaignContent(lane);
-      return [
-        lane.id,
-        {
-          lane,
-          client: measuredClient(messagingOf(lane), lane.name, events, monotonic),
-          recent: recentClaims(
-            monotonic,
-            { ...self, kept: () => options.highest?.of(lane.id) ?? 0 },
-            (recent) => replayClaims(lane, recent),
-          ),
-          messages: openMessages(lane, content, options.suppressionOf(lane.id)),
-          requests: openRequests(lane, content),
-          matches: matchStore(lane, () => options.mayShareWith(lane.id)),
-          sends: sendClaims(lane),
-          polls: pollClaims(lane),
-          planDue: () => options.planDue(lane),
-        },
-      ];
-    }),
-  );
+  const mask = createMask(secretsOf(config));
+  const recents = new Map<LaneId, RecentClaims>();
+  /** What this process has claimed on a lane lately. It outlives a change of the lane's settings. */
+  const recentOf = (id: LaneId): RecentClaims => {
+    const known = recents.get(id);
+    if (known !== undefined) return known;
+    const kept = (): number => options.highest?.of(id) ?? 0;
+    const made = recentClaims(monotonic, { ...self, kept }, async (recent) => {
+      const lane = perLane.get(id)?.lane;
+      if (lane !== undefined) await replayClaims(lane, recent);
+    });
+    recents.set(id, made);
+    return made;
+  };
+  const open = (lane: Lane) => {
+    const content = campaignContent(lane);
+    mask.hide(secretsOf({ ...config, lanes: [lane.settings] }));
+    // Each stage has a source of its own: a service that answers polls may still refuse sends.
+    const sources = new Map<Stage, TokenSource | undefined>();
+    return {
+      lane,
+      client: measuredClient(messagingOf(lane), lane.name, events, monotonic),
+      recent: recentOf(lane.id),
+      messages: openMessages(lane, content, options.suppressionOf(lane.id)),
+      requests: openRequests(lane, content),
+      matches: matchStore(lane, () => options.mayShareWith(lane.id)),
+      sends: sendClaims(lane),
+      polls: pollClaims(lane),
+      planDue: () => options.planDue(lane),
+      tokensOf(stage: Stage): TokenSource | undefined {
+        if (!sources.has(stage)) sources.set(stage, options.tokenSourceOf(lane.name));
+        return sources.get(stage);
+      },
+      /** Ends the turns that run with these settings. Their requests in flight are settled. */
+      changed: new AbortController(),
+    };
+  };
+  const perLane = new Map<LaneId, ReturnType<typeof open>>();
+  /** Serves the lanes that there are now. A changed lane is opened again, so that its next turn has its new settings and credentials. */
+  const serveCurrent = (): Lane[] => {
+    const now = new Map([...lanes.current().values()].map((lane) => [lane.id, lane]));
+    for (const [id, served] of perLane) {
+      if (now.get(id) === served.lane) continue;
+      perLane.delete(id);
+      served.changed.abort();
+    }
+    const opened = [...now.values()].filter(({ id }) => !perLane.has(id));
+    for (const lane of opened) perLane.set(lane.id, open(lane));
+    return opened;
+  };
+  serveCurrent();
   const reportToBarriers = (action: BarrierReport) =>
     Promise.allSettled(
       [...perLane.values()].map(async ({ lane, recent }) =>
@@ -128,20 +157,16 @@ export function work(options: WorkOptions): Workers {
   const joined = durability.unbounded.then(() => reportToBarriers(entry)).then(() => held);
 
   const turnOf = (stage: Stage) => {
-    // A source of its own: a service that answers polls may still refuse sends.
-    const sources = new Map<LaneId, TokenSource | undefined>();
-    const tokensOf = (id: LaneId, name: string): TokenSource | undefined => {
-      const source = sources.get(id) ?? options.tokenSourceOf(name);
-      sources.set(id, source);
-      return source;
-    };
-    return async (id: LaneId, signal: AbortSignal): Promise<TurnEnd> => {
+    return async (id: LaneId, draining: AbortSignal): Promise<TurnEnd> => {
+      // The lane may have been stored a moment ago.
+      if (!perLane.has(id)) await lanes.refresh();
       const served = perLane.get(id);
-      const tokens = served === undefined ? undefined : tokensOf(id, served.lane.name);
+      const tokens = served?.tokensOf(stage);
       // Other processes may serve lanes that this one does not know. Leave the job to them.
       if (served === undefined || tokens === undefined)
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
       const { lane } = served;
+      const signal = AbortSignal.any([draining, served.changed.signal]);
       const turn: TurnOptions = { turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, signal };
       if (stage === 'poll')
         return followUpTurn(lane, { ...served, claims: served.polls, tokens, events }, turn);
@@ -164,7 +189,7 @@ export function work(options: WorkOptions): Workers {
     keys,
     clock: systemClock,
     monotonic,
-    mask: createMask(secretsOf(config)).prose,
+    mask: mask.prose,
   });
   const nameOf = (id: LaneId): string => perLane.get(id)?.lane.name ?? id;
   const stages: Partial<Record<Role, Stage>> = { send: 'send', 'follow-up': 'poll' };
@@ -202,7 +227,12 @@ export function work(options: WorkOptions): Workers {
     options.onReconnected();
   };
   const unwatch = onConnected(redis, onReady);
-  const recents = new Map([...perLane].map(([id, { recent }]) => [id, recent]));
+  const unwatchLanes = lanes.onChange(() => {
+    const opened = serveCurrent();
+    if (opened.length === 0) return;
+    sweep.checkAll();
+    for (const { id } of opened) lookAgain(id).catch(() => {});
+  });
   options.highest?.watch(recents);
   const losses = watchLosses(redis, keys, recents, systemAlarm);
 
@@ -216,6 +246,7 @@ export function work(options: WorkOptions): Workers {
         ...workers.map((worker) => worker.drain()),
       ]);
       unwatch();
+      unwatchLanes();
       unfollow();
       await Promise.all([losses.stop(), options.highest?.stop()]);
       // Everything is settled, so no recovery barrier needs to wait for this process.

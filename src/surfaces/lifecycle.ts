@@ -7,6 +7,7 @@ import {
   type Environment,
   type LocalConfig,
   secretsOf,
+  withLanes,
 } from '../base/config/index.js';
 import { createEvents, type Events } from '../base/events/events.js';
 import { EXIT } from '../base/exit-codes.js';
@@ -167,7 +168,11 @@ export function servingLanes(roles: readonly Role[], concurrency?: number | unde
   return (volley, config) => {
     const starting = (async () => {
       const { startMetrics } = await import('./metrics/index.js');
-      const stopMetrics = await startMetrics({ volley, config, role: roles.join('+') });
+      const stopMetrics = await startMetrics({
+        volley,
+        config: withLanes<LocalConfig>(config, () => volley.knownLanes()),
+        role: roles.join('+'),
+      });
       return { stopMetrics, workers: volley.work({ roles, concurrency }) };
     })();
     return {

@@ -256,7 +256,7 @@ export class Process implements Owner, Transport {
     const options = {
       redis: this.redis,
       keys,
-      lanes: [],
+      lanes: () => [],
       wakers: jobs,
       events: this.#events,
       retentionMs: scenario.config.retentionMs,

@@ -48,6 +48,15 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
     return { openOutboxes, options, open: outboxOpener(options) };
   });
 
+  /** A lane that was stored a moment ago is known to the checks of an input. Without Redis, these say what else is wrong. */
+  const knowing = async <Named extends { readonly lane?: string | undefined }>(
+    input: Named,
+  ): Promise<Named> => {
+    if (input.lane !== undefined && !config.lanes.some(({ name }) => name === input.lane))
+      await finder.live.refresh().catch(() => {});
+    return input;
+  };
+
   const volleyFor = (actor: ActingFor, authorise?: () => Promise<void>): Volley => {
     const by = trail.operator(actor, authorise);
     const commands = operatorCommands(finder, wakers, events, by);
@@ -103,7 +112,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       records: auditedRecords(withUnavailableErrors(records), by, (lane) => finder.idOf(lane)),
       async enqueue(input) {
         const [{ importCampaign }] = await importModules();
-        return importCampaign(enqueuing, input);
+        return importCampaign(enqueuing, await knowing(input));
       },
       async *conformance(options = {}) {
         const { testConformance } = await import('../../tools/conformance/conformance.js');
@@ -122,7 +131,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       async preview(input) {
         const [{ previewCampaign }] = await importModules();
-        return previewCampaign(previewing, input);
+        return previewCampaign(previewing, await knowing(input));
       },
       async *report(id, options) {
         const { id: lane } = await finder.of(id);
@@ -141,7 +150,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
           workerHosts: async () => (await heartbeats.alive()).map(({ host }) => host),
           async check(input) {
             const [, { checkCampaign }] = await importModules();
-            return checkCampaign(config, input, systemClock());
+            return checkCampaign(config, await knowing(input), systemClock());
           },
           async preview(campaign) {
             const [{ previewChecked }] = await importModules();
@@ -154,7 +163,12 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       resume: (id) => commands.resume(id),
       cancel: (id) => commands.cancel(id),
       resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution, events, by),
-      outboxes: withUnavailableErrors<Outboxes>(outboxes),
+      outboxes: withUnavailableErrors<Outboxes>({
+        ...outboxes,
+        create: async (input) => outboxes.create(await knowing(input)),
+        put: async (input, more) => outboxes.put(await knowing(input), more),
+        previewPut: async (input, more) => outboxes.previewPut(await knowing(input), more),
+      }),
       outbox: (name, choice) => withUnavailableErrors<Outbox>(outboxes.open(name, choice)),
       renameLane: (name, newName) => commands.renameLane(name, newName),
       holdLane: (name) => commands.holdLane(name),

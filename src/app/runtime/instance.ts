@@ -4,6 +4,7 @@ import {
   type LaneRules,
   type LocalConfig,
   messagingConnection,
+  withLanes,
 } from '../../base/config/index.js';
 import type { Events } from '../../base/events/events.js';
 import { PROFILES } from '../../base/profiles/index.js';
@@ -15,8 +16,10 @@ import { openRecords } from '../../call-records/open-records.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
 import { openTokenSources } from '../../engine/lane/credentials.js';
 import { openLanes } from '../../engine/lane/lane-finder.js';
+import { type LaneSet, laneSet } from '../../engine/lane/lane-set.js';
 import type { Queues } from '../../engine/lane/queues.js';
 import { singleFlight } from '../../engine/lane/single-flight.js';
+import { type StoredLanes, storedLanes } from '../../engine/lane/stored-lanes.js';
 import { notificationService } from '../../engine/notifications/notification-service.js';
 import { suppression as openSuppression } from '../../engine/recipients/suppression.js';
 import { dataFormat } from '../../engine/recovery/data-format.js';
@@ -49,6 +52,10 @@ interface InstanceOptions {
 
 /** Everything that the operations of a Volley instance share: one connection to Redis, and what is built on it. */
 export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'random'> {
+  /** The configuration as it was loaded. The `lanes` of `config` are those that this process knows now. */
+  readonly loaded: Config | LocalConfig;
+  readonly stored: StoredLanes;
+  readonly lanes: LaneSet;
   readonly redis: Redis;
   /** Opens a second connection, for commands that wait. */
   readonly blocking: () => Redis;
@@ -88,15 +95,18 @@ export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'r
  * Opens an instance. Connects to Redis on the first call; blocking connections, clients of the service, and modules that most
  * processes do not need are opened on first use.
  */
-export function openInstance({ config, redisUrl, events, random }: InstanceOptions): Instance {
-  const keys = keyNames(config.redisPrefix);
+export function openInstance({ config: loaded, redisUrl, events, random }: InstanceOptions): Instance {
+  const keys = keyNames(loaded.redisPrefix);
   const redis = connect(redisUrl);
+  const stored = storedLanes(redis, keys, loaded);
+  const lanes = laneSet(loaded, stored);
+  const config = withLanes<Config | LocalConfig>(loaded, () => lanes.lanes);
   const watcher = asOne({
     onLost: (error) => events.emit({ type: 'redis.lost', error }),
     onRestored: (downMs) => events.emit({ type: 'redis.restored', downMs }),
   });
   const unwatch = watchConnection(redis, watcher);
-  const finder = openLanes({ redis, keys, config, events, random });
+  const finder = openLanes({ redis, keys, config: loaded, set: lanes, events, random });
   const heartbeats = openHeartbeats(redis, keys, systemClock);
   const format = dataFormat({ heartbeats, machine: systemMachine });
   const suppression = openSuppression(redis, keys, format.check);
@@ -240,6 +250,9 @@ export function openInstance({ config, redisUrl, events, random }: InstanceOptio
 
   return {
     config,
+    loaded,
+    stored,
+    lanes,
     events,
     random,
     redis,

@@ -17,6 +17,8 @@ export type ReadOperations = Pick<
   | 'laneOf'
   | 'finished'
   | 'lanes'
+  | 'knownLanes'
+  | 'refreshLanes'
   | 'unconfiguredLanes'
   | 'laneProblems'
   | 'report'
@@ -37,6 +39,7 @@ export function readOperations({
   redis,
   keys,
   config,
+  loaded,
   events,
   finder,
   heartbeats,
@@ -60,6 +63,12 @@ export function readOperations({
       const lanes = [...(await finder.configured()).values()];
       return Promise.all(lanes.map(async (lane) => laneStatus(lane, await lane.status())));
     },
+    knownLanes: () =>
+      config.lanes.map((lane) => {
+        const { credentials: _, ...rules } = { credentials: undefined, ...lane };
+        return rules;
+      }),
+    refreshLanes: () => finder.live.refresh(),
     unconfiguredLanes: () => unconfiguredLanes({ redis, keys, finder }),
     laneProblems: () => finder.problems(),
     report: (id, options) => reportRows(redis, keys, id, options),
@@ -73,7 +82,7 @@ export function readOperations({
     follow: (options) => feed.follow(options),
     audit: (options) => trail.audit(options),
     workers: () => heartbeats.alive(),
-    async differences(than = 'messagingBaseUrl' in config ? config : undefined) {
+    async differences(than = 'messagingBaseUrl' in loaded ? loaded : undefined) {
       const { laneSettings } = await import('../../engine/recovery/lane-settings.js');
       return laneSettings(redis, keys).differences(await heartbeats.alive(), than);
     },

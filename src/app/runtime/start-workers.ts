@@ -5,6 +5,7 @@ import type { MayLose } from '../../base/redis/may-lose.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { InputError } from '../../campaign/errors.js';
 import type { InboundService } from '../../engine/inbound/inbound-service.js';
+import { followLanes } from '../../engine/lane/lane-set.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import type { HighestClaims } from '../../engine/recovery/highest-claims.js';
 import { removeCampaign } from '../../engine/recovery/retention.js';
@@ -25,7 +26,7 @@ export function workStarter(
   instance: Instance,
   inbound: InboundService,
 ): { readonly work: Volley['work']; drain(): Promise<void> } {
-  const { config, events, random, redis, keys, finder, heartbeats, format, suppression } = instance;
+  const { config, loaded, events, random, redis, keys, finder, heartbeats, format, suppression } = instance;
   const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = instance;
   const { connectMore, seal, apiKeysFor } = instance;
   const running = new Set<Workers>();
@@ -95,11 +96,12 @@ export function workStarter(
 
   return {
     work({ roles, concurrency } = {}) {
-      const full = fullConfig(config);
+      const full = fullConfig(loaded);
       const control = new AbortController();
       const starting = (async () => {
         await format.waitForOthers(control.signal);
-        const lanes = await untilAnswered(() => finder.registered(), { signal: control.signal });
+        await untilAnswered(() => finder.registered(), { signal: control.signal });
+        const lanes = finder.live;
         const why = await durability().unbounded;
         if (why !== undefined)
           throw new InputError(
@@ -118,7 +120,7 @@ export function workStarter(
           keys,
           lanes,
           tokenSourceOf: (name) =>
-            full.lanes.some((lane) => lane.name === name) ? tokenSources.tokenSourceOf(name) : undefined,
+            config.lanes.some((lane) => lane.name === name) ? tokenSources.tokenSourceOf(name) : undefined,
           wakers,
           heartbeats,
           events,
@@ -126,7 +128,7 @@ export function workStarter(
           durability: durability(),
           highest,
           holdAll,
-          sweep: { ...sweep, lanes: [...lanes.values()], wakers },
+          sweep: { ...sweep, lanes: () => [...lanes.current().values()], wakers },
           dataRemoval: {
             ...sweep,
             finder,
@@ -143,7 +145,7 @@ export function workStarter(
             retentionMs: config.retentionMs,
             provided,
             laneOf(id) {
-              const lane = [...lanes.values()].find((each) => each.id === id);
+              const lane = [...lanes.current().values()].find((each) => each.id === id);
               return lane && { name: lane.name, window: lane.rules.sendWindow };
             },
             async enqueue(input, actor, paidBy) {
@@ -188,7 +190,8 @@ export function workStarter(
         const trim = (): void => void trail.trim().catch(() => {});
         trim();
         const trimming = setInterval(trim, TRIM_AUDIT_EVERY_MS);
-        return { reconciler, workers, trimming };
+        const following = followLanes(() => lanes.refresh());
+        return { reconciler, workers, trimming, following };
       })();
       const ready = starting.then(({ workers }) => workers.ready);
       const drained = {
@@ -200,6 +203,7 @@ export function workStarter(
           // If it could not start, `ready` says why.
           const started = await starting.catch(() => null);
           clearInterval(started?.trimming);
+          await started?.following.stop();
           await Promise.all([started?.reconciler.stop(), started?.workers.drain()]);
         },
       };

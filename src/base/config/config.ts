@@ -39,7 +39,7 @@ export interface Config extends LocalConfig {
   messagingBaseUrl: string;
   /** The part before `/api/login`, without a trailing slash. */
   accountBaseUrl: string;
-  /** Where OAuth 2 clients get their tokens; undefined if no lane has one. */
+  /** Where OAuth 2 clients get their tokens; undefined if it is not set. */
   tokenUrl: string | undefined;
   /** The address of a proxy for https services. */
   httpsProxy: string | undefined;
@@ -74,7 +74,7 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   );
   const without = read.lanes.filter(({ credentials }) => credentials === undefined);
   const hasClients = lanes.some(({ credentials }) => accountOf(credentials)?.scope !== undefined);
-  const tokenUrl = hasClients ? (simulator?.v3?.tokenUrl ?? settings.TOKEN_URL) : undefined;
+  const tokenUrl = simulator?.v3?.tokenUrl ?? settings.TOKEN_URL;
   if (hasClients && tokenUrl === undefined && !reading.isSet.has('TOKEN_URL')) {
     problems.push('TOKEN_URL must be set: the address at which the clients of LANES_FILE get their tokens');
   }
@@ -110,6 +110,7 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   return {
     ...local,
     records: { ...local.records, simulatorOrigin: simulator?.accountBaseUrl },
+    storedLanes: { v1: messagingBaseUrl, v3: simulator?.v3?.messagingBaseUrl ?? messagingBaseUrl, tokenUrl },
     messagingBaseUrl,
     accountBaseUrl,
     tokenUrl,
@@ -207,6 +208,12 @@ function localConfig(settings: Settings, prices: PriceList | undefined) {
     followUpDeadlineMs: FOLLOW_UP_DEADLINE === 'never' ? settings.MAX_CAMPAIGN_AGE : FOLLOW_UP_DEADLINE,
     /** How long the requests of a campaign are followed up after it has reached its maximum age. */
     followUpPastMaxAgeMs: FOLLOW_UP_DEADLINE === 'never' ? 0 : FOLLOW_UP_DEADLINE,
+    /** What lanes that are stored in Redis use: their addresses come only from here (engine/lane/stored-lanes.ts). */
+    storedLanes: {
+      v1: settings.MESSAGING_BASE_URL,
+      v3: settings.MESSAGING_BASE_URL,
+      tokenUrl: settings.TOKEN_URL,
+    },
     /** What may be unprotected off this machine. */
     allowInsecure: settings.ALLOW_INSECURE ?? [],
     callback,
@@ -250,6 +257,14 @@ export function laneCallback({ url, securityToken }: CallbackSettings, lane: Lan
     createHmac('sha256', securityToken).update(`volley ${purpose}\0${lane}`).digest('base64url');
   const segment = derive('callback address');
   return { segment, url: `${url}/${segment}`, securityToken: derive('callback token') };
+}
+
+/** The same configuration, whose `lanes` are those that `lanes` returns when they are read. */
+export function withLanes<Configuration extends Config | LocalConfig>(
+  config: Configuration,
+  lanes: () => Configuration['lanes'],
+): Configuration {
+  return Object.defineProperty({ ...config }, 'lanes', { get: lanes, enumerable: true });
 }
 
 /** Every secret of the configuration, for the log to mask. */

@@ -12,6 +12,7 @@ export {
   loadLocalConfig,
   secretsOf,
   sharedSettings,
+  withLanes,
 } from './config.js';
 export { type AccountCredentials, accountOf, type Credentials } from './credentials.js';
 export {
@@ -27,8 +28,11 @@ export {
   type LaneRules,
   type LaneSettings,
   laneNameProblem,
+  laneSchema,
   MAX_RECIPIENTS_PER_REQUEST,
 } from './lane.js';
+export { durationProblems } from './lanes.js';
+export { readLane } from './lanes-file.js';
 export { configHints } from './read-settings.js';
 export { isSecretSet } from './secret-files.js';
 export { messagingConnection, type ServiceConnection, serviceConnection } from './service-connection.js';

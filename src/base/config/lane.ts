@@ -129,7 +129,19 @@ export type LaneRules = Omit<
   readonly sendWindow?: string;
   /** The child organisation that the lane's account acts for, if it does. */
   readonly targetAccountId?: string;
+  /** Of a lane that is stored in Redis, and not configured (engine/lane/stored-lanes.ts). */
+  readonly stored?: StoredRevision;
 };
+
+/** Which version of a stored lane this is. */
+export interface StoredRevision {
+  /** Its id, which names its keys. */
+  readonly id: string;
+  /** Increases with every change of any stored lane. */
+  readonly revision: number;
+  /** Whether the lane is being removed: it sends nothing more, and waits for its last reports. */
+  readonly isLeaving: boolean;
+}
 
 /** Receives the field of a window that is invalid, and why. */
 type ReportWindow = (field: 'window' | 'zone' | 'except', reason: string) => void;

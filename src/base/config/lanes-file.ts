@@ -21,10 +21,10 @@ interface LanesFile {
   readonly variables: Set<string>;
 }
 
-type Path = (string | number)[];
+export type Path = (string | number)[];
 
 /** Reports a problem with one field of a lane. The message completes a sentence that starts with the field. */
-type Report = (path: Path, message: string) => void;
+export type Report = (path: Path, message: string) => void;
 
 /**
  * Reads a lanes file: a JSON array of lanes, or an object `{ "lanes": [...] }`. `environment` contains the variables
@@ -63,35 +63,46 @@ export function readLanesFile(
       result.missing.push(sentence(path, message));
     };
     const value: unknown = getNodeValue(node);
-    const lane = schema.safeParse(value);
-    for (const issue of lane.error?.issues ?? []) reportIssue(issue, schema.keyof().options, report);
-    // Credentials are read even if other fields are invalid, so that all problems are reported together.
-    const sources = CREDENTIAL_SOURCES.safeParse(value);
-    if (!sources.success) continue;
-    const { apiKeyEnv, account, client } = sources.data;
-    const named = [apiKeyEnv, account?.usernameEnv, account?.passwordEnv, client?.idEnv, client?.secretEnv];
-    for (const variable of named) {
-      if (variable !== undefined) result.variables.add(variable);
-    }
-    const profile = lane.data?.profile ?? 'v1';
-    const credentials =
-      environment &&
-      readCredentials(sources.data, PROFILES[profile].credentials, {
-        environment,
-        report,
-        reportMissing,
-        readFile,
-      });
-    if (!lane.success) continue;
-    if (PROFILES[profile].correlatorLifetimeMs !== null && lane.data.clientCorrelator !== undefined)
-      report(['clientCorrelator'], `is determined by profile ${profile}: remove it`);
-    const rules = laneRules(lane.data, (field, reason) => report([field], reason));
-    if (result.lanes.some((other) => other.name === rules.name)) {
+    for (const variable of variablesOf(value)) result.variables.add(variable);
+    const lane = readLane(value, schema, { environment, report, reportMissing, readFile });
+    if (lane === undefined) continue;
+    if (result.lanes.some((other) => other.name === lane.name)) {
       report(['name'], 'is already used by a lane above: each lane needs its own name');
     }
-    result.lanes.push({ ...rules, credentials });
+    result.lanes.push(lane);
   }
   return result;
+}
+
+/** The environment variables that a lane names. */
+function variablesOf(value: unknown): string[] {
+  const { apiKeyEnv, account, client } = CREDENTIAL_SOURCES.safeParse(value).data ?? {};
+  const named = [apiKeyEnv, account?.usernameEnv, account?.passwordEnv, client?.idEnv, client?.secretEnv];
+  return named.filter((variable) => variable !== undefined);
+}
+
+/**
+ * Reads one lane, as a lanes file has it. Undefined after a problem with something else than its credentials. Every problem is reported,
+ * with the path of the field.
+ */
+export function readLane(
+  value: unknown,
+  schema: ReturnType<typeof laneSchema>,
+  { environment, report, ...reading }: LaneReading,
+): LaneInFile | undefined {
+  const lane = schema.safeParse(value);
+  for (const issue of lane.error?.issues ?? []) reportIssue(issue, schema.keyof().options, report);
+  // Credentials are read even if other fields are invalid, so that all problems are reported together.
+  const sources = CREDENTIAL_SOURCES.safeParse(value);
+  if (!sources.success) return undefined;
+  const profile = lane.data?.profile ?? 'v1';
+  const wanted = PROFILES[profile].credentials;
+  const credentials =
+    environment && readCredentials(sources.data, wanted, { environment, report, ...reading });
+  if (!lane.success) return undefined;
+  if (PROFILES[profile].correlatorLifetimeMs !== null && lane.data.clientCorrelator !== undefined)
+    report(['clientCorrelator'], `is determined by profile ${profile}: remove it`);
+  return { ...laneRules(lane.data, (field, reason) => report([field], reason)), credentials };
 }
 
 function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], report: Report): void {
@@ -113,14 +124,19 @@ function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], rep
   }
 }
 
-/** Where the credentials of a lane are read, and where problems with them go. */
+/** Where the credentials of a lane are read, and where problems go. */
 interface CredentialReading {
   readonly environment: Environment;
   readonly report: Report;
   /** For a variable without a value that can be read. */
   readonly reportMissing: Report;
-  readonly readFile: ((path: string) => string) | undefined;
+  readonly readFile?: ((path: string) => string) | undefined;
 }
+
+/** The same for a lane; without `environment`, its credentials are not read. */
+type LaneReading = Omit<CredentialReading, 'environment'> & {
+  readonly environment?: Environment | undefined;
+};
 
 /** The credentials of a lane; undefined after a problem. Problems name the field and never contain a value. */
 function readCredentials(

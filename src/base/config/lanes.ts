@@ -3,7 +3,7 @@ import { formatDuration } from '../duration.js';
 import { type Credentials, combineCredentials } from './credentials.js';
 import type { ConfigOptions, Environment } from './environment.js';
 import { readProblem } from './file-problem.js';
-import { laneRules, laneSchema } from './lane.js';
+import { type LaneRules, laneRules, laneSchema } from './lane.js';
 import { type LaneInFile, readLanesFile } from './lanes-file.js';
 import type { Reading } from './read-settings.js';
 
@@ -61,21 +61,40 @@ export function readLanes(
     if (!isSet.has(name) || variables.has(name)) continue;
     problems.push(`${name} and LANES_FILE are both set: unset one, or name ${name} in a lane of ${file}`);
   }
-  const timeout = settings.REQUEST_TIMEOUT_MS;
-  for (const { name, unknownOutcome, clientCorrelator } of invalid.has('REQUEST_TIMEOUT_MS') ? [] : lanes) {
-    if (unknownOutcome.action !== 'hold' && unknownOutcome.afterMs <= timeout) {
-      problems.push(
-        `LANES_FILE, lane "${name}": unknownOutcome must wait longer than REQUEST_TIMEOUT_MS (${formatDuration(timeout)}), because a response may arrive until then`,
-      );
-    }
-    if (typeof clientCorrelator === 'object' && clientCorrelator.deduplicatesForMs <= 3 * timeout) {
-      problems.push(
-        `LANES_FILE, lane "${name}": clientCorrelator must deduplicate for longer than three times REQUEST_TIMEOUT_MS (${formatDuration(timeout)}); otherwise no request can be repeated in time`,
-      );
-    }
-  }
+  for (const lane of invalid.has('REQUEST_TIMEOUT_MS') ? [] : lanes)
+    for (const { field, message } of durationProblems(lane, settings.REQUEST_TIMEOUT_MS))
+      problems.push(`LANES_FILE, lane "${lane.name}": ${field} ${message}`);
   problems.push(...sharedCredentials(lanes));
   return { lanes, missing };
+}
+
+/** What a lane waits for must fit the time after which a response no longer arrives. */
+export function durationProblems(
+  { unknownOutcome, clientCorrelator }: LaneRules,
+  timeoutMs: number,
+): { readonly field: 'unknownOutcome' | 'clientCorrelator'; readonly message: string }[] {
+  const timeout = `REQUEST_TIMEOUT_MS (${formatDuration(timeoutMs)})`;
+  const isTooShort = unknownOutcome.action !== 'hold' && unknownOutcome.afterMs <= timeoutMs;
+  const isForgotten =
+    typeof clientCorrelator === 'object' && clientCorrelator.deduplicatesForMs <= 3 * timeoutMs;
+  return [
+    ...(isTooShort
+      ? [
+          {
+            field: 'unknownOutcome' as const,
+            message: `must wait longer than ${timeout}, because a response may arrive until then`,
+          },
+        ]
+      : []),
+    ...(isForgotten
+      ? [
+          {
+            field: 'clientCorrelator' as const,
+            message: `must deduplicate for longer than three times ${timeout}; otherwise no request can be repeated in time`,
+          },
+        ]
+      : []),
+  ];
 }
 
 function singleLaneCredentials(

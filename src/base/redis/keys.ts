@@ -58,6 +58,10 @@ export function keyNames(prefix: string) {
       ids: `{${prefix}:lanes:registry}:ids`,
       /** Hash: HMAC of a service and credentials → lane id. */
       credentials: `{${prefix}:lanes:registry}:credentials`,
+      /** Hash: lane id → a lane that is stored here, and not configured (engine/lane/stored-lanes.ts). */
+      stored: `{${prefix}:lanes:registry}:stored`,
+      /** Sorted set: these lanes by when each was last changed, ms: their revisions. */
+      changes: `{${prefix}:lanes:registry}:changes`,
       /** Hash: digest of a callback's address → the id of the lane that subscribed it, also long ago. */
       addresses: `{${prefix}:lanes:registry}:addresses`,
       /** String: the secret of that HMAC. */

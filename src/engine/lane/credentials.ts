@@ -60,7 +60,8 @@ export function openTokenSources({
   config,
   observe,
 }: TokenSourcesOptions): TokenSources {
-  const caches = new Map<string, TokenCache>();
+  /** The cache of each lane, for the account with which it was opened: a stored lane may get another. */
+  const caches = new Map<string, { readonly account: string; readonly cache: TokenCache }>();
   const closers: (() => Promise<void>)[] = [];
 
   const settingsOf = (lane: string): LaneSettings => {
@@ -76,10 +77,11 @@ export function openTokenSources({
   const cacheOf = (lane: string): TokenCache | null => {
     const account = accountOf(settingsOf(lane).credentials);
     if (account === undefined) return null;
+    const text = JSON.stringify(account);
     const known = caches.get(lane);
-    if (known !== undefined) return known;
+    if (known?.account === text) return known.cache;
     const cache = openCache(lane, account, config().tokenUrl);
-    caches.set(lane, cache);
+    caches.set(lane, { account: text, cache });
     return cache;
   };
 

@@ -4,24 +4,21 @@
   KEYS  names        hash: id -> name
         ids          hash: name -> id
         credentials  hash: HMAC of a service and credentials -> id
+        stored       hash: id -> stored lane (stored.lua)
+        changes      sorted set: id -> its revision, ms
   ARGV  mode         find: changes nothing; register; or restore: only writes again what Redis has lost
         lanes        JSON: list of { name, id, credential, wanted }; id: '' unless this process already uses one; credential: ''
                      in a process without credentials; wanted: whether to register it
+        reserve      number: ms for which credentials belong to a stored lane that is disabled or removed, because its requests still count
   Returns  JSON: for each lane { id, known, refusal }; known: 1 if the name is registered; refusal, if it is refused: { kind, owner }, with
-           the kind `renamed` (the credentials belong to the lane `owner`) or `unconfirmed` (the name is new, and so it may be one for
-           the lane `owner`)
-]]
-local function get(key, field) return redis.call('HGET', key, field) or nil end
+           the kind `renamed` (the credentials belong to the lane `owner`), `unconfirmed` (the name is new, and so it may be one for the lane
+           `owner`), or `reserved` (the credentials belonged to the stored lane `owner` until a moment ago: only this lane has to wait)
 
--- A lane's first name becomes its id. If that is the id of a lane that was renamed, a number follows: no name contains a `~`.
-local function new_id(name)
-  local id, number = name, 1
-  while get(namesKey, id) do
-    number = number + 1
-    id = name .. '~' .. number
-  end
-  return id
-end
+  A configured lane comes before a stored one with its name or its credentials, which is disabled. Under a new name, it takes the id of
+  the stored lane, and thereby its quota; with an id of its own, it waits until the requests of the stored lane no longer count.
+]]
+-- @include ./stored.lua
+local function get(key, field) return redis.call('HGET', key, field) or nil end
 
 local configured = {}
 for _, config in ipairs(lanes) do configured[config.name] = true end
@@ -34,17 +31,26 @@ local function missing_lane()
   missing = false
   for _, id in ipairs(redis.call('HVALS', credentialsKey)) do
     local name = get(namesKey, id)
-    if name and not configured[name] then missing = name end
+    if name and not configured[name] and not STORED.get(storedKey, id) then missing = name end
   end
   return missing
 end
 
+local now, toDisable = clock(''), {}
 local results, owners, refused = {}, {}, false
 for at, config in ipairs(lanes) do
   local owner = config.credential ~= '' and get(credentialsKey, config.credential) or nil
   local registered = get(idsKey, config.name)
-  local result = { id = registered or new_id(config.name), known = registered and 1 or 0 }
-  if owner and owner ~= registered then
+  local owning = owner and owner ~= registered and STORED.get(storedKey, owner) or nil
+  if owning then
+    if config.wanted then toDisable[#toDisable + 1] = { id = owner, by = config.name } end
+    registered = registered or owner
+  end
+  local result = { id = registered or STORED.new_id(namesKey, config.name), known = registered and 1 or 0 }
+  if owning and owner ~= registered then
+    local isServed = owning.state == 'active' or owning.state == 'leaving'
+    if isServed or now - owning.revision <= reserve then result.refusal = { kind = 'reserved', owner = get(namesKey, owner) or owner } end
+  elseif owner and owner ~= registered then
     result.refusal = { kind = 'renamed', owner = get(namesKey, owner) or owner }
   elseif config.credential ~= '' and owners[config.credential] then
     result.refusal = { kind = 'renamed', owner = owners[config.credential] }
@@ -53,16 +59,25 @@ for at, config in ipairs(lanes) do
     if other then result.refusal = { kind = 'unconfirmed', owner = other } end
   end
   if config.credential ~= '' then owners[config.credential] = config.name end
-  refused = refused or (config.wanted and result.refusal ~= nil)
+  refused = refused or (config.wanted and result.refusal ~= nil and result.refusal.kind ~= 'reserved')
+  if registered and config.wanted then toDisable[#toDisable + 1] = { id = registered, by = config.name } end
   results[at] = result
 end
 
 if mode == 'register' and not refused then
+  for _, one in ipairs(toDisable) do
+    local before = STORED.get(storedKey, one.id)
+    if before and (before.state == 'active' or before.state == 'leaving') then
+      STORED.put(storedKey, changesKey, one.id, 'disabled', one.by, before.json)
+    end
+  end
   for at, config in ipairs(lanes) do
-    if config.wanted then
-      redis.call('HSETNX', namesKey, results[at].id, config.name)
-      redis.call('HSETNX', idsKey, config.name, results[at].id)
-      if config.credential ~= '' then redis.call('HSETNX', credentialsKey, config.credential, results[at].id) end
+    if config.wanted and not results[at].refusal then
+      if get(idsKey, config.name) ~= results[at].id then STORED.rename(namesKey, idsKey, results[at].id, config.name) end
+      if config.credential ~= '' then redis.call('HSET', credentialsKey, config.credential, results[at].id) end
+      -- What is left of a removed lane is the configured one's now.
+      local before = STORED.get(storedKey, results[at].id)
+      if before and before.state == 'removed' then redis.call('HDEL', storedKey, results[at].id) end
       results[at].known = 1
     end
   end

@@ -29,7 +29,7 @@ const registrations = z.array(
   z.object({
     id: z.string(),
     known: z.number().transform((known) => known === 1),
-    refusal: z.object({ kind: z.enum(['renamed', 'unconfirmed']), owner: z.string() }).optional(),
+    refusal: z.object({ kind: z.enum(['renamed', 'unconfirmed', 'reserved']), owner: z.string() }).optional(),
   }),
 );
 const registerScript = loadScript(import.meta.url, './register-lanes.lua', (reply) =>
@@ -48,6 +48,8 @@ export interface FoundLane {
   readonly isRegistered: boolean;
   /** Why the lane cannot be opened for sending or importing, and what to do; null if it can. */
   readonly problem: string | null;
+  /** Whether only this lane must wait, because its credentials belonged to a stored lane until a moment ago. */
+  readonly isReserved: boolean;
 }
 
 /** The ids and names of all lanes, in Redis. */
@@ -67,23 +69,34 @@ export interface LaneRegistry {
   rename(from: string, to: string): Promise<string>;
 }
 
+/** How long credentials of a disabled or removed lane belong to it: its last requests must no longer count at the service, ms. */
+export const reservedMs = ({ quotaWindowMs, requestTimeoutMs }: LocalConfig): number =>
+  quotaWindowMs + 2 * requestTimeoutMs + 10_000;
+
+/** The secret of the digests of credentials, made when it is first needed. `known`: what it was before Redis lost it. */
+export async function registrySecret(redis: Redis, keys: Keys, known: string | null = null): Promise<string> {
+  const { secret } = keys.registry;
+  if ((await redis.exists(secret)) === 0)
+    await redis.set(secret, known ?? randomBytes(32).toString('base64url'), 'NX');
+  return (await redis.get(secret)) ?? '';
+}
+
 /** Opens the registry for the lanes of a configuration. It does not access Redis before the first call. */
 export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalConfig): LaneRegistry {
-  const { names, ids, credentials, secret: secretKey } = keys.registry;
+  const { names, ids, credentials, stored, changes, secret: secretKey } = keys.registry;
   /** Kept, so that it can be restored: the stored digests are worthless without it. */
   let secret: string | null = null;
 
   const credentialOf = (lane: Config['lanes'][number] | LocalConfig['lanes'][number]): string =>
     'messagingBaseUrl' in config && 'credentials' in lane && secret !== null
-      ? digestOf(secret, lane.baseUrl ?? config.messagingBaseUrl, lane.credentials)
+      ? credentialDigest(secret, lane.baseUrl ?? config.messagingBaseUrl, lane.credentials)
       : '';
   const run = async (
     mode: 'find' | 'register' | 'restore',
     { only, known = [] }: { only?: string | undefined; known?: readonly FoundLane[] } = {},
   ): Promise<FoundLane[]> => {
     // Looked up first: on a full Redis, a command still finds a lane that is registered.
-    if (mode !== 'find' && (await redis.exists(secretKey)) === 0)
-      await redis.set(secretKey, secret ?? randomBytes(32).toString('base64url'), 'NX');
+    if (mode !== 'find') await registrySecret(redis, keys, secret);
     if ('messagingBaseUrl' in config) secret = await redis.get(secretKey);
     const lanes = config.lanes.map((lane, at) => ({
       name: lane.name,
@@ -93,13 +106,13 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
     }));
     const results = await registerScript.run(
       redis,
-      { names, ids, credentials },
-      { mode, lanes: JSON.stringify(lanes) },
+      { names, ids, credentials, stored, changes },
+      { mode, lanes: JSON.stringify(lanes), reserve: reservedMs(config) },
     );
     return results.map(({ id, known: isKnown, refusal }, at) => {
       const name = config.lanes[at]?.name ?? '';
       const problem = refusal === undefined ? null : problemOf(refusal, name, isKnown);
-      return { name, id, isRegistered: isKnown, problem };
+      return { name, id, isRegistered: isKnown, problem, isReserved: refusal?.kind === 'reserved' };
     });
   };
 
@@ -107,8 +120,8 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
     find: () => run('find'),
     async register(only) {
       const lanes = await run('register', { only });
-      const problems = lanes.flatMap(({ name, problem }) =>
-        problem === null || (only !== undefined && only !== name) ? [] : problem,
+      const problems = lanes.flatMap(({ name, problem, isReserved }) =>
+        problem === null || isReserved || (only !== undefined && only !== name) ? [] : problem,
       );
       if (problems.length > 0) throw new ConfigError(problems);
       return lanes;
@@ -144,7 +157,7 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
 }
 
 /** Identifies credentials at a service. An account is its user and target account, because a password may change. */
-function digestOf(secret: string, baseUrl: string, credentials: Credentials): string {
+export function credentialDigest(secret: string, baseUrl: string, credentials: Credentials): string {
   const identity =
     credentials.kind === 'apiKey'
       ? ['apiKey', credentials.apiKey]
@@ -156,10 +169,12 @@ function digestOf(secret: string, baseUrl: string, credentials: Credentials): st
 }
 
 function problemOf(
-  { kind, owner }: { readonly kind: 'renamed' | 'unconfirmed'; readonly owner: string },
+  { kind, owner }: { readonly kind: 'renamed' | 'unconfirmed' | 'reserved'; readonly owner: string },
   name: string,
   isKnown: boolean,
 ): string {
+  if (kind === 'reserved')
+    return `lane ${name} has the credentials of the stored lane ${owner}, which is disabled: lane ${name} is served when the requests of lane ${owner} no longer count, one quota window from then`;
   const rename = `if ${name} is its new name, run \`volley lane rename ${owner} ${name}\``;
   if (kind === 'unconfirmed') {
     return `lane ${name} is not registered, but lane ${owner} is, and it is not configured here: ${rename}; if it is a new lane, start a worker with its credentials first`;

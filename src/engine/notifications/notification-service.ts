@@ -7,17 +7,17 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import type { SubscriptionClient } from '../../service/client/subscriptions.js';
 import { readMeta } from '../lane/campaign-meta.js';
 import { type Lane, laneNamed } from '../lane/lane.js';
-import type { LaneFinder, Lanes } from '../lane/lane-finder.js';
+import type { LaneFinder, LiveLanes } from '../lane/lane-finder.js';
 import type { TokenSource } from '../lane/token-source.js';
 import { createReadCache, ordinalNumbers } from '../recipients/slices.js';
 import { recentlySettled } from './batch-lookup.js';
-import { createInbox } from './inbox.js';
+import { createInbox, type Inbox } from './inbox.js';
 import { matchStore } from './match-store.js';
 import { notificationStore } from './notification-store.js';
 import { openReceiver, type Receiver } from './receiver.js';
 import { reportRouter } from './route-reports.js';
 import { type SharedSubscriptions, sharedSubscriptions } from './shared-subscriptions.js';
-import { reconcileSubscriptions } from './subscription-reconciler.js';
+import { type ReconciledLane, reconcileSubscriptions } from './subscription-reconciler.js';
 import {
   type OpenSubscription,
   type SubscriptionService,
@@ -61,15 +61,13 @@ export interface NotificationService {
  * other process has. `close` settles the reports that the receiver has accepted.
  */
 export function notificationService(options: NotificationServiceOptions): NotificationService & {
-  reconcile(lanes: Lanes, process: string): { stop(): Promise<void> };
+  reconcile(lanes: LiveLanes, process: string): { stop(): Promise<void> };
   /** See {@link SharedSubscriptions.mayShareWith}. */
   mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
   close(): Promise<void>;
 } {
   const { redis, keys, config, finder, events } = options;
   const { callback } = config;
-  let opened: { readonly lanes: readonly Lane[]; readonly receiver: Receiver } | undefined;
-
   const senders = createReadCache<string | null>(MAX_SENDERS);
   const senderOf = (lane: LaneId, campaign: string): Promise<string | null> =>
     senders(`${lane} ${campaign}`, async () => (await readMeta(redis, keys, lane, campaign))?.sender ?? null);
@@ -95,50 +93,60 @@ export function notificationService(options: NotificationServiceOptions): Notifi
   const mayShareWith = async (lane: LaneId): Promise<readonly LaneId[]> =>
     callback === undefined ? [] : (await shared(callback)).mayShareWith(lane);
 
+  const inboxes = new Map<LaneId, { readonly lane: Lane; readonly inbox: Inbox }>();
+  let receiver: Receiver | undefined;
+  const profileOf = (id: LaneId) => PROFILES[inboxes.get(id)?.lane.settings.profile ?? 'v1'];
+  const parts = {
+    events,
+    numbers: ordinalNumbers(redis, keys),
+    senderOf,
+    alarm: systemAlarm,
+    monotonic: monotonicClock,
+    capacity: { left: MAX_HELD },
+    recentlySettled: recentlySettled(MAX_RECENTLY_SETTLED),
+  };
+  const router = reportRouter({
+    redis,
+    keys,
+    inboxes: { get: (id) => inboxes.get(id)?.inbox },
+    isByReference: (id) => profileOf(id).request.callbackData,
+    alarm: systemAlarm,
+    failed: (id, reports, error) =>
+      events.emit({ type: 'notifications.failed', lane: inboxes.get(id)?.lane.name ?? id, reports, error }),
+  });
+
   return {
     mayShareWith,
     async receiver() {
       if (callback === undefined) return null;
       const lanes = [...(await finder.configured()).values()];
-      // Lanes that were registered since the first call may have other ids, and so other addresses.
-      if (opened?.lanes.every((lane, at) => lane === lanes[at])) return opened.receiver;
-      opened?.receiver.stop().catch(() => {});
-      const parts = {
-        events,
-        numbers: ordinalNumbers(redis, keys),
-        senderOf,
-        alarm: systemAlarm,
-        monotonic: monotonicClock,
-        capacity: { left: MAX_HELD },
-        recentlySettled: recentlySettled(MAX_RECENTLY_SETTLED),
-      };
-      const inboxes = lanes.map((lane) => {
+      // Lanes may have come, gone, or changed since the last call, and one that was registered may have another address.
+      const isCurrent = (lane: Lane): boolean => inboxes.get(lane.id)?.lane === lane;
+      if (receiver !== undefined && lanes.length === inboxes.size && lanes.every(isCurrent)) return receiver;
+      const subscriptions = await shared(callback);
+      const ids = new Set(lanes.map(({ id }) => id));
+      for (const [id, { lane, inbox }] of inboxes) {
+        if (ids.has(id) && lanes.includes(lane)) continue;
+        inboxes.delete(id);
+        // It settles what it has accepted.
+        inbox.stop().catch(() => {});
+      }
+      for (const lane of lanes.filter((each) => !isCurrent(each))) {
         const matches = matchStore(lane, () => mayShareWith(lane.id));
-        const stores = { store: notificationStore(lane), matches };
-        return [lane.id, createInbox(lane, { ...parts, ...stores })] as const;
-      });
-      for (const [, inbox] of inboxes) inbox.start();
-      const names = new Map(lanes.map(({ id, name }) => [id, name]));
-      const profiles = new Map(lanes.map(({ id, settings }) => [id, PROFILES[settings.profile]]));
-      const receiver = openReceiver({
+        const inbox = createInbox(lane, { ...parts, store: notificationStore(lane), matches });
+        inbox.start();
+        inboxes.set(lane.id, { lane, inbox });
+      }
+      receiver = openReceiver({
         callback,
-        inboxes: new Map(inboxes),
-        nameOf: (id) => names.get(id) ?? id,
-        profileOf: (id) => profiles.get(id) ?? PROFILES.v1,
-        sharersOf: sharers(await shared(callback), [...names.keys()], clamp(intervalMs / 10, 1_000, 30_000)),
-        router: reportRouter({
-          redis,
-          keys,
-          inboxes: new Map(inboxes),
-          isByReference: (id) => profiles.get(id)?.request.callbackData === true,
-          alarm: systemAlarm,
-          failed: (id, reports, error) =>
-            events.emit({ type: 'notifications.failed', lane: names.get(id) ?? id, reports, error }),
-        }),
+        inboxes: new Map([...inboxes].map(([id, { inbox }]) => [id, inbox])),
+        nameOf: (id) => inboxes.get(id)?.lane.name ?? id,
+        profileOf,
+        sharersOf: sharers(subscriptions, [...ids], clamp(intervalMs / 10, 1_000, 30_000)),
+        router,
         events,
         monotonic: monotonicClock,
       });
-      opened = { lanes, receiver };
       return receiver;
     },
     subscription(name) {
@@ -157,19 +165,24 @@ export function notificationService(options: NotificationServiceOptions): Notifi
 
     reconcile(lanes, process) {
       if (callback === undefined) {
-        for (const lane of lanes.values())
+        for (const lane of lanes.current().values())
           statusOf(lane)
             .removeAll()
             .catch(() => {});
         return { stop: async () => {} };
       }
       const window = config.quotaWindowMs;
+      const known = new WeakMap<Lane, ReconciledLane>();
+      const reconciled = (lane: Lane): ReconciledLane => {
+        const made = known.get(lane) ?? { name: lane.name, subscription: open(lane), status: statusOf(lane) };
+        known.set(lane, made);
+        return made;
+      };
       return reconcileSubscriptions({
-        lanes: [...lanes.values()].map((lane) => ({
-          name: lane.name,
-          subscription: open(lane),
-          status: statusOf(lane),
-        })),
+        lanes: {
+          current: () => [...lanes.current().values()].map(reconciled),
+          onChange: (listener) => lanes.onChange(listener),
+        },
         events,
         alarm: systemAlarm,
         process,
@@ -180,7 +193,7 @@ export function notificationService(options: NotificationServiceOptions): Notifi
       });
     },
     async close() {
-      await opened?.receiver.stop();
+      await receiver?.stop();
     },
   };
 }

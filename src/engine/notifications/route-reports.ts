@@ -28,7 +28,7 @@ const MAX_REMEMBERED = 50_000;
 interface RouterOptions {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly inboxes: ReadonlyMap<LaneId, Inbox>;
+  readonly inboxes: Pick<ReadonlyMap<LaneId, Inbox>, 'get'>;
   readonly alarm: Alarm;
   /** Whether the reports of this lane carry the references of their batches. Default: no. */
   isByReference?(lane: LaneId): boolean;

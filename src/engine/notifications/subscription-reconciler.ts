@@ -10,7 +10,7 @@ import type {
 } from './subscription-status.js';
 
 /** A lane whose subscription is reconciled. */
-interface ReconciledLane {
+export interface ReconciledLane {
   readonly name: string;
   readonly subscription: OpenSubscription;
   readonly status: SubscriptionStatusStore;
@@ -18,7 +18,8 @@ interface ReconciledLane {
 
 /** What {@link reconcileSubscriptions} works with. */
 interface ReconcilerOptions {
-  readonly lanes: readonly ReconciledLane[];
+  /** The lanes as they are now, and a notice when they change. */
+  readonly lanes: { current(): readonly ReconciledLane[]; onChange(listener: () => void): () => void };
   readonly events: Events;
   readonly alarm: Alarm;
   /** A name that no other process has. */
@@ -50,6 +51,7 @@ export function reconcileSubscriptions(options: ReconcilerOptions): { stop(): Pr
   let isStopped = false;
   let cancel = (): void => {};
   let running: Promise<unknown> = Promise.resolve();
+  let isRunning = false;
 
   const reportProblem = (lane: string, problem: string, event: VolleyEvent): void => {
     if (problems.get(lane) !== problem) events.emit(event);
@@ -74,7 +76,7 @@ export function reconcileSubscriptions(options: ReconcilerOptions): { stop(): Pr
   };
 
   const checkAll = async (isFirst: boolean): Promise<void> => {
-    await pLimit(CONCURRENCY).map(lanes, async (lane) => {
+    await pLimit(CONCURRENCY).map(lanes.current(), async (lane) => {
       if (isStopped) return;
       await check(lane, isFirst).catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
@@ -85,14 +87,28 @@ export function reconcileSubscriptions(options: ReconcilerOptions): { stop(): Pr
   const schedule = (inMs: number, isFirst: boolean): void => {
     if (isStopped) return;
     cancel = alarm(inMs, () => {
-      running = checkAll(isFirst).then(() => schedule(silenceMs / 2, false));
+      isRunning = true;
+      running = checkAll(isFirst).then(() => {
+        isRunning = false;
+        schedule(hasChanged ? 0 : silenceMs / 2, false);
+        hasChanged = false;
+      });
     });
   };
   schedule(0, true);
+  // A new lane gets its subscription at once.
+  let hasChanged = false;
+  const unwatch = lanes.onChange(() => {
+    hasChanged = isRunning;
+    if (isRunning) return;
+    cancel();
+    schedule(0, false);
+  });
 
   return {
     async stop() {
       isStopped = true;
+      unwatch();
       cancel();
       // The next process finds out what became of a call that is cut off here.
       await Promise.race([running, pause(alarm, STOP_MS)]);

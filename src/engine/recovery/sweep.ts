@@ -53,7 +53,8 @@ export interface SweptLane extends LaneStore {
 export interface SweepOptions {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly lanes: readonly SweptLane[];
+  /** The lanes that this process serves now. */
+  lanes(): readonly SweptLane[];
   readonly wakers: Wakers;
   readonly events: Events;
   readonly retentionMs: number;
@@ -90,9 +91,9 @@ export interface Sweep {
  */
 export function startSweep(options: SweepOptions): Sweep {
   const { redis, keys, events } = options;
-  const lanes = new Map(options.lanes.map((lane) => [lane.id, lane]));
-  const ids = [...lanes.keys()];
-  const swept = keys.swept(digestOf(ids));
+  const served = (): ReadonlyMap<LaneId, SweptLane> =>
+    new Map(options.lanes().map((lane) => [lane.id, lane]));
+  let lanes = served();
   // Lanes that only other processes serve.
   const others = new Set<LaneId>();
   const moves = unfinishedMoves(options);
@@ -126,9 +127,9 @@ export function startSweep(options: SweepOptions): Sweep {
     workers = alive;
     if (isCheckDue) {
       isCheckDue = false;
-      await markDue(options, ids);
+      await markDue(options, [...lanes.keys()]);
     } else if (monotonicClock() >= ensureAt) {
-      await markDue(options, ids, (await serverTime(redis)) + IDLE_MS);
+      await markDue(options, [...lanes.keys()], (await serverTime(redis)) + IDLE_MS);
     } else return;
     ensureAt = monotonicClock() + IDLE_MS;
     others.clear();
@@ -176,18 +177,19 @@ export function startSweep(options: SweepOptions): Sweep {
     isCheckDue = true;
     const limit = pLimit(SWEEPS_AT_ONCE);
     await limit.map(
-      options.lanes.filter((lane) => lane.serverClock?.hasStepped(now)),
+      [...lanes.values()].filter((lane) => lane.serverClock?.hasStepped(now)),
       (lane) => correctClock(lane),
     );
   };
 
   const round = async (): Promise<void> => {
+    lanes = served();
     try {
       await checkClock();
       await markAll();
       while ((await sweepTaken()) === LANES_AT_ONCE && !isStopped);
       await lookAtUnserved();
-      await redis.set(swept, '', 'PX', KEEP_MS);
+      await redis.set(keys.swept(digestOf([...lanes.keys()])), '', 'PX', KEEP_MS);
     } catch (error) {
       isCheckDue = true;
       failed(error);

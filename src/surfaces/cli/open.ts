@@ -107,7 +107,10 @@ export async function openVolley(io: CliIo, config: Config | LocalConfig): Promi
   const isLevelSet = Boolean(loadDotEnv(io.cwd, io.env)['LOG_LEVEL']?.trim());
   const level = isLevelSet ? config.logLevel : 'silent';
   const events = createEvents({ level, secrets: secretsOf(config) });
-  return createVolley({ config, events, actor: localActor('cli') });
+  const volley = createVolley({ config, events, actor: localActor('cli') });
+  // If Redis does not answer, the command says so.
+  await volley.refreshLanes().catch(() => {});
+  return volley;
 }
 
 /** Runs `use` with an open Volley and closes it. Rejects if Redis does not answer. */

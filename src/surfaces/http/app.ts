@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { isThisMachine, type LocalConfig } from '../../base/config/index.js';
+import { isThisMachine, type LocalConfig, withLanes } from '../../base/config/index.js';
 import type { Events } from '../../base/events/events.js';
 import { InputError } from '../../campaign/errors.js';
 import { requireApiKey } from './access.js';
@@ -50,6 +50,14 @@ const REQUEST_TIMEOUT_MS = 3_600_000;
  * the route only: addresses, headers, and bodies contain numbers and keys and are never logged.
  */
 export function createHttp(options: HttpOptions): HttpApp {
+  const { volley } = options;
+  return createApp({
+    ...options,
+    config: withLanes<LocalConfig>(options.config, () => volley.knownLanes()),
+  });
+}
+
+function createApp(options: HttpOptions): HttpApp {
   const {
     config,
     volley,

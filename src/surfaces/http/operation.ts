@@ -64,7 +64,7 @@ export const health: Routes = (app, { volley, isLeaving = () => false }) => {
  * fleet; docs/metrics.md lists them.
  */
 export function measureRequests(app: FastifyInstance, { volley, config }: HttpOptions): Routes {
-  const metrics = createMetrics({ volley, lanes: config.lanes, role: 'http' });
+  const metrics = createMetrics({ volley, lanes: () => config.lanes, role: 'http' });
   const beginRequest = metrics.http();
   app.addHook('onClose', async () => metrics.close());
   app.addHook('onRequest', async (request, reply) => {

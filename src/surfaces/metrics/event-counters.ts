@@ -11,11 +11,23 @@ export interface MeasuredLane {
   readonly targetAccountId?: string | undefined;
 }
 
+/** See {@link countEvents}. */
+interface EventCounters {
+  /** Begins the series of lanes that are new. */
+  beginLanes(): void;
+  /** Stops counting. */
+  stop(): void;
+}
+
 /**
  * Counts the events of this process in `registry`. Every label is the name of a lane or one of a closed set, so that the
- * number of series is limited. Returns a function that stops counting.
+ * number of series is limited.
  */
-export function countEvents(registry: Registry, events: Events, lanes: readonly MeasuredLane[]): () => void {
+export function countEvents(
+  registry: Registry,
+  events: Events,
+  lanes: () => readonly MeasuredLane[],
+): EventCounters {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] });
 
@@ -124,14 +136,20 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
   redisUp.set(1);
   // Alerts watch for an increase. A series that starts with its first event would show none, so each starts at 0.
   const byLane = [...Object.values(occurrences), ...[imported, importedRecipients, reports, reportsFailed]];
-  for (const { name: lane, targetAccountId = '' } of lanes) {
-    for (const each of byLane) each.inc({ lane }, 0);
-    for (const result of ['refused', 'unanswered']) {
-      tokens.inc({ lane, target_account: targetAccountId, result }, 0);
+  const begun = new Set<string>();
+  const beginLanes = (): void => {
+    for (const { name: lane, targetAccountId = '' } of lanes()) {
+      if (begun.has(lane)) continue;
+      begun.add(lane);
+      for (const each of byLane) each.inc({ lane }, 0);
+      for (const result of ['refused', 'unanswered']) {
+        tokens.inc({ lane, target_account: targetAccountId, result }, 0);
+      }
+      for (const reason of ['token', 'unreadable', 'overload']) refused.inc({ lane, reason }, 0);
+      for (const outcome of ['created', 'skipped', 'missed', 'failed']) scheduled.inc({ lane, outcome }, 0);
     }
-    for (const reason of ['token', 'unreadable', 'overload']) refused.inc({ lane, reason }, 0);
-    for (const outcome of ['created', 'skipped', 'missed', 'failed']) scheduled.inc({ lane, outcome }, 0);
-  }
+  };
+  beginLanes();
   for (const kind of ['send', 'poll']) {
     for (const each of [turns, turnsFailed]) each.inc({ kind }, 0);
     duration.zero({ kind });
@@ -208,5 +226,5 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
       // Other events are only logged.
     }
   };
-  return events.onAny(count);
+  return { beginLanes, stop: events.onAny(count) };
 }

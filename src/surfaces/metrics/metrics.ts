@@ -13,8 +13,8 @@ export interface MetricsSource extends FleetReader {
 /** What {@link createMetrics} needs. */
 export interface MetricsOptions {
   readonly volley: MetricsSource;
-  /** The names of the lanes, from the configuration, with the account that a reseller acts for. */
-  readonly lanes: readonly (string | MeasuredLane)[];
+  /** The lanes, or what returns those that there are now, with the account that a reseller acts for. */
+  readonly lanes: readonly (string | MeasuredLane)[] | (() => readonly MeasuredLane[]);
   /** What this process does, such as `send`. */
   readonly role: string;
 }
@@ -63,17 +63,20 @@ export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics 
     registers: [registry],
   });
   info.set({ version, role }, 1);
-  const stop = countEvents(
-    registry,
-    volley.events,
-    lanes.map((lane) => (typeof lane === 'string' ? { name: lane } : lane)),
-  );
+  const current = (): readonly MeasuredLane[] =>
+    typeof lanes === 'function'
+      ? lanes()
+      : lanes.map((lane) => (typeof lane === 'string' ? { name: lane } : lane));
+  const counters = countEvents(registry, volley.events, current);
   return {
     contentType: registry.contentType,
-    process: async () => `${await registry.metrics()}\n${await node.metrics()}`,
+    process: async () => {
+      counters.beginLanes();
+      return `${await registry.metrics()}\n${await node.metrics()}`;
+    },
     fleet: fleetMetrics(() => volley.fleetSnapshot()),
     http: () => countRequests(registry),
-    close: stop,
+    close: counters.stop,
   };
 }
 

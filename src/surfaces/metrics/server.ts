@@ -38,7 +38,7 @@ export interface StartMetricsOptions {
 export async function startMetrics(options: StartMetricsOptions): Promise<() => Promise<void>> {
   const { volley, config, role } = options;
   if (config.metrics === undefined) return async () => {};
-  const metrics = createMetrics({ volley, lanes: config.lanes, role });
+  const metrics = createMetrics({ volley, lanes: () => config.lanes, role });
   try {
     const server = await serveMetrics(metrics, config.metrics);
     volley.events.emit({ type: 'metrics.served', url: server.url });

@@ -66,6 +66,11 @@ describe('The configuration of a single lane', () => {
       noProxy: '',
       serviceCa: undefined,
       tokenUrl: undefined,
+      storedLanes: {
+        v1: 'https://host.example/smsmessaging/v1',
+        v3: 'https://host.example/smsmessaging/v1',
+        tokenUrl: undefined,
+      },
       lanes: [
         {
           name: 'default',

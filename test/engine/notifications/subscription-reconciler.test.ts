@@ -57,13 +57,16 @@ test('The status says since when the subscription has been ours without a break'
   expect((await found('ours')).oursSince).toBeGreaterThan(first.oursSince);
 });
 
+/** Lanes that never change. */
+const always = <Lane>(lanes: readonly Lane[]) => ({ current: () => lanes, onChange: () => () => {} });
+
 /** Reconciles a lane's subscription at the simulator, with checks in quick succession. */
 function reconciling(lane: string, process: string, emitted: VolleyEvent[]) {
   const events = createEvents({ level: 'silent' });
   events.onAny((event) => emitted.push(event));
   const status = subscriptionStatusStore(redis, keyNames(prefix), lane);
   const reconciler = reconcileSubscriptions({
-    lanes: [{ name: lane, subscription: serviceOf(), status }],
+    lanes: always([{ name: lane, subscription: serviceOf(), status }]),
     events,
     alarm: systemAlarm,
     process,
@@ -78,7 +81,7 @@ test('A process with a new CALLBACK_URL subscribes it, even right after a check 
   const store = subscriptionStatusStore(redis, keyNames(prefix), 'moved');
   const reconcile = (process: string, callback: CallbackSettings) => {
     const reconciler = reconcileSubscriptions({
-      lanes: [{ name: 'moved', subscription: serviceOf(callback), status: store }],
+      lanes: always([{ name: 'moved', subscription: serviceOf(callback), status: store }]),
       events: createEvents({ level: 'silent' }),
       alarm: systemAlarm,
       process,

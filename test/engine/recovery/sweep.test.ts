@@ -33,7 +33,7 @@ test('One sweep removes the data of many campaigns once their retention is over'
     await sweepLane(lane, {
       redis,
       keys,
-      lanes: [lane],
+      lanes: () => [lane],
       wakers,
       events: deps.events,
       retentionMs: -1,
@@ -81,7 +81,7 @@ test('A batch that policy would send again is abandoned once it is suppressed, o
   await sweepLane(lane, {
     redis,
     keys,
-    lanes: [lane],
+    lanes: () => [lane],
     wakers,
     events: deps.events,
     retentionMs: 86_400_000,
@@ -110,7 +110,7 @@ function sweepOf(test: string, retentionMs = 86_400_000) {
   const options = {
     redis,
     keys: own,
-    lanes: [lane],
+    lanes: () => [lane],
     wakers: { wake: async () => {}, close: async () => {} },
     events: deps.events,
     retentionMs,

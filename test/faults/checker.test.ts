@@ -35,13 +35,20 @@ const status = (
   counts: { total: 2, ...counts },
   ...of,
 });
-const row = (at: number, report: number, recipient: string, recipientStatus: string): HistoryEvent => ({
+const row = (
+  at: number,
+  report: number,
+  recipient: string,
+  recipientStatus: string,
+  of: Partial<EventOf<'row'>> = {},
+): HistoryEvent => ({
   type: 'row',
   at,
   report,
   campaign: 'c',
   recipient,
   status: recipientStatus,
+  ...of,
 });
 const command = (
   at: number,
@@ -292,8 +299,39 @@ describe('completeness', () => {
   });
 
   test('reports more unknown outcomes than the faults explain', () => {
-    expect(endedAs('unknown')).toEqual(['completeness: 1 unknown outcomes; the faults explain at most 0']);
+    expect(endedAs('unknown')).toEqual([
+      'completeness: 1 unknown outcomes without a cause of their own; the faults explain at most 0',
+    ]);
     expect(endedAs('unknown', fault(5, { mayBeUnknown: 1 }))).toEqual([]);
+  });
+
+  test('counts a request that was cut, or got no response in time, by its own cause', () => {
+    const unknown = (request: string, cause: EventOf<'unknown'>['cause'], at = 10): HistoryEvent => ({
+      type: 'unknown',
+      at,
+      request,
+      cause,
+    });
+    const lost = (...causes: HistoryEvent[]) =>
+      texts(
+        violationsIn(
+          ...causes,
+          row(850, 1, ANN, 'unknown', { request: 'c-1' }),
+          row(850, 1, BOB, 'unknown', { request: 'c-2' }),
+          end(),
+        ),
+      );
+    const oneLeft = [
+      'completeness: 1 unknown outcomes without a cause of their own; the faults explain at most 0',
+    ];
+    const cut = (at: number) => fault(at, { fault: 'cutBefore', cuts: 1 });
+    expect(lost(cut(5), cut(6), unknown('c-1', 'cut'), unknown('c-2', 'cut'))).toEqual([]);
+    expect(lost(cut(5), unknown('c-1', 'cut'), unknown('c-2', 'timeout'))).toEqual([]);
+    // One cut is the cause of one request, and of none before it.
+    expect(lost(cut(5), unknown('c-1', 'cut'), unknown('c-2', 'cut'))).toEqual(oneLeft);
+    expect(lost(cut(5), cut(20), unknown('c-1', 'cut'), unknown('c-2', 'cut'))).toEqual(oneLeft);
+    expect(lost(cut(5), cut(6), unknown('c-1', 'cut'), unknown('c-2', 'other'))).toEqual(oneLeft);
+    expect(lost(cut(5), cut(6), unknown('c-1', 'cut'))).toEqual(oneLeft);
   });
 
   test('reports a run that did not settle or did not end', () => {

@@ -76,6 +76,15 @@ const EVENT = z.discriminatedUnion('type', [
     campaign: z.string(),
     recipient: z.string(),
     status: z.string(),
+    /** Of an unknown outcome: our reference of its request. */
+    request: z.string().optional(),
+  }),
+  /** A process reports that it cannot know what became of a request: its connection broke, no response came in time, or something else. */
+  z.strictObject({
+    type: z.literal('unknown'),
+    at,
+    request: z.string(),
+    cause: z.enum(['cut', 'timeout', 'other']),
   }),
   z.strictObject({
     type: z.literal('fault'),
@@ -87,6 +96,8 @@ const EVENT = z.discriminatedUnion('type', [
     losesData: z.boolean(),
     /** The maximum number of recipients whose outcome the fault may leave unknown. */
     mayBeUnknown: z.number(),
+    /** How many requests the fault may cut. Their outcomes are counted one by one, and not in `mayBeUnknown`. */
+    cuts: z.number().optional(),
   }),
   z.strictObject({
     type: z.literal('command'),

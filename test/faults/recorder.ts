@@ -12,6 +12,9 @@ const EVERY_MS = 100;
 /** A line of `record-writes.mjs`. */
 const WRITE = z.tuple([z.number(), z.number(), z.string(), z.array(z.string())]);
 
+/** A log entry `request.unknown`. */
+const UNKNOWN = z.object({ time: z.string(), request: z.string(), reason: z.string() });
+
 /** Records what Volley and the service report. */
 export interface Recorder {
   readonly history: History;
@@ -33,6 +36,8 @@ export interface Recorder {
   requests(simulator: SimulatorProcess): Promise<void>;
   /** Records every send that a process wrote, from the file of `record-writes.mjs`. `by`: the process. Call it once, at the end. */
   writes(file: string, by: string): Promise<void>;
+  /** Records why outcomes are unknown, from the log entries `request.unknown` of the processes. Call it once, at the end. */
+  unknowns(entries: readonly Record<string, unknown>[]): void;
   /** Stops watching; resolves with the number of recorded statuses. */
   stop(): Promise<number>;
 }
@@ -101,8 +106,16 @@ export function createRecorder(history: History, volley: Volley): Recorder {
     async report(campaign) {
       reports += 1;
       const report = reports;
-      for await (const { to: recipient, status: recipientStatus } of volley.report(campaign)) {
-        history.add({ type: 'row', at: clock(), report, campaign, recipient, status: recipientStatus });
+      for await (const { to: recipient, status: recipientStatus, requestId } of volley.report(campaign)) {
+        const row = {
+          type: 'row',
+          at: clock(),
+          report,
+          campaign,
+          recipient,
+          status: recipientStatus,
+        } as const;
+        history.add(recipientStatus === 'unknown' ? { ...row, request: requestId } : row);
       }
     },
     async requests(simulator) {
@@ -135,12 +148,23 @@ export function createRecorder(history: History, volley: Volley): Recorder {
         history.add({ type: 'write', at: from, until, by, text, recipients });
       }
     },
+    unknowns(entries) {
+      for (const entry of entries) {
+        const { time, request, reason } = UNKNOWN.parse(entry);
+        history.add({ type: 'unknown', at: Date.parse(time), request, cause: causeOf(reason) });
+      }
+    },
     async stop() {
       isStopped = true;
       await watching;
       return statuses;
     },
   };
+}
+
+function causeOf(reason: string): EventOf<'unknown'>['cause'] {
+  if (/was (reset|closed)|\(ECONNRESET\)|\(EPIPE\)/.test(reason)) return 'cut';
+  return reason.startsWith('no response within') ? 'timeout' : 'other';
 }
 
 function inFlightOf(answer: unknown): number {

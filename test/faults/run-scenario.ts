@@ -58,6 +58,7 @@ export async function runScenario(scenario: Scenario, seed: number, folder: stri
     await world.recorder.stop();
     await world.recorder.requests(world.fleet.simulator);
     await world.recordWrites();
+    world.recorder.unknowns(world.fleet.logged('request.unknown'));
     history.add({ type: 'end', at: history.clock(), settled: reason === '', reason });
   } finally {
     await writeHistory(path, history.events);

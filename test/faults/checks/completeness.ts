@@ -60,11 +60,33 @@ function faultOf(
   }
 }
 
-/** Whether there are more unknown outcomes than the faults can have caused. */
+/**
+ * Whether there are more unknown outcomes than the faults can have caused. A request that got no response within its timeout has a cause of
+ * its own, as on a busy machine. One whose connection broke has one if a fault before it cut a request, and no other request was that one.
+ */
 function unexplained(events: readonly HistoryEvent[]): string[] {
-  const explained = eventsOf(events, 'fault').reduce((sum, { mayBeUnknown }) => sum + mayBeUnknown, 0);
-  const unknown = [...lastReports(events).values()]
-    .flat()
-    .filter(({ status }) => status === 'unknown').length;
-  return unknown <= explained ? [] : [`${unknown} unknown outcomes; the faults explain at most ${explained}`];
+  const faults = eventsOf(events, 'fault');
+  const cuts = faults.flatMap(({ at, cuts = 0 }) => Array.from({ length: cuts }, () => at)).sort(ascending);
+  const causes = new Map(eventsOf(events, 'unknown').map((unknown) => [unknown.request, unknown]));
+  const rows = [...lastReports(events).values()].flat().filter(({ status }) => status === 'unknown');
+  const requests = new Set(rows.map(({ request = '' }) => request));
+  const timeouts = new Set([...requests].filter((request) => causes.get(request)?.cause === 'timeout'));
+  const broken = [...requests]
+    .flatMap((request) => causes.get(request) ?? [])
+    .filter(({ cause }) => cause === 'cut')
+    .sort((a, b) => ascending(a.at, b.at));
+  const cut = new Set<string>();
+  for (const { request, at } of broken) {
+    const [first] = cuts;
+    if (first === undefined || first > at) continue;
+    cuts.shift();
+    cut.add(request);
+  }
+  const left = rows.filter(({ request = '' }) => !timeouts.has(request) && !cut.has(request)).length;
+  const explained = faults.reduce((sum, { mayBeUnknown }) => sum + mayBeUnknown, 0);
+  return left <= explained
+    ? []
+    : [`${left} unknown outcomes without a cause of their own; the faults explain at most ${explained}`];
 }
+
+const ascending = (a: number, b: number): number => a - b;

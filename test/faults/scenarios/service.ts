@@ -2,8 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { integerBetween, pick, type Scenario, shuffled } from '../scenario.js';
 import { MAX_IN_FLIGHT } from '../world.js';
 
-/** The maximum number of recipients of one request. */
-const BATCH_SIZE = 3;
 /** An idle process makes no requests; then the next fault follows. */
 const TRIGGERED_WITHIN_MS = 1_500;
 
@@ -31,7 +29,7 @@ const cuts: Scenario = {
       const { service: proxy } = proxiesOf(member);
       const target = `${member.kind} ${member.place} to service, ${on}`;
       await recorder.fault(
-        { fault: action, target, losesData: false, mayBeUnknown: BATCH_SIZE },
+        { fault: action, target, losesData: false, mayBeUnknown: 0, cuts: 1 },
         async () => {
           await Promise.race([proxy.trap({ on, action }), delay(TRIGGERED_WITHIN_MS)]);
           proxy.disarm();

@@ -80,7 +80,7 @@ async function uploads(): Promise<void> {
 async function uploaded(path: string, message: string) {
   const server = await startServer(settings);
   const form = new FormData();
-  form.append('campaign', JSON.stringify({ message, sender: '12345', at: LATER, again: true }));
+  form.append('campaign', JSON.stringify({ message, sender: '12345', sendAt: LATER, again: true }));
   form.append('recipients', await openAsBlob(path), 'list.csv');
   const beforeMb = server.meter().nowMb;
   const began = performance.now();
@@ -110,7 +110,7 @@ async function live(): Promise<void> {
       headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
-  const campaign = { recipients: [{ to: '+447700900123' }], message: 'Hi', sender: '12345', at: LATER };
+  const campaign = { recipients: [{ to: '+447700900123' }], message: 'Hi', sender: '12345', sendAt: LATER };
   const { id } = (await (await ask('POST', '/v1/campaigns', campaign)).json()) as { id: string };
   const alone = await idle(server, [await watch(server, id)]);
   const before = server.meter();

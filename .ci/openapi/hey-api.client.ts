@@ -33,7 +33,7 @@ const { data: created } = await createCampaign({
     message: 'Hi {{name}} from hey-api',
     name: 'Spring sale',
     recipients: [{ to: '+447700900125', name: 'Ada' }],
-    at: new Date(Date.now() + 86_400_000).toISOString(),
+    sendAt: new Date(Date.now() + 86_400_000).toISOString(),
   },
   throwOnError: true,
 });
@@ -76,7 +76,7 @@ assert.equal(created.state, 'scheduled');
 
 const { data: uploaded } = await uploadCampaign({
   body: {
-    campaign: { message: 'Hi {{name}}, from a form', sender: 'ACME', at: '2999-01-01T00:00:00Z' },
+    campaign: { message: 'Hi {{name}}, from a form', sender: 'ACME', sendAt: '2999-01-01T00:00:00Z' },
     recipients: new Blob(['phone,name\n+447700900126,Ada\n+447700900127,Grace\n']),
   },
   throwOnError: true,

@@ -37,7 +37,7 @@ const created = await client.POST('/v1/campaigns', {
     sender: 'ACME',
     message: 'Hi {{name}}',
     recipients,
-    at: new Date(Date.now() + 86_400_000).toISOString(),
+    sendAt: new Date(Date.now() + 86_400_000).toISOString(),
   },
 });
 assert.equal(created.response.status, 201, JSON.stringify(created.error));
@@ -73,7 +73,7 @@ assert.match(String(csv.data), /^\w+,status,.*\r?\n\+447700900123,planned,/);
 
 const uploaded = await client.POST('/v1/campaigns/upload', {
   body: {
-    campaign: { message: 'Hi {{name}}, from a form', sender: 'ACME', at: '2999-01-01T00:00:00Z' },
+    campaign: { message: 'Hi {{name}}, from a form', sender: 'ACME', sendAt: '2999-01-01T00:00:00Z' },
     recipients: 'phone,name\n+447700900123,Ada\n',
   },
   bodySerializer({ campaign, recipients: list }) {

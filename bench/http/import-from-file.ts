@@ -31,7 +31,7 @@ if (process.argv[1] === SELF) {
     recipients: FILE,
     message: MESSAGE,
     sender: '12345',
-    at: Date.parse(AT),
+    sendAt: Date.parse(AT),
     again: true,
   });
   if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);

@@ -90,8 +90,8 @@ const SMALL = 99_900;
 const LARGE = 9_990_000;
 /** A list of an outbox is stored while it arrives, with a result for each line: a longer one only takes longer. */
 const STREAMED = 2_000_000;
-const CAMPAIGN = '"message":"Hi {{name}}","at":"2999-01-01T00:00:00Z"';
-const SAME_TEXT = '"message":"Hi","at":"2999-01-01T00:00:00Z"';
+const CAMPAIGN = '"message":"Hi {{name}}","sendAt":"2999-01-01T00:00:00Z"';
+const SAME_TEXT = '"message":"Hi","sendAt":"2999-01-01T00:00:00Z"';
 const CSV_MESSAGE = `{${CAMPAIGN},"skipInvalid":true,"again":true}`;
 
 /** The routes without a list, each with members that it accepts. */

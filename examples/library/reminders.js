@@ -27,7 +27,7 @@ try {
     name: 'clinic',
     sender: 'CLINIC',
     message: 'Dear {{name}}, we expect you on {{day}} at {{time}}.',
-    sendAt: 'appointment - 1d', // the same time on the day before, also when the clocks change in between
+    sendRule: 'appointment - 1d', // the same time on the day before, also when the clocks change in between
     zone: 'Europe/London',
     lateMs: 6 * 3_600_000, // a reminder not sent within six hours is useless
   });

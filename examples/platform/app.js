@@ -29,7 +29,7 @@ await volley.createOutbox({
   name: 'visits',
   sender: 'TABLES',
   message: 'Hi {{guest}}, your table at {{restaurant}} is booked for {{visit}}. Booking {{booking}}.',
-  sendAt: 'visit - 2h',
+  sendRule: 'visit - 2h',
   zone: 'Europe/London',
   late: '1h',
 });

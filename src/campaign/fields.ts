@@ -60,7 +60,7 @@ export interface CampaignFields {
    * When sending begins: ms since the epoch, or ISO 8601, without an offset a local time of `zone`. A local time that the zone skips or
    * has twice is refused. Default: now.
    */
-  readonly at?: number | string | undefined;
+  readonly sendAt?: number | string | undefined;
   /** `high` gets a larger share of the lane; default: `normal`. */
   readonly priority?: 'high' | 'normal' | undefined;
   /** Milliseconds after launch until recipients that were not sent to lapse; default: never. */
@@ -280,7 +280,7 @@ export const FIELDS = {
     compared: null,
     withoutRead: 'whole',
   },
-  at: {
+  sendAt: {
     kind: 'time',
     description:
       'When sending starts, in ISO 8601. Without an offset, it is a local time of `zone`; one that the zone skips or has twice is rejected. Default: now.',
@@ -288,6 +288,7 @@ export const FIELDS = {
     help: 'when sending starts: "tomorrow 9:00" or "monday 09:00", or ISO 8601: {tomorrow}; without an offset, a local time of --zone',
     takenBy: ONCE,
     stored: 'ifGiven',
+    storedAs: 'at',
     compared: 'time',
     withoutRead: 'whole',
   },

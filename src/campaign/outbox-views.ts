@@ -28,7 +28,7 @@ export const outboxStatus = z
       ),
     message: z.string(),
     sender: z.string(),
-    sendAt: z
+    sendRule: z
       .string()
       .describe('When a message without a time of its own is sent, such as `appointment - 24h`'),
     zone: z.string().nullable().describe('The zone of local times'),
@@ -145,7 +145,7 @@ export const putResult = z
     warnings: z
       .array(z.string())
       .readonly()
-      .describe('What you may not have intended, such as a value that neither the text nor `sendAt` uses'),
+      .describe('What you may not have intended, such as a value that neither the text nor `sendRule` uses'),
   })
   .readonly()
   .meta({ id: 'OutboxPut' });

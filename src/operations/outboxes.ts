@@ -23,20 +23,20 @@ const stateOf = async (outbox: Outbox): Promise<z.input<typeof state>> => {
 /** What a request says about an outbox, besides the fields of its messages. */
 interface Settings {
   readonly name: string;
-  readonly sendAt?: string | undefined;
+  readonly sendRule?: string | undefined;
   readonly zone?: string | undefined;
   readonly late?: string | undefined;
 }
 
 /** What the library takes for the settings of a request. */
-const settingsOf = ({ name, sendAt, zone, late, ...fields }: Settings) => ({
+const settingsOf = ({ name, sendRule, zone, late, ...fields }: Settings) => ({
   ...fieldsIn('outbox', fields),
-  ...{ name, sendAt, zone, lateMs: late === undefined ? undefined : parseDuration(late) },
+  ...{ name, sendRule, zone, lateMs: late === undefined ? undefined : parseDuration(late) },
 });
 
 /** The flags of the settings that are not fields of messages. */
 const SETTING_FLAGS = {
-  sendAt: {
+  sendRule: {
     value: 'rule',
     about:
       "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
@@ -68,7 +68,7 @@ export const createOutbox = call({
     arguments: ARGUMENTS,
     flags: SETTING_FLAGS,
     examples: [
-      "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-at 'appointment - 24h' --zone Europe/London --late 2h",
+      "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-rule 'appointment - 24h' --zone Europe/London --late 2h",
       "outbox create codes --sender ACME --message 'Your code is {{code}}'",
     ],
     byHand: 'most of its flags are campaign fields',
@@ -80,12 +80,12 @@ export const createOutbox = call({
         .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'Use 1 to 64 letters, digits, - and _')
         .describe('Unique on its lane'),
       ...membersOf('outbox'),
-      sendAt: text
+      sendRule: text
         .optional()
         .describe(
           'When a message without a time is sent: `now` (the default), `appointment - 24h` (elapsed time), or `appointment - 1d` (the same time of day)',
         ),
-      zone: text.optional().describe('The IANA zone of local times. Required unless `sendAt` is `now`'),
+      zone: text.optional().describe('The IANA zone of local times. Required unless `sendRule` is `now`'),
       late: z
         .string()
         .refine(
@@ -171,7 +171,7 @@ export const setOutbox = call({
     asks: true,
     examples: [
       "outbox set dentist --message 'Hi {{name}}, see Dr {{doctor}} at {{appointment}}' --value doctor=Who",
-      "outbox set dentist --send-at 'appointment - 2h' --preview",
+      "outbox set dentist --send-rule 'appointment - 2h' --preview",
     ],
     byHand: 'most of its flags are campaign fields',
   },

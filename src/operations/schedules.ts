@@ -245,7 +245,7 @@ export const runSchedule = call({
   audit: 'schedule.run',
   http: 'POST /schedules/{id}/run',
   cli: { ...commandOf('run'), note: 'Exit code 1: it failed.' },
-  output: z.object({ id: z.string(), at: time }),
+  output: z.object({ id: z.string(), sendAt: time }),
   returns: 'The run is requested',
   isLater: true,
   run: async (volley, { id }, choice) => ({ id, ...(await volley.schedules.run(id, choice)) }),

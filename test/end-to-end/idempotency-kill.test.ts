@@ -65,12 +65,12 @@ test(`Twenty parallel requests with one idempotency key create one campaign, in 
   const input = (text: string, idempotencyKey: string) => ({
     recipients: [{ to: '+447700900124' }, { to: '+447700900125' }],
     message: text,
-    at: Date.UTC(2999, 0, 1),
+    sendAt: Date.UTC(2999, 0, 1),
     idempotencyKey,
   });
   /** Repeats a request until it gets an answer, as a client does after a broken connection, 500, or 503. */
   const overHttp = async (text: string, idempotencyKey: string): Promise<Answer> => {
-    const { idempotencyKey: _, at, ...body } = input(text, idempotencyKey);
+    const { idempotencyKey: _, sendAt, ...body } = input(text, idempotencyKey);
     for (;;) {
       const reply = await fetch(`${origin}/v1/campaigns`, {
         method: 'POST',
@@ -79,7 +79,7 @@ test(`Twenty parallel requests with one idempotency key create one campaign, in 
           'content-type': 'application/json',
           'idempotency-key': idempotencyKey,
         },
-        body: JSON.stringify({ ...body, at: new Date(at).toISOString() }),
+        body: JSON.stringify({ ...body, sendAt: new Date(sendAt).toISOString() }),
       }).catch(() => undefined);
       if (reply === undefined || reply.status >= 500 || reply.status === 429) continue;
       const json = (await reply.json().catch(() => undefined)) as { id?: string; code?: string } | undefined;

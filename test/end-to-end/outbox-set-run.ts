@@ -98,7 +98,7 @@ async function changeAndSend(
   await volley.outboxes.create({
     name: NAME,
     message: messageOf(0),
-    sendAt: ruleOf(0),
+    sendRule: ruleOf(0),
     zone: 'UTC',
   });
   const outbox = volley.outbox(NAME);
@@ -144,7 +144,7 @@ async function changeAndSend(
 
   const change = async (revision: number, isKilled: boolean): Promise<void> => {
     const values = revision % 2 === 1 ? ['--value', 'extra=given'] : [];
-    const program = set('--message', messageOf(revision), '--send-at', ruleOf(revision), ...values);
+    const program = set('--message', messageOf(revision), '--send-rule', ruleOf(revision), ...values);
     if (!isKilled) {
       const code = await program.ended;
       if (code !== 0)
@@ -204,7 +204,7 @@ async function changeAndSend(
     }
   };
   await Promise.all([changeAll(), fill(), killOften()]);
-  const releasing = set('--send-at', 'now');
+  const releasing = set('--send-rule', 'now');
   if ((await releasing.ended) !== 0) problems.push(`not all were released: ${releasing.log.join(' ')}`);
 
   let left = await open();

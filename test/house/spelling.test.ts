@@ -94,6 +94,18 @@ describe('The OpenAPI document', () => {
     }
     expect(named.filter((path) => path.endsWith('/time'))).toEqual([]);
   });
+
+  test('calls the time of a campaign or message `sendAt`, and the rule of an outbox `sendRule`', () => {
+    const named = [...members()].map(({ path, name }) => `${path}/${name}`);
+    expect(named.filter((path) => path.endsWith('/at'))).toEqual([
+      // When permits become free.
+      '#/components/schemas/LaneStatus/properties/quota/properties/permitsToCome/items/at',
+    ]);
+    for (const schema of ['OutboxInput', 'OutboxStatus']) {
+      expect(named).toContain(`#/components/schemas/${schema}/sendRule`);
+      expect(named).not.toContain(`#/components/schemas/${schema}/sendAt`);
+    }
+  });
 });
 
 test('The declarations of the library have one name for each thing', () => {

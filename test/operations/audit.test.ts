@@ -63,7 +63,7 @@ const created = async (more: object = {}): Promise<string> => {
 };
 const LANE = { name: 'default' };
 const ON_LANE = { lane: 'default' };
-const LATER = { at: Date.parse('2999-01-01') };
+const LATER = { sendAt: Date.parse('2999-01-01') };
 
 /** The name of a new outbox, and the id of a message that waits in it. */
 const outbox = async (): Promise<{ name: string; id: string }> => {

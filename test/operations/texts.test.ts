@@ -26,7 +26,7 @@ async function objects(): Promise<Record<'campaign' | 'outbox' | 'schedule', Rec
   made += 1;
   const recipients = [RECIPIENT];
   const campaign = { message: MESSAGE, recipients, again: true };
-  const outcome = await volley.enqueue({ ...campaign, at: Date.parse(AT) });
+  const outcome = await volley.enqueue({ ...campaign, sendAt: Date.parse(AT) });
   const name = `outbox-${made}`;
   await volley.outboxes.create({ name, message: MESSAGE });
   await volley.outbox(name).put({ ...RECIPIENT, id: 'm', sendAt: new Date(Date.now() + 9e6).toISOString() });

@@ -44,7 +44,7 @@ test.each(['always', 'everysec'] as const)(
     const cancelled = async (round: number): Promise<string> => {
       const recipients = [{ to: '+447700900124' }];
       const at = Date.UTC(2100, 0, 1);
-      const outcome = await volley.enqueue({ recipients, message: `Round ${round}`, at });
+      const outcome = await volley.enqueue({ recipients, message: `Round ${round}`, sendAt: at });
       if (outcome.kind !== 'created') throw new Error(outcome.kind);
       await volley.cancel(outcome.id);
       return outcome.id;

@@ -64,7 +64,7 @@ export class Producer {
       columns: [],
       ...UNCHANGED,
       sender: 'ACME',
-      sendAt: 'now',
+      sendRule: 'now',
       lateMs,
       priority,
       created: START,

@@ -7,7 +7,7 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
   switch (scriptEvent.type) {
     case 'launched': {
       const { campaign, at } = scriptEvent;
-      return [{ type: 'campaign.launched', lane, campaign, at }];
+      return [{ type: 'campaign.launched', lane, campaign, sendAt: at }];
     }
     case 'ended': {
       const { campaign, state, recipientCount, tookMs } = scriptEvent;

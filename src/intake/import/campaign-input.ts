@@ -122,13 +122,13 @@ export type EnqueueOutcome =
 
 /** A campaign whose fields are checked, with the defaults of the configuration. */
 export interface CheckedCampaign
-  extends Omit<CampaignInput, 'lane' | 'at' | 'window' | 'except' | 'maxCost'> {
+  extends Omit<CampaignInput, 'lane' | 'sendAt' | 'window' | 'except' | 'maxCost'> {
   /** The settings of its lane. */
   readonly lane: LaneRules;
   readonly sender: string;
   readonly priority: 'high' | 'normal';
   /** When sending begins, ms since the epoch; undefined: now. */
-  readonly at: number | undefined;
+  readonly sendAt: number | undefined;
   /** The rule of its window. */
   readonly window: string | undefined;
   /** What it may cost at most, in micros; undefined: anything. */
@@ -143,7 +143,7 @@ export function checkCampaign(config: LocalConfig, input: CampaignInput, now: nu
   requireMembers(input);
   requireOneList(input);
   const lane = requestedLane(config, input.lane);
-  const { at: given, window: _window, except: _except, maxCost, ...rest } = input;
+  const { sendAt: given, window: _window, except: _except, maxCost, ...rest } = input;
   const fields = withDefaults(config, 'campaign', { ...rest, lane: lane.name });
   const problems = problemsOf(fieldsOf('campaign'), fields);
   const refuse = (name: FieldName, reason: string): void =>
@@ -154,22 +154,22 @@ export function checkCampaign(config: LocalConfig, input: CampaignInput, now: nu
   const zone = localZone(config, input);
   const start = startOf(given, zone);
   const latest = now + config.maxScheduleAheadMs;
-  if (!start.ok) refuse('at', `the start ${start.reason}`);
+  if (!start.ok) refuse('sendAt', `the start ${start.reason}`);
   else if (!((start.at ?? now) <= latest))
     refuse(
-      'at',
+      'sendAt',
       `the start is too far ahead: it must be before ${formatInZone(zone ?? 'UTC', latest)} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
     );
   throwInputErrors(problems);
-  const at = start.ok ? start.at : undefined;
+  const sendAt = start.ok ? start.at : undefined;
   return {
     ...rest,
     ...fields,
     lane,
     sender,
     priority,
-    at,
-    window: windowOf({ ...input, zone }, lane.sendWindow, Math.max(now, at ?? now)),
+    sendAt,
+    window: windowOf({ ...input, zone }, lane.sendWindow, Math.max(now, sendAt ?? now)),
     budget: typeof budget === 'string' ? undefined : budget,
   };
 }
@@ -188,12 +188,12 @@ export function localZone(
  * its own error.
  */
 export function startOf(
-  at: CampaignFields['at'],
+  sendAt: CampaignFields['sendAt'],
   zone: string | undefined,
 ): { readonly ok: true; readonly at: number | undefined } | { readonly ok: false; readonly reason: string } {
-  if (typeof at !== 'string' || (zone !== undefined && !isZone(zone)))
-    return { ok: true, at: typeof at === 'string' ? undefined : at };
-  return readTime(at, zone, 'the campaign');
+  if (typeof sendAt !== 'string' || (zone !== undefined && !isZone(zone)))
+    return { ok: true, at: typeof sendAt === 'string' ? undefined : sendAt };
+  return readTime(sendAt, zone, 'the campaign');
 }
 
 /** The fields that something takes, with their defaults. A value that means the same as none becomes undefined. */

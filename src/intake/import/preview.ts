@@ -40,7 +40,7 @@ interface Previewed {
 
 /** Collects the preview of a campaign while its list is read. */
 export function previewBuilder(template: Template, { campaign, lane, prices, now }: Previewed) {
-  const { sender, senderName, at, validForMs, priority, country, budget, zone, window } = campaign;
+  const { sender, senderName, sendAt, validForMs, priority, country, budget, zone, window } = campaign;
   const isShared = template.placeholders.length === 0;
   const shared = isShared ? segmentsOf(template.text) : undefined;
   const ucs2Characters = new Set<string>();
@@ -52,7 +52,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
   const notMobileLines: number[] = [];
   const meter = prices === undefined ? undefined : costMeter(prices);
   const unpricedRows: PlannedCost['unpricedRows'][number][] = [];
-  const startsAt = Math.max(now, at ?? 0);
+  const startsAt = Math.max(now, sendAt ?? 0);
   let unpriced = 0;
   let [recipients, suppressed, notMobile, ucs2, long] = [0, 0, 0, 0, 0];
 
@@ -120,7 +120,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
       const { maxRecipients } = lane.rules;
       const most = Math.min(maxRecipients, outlook?.maxRecipients || maxRecipients);
       const sends = requestsNeeded(recipients, isShared, most, SLICE);
-      const estimateWith = (known: LaneOutlook, launchAt = Math.max(known.now, at ?? 0)) =>
+      const estimateWith = (known: LaneOutlook, launchAt = Math.max(known.now, sendAt ?? 0)) =>
         estimateOnce(known, lane.rules, {
           // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
           id: '~',
@@ -148,7 +148,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         sender,
         senderName: senderName ?? null,
         lane: lane.name,
-        sendAt: at === undefined ? null : new Date(at).toISOString(),
+        sendAt: sendAt === undefined ? null : new Date(sendAt).toISOString(),
         zone: zone ?? zoneOf(window, lane.rules.sendWindow),
         window: windowNow(window, startsAt),
         laneWindow: windowNow(lane.rules.sendWindow, startsAt),

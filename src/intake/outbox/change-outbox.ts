@@ -28,7 +28,7 @@ export function changedSettings(
   const revision = stored.revision + 1;
   if (revision > MAX_REVISION)
     throw new InputError(`the outbox was changed ${MAX_REVISION} times; create one with another name`);
-  const isTimed = changed.includes('sendAt') || changed.includes('zone');
+  const isTimed = changed.includes('sendRule') || changed.includes('zone');
   const known = placeholderNames(stored.message);
   const isRead = isTimed || placeholderNames(wanted.message).some((name) => !known.includes(name));
   return {

@@ -14,8 +14,8 @@ export interface OutboxInput extends Pick<CampaignFields, FieldOf<'outbox'>> {
   /** 1 to 64 letters, digits, `-` and `_`, unique on its lane. */
   readonly name: string;
   /** When a message without a time of its own is sent: `now` (the default), or such as `appointment - 24h`. */
-  readonly sendAt?: string | undefined;
-  /** The IANA zone of local times and of `- 1d`, such as `Europe/London`. Required unless `sendAt` is `now`. */
+  readonly sendRule?: string | undefined;
+  /** The IANA zone of local times and of `- 1d`, such as `Europe/London`. Required unless `sendRule` is `now`. */
   readonly zone?: string | undefined;
   /** How long after its time a message may still be sent, ms; then it lapses. Default: 1 hour. */
   readonly lateMs?: number | undefined;
@@ -53,10 +53,13 @@ export function defineOutbox(
       'message',
       `the message uses {{${reserved}}}, which is not a value of a message; use another name`,
     );
-  const sendAt = input.sendAt ?? 'now';
-  const rule = parseSendTimeRule(sendAt);
+  const sendRule = input.sendRule ?? 'now';
+  const rule = parseSendTimeRule(sendRule);
   if (rule === null)
-    return refuse('sendAt', `the send time ${JSON.stringify(sendAt)} is not valid: write ${SEND_TIME_FORM}`);
+    return refuse(
+      'sendRule',
+      `the send rule ${JSON.stringify(sendRule)} is not valid: write ${SEND_TIME_FORM}`,
+    );
   if (input.zone !== undefined && !isZone(input.zone)) refuse('zone', noSuchZone(input.zone));
   if (input.zone === undefined && rule.kind === 'relative')
     refuse(
@@ -75,7 +78,7 @@ export function defineOutbox(
     ...storedValues(OUTBOX_NAMES, { ...fields, window, country: input.country }),
     sender,
     priority,
-    sendAt,
+    sendRule,
     ...(input.zone === undefined ? {} : { zone: input.zone }),
     lateMs,
   };

@@ -73,7 +73,7 @@ export function contentReader(
     const member = given !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
     const refused = (reason: string): Due => ({ at: 0, problem: { member, reason } });
     const text = given !== '' ? given : valueIn(member).trim();
-    if (text === '') return refused(`is missing, but the send time follows from it (${settings.sendAt})`);
+    if (text === '') return refused(`is missing, but the send time follows from it (${settings.sendRule})`);
     const time = readTime(text, zone, 'the outbox');
     if (!time.ok) return refused(time.reason);
     const at = given !== '' || rule.kind === 'now' ? time.at : applyRule(rule, time.at, zone);

@@ -54,7 +54,7 @@ export async function readOutboxStatus(
     reason: unserved ?? reason,
     message: settings.message,
     sender: settings.sender,
-    sendAt: settings.sendAt,
+    sendRule: settings.sendRule,
     zone: settings.zone ?? null,
     lateMs: settings.lateMs,
     window: windowNow(settings.window, lane.clock()),

@@ -11,7 +11,7 @@ import { outboxKeys } from './outbox-keys.js';
 const stored = z.object({
   /** The fields of its waves. The window is a rule, with its zone and dates. */
   ...outboxFields,
-  sendAt: z.string(),
+  sendRule: z.string(),
   zone: z.string().optional(),
   lateMs: z.number(),
   /**
@@ -44,7 +44,7 @@ type Noted = 'columns' | 'revision' | 'since' | 'timedSince' | 'fill' | 'created
 export type OutboxDefinition = Omit<OutboxSettings, Noted>;
 
 /** The settings that are not fields of its waves, by how requests spell them. */
-const OWN = { sendAt: 'sendAt', zone: 'zone', lateMs: 'late' } as const satisfies {
+const OWN = { sendRule: 'sendRule', zone: 'zone', lateMs: 'late' } as const satisfies {
   readonly [Name in Exclude<keyof OutboxDefinition, OutboxName>]: string;
 };
 
@@ -64,8 +64,8 @@ export const editionOf = ({ created, revision }: Pick<OutboxSettings, 'created' 
   `${created}.${revision}`;
 
 /** The rule of an outbox for messages without a time of their own. */
-export function ruleOf({ sendAt }: Pick<OutboxSettings, 'sendAt'>): SendTimeRule {
-  return parseSendTimeRule(sendAt) ?? { kind: 'now' };
+export function ruleOf({ sendRule }: Pick<OutboxSettings, 'sendRule'>): SendTimeRule {
+  return parseSendTimeRule(sendRule) ?? { kind: 'now' };
 }
 
 /** Reads stored settings. */

@@ -14,11 +14,11 @@ export interface UnusedValue {
 }
 
 /**
- * Finds the members of a message that have no meaning of their own, and that neither the text of the outbox nor its rule for `sendAt`
+ * Finds the members of a message that have no meaning of their own, and that neither the text of the outbox nor its `sendRule`
  * uses: `verison` may have been meant to be `version`.
  */
 export function unusedValues(
-  settings: Pick<OutboxSettings, 'message' | 'sendAt'>,
+  settings: Pick<OutboxSettings, 'message' | 'sendRule'>,
 ): (message: object) => readonly UnusedValue[] {
   const placeholders = placeholdersOf(settings.message);
   const rule = ruleOf(settings);
@@ -32,7 +32,7 @@ export function unusedValues(
     return unused.slice(0, MAX_NAMED).map((member) => {
       const meant = nearest(member, used);
       const hint = meant === null ? '' : ` Did you mean \`${meant}\`?`;
-      return { member, warning: `Neither the text nor \`sendAt\` uses \`${member}\`.${hint}` };
+      return { member, warning: `Neither the text nor \`sendRule\` uses \`${member}\`.${hint}` };
     });
   };
 }

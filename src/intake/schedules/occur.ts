@@ -323,14 +323,15 @@ async function finish(
     schedule: schedule.id,
   };
   for (const { at, outcome, campaign = '', reason = '' } of stored) {
-    if (outcome === 'created') events.emit({ type: 'schedule.ran', ...about, at, campaign });
-    else if (outcome === 'skipped') events.emit({ type: 'schedule.skipped', ...about, at, campaign, reason });
-    else if (outcome === 'failed') events.emit({ type: 'schedule.failed', ...about, at, reason });
+    if (outcome === 'created') events.emit({ type: 'schedule.ran', ...about, sendAt: at, campaign });
+    else if (outcome === 'skipped')
+      events.emit({ type: 'schedule.skipped', ...about, sendAt: at, campaign, reason });
+    else if (outcome === 'failed') events.emit({ type: 'schedule.failed', ...about, sendAt: at, reason });
   }
   const missed = stored.filter(({ outcome }) => outcome === 'missed');
   const [first] = missed;
   if (first !== undefined)
-    events.emit({ type: 'schedule.missed', ...about, at: first.at, occurrences: missed.length });
+    events.emit({ type: 'schedule.missed', ...about, sendAt: first.at, occurrences: missed.length });
   if (result === 'paused')
     events.emit({
       type: 'schedule.paused',

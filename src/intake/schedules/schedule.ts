@@ -84,7 +84,7 @@ export type StoredOccurrence = z.output<typeof storedOccurrence>;
 /** One occurrence of a schedule. */
 export const occurrence = z
   .object({
-    at: z.string().describe('When it was due, ISO 8601 in UTC; for a manual run, when it was requested'),
+    sendAt: z.string().describe('When it was due, ISO 8601 in UTC; for a manual run, when it was requested'),
     outcome: z
       .enum(OCCURRENCE_OUTCOMES)
       .describe(
@@ -212,7 +212,7 @@ export function viewOf(stored: StoredSchedule, lane: string, problem: string | n
 /** A stored occurrence as people and programs see it. */
 export function occurrenceOf({ at, outcome, campaign, reason, manual }: StoredOccurrence): Occurrence {
   return {
-    at: iso(at),
+    sendAt: iso(at),
     outcome,
     campaign: campaign ?? null,
     reason: reason ?? null,

@@ -83,7 +83,7 @@ export interface Schedules {
    * Requests a run now, besides the occurrences, which a worker performs within seconds. Returns the `at` of its occurrence, with which
    * {@link Schedules.get} lists it. While a run is requested, requesting it again returns the same one.
    */
-  run(id: string, choice?: ScheduleChoice): Promise<{ readonly at: string }>;
+  run(id: string, choice?: ScheduleChoice): Promise<{ readonly sendAt: string }>;
   /** Pauses a schedule. What is due meanwhile does not run. */
   pause(id: string, choice?: ScheduleChoice): Promise<void>;
   /** Resumes a paused schedule at its next occurrence. */
@@ -246,7 +246,7 @@ export function openSchedules({
     },
     async run(id, choice) {
       const { run } = await change(id, 'run', {}, choice);
-      return { at: new Date(run).toISOString() };
+      return { sendAt: new Date(run).toISOString() };
     },
     async pause(id, choice) {
       const reason = `paused by ${actor}`;

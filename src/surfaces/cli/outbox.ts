@@ -34,7 +34,7 @@ import { requireTerminal, runCall } from './run-operation.js';
 import { counted, grouped, oneLine } from './text.js';
 
 interface CreateOptions extends CampaignFlags<'outbox'> {
-  sendAt?: string;
+  sendRule?: string;
   zone?: string;
   late?: number;
 }
@@ -68,12 +68,12 @@ function withOutbox<Result>(
 
 /** `volley outbox create` */
 export function create(context: Context, name: string, options: CreateOptions): Promise<Answer> {
-  const { sendAt, zone, late } = options;
+  const { sendRule, zone, late } = options;
   return withLocalVolley(context, async (volley, setting) => {
     const { outcome, outbox } = await volley.outboxes.create({
       ...fieldsFrom('outbox', options),
       name,
-      sendAt,
+      sendRule,
       zone,
       lateMs: late,
     });
@@ -94,12 +94,12 @@ interface SetFlags extends Partial<CreateOptions> {
 
 /** `volley outbox set` */
 export function set(context: Context, name: string, options: SetFlags): Promise<Answer> {
-  const { sendAt, zone, late: lateMs, window, value: values, preview, yes, lane } = options;
+  const { sendRule, zone, late: lateMs, window, value: values, preview, yes, lane } = options;
   if (preview !== true && yes !== true) requireTerminal(context, 'outbox set');
   return withOutbox(context, name, { lane }, async (outbox) => {
     const changes = {
       ...fieldsFrom('outbox', { ...options, lane: undefined }),
-      ...{ sendAt, zone, lateMs, window: window === 'none' ? null : window },
+      ...{ sendRule, zone, lateMs, window: window === 'none' ? null : window },
     };
     const expected = await outbox.previewSet(changes, { values });
     const { changed, unfit } = expected;
@@ -163,13 +163,13 @@ export function show(
 }
 
 function outboxLines(outbox: OutboxStatus, now: number): string[] {
-  const { name, lane, state, reason, sendAt, zone, lateMs, counts: messages, nextDue } = outbox;
+  const { name, lane, state, reason, sendRule, zone, lateMs, counts: messages, nextDue } = outbox;
   const { total, ...counts } = messages;
   const nonZero = Object.entries(counts).filter(([, count]) => count > 0);
   return [
     `Outbox ${name}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
     `  lane      ${lane}`,
-    `  sends     ${sendAt}${zone === null ? '' : `, ${zone}`}; up to ${formatDuration(lateMs)} late`,
+    `  sends     ${sendRule}${zone === null ? '' : `, ${zone}`}; up to ${formatDuration(lateMs)} late`,
     ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, now)}`]),
     `  text      ${oneLine(outbox.message)}`,
     `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,

@@ -59,9 +59,9 @@ export async function preview(
     see: (input: CampaignInput) => Promise<Preview>,
   ): Promise<Answer> => {
     const { config } = setting;
-    const at = startTime(config, options, context.clock());
-    mustBeInFuture(at, context.clock(), localZone(config, options) ?? null);
-    const input = await campaignInput(context, volley, file, { ...options, at });
+    const sendAt = startTime(config, options, context.clock());
+    mustBeInFuture(sendAt, context.clock(), localZone(config, options) ?? null);
+    const input = await campaignInput(context, volley, file, { ...options, sendAt });
     const interrupt = listenForStop();
     try {
       return previewed(context, setting, await see({ ...input, signal: interrupt.signal }), options);

@@ -53,11 +53,11 @@ export async function send(
   return withLocalVolley(context, async (volley, setting) => {
     const { config, simulator } = setting;
     if (simulator !== undefined) context.note('Messages go to a simulator, not to phones.');
-    const at = startTime(config, options, context.clock());
+    const sendAt = startTime(config, options, context.clock());
     const zone = localZone(config, options) ?? null;
     // With an idempotency key, a repeated command returns the first campaign even if its time has passed.
-    if (options.idempotencyKey === undefined) mustBeInFuture(at, context.clock(), zone);
-    const input = await campaignInput(context, volley, file, { ...options, at });
+    if (options.idempotencyKey === undefined) mustBeInFuture(sendAt, context.clock(), zone);
+    const input = await campaignInput(context, volley, file, { ...options, sendAt });
     const bad = options.skipInvalid ? invalidFile(invalidBeside(context, file, options)) : undefined;
     const interrupt = listenForStop();
     let isConfirmed = false;
@@ -77,7 +77,7 @@ export async function send(
             'Waiting for another upload of this list. If it was interrupted, it is discarded after about 15 seconds.',
           ),
         async confirm(preview) {
-          mustBeInFuture(at, context.clock(), zone);
+          mustBeInFuture(sendAt, context.clock(), zone);
           interrupt.signal.throwIfAborted();
           isConfirmed = asks ? await ask(context, setting, preview, interrupt.signal) : true;
           if (!asks)
@@ -152,7 +152,7 @@ function refuseConflicts(options: SendOptions): void {
     ['--skip-invalid', options.skipInvalid],
     ['--only-new', options.onlyNew],
     ['--to-results-of', options.toResultsOf],
-    ['--at', options.at],
+    ['--at', options.sendAt],
   ] as const;
   for (const [name, value] of conflicting) {
     if (value === undefined) continue;

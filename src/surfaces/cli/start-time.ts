@@ -6,25 +6,29 @@ import { localZone, startOf } from '../../intake/import/campaign-input.js';
 import { badInput } from './errors.js';
 import { machineZone, moment } from './moments.js';
 
-type Start = Pick<CampaignFields, 'at' | 'zone' | 'lane'>;
+type Start = Pick<CampaignFields, 'sendAt' | 'zone' | 'lane'>;
 
 /**
  * When `--at` says that sending begins, ms since the epoch; undefined: now. A local time is one of `--zone`, or else of the lane's window.
  * People who write `tomorrow 9:00` without either mean this machine's zone; a date without one may come from another machine.
  */
-export function startTime(config: LocalConfig, { at, zone, lane }: Start, now: number): number | undefined {
-  if (typeof at !== 'string') return at;
+export function startTime(
+  config: LocalConfig,
+  { sendAt, zone, lane }: Start,
+  now: number,
+): number | undefined {
+  if (typeof sendAt !== 'string') return sendAt;
   const known = localZone(config, { zone, lane });
   if (known !== undefined && !isZone(known))
     throw badInput(`option '--zone <zone>': ${noSuchZone(known).replace(/\.?$/, '.')}`);
   const own = known ?? machineZone();
-  const local = spelledOut(at, own, now);
-  const read = local === null ? readMoment(at) : undefined;
+  const local = spelledOut(sendAt, own, now);
+  const read = local === null ? readMoment(sendAt) : undefined;
   if (read?.kind === 'noZone' && known === undefined)
     throw badInput(
       `option '--at <time>': it has no time zone. Add --zone ${own} for this machine's time, or write ${read.spelled}Z for UTC.`,
     );
-  const start = startOf(local ?? at, own);
+  const start = startOf(local ?? sendAt, own);
   if (start.ok) return start.at;
   throw badInput(`option '--at <time>': it ${start.reason}.`);
 }

@@ -171,9 +171,9 @@ function invalidItems(
     else if (error instanceof InputError) items.push(...inputItems(error));
     else throw error;
   }
-  const start = startOf(fields.at, localZone(config, { zone: fields.zone, lane }));
+  const start = startOf(fields.sendAt, localZone(config, { zone: fields.zone, lane }));
   if (refusesPast && !isRetry && start.ok && start.at !== undefined && start.at <= clock())
-    items.push({ pointer: '/at', message: PAST });
+    items.push({ pointer: '/sendAt', message: PAST });
   if (items.length === 0 && noLane === undefined) return [];
   try {
     checkCampaign(

@@ -50,7 +50,7 @@ export function campaignReader(
         async confirm({ sendAt }) {
           // The list may have taken an hour to arrive.
           await requireActiveKey(volley, request);
-          if (sendAt !== null && Date.parse(sendAt) <= clock()) throw invalidMember('at', PAST);
+          if (sendAt !== null && Date.parse(sendAt) <= clock()) throw invalidMember('sendAt', PAST);
           return true;
         },
       };

@@ -92,7 +92,7 @@ async function useEverything(url: string): Promise<VolleyEvent[]> {
   if (outcome.kind !== 'created') throw new Error(outcome.kind);
   expect(await volley.finished(outcome.id)).toMatchObject({ state: 'completed' });
   expect(await volley.enqueue(input)).toMatchObject({ kind: 'existing', id: outcome.id });
-  const later = await volley.enqueue({ ...input, idempotencyKey: 'another', at: Date.now() + 60_000 });
+  const later = await volley.enqueue({ ...input, idempotencyKey: 'another', sendAt: Date.now() + 60_000 });
   if (later.kind !== 'created') throw new Error(later.kind);
   await volley.pause(later.id);
   await volley.resume(later.id);

@@ -61,7 +61,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
       ...campaign(first),
       message: 'Later',
       idempotencyKey: 'later',
-      at: Date.now() + 3_600_000,
+      sendAt: Date.now() + 3_600_000,
     });
     await volley.pause(later);
     await volley.resume(later);

@@ -30,7 +30,7 @@ function open(prefix: string): Volley {
   return volley;
 }
 
-const LATER = { message: 'Hi', at: Date.now() + 3_600_000, recipients: [{ to: '+447700900123' }] };
+const LATER = { message: 'Hi', sendAt: Date.now() + 3_600_000, recipients: [{ to: '+447700900123' }] };
 
 const WEEKLY = {
   id: 'weekly',
@@ -54,9 +54,9 @@ test('On a full Redis, operators hold, pause, cancel, and revoke, and each comma
   const ofKey = await create(before.as(shop), 'three');
   await before.as(shop).schedules.add(WEEKLY);
   await before.outboxes.create({ name: 'box', message: 'Hi' });
-  await before.outbox('box').put({ id: 'm1', to: '+447700900123', at: LATER.at });
+  await before.outbox('box').put({ id: 'm1', to: '+447700900123', at: LATER.sendAt });
   await before.as(shop).outboxes.create({ name: 'shop', message: 'Hi' });
-  await before.as(shop).outbox('shop').put({ id: 'm2', to: '+447700900123', at: LATER.at });
+  await before.as(shop).outbox('shop').put({ id: 'm2', to: '+447700900123', at: LATER.sendAt });
 
   await fill();
   const volley = open('commands');
@@ -90,7 +90,7 @@ test('On a full Redis, operators hold, pause, cancel, and revoke, and each comma
 test('On a full Redis, an outbox has a status, also while it is paused and when it is closed', async () => {
   const before = open('outbox');
   await before.outboxes.create({ name: 'box', message: 'Hi' });
-  await before.outbox('box').put({ id: 'm1', to: '+447700900123', at: LATER.at });
+  await before.outbox('box').put({ id: 'm1', to: '+447700900123', at: LATER.sendAt });
   await fill();
   const { outbox, outboxes } = open('outbox');
   const box = outbox('box');
@@ -159,7 +159,7 @@ test('Above 85 % of maxmemory, campaigns, messages, and schedules are refused, a
       () =>
         fresh
           .outbox('box')
-          .put({ id: 'm', to: '+447700900123', at: LATER.at })
+          .put({ id: 'm', to: '+447700900123', at: LATER.sendAt })
           .then(({ outcome }) => outcome, String),
       { timeout: 5_000 },
     )
@@ -192,7 +192,12 @@ test('On a full Redis, a repeated campaign and schedule are answered as before, 
 test('On a full Redis, putting the same messages again changes nothing and is answered', async () => {
   const before = open('same');
   await before.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
-  const message = { id: 'm1', to: '+447700900123', name: 'Ada', sendAt: new Date(LATER.at).toISOString() };
+  const message = {
+    id: 'm1',
+    to: '+447700900123',
+    name: 'Ada',
+    sendAt: new Date(LATER.sendAt).toISOString(),
+  };
   const shop: Actor = { kind: 'key', id: '0123456789ab', name: 'shop' };
   const put = await before.outbox('box').put(message);
   await fill();

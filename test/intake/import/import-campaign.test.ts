@@ -86,7 +86,7 @@ test('A new campaign starts five requests before the virtual time of its lane', 
 
 test('A campaign with a time is scheduled, and its validity counts from its launch', async () => {
   const at = Date.now() + 3_600_000;
-  const { id, state } = await created({ at, validForMs: 60_000 });
+  const { id, state } = await created({ sendAt: at, validForMs: 60_000 });
   expect(state).toMatchObject({ state: 'scheduled', launchAt: at, lapseAt: at + 60_000 });
   expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBe(String(at));
   expect(await redis.zscore(keys.lane(lane, 'lapsing'), id)).toBe(String(at + 60_000));
@@ -128,7 +128,7 @@ test('Suppressed recipients get no ordinal, but are counted and stored', async (
 
 test('A campaign whose recipients are all suppressed is completed at once', async () => {
   await deps.suppression.add([mobile(950)], SUPPRESSING);
-  const { id, state } = await created({ recipients: to(950, 1), at: Date.now() + 60_000 });
+  const { id, state } = await created({ recipients: to(950, 1), sendAt: Date.now() + 60_000 });
   expect(state).toMatchObject({ state: 'completed', total: 1, ordinals: 0 });
   expect(state.endedAt).toBeGreaterThan(0);
   expect(await redis.zscore(keys.lane(lane, 'ended'), id)).toBe(String(state.endedAt));
@@ -138,12 +138,12 @@ test('A campaign whose recipients are all suppressed is completed at once', asyn
 test('A campaign may start at most MAX_SCHEDULE_AHEAD from now', async () => {
   const ahead = Date.now() + 365 * 86_400_000;
   for (const at of [ahead + 60_000, Date.parse('9999-12-31T00:00:00Z'), Number.POSITIVE_INFINITY]) {
-    await expect(importCampaign(deps, input({ recipients: to(970, 1), at }))).rejects.toMatchObject({
+    await expect(importCampaign(deps, input({ recipients: to(970, 1), sendAt: at }))).rejects.toMatchObject({
       field: 'at',
       message: expect.stringMatching(/too far ahead.*MAX_SCHEDULE_AHEAD is 365d/),
     });
   }
-  const { state } = await created({ recipients: to(970, 1), at: ahead - 60_000 });
+  const { state } = await created({ recipients: to(970, 1), sendAt: ahead - 60_000 });
   expect(state).toMatchObject({ state: 'scheduled' });
 });
 

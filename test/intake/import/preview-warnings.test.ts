@@ -34,8 +34,8 @@ test('A validity that cannot hold is warned about, with how many messages lapse'
   );
   // Later starts make no difference, and more time does.
   const at = Date.now() + 86_400_000;
-  expect((await warningsOf({ validForMs: 600_000, at }, slow)).join()).toMatch(/will lapse/);
-  expect(await warningsOf({ validForMs: 36_000_000, at }, slow)).toEqual([]);
+  expect((await warningsOf({ validForMs: 600_000, sendAt: at }, slow)).join()).toMatch(/will lapse/);
+  expect(await warningsOf({ validForMs: 36_000_000, sendAt: at }, slow)).toEqual([]);
 });
 
 test('The requests of a preview leave out messages that will lapse, also their polls', async () => {

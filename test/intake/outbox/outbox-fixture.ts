@@ -91,7 +91,7 @@ export async function outboxFixture(
     message: 'Hi {{name}}',
     columns: ['name'],
     sender: '12345',
-    sendAt: 'now',
+    sendRule: 'now',
     lateMs,
     priority: 'normal',
     created: START,

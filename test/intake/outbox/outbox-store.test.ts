@@ -751,7 +751,7 @@ async function operatedFixture(own: string) {
   const { keys, id } = lane;
   const name = 'dentist';
   const { outbox: key, waves } = outboxKeys(keys, id, name).fixed;
-  const settings = { message: 'Hi {{name}}', columns: ['name'], sender: '12345', sendAt: 'now' };
+  const settings = { message: 'Hi {{name}}', columns: ['name'], sender: '12345', sendRule: 'now' };
   const more = { lateMs: LATE_MS, priority: 'normal', created: START };
   await createScript.run(
     redis,
@@ -832,7 +832,7 @@ test('A worker that is new to the lane forgets no requests of it while the clock
   const { lane } = openDefaultLane(redis, `${prefix}-clock`);
   const { keys, id } = lane;
   const key = outboxKeys(keys, id, 'dentist').fixed.outbox;
-  const settings = { message: 'Hi {{name}}', columns: ['name'], sender: '12345', sendAt: 'now' };
+  const settings = { message: 'Hi {{name}}', columns: ['name'], sender: '12345', sendRule: 'now' };
   const more = { lateMs: LATE_MS, priority: 'normal', created: START };
   await createScript.run(
     redis,

@@ -115,7 +115,7 @@ describe('A new text', () => {
 });
 
 describe('A new rule for times', () => {
-  const rule = { message: 'Hi', sendAt: 'visit - 24h', zone: 'UTC' };
+  const rule = { message: 'Hi', sendRule: 'visit - 24h', zone: 'UTC' };
 
   test('moves messages without a time of their own, also after the process that set it has died', async () => {
     const own = await outboxFixture(redis, prefix);
@@ -124,7 +124,7 @@ describe('A new rule for times', () => {
     const values = ['', iso(visit)];
     await own.put('rule', 6 * HOUR_MS, { values });
     await own.put('own', 6 * HOUR_MS, { values, hasOwnTime: true });
-    const later = { sendAt: 'visit - 2h' };
+    const later = { sendRule: 'visit - 2h' };
     expect(await own.set(later, { isPreview: true })).toMatchObject({ waiting: 2, moved: 1, lapsing: 0 });
     await expect(own.set(later, { over: own.dyingAfterChange() })).rejects.toThrow('dead');
     own.advance(6 * HOUR_MS + 1_000);
@@ -140,7 +140,7 @@ describe('A new rule for times', () => {
     await own.set(rule);
     await own.put('soon', HOUR_MS, { values: ['', iso(own.now() + 25 * HOUR_MS)] });
     await own.put('due', 24 * HOUR_MS, { values: ['', iso(own.now() + 48 * HOUR_MS)] });
-    const earlier = { sendAt: 'visit - 2d' };
+    const earlier = { sendRule: 'visit - 2d' };
     expect(await own.set(earlier)).toMatchObject({ waiting: 2, moved: 2, lapsing: 1, dueNow: 1 });
     await own.tend();
     expect(await claimed(own)).toHaveLength(1);
@@ -150,6 +150,6 @@ describe('A new rule for times', () => {
   test('is refused if a value is no time', async () => {
     const own = await outboxFixture(redis, prefix);
     await own.put('a', HOUR_MS, { values: ['Ada'] });
-    await expect(own.set({ sendAt: 'name - 1h', zone: 'UTC' })).rejects.toThrow('`name` is "Ada"');
+    await expect(own.set({ sendRule: 'name - 1h', zone: 'UTC' })).rejects.toThrow('`name` is "Ada"');
   });
 });

@@ -47,7 +47,7 @@ const settings = {
   columns: [],
   ...UNCHANGED,
   sender: '12345',
-  sendAt: 'now',
+  sendRule: 'now',
   zone: 'Europe/Paris',
   lateMs: 2 * 3_600_000,
   window: 'Mon-Sun 09:00-20:00; Europe/Paris',

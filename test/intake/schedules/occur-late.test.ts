@@ -42,7 +42,7 @@ describe('After downtime', () => {
     expect(await outcomes('daily')).toEqual(['missed 0', 'missed 24']);
     expect(await campaigns()).toEqual([]);
     expect(emitted).toContainEqual(
-      expect.objectContaining({ type: 'schedule.missed', at: MONDAY, occurrences: 2 }),
+      expect.objectContaining({ type: 'schedule.missed', sendAt: MONDAY, occurrences: 2 }),
     );
   });
 

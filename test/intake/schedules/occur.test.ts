@@ -36,7 +36,7 @@ describe('A schedule that is due', () => {
     });
     expect(await store.read('daily')).toMatchObject({ next: MONDAY + DAY, lastCampaign: id });
     expect(emitted).toContainEqual(
-      expect.objectContaining({ type: 'schedule.ran', schedule: 'daily', at: MONDAY, campaign: id }),
+      expect.objectContaining({ type: 'schedule.ran', schedule: 'daily', sendAt: MONDAY, campaign: id }),
     );
   });
 

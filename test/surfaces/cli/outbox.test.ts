@@ -18,12 +18,12 @@ const LIST = fileURLToPath(new URL('../../../examples/appointments.csv', import.
 
 test('An outbox is created, filled, shown, and closed', async () => {
   const create = ['outbox', 'create', 'dentist', '--message', 'Hi {{name}}, {{appointment}}'];
-  const rule = ['--send-at', 'appointment - 24h', '--zone', 'Europe/London', '--late', '2h'];
+  const rule = ['--send-rule', 'appointment - 24h', '--zone', 'Europe/London', '--late', '2h'];
   expect((await volley(...create, ...rule)).stdout).toContain('Outbox dentist is ready');
   expect((await volley(...create, ...rule)).stdout).toContain('nothing was changed');
   const { exit, stderr } = await volley(
     ...create,
-    '--send-at',
+    '--send-rule',
     'appointment - 1d',
     '--zone',
     'Europe/London',
@@ -115,7 +115,7 @@ test('Ids and references are printed without characters that control a terminal'
 
 test.each([
   [['put', 'nowhere', 'a', '+447700900123'], 'There is no outbox nowhere'],
-  [['create', 'a', '--message', 'Hi', '--send-at', 'at - 1d'], 'There is no time zone'],
+  [['create', 'a', '--message', 'Hi', '--send-rule', 'at - 1d'], 'There is no time zone'],
   [['cancel', 'dentist', 'unknown'], 'no message unknown'],
   [['put', 'dentist', 'a', 'Ada', '--set', 'name=A'], '"Ada" is not a phone number'],
   [['put', 'dentist', 'a', '+447700900123', '--set', 'sendAt=now'], 'Use --send-at'],
@@ -161,7 +161,7 @@ test('An outbox whose name several lanes use needs --lane, and the error lists t
 test('The bookings of the guide to reminders can be imported into its outbox', async () => {
   const bookings = fileURLToPath(new URL('../../../examples/bookings.csv', import.meta.url));
   const message = 'Hi {{guest}}, your table at {{restaurant}} is booked for {{when}}.';
-  const rule = ['--send-at', 'visit - 2h', '--zone', 'Europe/London', '--late', '1h'];
+  const rule = ['--send-rule', 'visit - 2h', '--zone', 'Europe/London', '--late', '1h'];
   await volley('outbox', 'create', 'guests', '--message', message, ...rule);
   const imported = await volley('outbox', 'import', 'guests', bookings, '--id-column', 'booking');
   expect(imported.stdout).toContain('3 messages via sms.example: 3 created');

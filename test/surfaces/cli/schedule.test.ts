@@ -92,8 +92,8 @@ test('Run: a worker creates the campaign from the list that its code provides', 
     exit: 0,
     output: { outcome: 'created', campaign: expect.any(String) },
   });
-  const { campaign, at } = output as { campaign: string; at: string };
-  expect(asked).toEqual([Date.parse(at)]);
+  const { campaign, sendAt } = output as { campaign: string; sendAt: string };
+  expect(asked).toEqual([Date.parse(sendAt)]);
   await worker.finished(campaign);
   expect(await worker.status(campaign)).toMatchObject({ createdBy: { kind: 'schedule', id: 'customers' } });
   expect((await volley('schedule', 'show', 'customers')).stdout).toMatch(/created, by hand +\w+/);

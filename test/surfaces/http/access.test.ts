@@ -19,7 +19,7 @@ const campaign = (lane: string) => ({
   recipients: [{ to: '+447700900123' }],
   message: `Hi ${lane}`,
   lane,
-  at: '2999-01-01T00:00:00Z',
+  sendAt: '2999-01-01T00:00:00Z',
 });
 
 test('Without a key every route below /v1 answers 401 and names the command that makes one', async () => {
@@ -181,7 +181,7 @@ test('A key whose lane this process lacks learns no other lane, and a list of la
       [
         'POST',
         '/v1/schedules',
-        { id: 'a', cron: '0 9 * * 1', zone: 'UTC', ...campaign(lane), at: undefined },
+        { id: 'a', cron: '0 9 * * 1', zone: 'UTC', ...campaign(lane), sendAt: undefined },
       ],
       ['POST', '/v1/suppressions', { numbers, lane, reason: 'x' }],
       ['POST', '/v1/suppressions/remove', { numbers, lane, reason: 'x' }],
@@ -250,7 +250,7 @@ test('Keys that are limited to different lanes may use the same idempotency key'
   const body = (text: string) => ({
     recipients: [{ to: '+447700900124' }],
     message: text,
-    at: '2999-01-01T00:00:00Z',
+    sendAt: '2999-01-01T00:00:00Z',
   });
   const first = await call('POST', '/v1/campaigns', { key: one, headers, body: body('one') });
   const second = await call('POST', '/v1/campaigns', { key: two, headers, body: body('two') });

@@ -16,7 +16,7 @@ const campaign = (lane: string) => ({
   recipients: [{ to: '+447700900123' }],
   message: `Hi ${lane} ${Math.random()}`,
   lane,
-  at: '2999-01-01T00:00:00Z',
+  sendAt: '2999-01-01T00:00:00Z',
 });
 const create = async (own: string, lane: string): Promise<string> => {
   const { json } = await call('POST', '/v1/campaigns', { key: own, body: campaign(lane) });
@@ -148,7 +148,7 @@ test('Revoking a key with its campaigns also discards a list that is still arriv
     yield { to: '+447700900124' };
   }
   const by = volley.as({ kind: 'key', id: own.split('_')[1] ?? '', name: 'a test' });
-  const enqueued = by.enqueue({ recipients: list(), message: 'Hi', lane: 'main', at: Date.now() + 9e9 });
+  const enqueued = by.enqueue({ recipients: list(), message: 'Hi', lane: 'main', sendAt: Date.now() + 9e9 });
   enqueued.catch(() => {});
   const importing = () => volley.list({ state: 'importing' });
   await expect.poll(async () => (await importing()).length).toBe(1);

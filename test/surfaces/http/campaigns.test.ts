@@ -18,7 +18,7 @@ function campaign(more: object = {}) {
     { to: '07700 900124', name: 'Bo', no: created },
     { to: '+44 7700 900123', name: 'Anna', no: created },
   ];
-  return { recipients, message: 'Hi {{name}}, {{no}}', at: '2999-01-01T00:00:00Z', ...more };
+  return { recipients, message: 'Hi {{name}}, {{no}}', sendAt: '2999-01-01T00:00:00Z', ...more };
 }
 const create = (body: unknown, headers: Record<string, string> = {}) =>
   call('POST', '/v1/campaigns', { body, headers });
@@ -112,7 +112,7 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
 
   const upload = (duplicates?: string) =>
     campaignForm(
-      { message: 'Your {{what}}', at: body.at, duplicates },
+      { message: 'Your {{what}}', sendAt: body.sendAt, duplicates },
       `to,what\n${to},haircut\n${to},massage\n`,
     );
   const csv = await call('POST', '/v1/preview', { form: upload() });
@@ -143,7 +143,7 @@ test('An idempotency key returns the existing campaign, and rejects other conten
     list: { recipients: body.recipients.slice(0, 1) },
     sender: { sender: 'OTHER' },
     'sender name': { senderName: 'Another' },
-    time: { at: '2999-02-01T00:00:00Z' },
+    time: { sendAt: '2999-02-01T00:00:00Z' },
     validity: { validFor: '1h' },
     priority: { priority: 'high' },
   };
@@ -258,8 +258,8 @@ test.each([
     campaign({ lane: 'nowhere', validFor: 'soon' }),
     ['/validFor', '/lane'],
   ],
-  ['a time without a time zone', campaign({ at: '2999-01-01T00:00:00' }), ['/at']],
-  ['a time in the past', campaign({ at: '2029-12-31T23:59:59Z' }), ['/at']],
+  ['a time without a time zone', campaign({ sendAt: '2999-01-01T00:00:00' }), ['/sendAt']],
+  ['a time in the past', campaign({ sendAt: '2029-12-31T23:59:59Z' }), ['/sendAt']],
   ['an invalid duration', campaign({ validFor: 'soon' }), ['/validFor']],
   ['an unknown priority', campaign({ priority: 'low' }), ['/priority']],
 ])('An error names the invalid members: %s', async (_what, body, pointers) => {
@@ -281,7 +281,7 @@ test('Without a default sender, a campaign without `sender` is rejected, as JSON
 });
 
 test('A time may omit its seconds, as on the command line', async () => {
-  const { status, json } = await create(campaign({ message: 'At nine', at: '2999-01-01T09:00+01:00' }));
+  const { status, json } = await create(campaign({ message: 'At nine', sendAt: '2999-01-01T09:00+01:00' }));
   expect(status).toBe(201);
   const { id } = json as { id: string };
   expect((await call('GET', `/v1/campaigns/${id}`)).json).toMatchObject({
@@ -290,7 +290,7 @@ test('A time may omit its seconds, as on the command line', async () => {
 });
 
 test('A retry returns the existing campaign even after its start time', async () => {
-  const body = campaign({ at: '2030-01-01T00:00:01Z' });
+  const body = campaign({ sendAt: '2030-01-01T00:00:01Z' });
   const headers = { 'idempotency-key': 'order-3' };
   const first = await create(body, headers);
   expect(first.status).toBe(201);
@@ -299,8 +299,8 @@ test('A retry returns the existing campaign even after its start time', async ()
     status: 200,
     json: { id: idOf(first), existing: true },
   });
-  const late = await create(campaign({ at: '2030-01-01T00:00:01Z' }), { 'idempotency-key': 'order-4' });
-  expect([late.status, late.json]).toMatchObject([400, { errors: [{ pointer: '/at' }] }]);
+  const late = await create(campaign({ sendAt: '2030-01-01T00:00:01Z' }), { 'idempotency-key': 'order-4' });
+  expect([late.status, late.json]).toMatchObject([400, { errors: [{ pointer: '/sendAt' }] }]);
 });
 
 test('A body that is not JSON, is too large, or has another type is rejected', async () => {
@@ -533,7 +533,7 @@ test('`country` allows national spelling, and an error points at the invalid num
   const bare = await serveApi({ REDIS_URL: url, REDIS_PREFIX: `${prefix}-abroad`, DEFAULT_COUNTRY: '' });
   const post = (path: string, body: object) => bare.call('POST', path, { body });
   const national = '07700 900155';
-  const body = { recipients: [{ to: '+447700900155' }], message: 'Hi', at: '2999-01-01T00:00:00Z' };
+  const body = { recipients: [{ to: '+447700900155' }], message: 'Hi', sendAt: '2999-01-01T00:00:00Z' };
   const id = idOf(await bare.call('POST', '/v1/campaigns', { body }));
   const refused = await post('/v1/find', { number: national });
   expect(refused).toMatchObject({ status: 400, json: { errors: [{ pointer: '/number' }] } });

@@ -7,7 +7,7 @@ const { url, prefix } = testRedis('http-conditional');
 const { call, app, key } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
 const list = Array.from({ length: 2_000 }, (_, at) => `+4477009${String(at).padStart(5, '0')}`);
 const { json } = await call('POST', '/v1/campaigns', {
-  form: campaignForm({ message: 'Hi', at: '2999-01-01T00:00:00Z' }, `phone\n${list.join('\n')}\n`),
+  form: campaignForm({ message: 'Hi', sendAt: '2999-01-01T00:00:00Z' }, `phone\n${list.join('\n')}\n`),
 });
 const { id } = json as { id: string };
 

@@ -13,7 +13,7 @@ const campaign = (more: object = {}) => {
   return {
     recipients: [{ to: '+447700900123' }, { to: '+447700900124' }, { to: '+447700900123' }],
     message: `Hi ${created}`,
-    at: '2999-01-01T00:00:00Z',
+    sendAt: '2999-01-01T00:00:00Z',
     ...more,
   };
 };
@@ -35,7 +35,7 @@ test('A campaign that costs more than maxCost is refused with 422 and both amoun
     });
   }
   const form = campaignForm(
-    { message: 'Hi', at: '2999-01-01T00:00:00Z', maxCost: 0.01 },
+    { message: 'Hi', sendAt: '2999-01-01T00:00:00Z', maxCost: 0.01 },
     'phone\n+447700900123\n',
   );
   expect(await call('POST', '/v1/campaigns', { form })).toMatchObject({
@@ -82,7 +82,7 @@ test('A limit in another currency, and one without prices, are bad requests that
 });
 
 test('A schedule whose campaign costs more than its maxCost is refused when it is added', async () => {
-  const { at: _, ...rest } = campaign();
+  const { sendAt: _, ...rest } = campaign();
   const schedule = {
     id: 'weekly',
     cron: '0 9 * * 1',

@@ -27,7 +27,7 @@ async function campaign(): Promise<string> {
   const body = {
     recipients: [{ to: '+447700900123' }],
     message: `Hi ${created}`,
-    at: '2999-01-01T00:00:00Z',
+    sendAt: '2999-01-01T00:00:00Z',
   };
   return ((await call('POST', '/v1/campaigns', { body })).json as { id: string }).id;
 }
@@ -152,7 +152,7 @@ test('A stream has the events of every process, each with an id', async () => {
 
 test('Times in events are in ISO 8601', async () => {
   const reader = await watch('/v1/events');
-  volley.events.emit({ type: 'campaign.launched', lane: 'default', campaign: 'a', at: 0 });
+  volley.events.emit({ type: 'campaign.launched', lane: 'default', campaign: 'a', sendAt: 0 });
   volley.events.emit({
     type: 'lane.paused',
     lane: 'default',
@@ -163,7 +163,7 @@ test('Times in events are in ISO 8601', async () => {
     actor: null,
   });
   const [launched, paused] = [await nextEvent(reader), await nextEvent(reader)];
-  expect(launched.json).toMatchObject({ campaign: 'a', at: '1970-01-01T00:00:00.000Z' });
+  expect(launched.json).toMatchObject({ campaign: 'a', sendAt: '1970-01-01T00:00:00.000Z' });
   expect(paused.json).toMatchObject({ until: null, epoch: 1, createdAt: expect.stringMatching(/^\d{4}-/) });
 });
 

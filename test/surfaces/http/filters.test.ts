@@ -24,7 +24,7 @@ const create = async (lane: string, name: string, idempotencyKey?: string, own?:
       message: `Hi from ${name}`,
       lane,
       name,
-      at: '2999-01-01T00:00:00Z',
+      sendAt: '2999-01-01T00:00:00Z',
     },
   });
   return (json as { id: string }).id;
@@ -57,7 +57,14 @@ test('Campaigns can be listed by lane, name, date, and state', async () => {
 test('Campaigns can be listed by their tags, in pages, and their status and results have them', async () => {
   const tagged = async (...tags: readonly string[]): Promise<string> => {
     const recipients = [{ to: '+447700900123' }];
-    const body = { recipients, message: 'Hi', lane: 'main', at: '2999-01-01T00:00:00Z', again: true, tags };
+    const body = {
+      recipients,
+      message: 'Hi',
+      lane: 'main',
+      sendAt: '2999-01-01T00:00:00Z',
+      again: true,
+      tags,
+    };
     return ((await call('POST', '/v1/campaigns', { body })).json as { id: string }).id;
   };
   const both = await tagged('vip', 'shop:17', 'vip');
@@ -83,7 +90,7 @@ test('A key without the scope read sees tags as it sees names: whole, but for se
     recipients: [{ to: '+447700900123' }],
     message: 'Hi',
     again: true,
-    at: '2999-01-01T00:00:00Z',
+    sendAt: '2999-01-01T00:00:00Z',
   };
   const secret = 'vk_0123abcd_abcdefghijkl';
   const tags = ['447700900123', 'shop:17', secret];

@@ -20,7 +20,7 @@ test(`${COUNT} malformed requests cause no crash, no server error, and no secret
   timeout: 180_000,
 }, async () => {
   const { json } = await call('POST', '/v1/campaigns', {
-    form: campaignForm({ message: 'Hi', at: '2999-01-01T00:00:00Z' }, 'phone\n+447700900123\n'),
+    form: campaignForm({ message: 'Hi', sendAt: '2999-01-01T00:00:00Z' }, 'phone\n+447700900123\n'),
   });
   const keys = [await key(), await key(), await key(['read']), await key(['send'], ['default'])];
   const ids = [(json as { id: string }).id];

@@ -27,7 +27,7 @@ const { app, call, key, origin, volley } = await serveApi(
   { also: (api) => void api.get('/long', (_request, reply) => sendStream(reply, long(), volley)) },
 );
 const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
-const body = { recipients: [{ to: '+447700900123' }], message: 'Hi', at: '2999-01-01T00:00:00Z' };
+const body = { recipients: [{ to: '+447700900123' }], message: 'Hi', sendAt: '2999-01-01T00:00:00Z' };
 const { id } = (await call('POST', '/v1/campaigns', { body })).json as { id: string };
 const schedule = { id, cron: '0 9 * * 1', zone: 'Europe/London', lane: 'default', message: 'Hi' };
 await call('POST', '/v1/schedules', { body: { ...schedule, recipients: body.recipients } });

@@ -21,7 +21,7 @@ const { call, key, origin, volley } = await serveApi({
 
 const OUTBOX = {
   message: 'Hi {{name}}, see you at {{appointment}}',
-  sendAt: 'appointment - 24h',
+  sendRule: 'appointment - 24h',
   zone: 'Europe/London',
   late: '2h',
 };
@@ -72,7 +72,7 @@ describe('An outbox', () => {
   });
 
   test.each(
-    Object.entries({ ...OTHER_FIELDS, sendAt: 'appointment - 1h', zone: 'Europe/Paris', late: '3h' }),
+    Object.entries({ ...OTHER_FIELDS, sendRule: 'appointment - 1h', zone: 'Europe/Paris', late: '3h' }),
   )('that exists with another %s is not returned, and the error names the member', async (member, other) => {
     const path = await outbox();
     const body = { ...OUTBOX, name: path.replace(/.*\//, ''), [member]: other };
@@ -85,7 +85,7 @@ describe('An outbox', () => {
   test.each([
     [{ zone: undefined }, '/zone'],
     [{ zone: 'Europe/Londn' }, '/zone'],
-    [{ sendAt: 'appointment - 1w' }, '/sendAt'],
+    [{ sendRule: 'appointment - 1w' }, '/sendRule'],
     [{ message: 'Hi {{#name}}' }, '/message'],
     [{ name: 'a b' }, '/name'],
     [{ sender: 'a sender that is too long' }, '/sender'],
@@ -302,8 +302,8 @@ describe('A message', () => {
   test('with values that nothing uses is stored, and the response warns about them', async () => {
     const path = await outbox();
     const warnings = [
-      'Neither the text nor `sendAt` uses `verison`. Did you mean `version`?',
-      'Neither the text nor `sendAt` uses `ward`.',
+      'Neither the text nor `sendRule` uses `verison`. Did you mean `version`?',
+      'Neither the text nor `sendRule` uses `ward`.',
     ];
     const body = message({ verison: 7, ward: '3b' });
     const put = await call('PUT', `${path}/messages/a`, { body });
@@ -575,7 +575,7 @@ describe('An empty outbox', () => {
 
 describe('The messages that wait', () => {
   test('are listed by time, in pages, and by number and reference', async () => {
-    const path = await outbox({ sendAt: 'appointment' });
+    const path = await outbox({ sendRule: 'appointment' });
     const days = ['03', '01', '02', '02', '02'];
     for (const [at, day] of days.entries())
       await call('PUT', `${path}/messages/m${at}`, {

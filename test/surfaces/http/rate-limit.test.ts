@@ -6,7 +6,7 @@ import { campaignForm, serveApi } from './api.js';
 const { url, prefix } = testRedis('http-rate-limit');
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
 const invalid = (id: number): string => `vk_${String(id).padStart(12, '0')}_${'A'.repeat(43)}`;
-const campaign = { message: 'Hi', at: '2999-01-01T00:00:00Z' };
+const campaign = { message: 'Hi', sendAt: '2999-01-01T00:00:00Z' };
 
 test('A key that exceeds its limit learns when to retry, and other keys are not limited', async () => {
   const { key, call } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });

@@ -15,7 +15,7 @@ const COUNT = 20_000;
 await volley.suppression.add(['+447700000007']);
 const csv = Array.from({ length: COUNT }, (_, at) => `+447700${String(at).padStart(6, '0')}`).join('\n');
 const created = await call('POST', '/v1/campaigns', {
-  form: campaignForm({ message: 'Hi', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
+  form: campaignForm({ message: 'Hi', sendAt: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
 });
 expect(created).toMatchObject({ status: 201, json: { recipientCount: COUNT - 1, suppressed: 1 } });
 const { id } = created.json as { id: string };
@@ -48,7 +48,7 @@ test('A report can be limited to a status', async () => {
 
 test('A report that fails midway ends as an incomplete response, and the log gives the reason', async () => {
   const other = await call('POST', '/v1/campaigns', {
-    form: campaignForm({ message: 'Hello', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
+    form: campaignForm({ message: 'Hello', sendAt: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
   });
   const { id: broken } = other.json as { id: string };
   await redis.hset(slicesKey(keyNames(prefix), 'default', broken, 'slices'), 30, 'damaged');
@@ -66,7 +66,10 @@ test('A report ends as an incomplete response when its key is revoked', { timeou
   // More than the socket buffers hold while the client does not read.
   const numbers = Array.from({ length: 400_000 }, (_, at) => `+4477${String(10_000_000 + at)}`);
   const long = await call('POST', '/v1/campaigns', {
-    form: campaignForm({ message: 'Hi all', at: '2999-01-01T00:00:00Z' }, `phone\n${numbers.join('\n')}\n`),
+    form: campaignForm(
+      { message: 'Hi all', sendAt: '2999-01-01T00:00:00Z' },
+      `phone\n${numbers.join('\n')}\n`,
+    ),
   });
   const own = await key(['read']);
   const socket = connect(Number(new URL(origin).port), '127.0.0.1');

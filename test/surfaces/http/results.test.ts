@@ -38,7 +38,7 @@ async function page(query = '', as?: string): Promise<Page> {
 
 async function create(references: readonly string[], more: object = {}): Promise<string> {
   const recipients = references.map((reference, at) => ({ to: `0770090${1000 + at}`, reference }));
-  const body = { message: 'Hi', at: '2999-01-01T00:00:00Z', again: true, recipients, ...more };
+  const body = { message: 'Hi', sendAt: '2999-01-01T00:00:00Z', again: true, recipients, ...more };
   const { status, json } = await call('POST', '/v1/campaigns', { body });
   expect(status).toBe(201);
   return (json as { id: string }).id;
@@ -120,7 +120,7 @@ test('A key without the scope read sees no metadata of a campaign, and no phone 
       message: 'Hi',
       name: 'Call +447700900123',
       metadata: { customer: 'Ada' },
-      at: '2999-01-01T00:00:00Z',
+      sendAt: '2999-01-01T00:00:00Z',
       again: true,
       recipients: [{ to: '07700901000' }],
     },

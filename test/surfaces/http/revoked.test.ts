@@ -75,7 +75,7 @@ describe.each(ENDS)('While a body arrives, a key that %s', (_how, end) => {
     [
       'POST',
       '/v1/campaigns',
-      { recipients: [{ to: '+447700900123' }], message: 'Hi', at: '2999-01-01T00:00:00Z' },
+      { recipients: [{ to: '+447700900123' }], message: 'Hi', sendAt: '2999-01-01T00:00:00Z' },
     ],
   ])('writes nothing with %s %s', async (method, path, input) => {
     const before = await stored();

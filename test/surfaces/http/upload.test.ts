@@ -9,7 +9,7 @@ const { url, prefix, redis } = testRedis('http-upload');
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, HTTP_MAX_UPLOAD_MB: '1' };
 const { call, key, volley, origin } = await serveApi(settings);
 
-const campaign = (more: object = {}) => ({ message: 'Hi {{name}}', at: '2999-01-01T00:00:00Z', ...more });
+const campaign = (more: object = {}) => ({ message: 'Hi {{name}}', sendAt: '2999-01-01T00:00:00Z', ...more });
 const upload = (
   campaign: object,
   csv: string | Blob,

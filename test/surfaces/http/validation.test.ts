@@ -109,13 +109,14 @@ test('One response lists everything that is wrong with a campaign: its members, 
     message: ' ',
     sender: 'A name that is too long',
     lane: 'nowhere',
-    at: '2020-01-01T00:00:00Z',
+    sendAt: '2020-01-01T00:00:00Z',
     validFor: 'soon',
     mesage: 'Hi',
   };
   const pointers = ({ json }: { json: unknown }): string[] =>
     (json as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer).sort();
-  const members = ['/at', '/lane', '/mesage', '/message', '/sender', '/validFor'];
+  const members = ['/lane', '/mesage', '/message', '/sendAt', '/sender', '/validFor'];
+  const withoutTime = members.filter((member) => member !== '/sendAt');
   const created = await call('POST', '/v1/campaigns', { body: { recipients, ...wrong } });
   expect([created.status, pointers(created)]).toEqual([400, members]);
   expect((created.json as { detail: string }).detail).toMatch(/There are 5 more errors\.$/);
@@ -126,8 +127,8 @@ test('One response lists everything that is wrong with a campaign: its members, 
   const headers = { 'idempotency-key': 'k'.repeat(256) };
   const keyed = await call('POST', '/v1/campaigns', { body: { recipients, ...wrong }, headers });
   // With a key, the request may be a retry that arrives after the start.
-  expect(pointers(keyed)).toEqual([...members.slice(1), 'header/idempotency-key']);
+  expect(pointers(keyed)).toEqual([...withoutTime, 'header/idempotency-key']);
   expect(pointers(await call('POST', '/v1/preview', { body: { recipients, ...wrong } }))).toEqual(
-    members.slice(1),
+    withoutTime,
   );
 });

@@ -68,10 +68,14 @@ test.each([
   ...each(['outbox'], [{ window: HOURS }, 400, invalid('/zone', /needs a time zone/)]),
   ...each(
     ['campaign'],
-    [{ at: '2030-03-31T02:30', zone: 'Europe/Paris' }, 400, invalid('/at', /Europe\/Paris skips/)],
-    [{ at: '2030-10-27T02:30', zone: 'Europe/Paris' }, 400, invalid('/at', /Europe\/Paris has twice/)],
-    [{ at: '2001-05-01T09:00', zone: 'Europe/Paris' }, 400, invalid('/at', /in the past/)],
-    [{ at: 'tomorrow 9:00', zone: 'Europe/Paris' }, 400, invalid('/at', /ISO 8601/)],
+    [{ sendAt: '2030-03-31T02:30', zone: 'Europe/Paris' }, 400, invalid('/sendAt', /Europe\/Paris skips/)],
+    [
+      { sendAt: '2030-10-27T02:30', zone: 'Europe/Paris' },
+      400,
+      invalid('/sendAt', /Europe\/Paris has twice/),
+    ],
+    [{ sendAt: '2001-05-01T09:00', zone: 'Europe/Paris' }, 400, invalid('/sendAt', /in the past/)],
+    [{ sendAt: 'tomorrow 9:00', zone: 'Europe/Paris' }, 400, invalid('/sendAt', /ISO 8601/)],
   ),
   ...each(
     ['campaign', 'outbox'],
@@ -90,11 +94,11 @@ test("A local time is one of the campaign's zone, or else of the zone of its lan
   const day = new Date(Date.now() + 7 * 24 * HOUR_MS).toISOString().slice(0, 10);
   const startOf = async (change: object): Promise<unknown> =>
     (await post('/v1/preview', { message: 'Hi', recipients: [{ to: '+447700900123' }], ...change })).json;
-  expect(await startOf({ at: `${day}T09:00`, zone: 'Asia/Tokyo' })).toMatchObject({
+  expect(await startOf({ sendAt: `${day}T09:00`, zone: 'Asia/Tokyo' })).toMatchObject({
     sendAt: `${day}T00:00:00.000Z`,
     zone: 'Asia/Tokyo',
   });
-  expect(await startOf({ at: `${day}T09:00` })).toMatchObject({
+  expect(await startOf({ sendAt: `${day}T09:00` })).toMatchObject({
     sendAt: `${day}T09:00:00.000Z`,
     zone: 'Etc/UTC',
   });

@@ -32,8 +32,8 @@ export const CAMPAIGN_EVENTS = {
   ),
   'campaign.launched': entry(
     'info',
-    { lane: id, campaign: id, at: time },
-    (e) => `campaign ${e.campaign} was launched on lane ${e.lane}; sending starts at ${e.at}`,
+    { lane: id, campaign: id, sendAt: time },
+    (e) => `campaign ${e.campaign} was launched on lane ${e.lane}; sending starts at ${e.sendAt}`,
   ),
   'campaign.paused': entry(
     'warn',
@@ -85,25 +85,26 @@ export const CAMPAIGN_EVENTS = {
   ),
   'schedule.ran': entry(
     'info',
-    { lane: id, schedule: id, at: time, campaign: id },
-    (e) => `schedule ${e.schedule}: the occurrence of ${e.at} created campaign ${e.campaign}`,
+    { lane: id, schedule: id, sendAt: time, campaign: id },
+    (e) => `schedule ${e.schedule}: the occurrence of ${e.sendAt} created campaign ${e.campaign}`,
   ),
   'schedule.skipped': entry(
     'warn',
-    { lane: id, schedule: id, at: time, campaign: id, reason: prose },
+    { lane: id, schedule: id, sendAt: time, campaign: id, reason: prose },
     (e) =>
-      `schedule ${e.schedule}: the occurrence of ${e.at} is skipped because of campaign ${e.campaign}: ${e.reason}`,
+      `schedule ${e.schedule}: the occurrence of ${e.sendAt} is skipped because of campaign ${e.campaign}: ${e.reason}`,
   ),
   'schedule.missed': entry(
     'warn',
-    { lane: id, schedule: id, at: time, occurrences: count('occurrence') },
-    (e) => `schedule ${e.schedule} has missed ${e.occurrences} since ${e.at}, because no worker ran in time`,
+    { lane: id, schedule: id, sendAt: time, occurrences: count('occurrence') },
+    (e) =>
+      `schedule ${e.schedule} has missed ${e.occurrences} since ${e.sendAt}, because no worker ran in time`,
   ),
   'schedule.failed': entry(
     'error',
-    { lane: id, schedule: id, at: time, reason: prose },
+    { lane: id, schedule: id, sendAt: time, reason: prose },
     (e) =>
-      `schedule ${e.schedule}: the occurrence of ${e.at} failed, and nothing was sent: ${e.reason}; fix the cause, then run: volley schedule run ${e.schedule}`,
+      `schedule ${e.schedule}: the occurrence of ${e.sendAt} failed, and nothing was sent: ${e.reason}; fix the cause, then run: volley schedule run ${e.schedule}`,
   ),
   'schedule.paused': entry(
     'warn',

@@ -68,17 +68,17 @@ const answers: Answers<'Schedules', typeof operations> = {
 
   async runSchedule(run, scene) {
     const { context, volley, setting } = scene;
-    const { id, at } = await run();
+    const { id, sendAt } = await run();
     const { lane, recipients, ...schedule } = await scheduleOf(scene);
     const destination = destinationOf(setting, lane);
     await noteIfNoWorkers(context, volley);
     // Nothing happens before a worker starts.
     const hasWorkers = (await volley.workers()).length > 0;
-    const occurrence = hasWorkers ? await occurrenceAt(scene, at) : undefined;
+    const occurrence = hasWorkers ? await occurrenceAt(scene, sendAt) : undefined;
     if (occurrence === undefined) {
       const list = recipients.kind === 'provided' ? ` and provides the list ${recipients.name}` : '';
       return {
-        json: { id, destination, at, outcome: null, campaign: null, reason: null },
+        json: { id, destination, sendAt, outcome: null, campaign: null, reason: null },
         lines: [
           `No worker has run it yet. A worker that serves lane ${lane}${list} will, and sends${via(destination)}.`,
           `To see the outcome: volley schedule show ${id}`,
@@ -88,7 +88,7 @@ const answers: Answers<'Schedules', typeof operations> = {
     const { outcome, campaign, reason } = occurrence;
     const status = campaign === null ? null : await volley.status(campaign);
     return {
-      json: { id, destination, at, outcome, campaign, reason },
+      json: { id, destination, sendAt, outcome, campaign, reason },
       lines:
         campaign === null
           ? [`It failed, and nothing was sent: ${oneLine(reason ?? '')}`]
@@ -135,7 +135,7 @@ async function occurrenceAt(scene: OnSchedule, at: string): Promise<Occurrence |
     const until = clock() + RUN_WITHIN_MS;
     for (;;) {
       const { latest } = await scheduleOf(scene);
-      const occurrence = latest.find((each) => each.manual && each.at === at);
+      const occurrence = latest.find((each) => each.manual && each.sendAt === at);
       if (occurrence !== undefined || clock() >= until || interrupt.signal.aborted) return occurrence;
       await delay(LOOK_EVERY_MS);
     }
@@ -171,7 +171,7 @@ function renderSchedule(details: ScheduleDetails, context: Context): string[] {
     .map(([outcome, count]) => `${grouped(count)} ${outcome}`)
     .join(', ');
   const rows = latest.map((each) => [
-    timeIn(details, each.at, context),
+    timeIn(details, each.sendAt, context),
     each.manual ? `${each.outcome}, by hand` : each.outcome,
     each.campaign ?? '',
     oneLine(each.reason ?? ''),

@@ -29,7 +29,7 @@ import {
 /** Means standard input. */
 const STDIN = '-';
 
-/** What people set of a campaign on the command line, by the names of the flags in camel case. */
+/** What people set of a campaign on the command line, by the names of the fields. */
 export type CampaignFlags<By extends Taker = 'preview'> = {
   readonly [Name in FieldOf<By> as Spelled<Name>]: CampaignFields[Name];
 };
@@ -97,10 +97,11 @@ function withField(
       return command.option(flag, help, filled);
     case 'choice':
       return command.option(flag, help, oneOf(field.choices));
-    case 'time':
-      return command.option(flag, help.replace('{tomorrow}', tomorrow(context.clock())), (text: string) =>
-        momentOrWords(text, context.clock),
-      );
+    case 'time': {
+      const example = help.replace('{tomorrow}', tomorrow(context.clock()));
+      const read = (text: string): string => momentOrWords(text, context.clock);
+      return command.addOption(new FieldOption(flag, example, field.spelled).argParser(read));
+    }
     case 'duration':
       return command.option(flag, help, duration);
     case 'amount':
@@ -110,7 +111,7 @@ function withField(
     case 'resultsOf':
       return withResultsOf(command, field);
     case 'labels':
-      return command.addOption(new ItemOption(flag, help, field.spelled).argParser(listOf(label)));
+      return command.addOption(new FieldOption(flag, help, field.spelled).argParser(listOf(label)));
     case 'entries':
       return command.option(flag, help, namedValues('shop=17'));
     default:
@@ -118,17 +119,17 @@ function withField(
   }
 }
 
-/** An option for one item of a list, such as `--tag`. The list has the name of the field, such as `tags`. */
-class ItemOption extends Option {
-  readonly #list: string;
+/** An option with another name than its field: `--at` is `sendAt`, and each `--tag` is one of `tags`. */
+class FieldOption extends Option {
+  readonly #field: string;
 
-  constructor(flag: string, help: string, list: string) {
+  constructor(flag: string, help: string, field: string) {
     super(flag, help);
-    this.#list = list;
+    this.#field = field;
   }
 
   override attributeName(): string {
-    return this.#list;
+    return this.#field;
   }
 }
 

@@ -408,7 +408,7 @@ export const OPERATION_COMMANDS = [
     arguments: { '<name>': 'the outbox' },
     flags: [
       {
-        flags: '--send-at <rule>',
+        flags: '--send-rule <rule>',
         about:
           "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
         reads: { as: 'text' },
@@ -426,7 +426,7 @@ export const OPERATION_COMMANDS = [
     ],
     json: 'print one JSON object',
     examples: [
-      "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-at 'appointment - 24h' --zone Europe/London --late 2h",
+      "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-rule 'appointment - 24h' --zone Europe/London --late 2h",
       "outbox create codes --sender ACME --message 'Your code is {{code}}'",
     ],
     byHand: true,
@@ -441,7 +441,7 @@ export const OPERATION_COMMANDS = [
     arguments: { '<name>': 'the outbox' },
     flags: [
       {
-        flags: '--send-at <rule>',
+        flags: '--send-rule <rule>',
         about:
           "when a message without a time is sent: now, or such as 'appointment - 24h' (elapsed time) or 'appointment - 1d' (same time of day)",
         reads: { as: 'text' },
@@ -461,7 +461,7 @@ export const OPERATION_COMMANDS = [
     json: 'print one JSON object',
     examples: [
       "outbox set dentist --message 'Hi {{name}}, see Dr {{doctor}} at {{appointment}}' --value doctor=Who",
-      "outbox set dentist --send-at 'appointment - 2h' --preview",
+      "outbox set dentist --send-rule 'appointment - 2h' --preview",
     ],
     byHand: true,
   },

@@ -19,7 +19,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .addHelpText(
       'after',
       examples(
-        "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-at 'appointment - 24h' --zone Europe/London",
+        "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-rule 'appointment - 24h' --zone Europe/London",
         'outbox put dentist appt-17 +447700900123 --set name=Ada --set appointment=2030-05-01T14:30',
         'outbox cancel dentist appt-17',
       ),

@@ -77,7 +77,7 @@ async function measure(build: string, campaigns: number): Promise<Figures> {
         limit(async () => {
           const message = 'Your table is booked for tonight.';
           const made = await volley.enqueue({ recipients: [{ to }], message });
-          if (made.kind !== 'created') throw new Error(`a campaign was ${made.kind}`);
+          if (made.outcome !== 'created') throw new Error(`a campaign was ${made.outcome}`);
         }),
       ),
     );

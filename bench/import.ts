@@ -76,7 +76,7 @@ async function runOne(path: string, message: string): Promise<void> {
     { recipients: path, message, again: true },
   );
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
   const peak = Math.round(process.resourceUsage().maxRSS / 1024);
   const bytes = ((await usedMemory(redis)) - before) / outcome.recipientCount;
   process.stdout.write(

@@ -103,7 +103,7 @@ async function subscribed({ volley }: Fleet): Promise<void> {
 /** Sends one campaign and waits until all its recipients are final. */
 async function campaign({ volley }: Fleet) {
   const outcome = await volley.enqueue({ recipients: recipients(count), message: 'Sale', sender: 'ACME' });
-  if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
   const began = Date.now();
   const status = await volley.finished(outcome.id, { signal: AbortSignal.timeout(WITHIN_MS), everyMs: 500 });
   return { id: outcome.id, status, tookMs: Date.now() - began };
@@ -187,7 +187,7 @@ async function rate(): Promise<void> {
         message: 'Sale',
         sender: 'ACME',
       });
-      if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+      if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
       const sent = async () => (await fleet.volley.status(outcome.id)).counts.deliveredToNetwork;
       while ((await sent()) < count) await new Promise((later) => setTimeout(later, 500));
       line(await indexMemory(environment['REDIS_URL'] ?? ''));

@@ -107,7 +107,7 @@ async function sendByVolley(_contender: Contender, count: number): Promise<void>
       country: 'GB',
       again: true,
     });
-    if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
+    if (made.outcome !== 'created') throw new Error(`the campaign was ${made.outcome}`);
     while ((await volley.status(made.id)).counts.deliveredToNetwork < count) {
       await new Promise((done) => setTimeout(done, 250));
     }

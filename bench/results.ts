@@ -70,7 +70,7 @@ const redis = connect(server.url);
 try {
   const { keys, deps, config } = importFixture(redis, 'bench');
   const outcome = await importCampaign(deps, { recipients: orders(count), message: 'Your order is ready.' });
-  console.log(`imported: ${outcome.kind}, ${grouped(count)} recipients with references`);
+  console.log(`imported: ${outcome.outcome}, ${grouped(count)} recipients with references`);
   await settleAll(redis, 'bench');
   const finder = openLanes({ redis, keys, config, events: deps.events, random: Math.random });
   const feed = createResultsFeed({ redis, keys, finder, outboxes: outboxResults(redis, keys) });

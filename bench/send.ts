@@ -169,7 +169,7 @@ async function enqueue(message: string, options: object): Promise<string> {
     ...(message === PERSONAL ? personAt(at) : {}),
   }));
   const made = await volley.enqueue({ recipients, message, sender: SENDER, country: 'GB', ...options });
-  if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
+  if (made.outcome !== 'created') throw new Error(`the campaign was ${made.outcome}`);
   return made.id;
 }
 

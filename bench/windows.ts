@@ -116,7 +116,7 @@ async function measureOpenings(count: number): Promise<void> {
           message: `Hi ${lane}`,
           ...(lane === 'campaign' ? ALWAYS : {}),
         });
-        if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
+        if (made.outcome !== 'created') throw new Error(`the campaign was ${made.outcome}`);
       }
       await volley.outboxes.create({ name: 'outbox', lane: 'outbox', message: 'Hi', ...ALWAYS });
       const first = Date.now() + CLOSED_MS;

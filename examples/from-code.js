@@ -15,7 +15,7 @@ const outcome = await volley.enqueue({
   message: 'Hi {{name}}, your table is ready.',
   idempotencyKey: 'table-2030-05-01', // running it twice creates only one campaign
 });
-if (!('recipientCount' in outcome)) throw new Error(`nothing was sent: ${outcome.kind}`);
+if (outcome.outcome === 'refused') throw new Error(`nothing was sent: ${outcome.message}`);
 
 const { counts } = await volley.finished(outcome.id);
 console.log(`${counts.deliveredToTerminal} of ${counts.total} delivered`);

@@ -31,6 +31,7 @@ export { type ActingFor, type Actor, describeActor } from './campaign/actor.js';
 export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/api-key.js';
 export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/audit.js';
 export { CAMPAIGN_STATES, type CampaignState } from './campaign/campaign.js';
+export type { ErrorCode, ErrorItem } from './campaign/error-codes.js';
 export * from './campaign/errors.js';
 export type { CampaignFields } from './campaign/fields.js';
 export type { CampaignCost, TimeRange } from './campaign/measures.js';

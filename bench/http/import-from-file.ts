@@ -34,7 +34,7 @@ if (process.argv[1] === SELF) {
     sendAt: Date.parse(AT),
     again: true,
   });
-  if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
   process.stdout.write(String((performance.now() - began) / 1_000));
   await volley.close();
 }

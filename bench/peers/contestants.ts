@@ -111,7 +111,7 @@ function volley(name: string, title: string, hourlyQuota: (quota: number) => str
       });
       const recipients = numbers.map((to) => ({ to }));
       const made = await own.enqueue({ recipients, message: TEXT, sender: SENDER });
-      if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
+      if (made.outcome !== 'created') throw new Error(`the campaign was ${made.outcome}`);
       return {
         isWaiting: async () => (await own.status(made.id)).waitingFor === 'resolve',
         unknown: async () => (await own.status(made.id)).counts.unknown,

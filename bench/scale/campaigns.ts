@@ -47,7 +47,7 @@ export async function runCampaigns(
           message: 'Your table is booked for tonight.',
           sender: '12345',
         });
-        if (made.kind !== 'created') throw new Error(`a campaign was ${made.kind}`);
+        if (made.outcome !== 'created') throw new Error(`a campaign was ${made.outcome}`);
         return made.id;
       }),
     ),

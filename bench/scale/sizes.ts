@@ -31,7 +31,7 @@ export async function runSize(setting: Setting, recipients: number, from: number
           message: 'Spring sale: 20% off everything until Sunday. Reply STOP to opt out.',
           sender: '12345',
         });
-        if (made.kind !== 'created') throw new Error(`the campaign of ${lane} was ${made.kind}`);
+        if (made.outcome !== 'created') throw new Error(`the campaign of ${lane} was ${made.outcome}`);
       }),
     ),
   );

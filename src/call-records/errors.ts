@@ -1,18 +1,21 @@
+import { VolleyError } from '../campaign/errors.js';
+
 /** The lane has no access token, so nothing was sent. */
-export class NoTokenError extends Error {
+export class NoTokenError extends VolleyError {
   override readonly name = 'NoTokenError';
-  /** Whether there may be one later; otherwise an operator must act. */
-  readonly mayRepeat: boolean;
+  /** `unavailable` if there may be one later; otherwise an operator must act. */
+  readonly code: 'unavailable' | 'noToken';
 
   constructor(reason: string, mayRepeat: boolean) {
     super(reason);
-    this.mayRepeat = mayRepeat;
+    this.code = mayRepeat ? 'unavailable' : 'noToken';
   }
 }
 
 /** Another request of the credential is in flight. */
-export class RecordsBusyError extends Error {
+export class RecordsBusyError extends VolleyError {
   override readonly name = 'RecordsBusyError';
+  readonly code = 'tooManyRequests';
   readonly retryInMs: number;
 
   constructor(retryInMs: number) {

@@ -12,9 +12,16 @@ import type { RecordsRequest } from './view.js';
 export interface NoRecords {
   readonly kind: 'none';
   readonly request: RecordsRequest;
+  readonly code: 'noFile' | 'unknownOutcome';
   readonly reason: string;
   /** Whether a later call may get the file. */
   readonly mayRepeat: boolean;
+}
+
+/** That there is no file, and why. */
+export function noRecords(request: RecordsRequest, reason: string, mayRepeat: boolean): NoRecords {
+  const code = request.state === 'unknown' ? 'unknownOutcome' : 'noFile';
+  return { kind: 'none', request, code, reason, mayRepeat };
 }
 
 /** Options of a fetch. */
@@ -53,7 +60,7 @@ export function fetcher({ store, contract, machine }: RecordsContext, { send, as
     let stored = first;
     const none = async (reason: string, mayRepeat: boolean): Promise<NoRecords> => {
       const request = viewOf(await store.read(stored.id), lane.name);
-      return { kind: 'none', request, reason, mayRepeat };
+      return noRecords(request, reason, mayRepeat);
     };
     for (;;) {
       signal?.throwIfAborted();

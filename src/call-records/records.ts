@@ -4,7 +4,7 @@ import { statusAsker } from './ask-status.js';
 import type { Contract } from './contract.js';
 import { templatesOf } from './contradictions.js';
 import { contractCredentials } from './credentials.js';
-import { type FetchOptions, fetcher, type NoRecords, reasonFor } from './fetch.js';
+import { type FetchOptions, fetcher, type NoRecords, noRecords, reasonFor } from './fetch.js';
 import { checkInput, checkParameters, type RecordsInput } from './input.js';
 import type { RecordsAccount, RecordsLanes } from './lanes.js';
 import { fileOpener, type RecordsDownload } from './open-file.js';
@@ -75,12 +75,7 @@ export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
       const opened = hasFile(stored.state) ? await open(stored, lane, parameters, options) : null;
       if (opened?.kind === 'file') return opened;
       const mayRepeat = opened !== null || ['planned', 'requesting', 'pending'].includes(stored.state);
-      return {
-        kind: 'none',
-        request: await show(id),
-        reason: opened?.reason ?? reasonFor(stored),
-        mayRepeat,
-      };
+      return noRecords(await show(id), opened?.reason ?? reasonFor(stored), mayRepeat);
     },
 
     /** Requests records or takes up a request, waits until its file is ready, and opens the download. */

@@ -1,8 +1,15 @@
+import type { ErrorCode, ErrorItem } from './error-codes.js';
 import { listed } from './listed.js';
 
+/** An error about which its caller can do something. `code` says what it is, for programs. */
+export abstract class VolleyError extends Error {
+  abstract readonly code: ErrorCode;
+}
+
 /** The campaign, lane, or key that the caller named does not exist. */
-export class NotFoundError extends Error {
+export class NotFoundError extends VolleyError {
   override readonly name: string = 'NotFoundError';
+  readonly code = 'notFound';
 }
 
 /** There is no lane of a name. The message lists some of those that exist, so show it only to a caller who may use all of them. */
@@ -22,8 +29,9 @@ export class NoSuchLaneError extends NotFoundError {
 }
 
 /** An API key has stored as much on a lane as it may. Nothing was stored. */
-export class KeyFullError extends Error {
+export class KeyFullError extends VolleyError {
   override readonly name = 'KeyFullError';
+  readonly code = 'keyFull';
   /** What the key has stored on the lane, in bytes. */
   readonly used: number;
   /** What it may store there, in bytes. */
@@ -37,17 +45,36 @@ export class KeyFullError extends Error {
 }
 
 /** The caller's input is invalid; the message says what is wrong and what would be right. */
-export class InputError extends Error {
+export class InputError extends VolleyError {
   override readonly name: string = 'InputError';
+  readonly code: ErrorCode = 'badInput';
   /** The input at fault, such as `sender` or `numbers/3`; undefined if no single input is. */
   readonly field: string | undefined;
+  readonly #itemCode: ErrorCode | undefined;
 
+  /** `itemCode`: what is wrong with the input at fault, if that is more than the code of the error. */
   constructor(
     message: string,
-    { field, ...options }: ErrorOptions & { readonly field?: string | undefined } = {},
+    {
+      field,
+      itemCode,
+      ...options
+    }: ErrorOptions & {
+      readonly field?: string | undefined;
+      readonly itemCode?: ErrorCode | undefined;
+    } = {},
   ) {
     super(message, options);
     this.field = field;
+    this.#itemCode = itemCode;
+  }
+
+  /** What is wrong with which input; empty if no single input is at fault. */
+  get errors(): readonly ErrorItem[] {
+    const { field, message } = this;
+    if (field === undefined) return [];
+    const code = this.#itemCode ?? this.code;
+    return [{ code, pointer: `/${field}`, message: asSentence(message), line: null, column: null }];
   }
 }
 
@@ -58,6 +85,10 @@ export class InputErrors extends InputError {
   constructor(all: readonly InputError[]) {
     super(all.map(({ message }) => asSentence(message)).join(' '), { field: all[0]?.field });
     this.all = all;
+  }
+
+  override get errors(): readonly ErrorItem[] {
+    return this.all.flatMap(({ errors }) => errors);
   }
 }
 
@@ -89,6 +120,7 @@ export async function checkAll(checks: readonly (() => unknown)[]): Promise<void
 /** A name that is unique only within a lane belongs to something on several lanes: the caller must say which it means. */
 export class AmbiguousNameError extends InputError {
   override readonly name = 'AmbiguousNameError';
+  override readonly code = 'ambiguous';
   /** The names of the lanes that the caller may choose from. */
   readonly lanes: readonly string[];
 
@@ -105,18 +137,21 @@ export class AmbiguousNameError extends InputError {
 }
 
 /** Workers run that store data in another format than this process, so it sends and changes nothing. Repeat the call later. */
-export class OtherFormatError extends Error {
+export class OtherFormatError extends VolleyError {
   override readonly name = 'OtherFormatError';
+  readonly code = 'unavailable';
 }
 
 /** What the caller wants to continue from no longer exists; the message says how to start again. */
-export class GoneError extends Error {
+export class GoneError extends VolleyError {
   override readonly name = 'GoneError';
+  readonly code = 'gone';
 }
 
 /** The actor may not do this, although the input is valid: it is beyond what its API key allows. */
-export class NotAllowedError extends Error {
+export class NotAllowedError extends VolleyError {
   override readonly name = 'NotAllowedError';
+  readonly code = 'forbidden';
 }
 
 /** What a message ends with for people to copy, such as a command or a path: a full stop would become part of it. */

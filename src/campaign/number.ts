@@ -2,7 +2,7 @@ import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-j
 import { InputError } from './errors.js';
 import { type Reading, readInternational, readLocal } from './national-number.js';
 import { kindsOfCallingCode, type NumberingPlan, planOfCountry } from './numbering-plan.js';
-import type { InvalidCause } from './preview-views.js';
+import type { InvalidCode } from './preview-views.js';
 
 /** Which numbers are accepted: `any`, or none that are known to be a landline, premium rate, shared cost, or voicemail number. */
 export type NumberKinds = 'any' | 'mobile';
@@ -21,7 +21,7 @@ type NumberOutcome =
       readonly ok: false;
       readonly reason: string;
       /** Default: `invalidNumber`. */
-      readonly cause?: Extract<InvalidCause, 'noCountry' | 'noNumber'>;
+      readonly code?: Extract<InvalidCode, 'noCountry' | 'noNumber'>;
     };
 
 /**
@@ -200,8 +200,8 @@ function withForgottenPlus(digits: string): NumberOutcome | null {
   return isMobile ? { ok: true, number: `+${reading.callingCode}${reading.national}` } : null;
 }
 
-function invalid(reason: string, cause?: 'noCountry' | 'noNumber'): NumberOutcome {
-  return { ok: false, reason, ...(cause === undefined ? {} : { cause }) };
+function invalid(reason: string, code?: 'noCountry' | 'noNumber'): NumberOutcome {
+  return { ok: false, reason, ...(code === undefined ? {} : { code }) };
 }
 
 function listOr(lengths: readonly number[]): string {

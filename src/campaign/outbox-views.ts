@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { ErrorCode } from './error-codes.js';
+import { errorItem } from './error-item.js';
 import { returnedOutboxFields } from './field-schemas.js';
 import { count, time } from './measures.js';
 import { perName, RECIPIENT_STATES } from './recipient.js';
@@ -122,24 +124,23 @@ export const outboxMessage = z
 export type OutboxMessageStatus = z.output<typeof outboxMessage>;
 
 /** The outcome of a put. */
-export const PUT_OUTCOMES = [
-  'created',
-  'updated',
-  'unchanged',
-  'stale',
-  'sent',
-  'cancelled',
-  'lapsed',
-] as const;
+export const PUT_OUTCOMES = ['created', 'updated', 'unchanged', 'refused'] as const;
+
+/** Why a change of a message comes too late. */
+export const LATE_CODES = ['stale', 'sent', 'ended'] as const satisfies readonly ErrorCode[];
+/** See {@link LATE_CODES}. */
+export type LateCode = (typeof LATE_CODES)[number];
 
 /** The result of a put. */
 export const putResult = z
   .object({
     id: z.string(),
-    outcome: z
-      .enum(PUT_OUTCOMES)
+    outcome: z.enum(PUT_OUTCOMES),
+    code: z
+      .enum(LATE_CODES)
+      .nullable()
       .describe(
-        '`stale`: the stored message has a higher version. `sent`: it is too late to change it. `cancelled`, `lapsed`: the id has ended, and needs a higher version',
+        'Why it was refused, else null. `stale`: the stored message has a higher version. `sent`: it is too late to change it. `ended`: it was cancelled or has lapsed, and its id needs a higher version',
       ),
     sendAt: time.nullable().describe('When the stored message will be sent; null if it is not waiting'),
     warnings: z
@@ -156,11 +157,14 @@ export type PutResult = z.output<typeof putResult>;
 export const bulkResult = z
   .object({
     id: z.string(),
-    outcome: z.enum([...PUT_OUTCOMES, 'invalid']),
+    outcome: z.enum(PUT_OUTCOMES),
+    code: z
+      .enum(['badInput', 'opensTooLate', ...LATE_CODES])
+      .nullable()
+      .describe('Why it was refused, as a request with this message alone would be; else null'),
     sendAt: time.nullable(),
     line: count.describe('The line of the list, or the position, from 1'),
-    member: z.string().nullable().describe('The member at fault'),
-    reason: z.string().nullable().describe('Why the message is invalid'),
+    errors: z.array(errorItem).readonly().describe('What is wrong with it; empty if it was not refused'),
     warnings: z
       .array(z.string())
       .readonly()
@@ -171,8 +175,19 @@ export const bulkResult = z
 /** See {@link bulkResult}. */
 export type BulkResult = z.output<typeof bulkResult>;
 
-/** The result of a cancel. `sent`: it is too late. `stale`: the stored message has a higher version. */
-export interface CancelResult {
-  readonly id: string;
-  readonly outcome: 'cancelled' | 'sent' | 'stale' | 'lapsed';
-}
+/** The result of a cancel. */
+export const cancelResult = z
+  .object({
+    id: z.string(),
+    outcome: z.enum(['cancelled', 'lapsed', 'refused']).describe('`lapsed`: it had lapsed before'),
+    code: z
+      .enum(['stale', 'sent'])
+      .nullable()
+      .describe(
+        'Why it was refused, else null. `stale`: the stored message has a higher version. `sent`: it is too late',
+      ),
+  })
+  .readonly()
+  .meta({ id: 'OutboxCancel' });
+/** See {@link cancelResult}. */
+export type CancelResult = z.output<typeof cancelResult>;

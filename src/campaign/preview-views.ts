@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { ErrorCode, ErrorItem } from './error-codes.js';
+import { errorItem } from './error-item.js';
 import { COMPLETION, count, currency, ETA, money, time, timeRange, unpriced } from './measures.js';
 import { sendWindow } from './views.js';
 
@@ -10,7 +12,7 @@ import { sendWindow } from './views.js';
  * Why a row is invalid, for programs: a number in national format without a country, a number that is missing or invalid, a country that
  * does not exist, a column that is empty or unusable although the message uses it, or anything else about the whole row.
  */
-export const INVALID_CAUSES = [
+export const INVALID_CODES = [
   'noCountry',
   'noNumber',
   'invalidNumber',
@@ -18,32 +20,26 @@ export const INVALID_CAUSES = [
   'noValue',
   'invalidValue',
   'row',
-] as const;
-/** See {@link INVALID_CAUSES}. */
-export type InvalidCause = (typeof INVALID_CAUSES)[number];
+] as const satisfies readonly ErrorCode[];
+/** See {@link INVALID_CODES}. */
+export type InvalidCode = (typeof INVALID_CODES)[number];
 
-/** The causes for which every row has the same reason, so that listing a few rows is enough. */
-export const UNIFORM_CAUSES: readonly InvalidCause[] = ['noCountry', 'noNumber', 'noValue'];
+/** The codes for which every row has the same reason, so that listing a few rows is enough. */
+export const UNIFORM_CODES: readonly InvalidCode[] = ['noCountry', 'noNumber', 'noValue'];
 
-/** What the causes mean. */
-export const INVALID_CAUSE =
+/** What the codes mean. */
+export const INVALID_CODE =
   '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `invalidCountry`: the number is in national format, and the country of its row is unknown; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `row`: the whole row';
-/** See {@link INVALID_CAUSES}. */
-export const invalidCause = z.enum(INVALID_CAUSES);
-const cause = invalidCause.describe(INVALID_CAUSE);
+/** See {@link INVALID_CODES}. */
+export const invalidCode = z.enum(INVALID_CODES);
 
 /** An invalid row of a list. */
-export const invalidRow = z
-  .object({
-    line: z.int(),
-    column: z.string().nullable().describe('Null if the whole row is invalid'),
-    cause,
-    reason: z.string(),
-    row: z.array(z.string()).readonly(),
-  })
-  .readonly();
-/** See {@link invalidRow}. */
-export type InvalidRow = z.output<typeof invalidRow>;
+export interface InvalidRow extends ErrorItem {
+  readonly code: InvalidCode;
+  readonly line: number;
+  /** Its values, in the order of the columns. */
+  readonly row: readonly string[];
+}
 
 /** A row of a list with the number of an earlier row. */
 export const repeatedRow = z
@@ -90,10 +86,10 @@ export const repeats = z
     'Rows with the number of an earlier row, by line: the first 20 with the same text, and the first 20 with a different text',
   );
 
-/** Invalid rows with the same cause. */
+/** Invalid rows with the same code. */
 export const invalidGroup = z
   .object({
-    cause,
+    code: invalidCode.describe(INVALID_CODE),
     column: z.string().nullable().describe('Null if the whole rows are invalid'),
     count,
     lines: z.array(z.int()).readonly().describe('The lines of the first three'),
@@ -115,7 +111,7 @@ export type InvalidGroup = z.output<typeof invalidGroup>;
 /** Why a campaign would be refused. */
 export const refusal = z
   .object({
-    kind: z
+    code: z
       .enum(['noRows', 'invalidRows', 'differentTexts', 'noPrice', 'overBudget', 'repeated'])
       .describe(
         '`noRows`: the list has no rows; `invalidRows`: rows are invalid and not skipped, or all of them are; `differentTexts`: numbers have different texts, and `duplicates` is `refuse`; `noPrice`: there is a `maxCost`, and numbers have no price; `overBudget`: it costs more than `maxCost`; `repeated`: a campaign of the last 24 hours has the same list, text, and sender',
@@ -190,9 +186,9 @@ export const preview = z
       'Recipients whose number is known to be a landline, premium rate, shared cost, or voicemail number. With `NUMBER_KINDS=mobile`, such rows are invalid instead',
     ),
     invalid: count,
-    invalidGroups: z.array(invalidGroup).readonly().describe('All invalid rows, by their cause and column'),
-    problems: z
-      .array(invalidRow)
+    invalidGroups: z.array(invalidGroup).readonly().describe('All invalid rows, by their code and column'),
+    errors: z
+      .array(errorItem)
       .readonly()
       .describe(
         'The first 20 invalid rows; of those with the same reason (`noCountry`, `noNumber`, `noValue`), the first three',

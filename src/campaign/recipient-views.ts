@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { returnedFields } from './field-schemas.js';
 import { CAMPAIGN_COST, campaignCost } from './measures.js';
-import { INVALID_CAUSE, invalidCause } from './preview-views.js';
+import { INVALID_CODE, invalidCode } from './preview-views.js';
 import { REPORTED_STATUSES } from './reported-status.js';
 
 /*
@@ -21,7 +21,7 @@ const leftOut = z
       .string()
       .nullable()
       .describe('The column at fault of an invalid row; null if the whole row is, and for a duplicate'),
-    code: invalidCause.nullable().describe(`Why a row is invalid: ${INVALID_CAUSE}. Null for a duplicate`),
+    code: invalidCode.nullable().describe(`Why a row is invalid: ${INVALID_CODE}. Null for a duplicate`),
   })
   .readonly()
   .meta({ id: 'LeftOutRow' });

@@ -7,15 +7,15 @@ import type { Preview, Refusal } from './preview-views.js';
  */
 
 /** What a campaign may be refused for. */
-export type RefusalKind = Refusal['kind'] | 'conflict';
+export type RefusalCode = Refusal['code'] | 'conflict';
 
 /** What a refusal is about. */
 export type Refused = Pick<Preview, 'invalid' | 'rows' | 'differentTexts' | 'repeats' | 'cost'>;
 
 /** Why a list is refused; begins in lower case, and has no full stop. */
-export function refusalOfList(kind: Exclude<RefusalKind, 'repeated' | 'conflict'>, list: Refused): string {
+export function refusalOfList(code: Exclude<RefusalCode, 'repeated' | 'conflict'>, list: Refused): string {
   const { invalid, rows, differentTexts, cost } = list;
-  switch (kind) {
+  switch (code) {
     case 'noRows':
       return 'the list has no rows below its header';
     case 'invalidRows':
@@ -41,7 +41,7 @@ export function refusalOfList(kind: Exclude<RefusalKind, 'repeated' | 'conflict'
       return `the campaign costs ${amount(total)} ${currency}, which is more than the limit of ${amount(maxCost ?? '')} ${currency}`;
     }
     default:
-      return kind satisfies never;
+      return code satisfies never;
   }
 }
 

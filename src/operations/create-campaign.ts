@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { differentTexts, invalidRow, plannedCost, preview, repeats } from '../campaign/preview-views.js';
+import { errorItem } from '../campaign/error-item.js';
+import { differentTexts, plannedCost, preview, repeats } from '../campaign/preview-views.js';
 import { campaignStatus } from '../campaign/views.js';
 import { byLaneAndSource } from './access.js';
 import { Existing, upload } from './operation.js';
 import { Refused } from './outcomes.js';
 import { count } from './schemas.js';
-
-/** An invalid row without its values, which the client has. */
-const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason: true });
 
 const createdCampaign = z
   .object({
@@ -23,7 +21,7 @@ const createdCampaign = z
       .boolean()
       .describe('An earlier request with the same idempotency key created it; this request changed nothing'),
     cost: plannedCost.nullable().describe('What the messages cost; null if no prices are configured'),
-    problems: z.array(rejectedRow).describe('The first 20 invalid rows that were left out'),
+    errors: z.array(errorItem).readonly().describe('The first 20 invalid rows that were left out'),
     warnings: z
       .array(z.string())
       .readonly()
@@ -53,7 +51,7 @@ const createdCampaign = z
           unpriced: 0,
           unpricedRows: [],
         },
-        problems: [],
+        errors: [],
         warnings: [],
       },
     ],
@@ -100,17 +98,16 @@ export const createCampaign = upload({
   outcomes: ['repeated', 'keyFull', 'invalidRows', 'differentTexts', 'noPrice', 'overBudget', 'conflict'],
   async run(volley, input) {
     const outcome = await volley.enqueue(input);
-    if (!('recipientCount' in outcome)) {
-      const code = outcome.kind === 'declined' ? 'failed' : outcome.kind;
+    if (outcome.outcome === 'refused') {
+      const code = outcome.code === 'declined' ? 'failed' : outcome.code;
       return new Refused(code, 'The campaign was not created.', outcome);
     }
-    const { kind, preview, ...created } = outcome;
+    const { outcome: done, preview, ...created } = outcome;
     const { state, createdAt, sendAt, endedAt } = await volley.status(created.id);
-    const { repeats, warnings, cost } = preview;
-    const problems = preview.problems.map(({ line, column, reason }) => ({ line, column, reason }));
+    const { repeats, warnings, cost, errors } = preview;
     const times = { state, createdAt, sendAt, endedAt };
-    const campaign = { ...created, ...times, repeats, cost, problems, warnings };
-    return kind === 'existing'
+    const campaign = { ...created, ...times, repeats, cost, errors, warnings };
+    return done === 'existing'
       ? new Existing({ ...campaign, existing: true })
       : { ...campaign, existing: false };
   },

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { InputError } from '../campaign/errors.js';
-import { bulkResult, outboxMessage, putResult } from '../campaign/outbox-views.js';
+import { bulkResult, cancelResult, outboxMessage, putResult } from '../campaign/outbox-views.js';
 import type { OutboxMessage } from '../intake/outbox/check-message.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
 import { call, rows } from './operation.js';
@@ -45,7 +45,7 @@ export const putMessage = call({
   body: 'message',
   output: putResult,
   returns: 'What was done, and when the message will be sent',
-  outcomes: ['ambiguous', 'notFound', 'sent', 'ended', 'closed', 'opensTooLate', 'keyFull'],
+  outcomes: ['ambiguous', 'notFound', 'sent', 'ended', 'stale', 'closed', 'opensTooLate', 'keyFull'],
   async run(volley, input, hooks) {
     const { id, message } = input;
     const { id: given = id } = message;
@@ -54,22 +54,25 @@ export const putMessage = call({
         field: 'id',
       });
     const result = await outboxOf(volley, input, hooks).put({ ...message, id } as OutboxMessage);
-    switch (result.outcome) {
+    switch (result.code) {
+      case null:
+        return result;
+      case 'stale':
+        return new Refused(result.code, `Message ${id} has a higher version.`, result);
       case 'sent':
         return new Refused(
-          'sent',
+          result.code,
           `Message ${id} cannot be changed any more. A second message needs another id.`,
           result,
         );
-      case 'cancelled':
-      case 'lapsed':
+      case 'ended':
         return new Refused(
-          'ended',
-          `Message ${id} is ${result.outcome}. Use another id, or a higher version.`,
+          result.code,
+          `Message ${id} was cancelled, or has lapsed. Use another id, or a higher version.`,
           result,
         );
       default:
-        return result;
+        return result.code satisfies never;
     }
   },
 });
@@ -153,19 +156,21 @@ export const cancelMessage = call({
       .optional()
       .describe('Cancel only this or a lower version'),
   }),
-  output: z.object({ id: z.string(), outcome: z.string() }),
+  output: cancelResult,
   returns: 'The message is never sent',
   outcomes: ['ambiguous', 'notFound', 'sent', 'stale', 'keyFull'],
   async run(volley, input, hooks) {
     const { id, version } = input;
     const result = await outboxOf(volley, input, hooks).cancel(id, { version });
-    switch (result.outcome) {
-      case 'sent':
-        return new Refused('sent', `Message ${id} cannot be cancelled any more.`, result);
-      case 'stale':
-        return new Refused('stale', `Message ${id} has a higher version.`, result);
-      default:
+    switch (result.code) {
+      case null:
         return result;
+      case 'sent':
+        return new Refused(result.code, `Message ${id} cannot be cancelled any more.`, result);
+      case 'stale':
+        return new Refused(result.code, `Message ${id} has a higher version.`, result);
+      default:
+        return result.code satisfies never;
     }
   },
 });

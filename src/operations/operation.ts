@@ -2,10 +2,11 @@ import type { z } from 'zod';
 import type { PositionKind, Volley } from '../app/volley.js';
 import type { ApiKey, ApiScope } from '../campaign/api-key.js';
 import type { AuditAction } from '../campaign/audit.js';
+import type { ProblemCode } from '../campaign/error-codes.js';
 import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
 import type { BroadcastEvent } from '../reporting/event-feed.js';
 import type { Access, Located } from './access.js';
-import type { OutcomeCode, Refused } from './outcomes.js';
+import type { Refused } from './outcomes.js';
 
 /*
  * An operation is defined once, as a row. The rows make the routes of the HTTP API, with their checks and their part of the OpenAPI document,
@@ -131,7 +132,7 @@ interface Row<
   /** The member of the input that is a list of any length; its schema is a `longList`. */
   readonly list?: keyof z.output<Input> & string;
   /** Outcomes that not every operation has. */
-  readonly outcomes?: readonly OutcomeCode[];
+  readonly outcomes?: readonly ProblemCode[];
 }
 
 /** What an operation creates: the status is 201, or 200 if it existed already, and the response names its address. */
@@ -220,7 +221,7 @@ export interface Rows<Input extends z.ZodObject = z.ZodObject, Item extends z.Zo
 }
 
 /** Why no campaign was created, as the library says it. */
-export type CampaignRefusal = Exclude<EnqueueOutcome, { recipientCount: number }>;
+export type CampaignRefusal = Extract<EnqueueOutcome, { outcome: 'refused' }>;
 
 /** An operation on a campaign with its list. Each surface reads the campaign in its own way, and `input` is what else it takes. */
 export interface Upload<Output extends z.ZodType = z.ZodType> extends Row<z.ZodObject, CampaignInput> {

@@ -56,11 +56,14 @@ const ARGUMENTS = { id: `the request: ${ID}` };
 const ASKING = {
   tag: 'Call records',
   scope: 'send',
-  outcomes: ['notFound', 'invalidState', 'unavailable'],
+  outcomes: ['notFound', 'invalidState', 'unavailable', 'noToken'],
 } as const;
 const ON_REQUEST = { ...ASKING, access: byRecordsRequest, input: ofRequest } as const;
 const CURRENT = { output: recordsRequest, returns: 'The request as it is now' } as const;
-const DOWNLOAD = { returns: 'The file as the service sends it, with its content type' } as const;
+const DOWNLOAD = {
+  returns: 'The file as the service sends it, with its content type',
+  outcomes: [...ASKING.outcomes, 'noFile', 'unknownOutcome'],
+} as const;
 /** The command of a download. */
 const FILE = {
   json: 'print one JSON object; requires --out',
@@ -70,7 +73,7 @@ const FILE = {
 /** The file; without one, why there is none. */
 function fileOf(opened: RecordsDownload | NoRecords): OpenFile | Refused<object> {
   const { kind, request } = opened;
-  if (kind === 'none') return new Refused('invalidState', opened.reason, { request });
+  if (kind === 'none') return new Refused(opened.code, opened.reason, { request });
   const { contentType, length, body } = opened;
   return { name: `records-${request.id}`, contentType, length, body, headers: { 'records-id': request.id } };
 }

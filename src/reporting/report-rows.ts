@@ -1,5 +1,5 @@
 import { requestReference } from '../campaign/campaign.js';
-import type { InvalidCause } from '../campaign/preview-views.js';
+import type { InvalidCode } from '../campaign/preview-views.js';
 import type { RecipientState } from '../campaign/recipient.js';
 import type { ReportedRecipient } from '../campaign/recipient-views.js';
 import type { ReportedStatus } from '../campaign/reported-status.js';
@@ -19,7 +19,7 @@ const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
 };
 
 /** Why a row was left out; continues its line and column. */
-const INVALID: Readonly<Record<InvalidCause, string>> = {
+const INVALID: Readonly<Record<InvalidCode, string>> = {
   noCountry: 'the number has no calling code, and its country is not known',
   noNumber: 'there is no number',
   invalidNumber: 'the number is invalid',

@@ -77,7 +77,7 @@ describe('Spellings of one number', () => {
   it('may be written in the country of their row, or in none', () => {
     expect(danish('07700 900123', 'GB')).toEqual({ ...expected, isNational: true });
     expect(anywhere('07700 900123', 'GB')).toEqual({ ...expected, isNational: true });
-    expect(british('07700 900123', null)).toMatchObject({ ok: false, cause: 'noCountry' });
+    expect(british('07700 900123', null)).toMatchObject({ ok: false, code: 'noCountry' });
     expect(british('+44 7700 900123', null)).toEqual(expected);
   });
 
@@ -171,7 +171,7 @@ describe('A number is refused with advice', () => {
     expect(anywhere('07700 900123')).toMatchObject({
       ok: false,
       reason: expect.stringContaining('no calling code'),
-      cause: 'noCountry',
+      code: 'noCountry',
     });
   });
 

@@ -101,7 +101,7 @@ test.runIf((await findServer()) !== undefined).each([{}, { REDIS_PREFIX: 'shop' 
     const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
     onTestFinished(() => volley.close());
     const created = await volley.enqueue({ message: 'Hi', recipients: [{ to: '+447700900123' }] });
-    if (created.kind !== 'created') throw new Error(created.kind);
+    if (created.outcome !== 'created') throw new Error(created.outcome);
     await vi.waitUntil(async () => (await simulator.ledger()).length === 1, {
       timeout: 30_000,
       interval: 100,

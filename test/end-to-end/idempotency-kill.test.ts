@@ -91,9 +91,9 @@ test(`Twenty parallel requests with one idempotency key create one campaign, in 
   };
   const inLibrary = async (text: string, idempotencyKey: string): Promise<Answer> => {
     const outcome = await volley.enqueue(input(text, idempotencyKey));
-    if (outcome.kind === 'conflict') return 'conflict';
-    if (outcome.kind === 'created' || outcome.kind === 'existing') return { id: outcome.id };
-    throw new Error(`unexpected: ${outcome.kind}`);
+    if (outcome.outcome !== 'refused') return { id: outcome.id };
+    if (outcome.code === 'conflict') return outcome.code;
+    throw new Error(`unexpected: ${outcome.code}`);
   };
 
   let killedWhileOpen = 0;

@@ -147,7 +147,7 @@ async function feed(
     const outcome = await volley
       .enqueue({ recipients: list, message: text, lane, idempotencyKey: text })
       .catch(() => undefined);
-    if (outcome?.kind !== 'created' && outcome?.kind !== 'existing') return;
+    if (outcome?.outcome !== 'created' && outcome?.outcome !== 'existing') return;
     const numbers = list.map(({ to }) => to);
     const { id: campaign } = outcome;
     history.add({ type: 'campaign', at: history.clock(), campaign, key, text, recipients: numbers });

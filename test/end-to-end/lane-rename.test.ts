@@ -53,7 +53,7 @@ function commandLineWith(name: string, run: string) {
 
 async function create(volley: Volley, message: string): Promise<string> {
   const outcome = await volley.enqueue({ recipients: recipients(2 * QUOTA), message });
-  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
   return outcome.id;
 }
 

@@ -117,8 +117,8 @@ async function changeAndSend(
       when: new Date(when).toISOString(),
     }));
     for (const { id } of list) putAt.set(id, Date.now());
-    for await (const { id, outcome, reason } of outbox.putAll(list))
-      if (outcome !== 'created') problems.push(`${id} was ${outcome}: ${reason}`);
+    for await (const { id, outcome, errors } of outbox.putAll(list))
+      if (outcome !== 'created') problems.push(`${id} was ${outcome}: ${errors[0]?.message}`);
   };
   // They wait until the end.
   const waitUntil = Math.ceil(Date.now() / 1_000) * 1_000 + HOUR_MS;

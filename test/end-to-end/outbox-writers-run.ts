@@ -58,14 +58,14 @@ export async function cancelledRace({ first, second }: Writers, id: string, rand
     delay(4 * random()).then(() => outbox.put(message(2))),
     delay(4 * random()).then(() => second.outbox('race').cancel(id, { version: 3 })),
   ]);
-  const answers = `put ${put.outcome}, cancel ${cancel.outcome}`;
-  const isKnown =
-    ['created', 'cancelled'].includes(put.outcome) && ['cancelled', 'sent'].includes(cancel.outcome);
+  const [putDone, cancelDone] = [put.code ?? put.outcome, cancel.code ?? cancel.outcome];
+  const answers = `put ${putDone}, cancel ${cancelDone}`;
+  const isKnown = ['created', 'ended'].includes(putDone) && ['cancelled', 'sent'].includes(cancelDone);
   // A put that came after the cancel must not be accepted, and one that was refused cannot have been sent.
-  const isTrue = isKnown && (cancel.outcome === 'cancelled' || put.outcome === 'created');
+  const isTrue = isKnown && (cancelDone === 'cancelled' || putDone === 'created');
   return {
     answers,
-    text: cancel.outcome === 'sent' ? `${id} 2` : null,
+    text: cancelDone === 'sent' ? `${id} 2` : null,
     problems: isTrue ? [] : [`${id}: ${answers}`],
   };
 }
@@ -87,14 +87,15 @@ export async function versionsRace({ first, second }: Writers, id: string, rando
     at().then(() => first.outbox('race').put(message(2))),
     at().then(() => second.outbox('race').put(message(3))),
   ]);
-  const answers = `version 2 ${second2.outcome}, version 3 ${third.outcome}`;
-  const isThird = third.outcome === 'updated';
+  const [secondDone, thirdDone] = [second2.code ?? second2.outcome, third.code ?? third.outcome];
+  const answers = `version 2 ${secondDone}, version 3 ${thirdDone}`;
+  const isThird = thirdDone === 'updated';
   const problems: string[] = [];
-  if (!['updated', 'stale', 'sent'].includes(second2.outcome)) problems.push(`${id}: ${answers}`);
-  if (!['updated', 'sent'].includes(third.outcome)) problems.push(`${id}: ${answers}`);
-  if (second2.outcome === 'stale' && !isThird)
-    problems.push(`${id}: version 2 is stale, but version 3 is ${third.outcome}`);
-  const version = isThird ? 3 : second2.outcome === 'updated' ? 2 : 1;
+  if (!['updated', 'stale', 'sent'].includes(secondDone)) problems.push(`${id}: ${answers}`);
+  if (!['updated', 'sent'].includes(thirdDone)) problems.push(`${id}: ${answers}`);
+  if (secondDone === 'stale' && !isThird)
+    problems.push(`${id}: version 2 is stale, but version 3 is ${thirdDone}`);
+  const version = isThird ? 3 : secondDone === 'updated' ? 2 : 1;
   return { answers, text: `${id} ${version}`, problems };
 }
 

@@ -17,7 +17,7 @@ export async function launch(
   input: Parameters<Fleet['volley']['enqueue']>[0],
 ): Promise<string> {
   const outcome = await fleet.volley.enqueue(input);
-  if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
   return outcome.id;
 }
 

@@ -106,6 +106,6 @@ async function killAll(
 async function newCampaign(volley: Fleet['volley'], at: number): Promise<string> {
   const list = [...recipients(PER_KILL)].map((one, index) => ({ ...one, reference: `${at}-${index}` }));
   const outcome = await volley.enqueue({ recipients: list, message: 'Hi', again: true });
-  if (!('id' in outcome)) throw new Error(`the campaign was not created: ${outcome.kind}`);
+  if (outcome.outcome === 'refused') throw new Error(`the campaign was not created: ${outcome.code}`);
   return outcome.id;
 }

@@ -163,8 +163,8 @@ async function attack(
       text: `${kind} ${at}`,
       sendAt: new Date(dueAt).toISOString(),
     }));
-    for await (const { id, outcome, reason } of volley.outbox(kind).putAll(messages))
-      if (outcome !== 'created') throw new Error(`${id} was ${outcome}: ${reason}`);
+    for await (const { id, outcome, errors } of volley.outbox(kind).putAll(messages))
+      if (outcome !== 'created') throw new Error(`${id} was ${outcome}: ${errors[0]?.message}`);
   }
   await volley.outboxes.create({ name: 'warm', message: '{{text}}' });
   const warmUp = Array.from({ length: WARM_UP }, (_, at) => ({

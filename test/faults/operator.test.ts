@@ -25,7 +25,7 @@ test('A query that loses its Redis connection rejects and causes no unhandled re
     await proxy.close();
   });
   const made = await volley.enqueue({ recipients: [{ to: '+46700000001' }], message: 'Sale' });
-  const id = made.kind === 'created' ? made.id : '';
+  const id = made.outcome === 'created' ? made.id : '';
   const asks: readonly (() => Promise<unknown>)[] = [() => volley.status(id), () => volley.list()];
   for (const ask of asks) {
     await expect.poll(ask).toBeTruthy();

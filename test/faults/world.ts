@@ -229,7 +229,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       lane: name,
       ...(hasWindows && name !== laneWithWindow ? WINDOWS[name] : {}),
     });
-    if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+    if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
     const { id: campaign } = outcome;
     const text = `Sale on ${name}`;
     const at = history.clock();

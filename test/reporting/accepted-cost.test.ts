@@ -16,7 +16,7 @@ const { deps, keys, lane } = importFixture(redis, prefix, { PRICE_PER_SEGMENT: '
 async function campaign(texts: readonly string[]): Promise<string> {
   const recipients = texts.map((text, at) => ({ to: mobile(at), text }));
   const outcome = await importCampaign(deps, { recipients, message: '{{text}}', again: true });
-  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
   return outcome.id;
 }
 

@@ -18,7 +18,7 @@ const SENT = Date.UTC(2027, 0, 15, 8, 0, 0);
 async function campaign(message: string, first: number, count: number): Promise<string> {
   const recipients = Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
   const outcome = await importCampaign(deps, { recipients, message, name: message });
-  if (outcome.kind !== 'created') throw new Error(`the import ended with ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import ended with ${outcome.outcome}`);
   return outcome.id;
 }
 
@@ -324,7 +324,7 @@ test('Rows have the values of the columns that the text uses if they are asked f
     message: '{{code}} for {{name}}',
     name: 'Values',
   });
-  if (outcome.kind !== 'created') throw new Error(`the import ended with ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import ended with ${outcome.outcome}`);
   const { id } = outcome;
   await settled(id, 0, 'TIR', `3,${SENT},1,,id`);
   const valued = async (options: { status?: string; values?: boolean }) => {

@@ -35,7 +35,7 @@ export function resultsFixture(server: Redis, prefix: string) {
     latest,
     async campaign(input: Partial<CampaignInput> & Pick<CampaignInput, 'recipients'>): Promise<string> {
       const outcome = await importCampaign(deps, { message: 'Hi', again: true, ...input });
-      if (outcome.kind !== 'created') throw new Error(`the import ended with ${outcome.kind}`);
+      if (outcome.outcome !== 'created') throw new Error(`the import ended with ${outcome.outcome}`);
       return outcome.id;
     },
     /** Claims everything that is planned, and settles it with these letters in turn, or with another result. */

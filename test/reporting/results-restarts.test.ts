@@ -45,7 +45,7 @@ test.each(['always', 'everysec'] as const)(
       const recipients = [{ to: '+447700900124' }];
       const at = Date.UTC(2100, 0, 1);
       const outcome = await volley.enqueue({ recipients, message: `Round ${round}`, sendAt: at });
-      if (outcome.kind !== 'created') throw new Error(outcome.kind);
+      if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
       await volley.cancel(outcome.id);
       return outcome.id;
     };

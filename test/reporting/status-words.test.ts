@@ -22,7 +22,7 @@ async function accepted(recipients: number, words?: readonly PlacedWord[], lette
   const lane = laneFixture(redis, own, 'default', rules);
   const people = Array.from({ length: recipients }, (_, at) => ({ to: mobile(at) }));
   const outcome = await importCampaign(deps, { recipients: people, message: 'Hi' });
-  if (outcome.kind !== 'created') throw new Error(`the import ended with ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import ended with ${outcome.outcome}`);
   const { id } = outcome;
   const [claim] = (await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0 })).claims;
   if (claim === undefined) throw new Error('nothing is claimed');

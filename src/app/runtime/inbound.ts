@@ -43,8 +43,8 @@ export function openInbound(instance: Instance): InboundService {
           again: true,
         },
       );
-      if ('id' in outcome) return outcome.id;
-      throw new InputError('reason' in outcome ? outcome.reason : outcome.kind);
+      if (outcome.outcome !== 'refused') return outcome.id;
+      throw new InputError(outcome.message);
     } catch (error) {
       // A number that is suppressed matters more than the text that says so.
       const reason = error instanceof Error ? error.message : String(error);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'dotenv';
+import { VolleyError } from '../../campaign/errors.js';
 import { readProblem, systemCode } from './file-problem.js';
 
 /** Environment variables by name, as in `process.env`. */
@@ -23,15 +24,14 @@ export interface SimulatorAddress {
 }
 
 /** The configuration is invalid. The error contains every problem and no secret. */
-export class ConfigError extends Error {
-  /** Stable, so that callers need not parse messages. */
-  readonly code = 'ERR_VOLLEY_CONFIG';
+export class ConfigError extends VolleyError {
+  override readonly name = 'ConfigError';
+  readonly code = 'config';
   /** One sentence per problem: which setting is invalid, and what it must be. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
     super(['The configuration is invalid:', ...problems.map((problem) => `  - ${problem}`)].join('\n'));
-    this.name = 'ConfigError';
     this.problems = problems;
   }
 }

@@ -1,3 +1,5 @@
+import { VolleyError } from '../../campaign/errors.js';
+
 /** Replies of a server that is starting, full, or changing its role. It has not run the command. */
 const TRANSIENT =
   /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|BUSY|MISCONF|UNKILLABLE)\b/;
@@ -14,13 +16,15 @@ const NO_ANSWER =
  * ran before the connection broke is unknown. Every call may be repeated, `enqueue` with an idempotency key. `cause` is the
  * connection's error.
  */
-export class RedisUnavailableError extends Error {
+export class RedisUnavailableError extends VolleyError {
   override readonly name: 'RedisUnavailableError' | 'RedisFullError' = 'RedisUnavailableError';
+  readonly code: 'unavailable' | 'full' = 'unavailable';
 }
 
 /** Redis has reached `maxmemory`, or comes so close to it that it takes nothing new. */
 export class RedisFullError extends RedisUnavailableError {
   override readonly name = 'RedisFullError';
+  override readonly code = 'full';
 }
 
 const replyOf = (message: string): string => message.replace(IN_SCRIPT, '');

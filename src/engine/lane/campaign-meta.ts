@@ -126,7 +126,7 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     suppressed,
     invalid,
     invalidGroups: [],
-    problems: [],
+    errors: [],
     notMobile: 0,
     isSuppressionChecked: true,
     encodings: { gsm7: 1, ucs2: 0 },

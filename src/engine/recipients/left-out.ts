@@ -1,4 +1,4 @@
-import type { InvalidCause } from '../../campaign/preview-views.js';
+import type { InvalidCode } from '../../campaign/preview-views.js';
 import type { StoredRecipient } from './slice-blob.js';
 
 /*
@@ -27,7 +27,7 @@ export interface DuplicateRow extends LeftOut {
 /** A row that cannot be sent to. Nothing else of it is stored. */
 export interface InvalidLeftOut extends LeftOut {
   readonly kind: 'invalid';
-  readonly code: InvalidCause;
+  readonly code: InvalidCode;
   /** The position of the column at fault; `reference` for that member, which is no column; null if the whole row is. */
   readonly column: number | 'reference' | null;
 }
@@ -96,7 +96,7 @@ export function readLeftOut({ number, values, reference = '' }: StoredRecipient)
     kind: 'invalid',
     ...own,
     number: number === '+0' ? text : number,
-    code: kind as InvalidCause,
+    code: kind as InvalidCode,
     column: detail === '' ? null : detail === REFERENCE ? REFERENCE : Number(detail),
   };
 }

@@ -7,6 +7,7 @@ import { formatDuration } from '../../base/duration.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { Operator } from '../../campaign/audit.js';
 import { newCampaignId, usualCampaignName } from '../../campaign/campaign.js';
+import type { ErrorItem } from '../../campaign/error-codes.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
 import { storedForm } from '../../campaign/field-kinds.js';
 import {
@@ -78,7 +79,7 @@ export interface CampaignInput extends CampaignFields {
 /** The outcome of an enqueue: a closed set. */
 export type EnqueueOutcome =
   | {
-      readonly kind: 'created' | 'existing';
+      readonly outcome: 'created' | 'existing';
       readonly id: string;
       readonly recipientCount: number;
       /** Rows that were left out because their number is that of an earlier row; `preview.repeats` lists the first of them. */
@@ -89,36 +90,36 @@ export type EnqueueOutcome =
       readonly suppressed: number;
       readonly preview: Preview;
     }
-  /** The list has invalid rows and `skipInvalid` is not set, or all of its rows are invalid. Nothing is stored. */
-  | { readonly kind: 'invalidRows'; readonly reason: string; readonly preview: Preview }
   /**
-   * The list has rows with the number of an earlier row and a different text, and `duplicates` is `refuse`. Nothing is stored.
-   * `reason` names the first such row and the row that it repeats; `preview.repeats` lists more.
+   * Nothing is stored, because of the list: it has invalid rows and `skipInvalid` is not set, or all of its rows are invalid (`invalidRows`); it has
+   * rows with the number of an earlier row and a different text, and `duplicates` is `refuse` (`differentTexts`); or there is a `maxCost`, and
+   * numbers have no price (`noPrice`), or the campaign costs more (`overBudget`). `errors` names the first of these rows; `preview` counts them.
    */
-  | {
-      readonly kind: 'differentTexts';
-      readonly reason: string;
-      readonly line: number;
-      readonly firstLine: number;
-      readonly to: string;
+  | (RefusedCampaign & {
+      readonly code: 'invalidRows' | 'differentTexts' | 'noPrice' | 'overBudget';
       readonly preview: Preview;
-    }
-  /** There is a `maxCost`, and the number of this row has no price; `preview.cost` counts and lists more. Nothing is stored. */
-  | {
-      readonly kind: 'noPrice';
-      readonly reason: string;
-      readonly line: number;
-      readonly to: string;
-      readonly preview: Preview;
-    }
-  /** The campaign costs more than `maxCost`; `preview.cost` has both amounts. Nothing is stored. */
-  | { readonly kind: 'overBudget'; readonly reason: string; readonly preview: Preview }
-  /** This campaign had the same recipients, message, and sender within the last 24 hours; `again` allows a repeat. */
-  | { readonly kind: 'repeated'; readonly reason: string; readonly id: string }
-  /** The idempotency key belongs to this campaign, which has other content. */
-  | { readonly kind: 'conflict'; readonly reason: string; readonly id: string }
+      readonly campaign: null;
+    })
+  /**
+   * `repeated`: `campaign` had the same recipients, message, and sender within the last 24 hours; `again` allows a repeat. `conflict`: the
+   * idempotency key belongs to `campaign`, which has other content.
+   */
+  | (RefusedCampaign & {
+      readonly code: 'repeated' | 'conflict';
+      readonly preview: null;
+      readonly campaign: string;
+    })
   /** `confirm` returned false. */
-  | { readonly kind: 'declined' };
+  | (RefusedCampaign & { readonly code: 'declined'; readonly preview: null; readonly campaign: null });
+
+/** What every campaign has that was not created. */
+interface RefusedCampaign {
+  readonly outcome: 'refused';
+  /** Why; begins in lower case, and has no full stop. It names no recipient. */
+  readonly message: string;
+  /** The first 20 parts at fault; empty if it is refused for no single part. */
+  readonly errors: readonly ErrorItem[];
+}
 
 /** A campaign whose fields are checked, with the defaults of the configuration. */
 export interface CheckedCampaign
@@ -222,7 +223,9 @@ function requireMembers(input: unknown): void {
   }: { readonly message?: unknown; readonly recipients?: unknown; readonly toResultsOf?: unknown } =
     Object(input);
   throwInputErrors([
-    ...(typeof message === 'string' ? [] : [new InputError(FIELDS.message.missing, { field: 'message' })]),
+    ...(typeof message === 'string'
+      ? []
+      : [new InputError(FIELDS.message.missing, { field: 'message', itemCode: 'missing' })]),
     ...(typeof recipients === 'string' ||
     (typeof recipients === 'object' && recipients !== null) ||
     (recipients === undefined && toResultsOf !== undefined)
@@ -230,6 +233,7 @@ function requireMembers(input: unknown): void {
       : [
           new InputError('the list is missing: give the path of a CSV file, or an array', {
             field: 'recipients',
+            itemCode: 'missing',
           }),
         ]),
   ]);

@@ -1,6 +1,7 @@
+import { rowError } from '../../campaign/error-item.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { type NumberKinds, numberReader } from '../../campaign/number.js';
-import type { InvalidCause } from '../../campaign/preview-views.js';
+import type { InvalidCode, InvalidRow } from '../../campaign/preview-views.js';
 import type { Template } from '../../campaign/template.js';
 import { countryColumn, withCountryAdvice } from './country-column.js';
 import { numberColumn } from './number-column.js';
@@ -68,7 +69,7 @@ export type CheckedRow =
       readonly line: number;
       /** The column at fault; null if the row as a whole is. */
       readonly column: string | null;
-      readonly cause: InvalidCause;
+      readonly code: InvalidCode;
       /** Says what is wrong and what would be right; continues `line 7, column "phone": `. */
       readonly reason: string;
       readonly row: readonly string[];
@@ -82,8 +83,13 @@ type Invalid = CheckedRow & { readonly kind: 'invalid' };
 /** An invalid row, before it is known what names it. */
 type Problem = Omit<Invalid, 'number' | 'reference'>;
 
-/** The causes of rows whose number cannot be used. */
-const NUMBER_CAUSES = new Set<InvalidCause>(['noCountry', 'noNumber', 'invalidNumber', 'invalidCountry']);
+/** An invalid row as callers see it. `isCsv`: whether it is a line of a file; otherwise it is an item of an array. */
+export function invalidRowOf({ code, line, column, reason, row }: Invalid, isCsv: boolean): InvalidRow {
+  return { ...rowError({ code, line, column, isCsv }, reason), code, line, row };
+}
+
+/** The codes of rows whose number cannot be used. */
+const NUMBER_CODES = new Set<InvalidCode>(['noCountry', 'noNumber', 'invalidNumber', 'invalidCountry']);
 
 /** Counts of the rows checked so far. `rows` is always the sum of the next three. */
 interface RowCounts {
@@ -171,15 +177,15 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const checkRow = (row: Row): Exclude<CheckedRow, { kind: 'invalid' }> | Problem => {
       const { line, fields, fault, unusable } = row;
       if (fault !== null)
-        return { kind: 'invalid', line, column: null, cause: 'row', reason: fault, row: fields };
+        return { kind: 'invalid', line, column: null, code: 'row', reason: fault, row: fields };
       const readIn = usedColumn?.countryOf(row);
       const outcome = readNumber(fields[position] ?? '', readIn);
       if (!outcome.ok) {
-        const { cause = 'invalidNumber', reason } = outcome;
-        if (cause !== 'noCountry') return invalid(line, list.columns[position], cause, reason, fields);
+        const { code = 'invalidNumber', reason } = outcome;
+        if (code !== 'noCountry') return invalid(line, list.columns[position], code, reason, fields);
         return readIn === null && country !== null
           ? invalid(line, country.name, 'invalidCountry', country.problemOf(row), fields)
-          : invalid(line, list.columns[position], cause, withCountryAdvice(reason, country), fields);
+          : invalid(line, list.columns[position], code, withCountryAdvice(reason, country), fields);
       }
       const missing = template?.missing(fields) ?? null;
       if (missing !== null)
@@ -194,7 +200,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const length = hasDigests ? (template?.length(fields) ?? 0) : 0;
       if (length > MAX_TEXT_LENGTH) {
         const reason = `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`;
-        return { kind: 'invalid', line, column: null, cause: 'row', reason, row: fields };
+        return { kind: 'invalid', line, column: null, code: 'row', reason, row: fields };
       }
       const { number, isNotMobile } = outcome;
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
@@ -216,10 +222,10 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine };
     };
     /** What names an invalid row. */
-    const nameOf = (row: Row, cause: InvalidCause): Pick<Invalid, 'number' | 'reference'> => {
+    const nameOf = (row: Row, code: InvalidCode): Pick<Invalid, 'number' | 'reference'> => {
       const { fields, fault, unusable } = row;
       const cell = fields[position] ?? '';
-      const outcome = NUMBER_CAUSES.has(cause) ? null : readNumber(cell, usedColumn?.countryOf(row));
+      const outcome = NUMBER_CODES.has(code) ? null : readNumber(cell, usedColumn?.countryOf(row));
       const reference = referenceOf(row);
       // The fields of a row that cannot be read may be shifted, and another one would pass for the reference.
       const isShifted = fault !== null && referencePosition !== -1;
@@ -233,7 +239,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const check = (row: Row): CheckedRow => {
       const checked = checkRow(row);
       counts[checked.kind] += 1;
-      return checked.kind === 'invalid' ? { ...checked, ...nameOf(row, checked.cause) } : checked;
+      return checked.kind === 'invalid' ? { ...checked, ...nameOf(row, checked.code) } : checked;
     };
     return {
       columns: list.columns,
@@ -260,9 +266,9 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
 function invalid(
   line: number,
   column: string | undefined,
-  cause: InvalidCause,
+  code: InvalidCode,
   reason: string,
   row: readonly string[],
 ): Problem {
-  return { kind: 'invalid', line, column: column ?? null, cause, reason, row };
+  return { kind: 'invalid', line, column: column ?? null, code, reason, row };
 }

@@ -139,14 +139,15 @@ export async function compareWithHolder(
     (list === null || meta.fingerprint === list.fingerprint) &&
     COMPARED_MEMBERS.every((member) => isDeepStrictEqual(meta[member], requested[member]));
   const shown = meta?.preview ?? list?.preview;
-  if (!isSame || shown === undefined) return { kind: 'conflict', reason: CONFLICT, id: campaign };
+  if (!isSame || shown === undefined)
+    return { outcome: 'refused', code: 'conflict', message: CONFLICT, errors: [], campaign, preview: null };
   // What names recipients is not stored; the content is the same.
-  const { problems = [], repeats = [], samples = [], cost = null } = list?.preview ?? {};
+  const { errors = [], repeats = [], samples = [], cost = null } = list?.preview ?? {};
   const stored = {
     ...shown,
     message: meta.text,
     lane: name,
-    problems,
+    errors,
     repeats,
     samples,
     cost: shown.cost && { ...shown.cost, unpricedRows: cost?.unpricedRows ?? [] },
@@ -154,7 +155,7 @@ export async function compareWithHolder(
   const { recipientCount, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;
   return {
-    kind: 'existing',
+    outcome: 'existing',
     id: campaign,
     recipientCount,
     duplicates,

@@ -5,10 +5,12 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { type Actor, describeActor } from '../../campaign/actor.js';
+import type { ErrorItem } from '../../campaign/error-codes.js';
+import { rowError } from '../../campaign/error-item.js';
 import { InputError } from '../../campaign/errors.js';
 import type { PlannedCost, Preview, Refusal } from '../../campaign/preview-views.js';
 import { parseAmount } from '../../campaign/price.js';
-import { firstDifferent, REPEATED, refusalOfList } from '../../campaign/refusal.js';
+import { REPEATED, refusalOfList } from '../../campaign/refusal.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
@@ -30,6 +32,7 @@ import type { Duplicates } from './check-rows.js';
 import { beginWithKey, compareWithHolder, findRepeated, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
 import {
+  isCsv,
   type ListDeps,
   type ListSummary,
   type OpenList,
@@ -102,10 +105,10 @@ export async function previewChecked(deps: ImportDeps, checked: CheckedCampaign)
     earlierNumbers(deps, campaign, deps.clock()),
   );
   const refused = refusedCampaign(preview, campaign, opened);
-  if (refused !== null) return { ...preview, refusal: { kind: refused, campaign: null } };
+  if (refused !== null) return { ...preview, refusal: { code: refused, campaign: null } };
   if (content === null) return preview;
   const repeated = await findRepeated(deps.redis, deps.keys, content, lane.id, campaign);
-  return { ...preview, refusal: repeated === null ? null : { kind: 'repeated', campaign: repeated } };
+  return { ...preview, refusal: repeated === null ? null : { code: 'repeated', campaign: repeated } };
 }
 
 /** Previews a campaign without Redis: suppressed numbers are not known, and neither is when the messages would be sent. */
@@ -128,7 +131,7 @@ export async function previewWithoutRedis(
     uncheckedNumbers('there is no Redis'),
   );
   const refused = refusedCampaign(preview, campaign, opened);
-  return { ...preview, refusal: refused === null ? null : { kind: refused, campaign: null } };
+  return { ...preview, refusal: refused === null ? null : { code: refused, campaign: null } };
 }
 
 /**
@@ -159,13 +162,13 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     // Its own campaign sends the text by now, so nothing is compared.
     const { opened, preview, fingerprint } = await readWithoutStoring(deps, campaign, lane);
     if (refusedList(preview, { skipInvalid: true }, opened.duplicates) === 'differentTexts')
-      return refusedOutcome('differentTexts', preview);
+      return refusedOutcome('differentTexts', preview, campaign);
     return compareWithHolder(redis, keys, key.holder, draft, campaign.lane, { fingerprint, preview });
   }
   const { session } = key;
   try {
     const outcome = await fillAndCommit(deps, campaign, lane, draft, session);
-    if (outcome.kind !== 'created') await session.discard();
+    if (outcome.outcome !== 'created') await session.discard();
     return outcome;
   } catch (error) {
     // If even discarding fails, the lease expires.
@@ -226,11 +229,12 @@ async function fillAndCommit(
   });
   const { recipientCount, duplicates, invalid, suppressed } = preview;
   const refused = refusedCampaign(preview, campaign, opened);
-  if (refused !== null) return refusedOutcome(refused, preview);
+  if (refused !== null) return refusedOutcome(refused, preview, campaign);
 
   const earlier = await (reserving ?? reserve(content));
-  if (earlier !== null) return { kind: 'repeated', reason: REPEATED, id: earlier };
-  if (campaign.confirm !== undefined && !(await campaign.confirm(preview))) return { kind: 'declined' };
+  if (earlier !== null) return { ...REFUSED, code: 'repeated', message: REPEATED, campaign: earlier };
+  if (campaign.confirm !== undefined && !(await campaign.confirm(preview)))
+    return { ...REFUSED, code: 'declined', message: 'the campaign was not confirmed' };
 
   for (const chunk of costs.chunks()) await session.storeCosts(chunk);
   const { list, template } = opened;
@@ -256,7 +260,7 @@ async function fillAndCommit(
             message: '',
             lane: '',
             countries: [],
-            problems: [],
+            errors: [],
             repeats: [],
             samples: [],
             cost: cost && { ...cost, unpricedRows: [] },
@@ -275,7 +279,7 @@ async function fillAndCommit(
   lane.emit(events);
   // The session has marked the lane as due when it began.
   if (wakeInMs >= 0) await activated(lane, deps.launched(lane.id, wakeInMs));
-  return { kind: 'created', id: session.id, ...counts, differentTexts: preview.differentTexts, preview };
+  return { outcome: 'created', id: session.id, ...counts, differentTexts: preview.differentTexts, preview };
 }
 
 /** Why a list is refused, whatever the lane has sent before; null if it is not. */
@@ -295,7 +299,7 @@ function refusedCampaign(
   preview: Preview,
   campaign: Pick<CheckedCampaign, 'skipInvalid' | 'budget'>,
   { duplicates }: Pick<OpenList, 'duplicates'>,
-): Exclude<Refusal['kind'], 'repeated'> | null {
+): Exclude<Refusal['code'], 'repeated'> | null {
   const { budget } = campaign;
   const refused = refusedList(preview, campaign, duplicates);
   if (refused !== null || budget === undefined || preview.cost === null) return refused;
@@ -303,26 +307,50 @@ function refusedCampaign(
   return (parseAmount(preview.cost.total) ?? 0n) > budget ? 'overBudget' : null;
 }
 
+/** What a refusal without a list says. */
+const REFUSED = { outcome: 'refused', errors: [], campaign: null, preview: null } as const;
+
 /** The outcome of a campaign that is refused. Throws an InputError for a list without rows. */
-function refusedOutcome(kind: Exclude<Refusal['kind'], 'repeated'>, preview: Preview): EnqueueOutcome {
-  const reason = refusalOfList(kind, preview);
-  switch (kind) {
-    case 'noRows':
-      throw new InputError(`${reason}: add at least one recipient`, { field: 'recipients' });
+function refusedOutcome(
+  code: Exclude<Refusal['code'], 'repeated'>,
+  preview: Preview,
+  campaign: Pick<CampaignInput, 'recipients'>,
+): EnqueueOutcome {
+  const message = refusalOfList(code, preview);
+  if (code === 'noRows')
+    throw new InputError(`${message}: add at least one recipient`, { field: 'recipients', itemCode: code });
+  const errors = refusedParts(code, preview, isCsv(campaign.recipients));
+  return { outcome: 'refused', code, message, errors, campaign: null, preview };
+}
+
+/** The first rows for which a list is refused, or its limit of the cost. */
+function refusedParts(
+  code: Exclude<Refusal['code'], 'repeated' | 'noRows'>,
+  { errors, repeats, cost, toColumn: column }: Preview,
+  isOfCsv: boolean,
+): readonly ErrorItem[] {
+  switch (code) {
     case 'invalidRows':
-    case 'overBudget':
-      return { kind, reason, preview };
-    case 'differentTexts': {
-      const { line, firstLine, to } = firstDifferent(preview);
-      return { kind, reason, line, firstLine, to, preview };
-    }
-    case 'noPrice': {
-      const [first] = preview.cost?.unpricedRows ?? [];
-      if (first === undefined) throw new Error('every number has a price');
-      return { kind, reason, ...first, preview };
+      return errors;
+    case 'differentTexts':
+      return repeats.flatMap(({ text, line, firstLine, to }) =>
+        text === 'different'
+          ? rowError(
+              { code, line, column, isCsv: isOfCsv },
+              `has the number of row ${firstLine} (${to}), but a different text`,
+            )
+          : [],
+      );
+    case 'noPrice':
+      return (cost?.unpricedRows ?? []).map(({ line, to }) =>
+        rowError({ code, line, column, isCsv: isOfCsv }, `${to} has no price`),
+      );
+    case 'overBudget': {
+      const message = `The campaign costs ${cost?.total} ${cost?.currency}.`;
+      return [{ code, pointer: '/maxCost', message, line: null, column: null }];
     }
     default:
-      return kind satisfies never;
+      return code satisfies never;
   }
 }
 

@@ -1,7 +1,8 @@
+import type { ErrorItem } from '../../campaign/error-codes.js';
 import { likelyCountry } from '../../campaign/likely-country.js';
-import { type InvalidGroup, type InvalidRow, UNIFORM_CAUSES } from '../../campaign/preview-views.js';
+import { type InvalidGroup, type InvalidRow, UNIFORM_CODES } from '../../campaign/preview-views.js';
 
-const MAX_PROBLEMS = 20;
+const MAX_LISTED = 20;
 /** Rows that a group names. */
 const MAX_NAMED = 3;
 /** Numbers without a country that are tried in a country. */
@@ -10,14 +11,14 @@ const MAX_TRIED = 50;
 /** Collects the invalid rows of a list while it is read: all of them are counted, and a few are kept. */
 export function invalidRows() {
   const groups = new Map<string, { -readonly [Key in keyof InvalidGroup]: InvalidGroup[Key] }>();
-  const problems: InvalidRow[] = [];
+  const errors: ErrorItem[] = [];
   const withoutCountry: InvalidRow[] = [];
   return {
     add(row: InvalidRow): void {
-      const { cause, column, line } = row;
-      const name = `${cause} ${column}`;
+      const { code, column, line } = row;
+      const name = `${code} ${column}`;
       const group = groups.get(name) ?? {
-        cause,
+        code,
         column,
         count: 0,
         lines: [],
@@ -27,14 +28,15 @@ export function invalidRows() {
       groups.set(name, group);
       group.count += 1;
       if (group.lines.length < MAX_NAMED) group.lines = [...group.lines, line];
-      if (cause === 'noCountry' && withoutCountry.length < MAX_TRIED) withoutCountry.push(row);
-      if (UNIFORM_CAUSES.includes(cause) && group.count > MAX_NAMED) return;
-      if (problems.length < MAX_PROBLEMS) problems.push(row);
+      if (code === 'noCountry' && withoutCountry.length < MAX_TRIED) withoutCountry.push(row);
+      if (UNIFORM_CODES.includes(code) && group.count > MAX_NAMED) return;
+      const { row: _values, ...error } = row;
+      if (errors.length < MAX_LISTED) errors.push(error);
     },
-    /** The first of the rows, with a reason each. */
-    problems: (): readonly InvalidRow[] => problems,
+    /** What is wrong with the first of the rows. */
+    errors: (): readonly ErrorItem[] => errors,
     /**
-     * All rows, by their cause. `international`: numbers that suggest a country for those without one. `countryColumn`: a column that contains
+     * All rows, by their code. `international`: numbers that suggest a country for those without one. `countryColumn`: a column that contains
      * countries and is not used, which suggests more.
      */
     groups(
@@ -43,7 +45,7 @@ export function invalidRows() {
       countryColumn: string | null,
     ): InvalidGroup[] {
       return [...groups.values()].map((group) => {
-        if (group.cause !== 'noCountry') return group;
+        if (group.code !== 'noCountry') return group;
         const numbers = withoutCountry.map(({ row }) => row[columns.indexOf(group.column ?? '')] ?? '');
         const country = countryColumn === null ? likelyCountry(numbers, international) : null;
         return { ...group, country, countryColumn };

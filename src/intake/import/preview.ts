@@ -167,7 +167,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
           [...international, withPlus(sender)],
           list.unusedCountryColumn,
         ),
-        problems: invalid.problems(),
+        errors: invalid.errors(),
         encodings: { gsm7: recipients - ucs2, ucs2 },
         ucs2Characters: [...ucs2Characters],
         segments: { ...segments, min: segments.total === 0 ? 0 : segments.min },

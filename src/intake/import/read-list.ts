@@ -12,7 +12,7 @@ import type { LeftOutRow } from '../../engine/recipients/left-out.js';
 import type { StoredRecipient } from '../../engine/recipients/slices.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
 import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
-import { type CheckedRow, type CheckedRows, checkRows, type Duplicates } from './check-rows.js';
+import { type CheckedRow, type CheckedRows, checkRows, type Duplicates, invalidRowOf } from './check-rows.js';
 import { contentDigest } from './content-digest.js';
 import { readCsv } from './csv/read-csv.js';
 import { previewBuilder } from './preview.js';
@@ -81,7 +81,8 @@ function resultsOf({ redis, keys }: ListDeps, wanted: ResultsOf): Promise<Rows> 
   });
 }
 
-function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
+/** Whether the rows of a list have lines, as those of a file do; those of an array have positions. */
+export function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
   return typeof recipients === 'string' || (typeof recipients === 'object' && 'csv' in recipients);
 }
 
@@ -198,18 +199,11 @@ export async function readList(
     const leftOut: LeftOutRow[] = [];
     for (const row of rows) {
       if (row.kind === 'invalid') {
-        const { number, reference, ...problem } = row;
-        preview.addInvalid(problem);
-        options.onInvalid?.(problem, list.columns);
-        const { kind, line, cause: code } = problem;
-        leftOut.push({
-          kind,
-          line,
-          number,
-          reference,
-          code,
-          column: positionOf(problem.column, list.columns),
-        });
+        const { kind, line, number, reference, code } = row;
+        const shown = invalidRowOf(row, isCsv(campaign.recipients));
+        preview.addInvalid(shown);
+        options.onInvalid?.(shown, list.columns);
+        leftOut.push({ kind, line, number, reference, code, column: positionOf(row.column, list.columns) });
         continue;
       }
       if (typeof row.firstLine === 'number') preview.addRepeated(repeatOf(row, row.firstLine));

@@ -59,7 +59,7 @@ export interface SuppressionImport {
   /** Rows with the number of an earlier row. */
   readonly duplicates: number;
   readonly invalid: readonly InvalidRow[];
-  /** The invalid rows, by their cause and column. */
+  /** The invalid rows, by their code and column. */
   readonly invalidGroups: readonly InvalidGroup[];
   /** The column with the country of each row; null if none is used. */
   readonly countryColumn: string | null;
@@ -258,12 +258,13 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       yield* suppression.list(list);
     },
     async import(input, { toColumn, countryColumn, country, ...options } = {}) {
-      const [{ checkRows }, { readCsv }, { invalidRows }, { withOptionalHeader }] = await Promise.all([
-        import('./check-rows.js'),
-        import('./csv/read-csv.js'),
-        import('./invalid-groups.js'),
-        import('./number-column.js'),
-      ]);
+      const [{ checkRows, invalidRowOf }, { readCsv }, { invalidRows }, { withOptionalHeader }] =
+        await Promise.all([
+          import('./check-rows.js'),
+          import('./csv/read-csv.js'),
+          import('./invalid-groups.js'),
+          import('./number-column.js'),
+        ]);
       const list = await checkRows(
         withOptionalHeader(await readCsv(typeof input === 'string' ? input : input.csv)),
         {
@@ -276,7 +277,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       const international: string[] = [];
       async function* numbers(): AsyncGenerator<string[]> {
         for await (const batch of list.batches) {
-          invalid.push(...batch.filter((row) => row.kind === 'invalid'));
+          for (const row of batch) if (row.kind === 'invalid') invalid.push(invalidRowOf(row, true));
           const valid = batch.filter((row) => row.kind === 'recipient').map(({ number }) => number);
           if (international.length < MAX_NUMBERS_READ) international.push(...valid);
           yield valid;

@@ -106,7 +106,7 @@ export function rewritten(
   now: number,
 ): Buffer | null {
   // One whose time is over lapses.
-  const refusal = problems.find(({ isOver, opensTooLate }) => isOver !== true && opensTooLate !== true);
+  const refusal = problems.find(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
   if (refusal !== undefined) return null;
   const changed = dueAt === 0 ? Math.min(message.due, now / 1_000) : dueAt / 1_000;
   const due = keepsTime(settings, message) ? message.due : Math.max(1, Math.ceil(changed));

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../campaign/error-codes.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { type NumberKinds, numberReader } from '../../campaign/number.js';
 import { contentReader, type MessageProblem } from './message-content.js';
@@ -76,19 +77,20 @@ export function messageChecker(
 
   return (message, now) => {
     const problems: MessageProblem[] = [];
-    const refuse = (member: string, reason: string | null): void => {
+    const refuse = (member: string, reason: string | null, code: ErrorCode = 'invalidValue'): void => {
       if (reason !== null && !problems.some((known) => known.member === member))
-        problems.push({ member, reason });
+        problems.push({ member, code, reason });
     };
     for (const member of Object.keys(message)) {
       if (problems.length === MAX_UNUSABLE) break;
-      if (!isUsable(message[member])) problems.push({ member, reason: 'is not a text or a number' });
+      if (!isUsable(message[member]))
+        problems.push({ member, code: 'invalidValue', reason: 'is not a text or a number' });
     }
     const id = textOf(message, 'id');
     refuse('id', idProblem(id));
     const read = readNumber(textOf(message, 'to'));
     // A message cannot set the country.
-    if (!read.ok) refuse('to', read.reason.replace(/, or set `country`$/, ''));
+    if (!read.ok) refuse('to', read.reason.replace(/, or set `country`$/, ''), read.code ?? 'invalidNumber');
     const version = readVersion(message.version);
     if (version === undefined) refuse('version', VERSION_REASON);
     const reference = textOf(message, 'reference');

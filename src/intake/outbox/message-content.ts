@@ -1,4 +1,5 @@
 import { formatDuration } from '../../base/duration.js';
+import type { ErrorCode } from '../../campaign/error-codes.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { readTime } from '../../campaign/moment.js';
 import { applyRule } from '../../campaign/send-time.js';
@@ -15,9 +16,9 @@ import { type OutboxSettings, ruleOf } from './settings.js';
 /** A member at fault and why; the reason continues the name of the member, or begins with its value in quotes. */
 export interface MessageProblem {
   readonly member: string;
+  /** `opensTooLate`: the message is valid, but would lapse before its window opens. */
+  readonly code: ErrorCode;
   readonly reason: string;
-  /** The message is valid, but would lapse before its window opens. */
-  readonly opensTooLate?: true;
   /** The message is valid, but its time is over. */
   readonly isOver?: true;
 }
@@ -63,7 +64,7 @@ export function contentReader(
     const when =
       opening === null ? 'never opens' : `opens next at ${formatInZone(zone ?? 'UTC', opening.from)}`;
     const reason = `${what}, but the window (${described}) ${when}, and the message may be at most ${formatDuration(lateMs)} late`;
-    return { member, reason, opensTooLate: true };
+    return { member, code: 'opensTooLate', reason };
   };
 
   /** When it is due, ms; 0: at once. */
@@ -71,16 +72,20 @@ export function contentReader(
     if (given === '' && rule.kind === 'now')
       return { at: 0, problem: tooLate('sendAt', now, 'is not set, so the message is due now') };
     const member = given !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
-    const refused = (reason: string): Due => ({ at: 0, problem: { member, reason } });
+    const refused = (reason: string, code: ErrorCode = 'invalidValue'): Due => ({
+      at: 0,
+      problem: { member, code, reason },
+    });
     const text = given !== '' ? given : valueIn(member).trim();
-    if (text === '') return refused(`is missing, but the send time follows from it (${settings.sendRule})`);
+    if (text === '')
+      return refused(`is missing, but the send time follows from it (${settings.sendRule})`, 'noValue');
     const time = readTime(text, zone, 'the outbox');
     if (!time.ok) return refused(time.reason);
     const at = given !== '' || rule.kind === 'now' ? time.at : applyRule(rule, time.at, zone);
     const shown = (): string => formatInZone(zone ?? 'UTC', at);
     if (at + lateMs <= now) {
       const reason = `is ${text}, so it would have been sent at ${shown()}, more than ${formatDuration(lateMs)} ago`;
-      return { at, problem: { member, reason, isOver: true } };
+      return { at, problem: { member, code: 'invalidValue', reason, isOver: true } };
     }
     const latest = new Date(now);
     latest.setUTCFullYear(latest.getUTCFullYear() + MAX_AHEAD_YEARS);
@@ -93,15 +98,16 @@ export function contentReader(
 
   return (valueIn, now) => {
     const problems: MessageProblem[] = [];
-    const refuse = (member: string, reason: string): void => void problems.push({ member, reason });
+    const refuse = (member: string, code: ErrorCode, reason: string): void =>
+      void problems.push({ member, code, reason });
     const values = columns.map(valueIn);
     const missing = used.filter(([, at]) => values[at]?.trim() === '');
-    for (const [name] of missing) refuse(name, `is missing, but the message uses {{${name}}}`);
+    for (const [name] of missing) refuse(name, 'noValue', `is missing, but the message uses {{${name}}}`);
     for (const [at, name] of columns.entries())
-      if (LONE_SURROGATE.test(values[at] ?? '')) refuse(name, LONE_SURROGATE_REASON);
+      if (LONE_SURROGATE.test(values[at] ?? '')) refuse(name, 'invalidValue', LONE_SURROGATE_REASON);
     const length = missing.length > 0 ? 0 : template.length(values);
     if (length > MAX_TEXT_LENGTH)
-      refuse('to', `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`);
+      refuse('to', 'row', `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`);
     const given = valueIn('sendAt').trim();
     const { at: dueAt, problem } = dueOf(given, valueIn, now);
     if (problem !== undefined) problems.push(problem);

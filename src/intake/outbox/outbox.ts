@@ -20,6 +20,7 @@ import { readMessage, reportMessages } from './message-views.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import type { ImportOptions, Outbox } from './outbox-methods.js';
 import { readOutboxStatus, whenSent } from './outbox-status.js';
+import { done, invalid, lateError, messageError, type PutDone, refused } from './put-results.js';
 import {
   type CsvColumns,
   type MessageLine,
@@ -44,9 +45,6 @@ const MAX_WARNED = 100;
 const iso = (second: number | null): string | null =>
   second === null ? null : new Date(second * 1_000).toISOString();
 
-/** What a put did. */
-type PutDone = Omit<PutResult, 'warnings'>;
-
 /** A message of a list that is stored next. */
 interface Line extends Entry {
   /** As the list has it. */
@@ -60,7 +58,9 @@ type ParsedLine = Extract<MessageLine, { message: OutboxMessage }>;
 const hasChanged = (error: unknown): boolean => error instanceof OutboxGoneError && error.state === 'changed';
 
 const errorsOf = (problems: readonly MessageProblem[]): InputError[] =>
-  problems.map((problem) => new InputError(sentenceOf(problem), { field: problem.member }));
+  problems.map(
+    (problem) => new InputError(sentenceOf(problem), { field: problem.member, itemCode: problem.code }),
+  );
 
 async function* numbered(
   messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>,
@@ -112,19 +112,19 @@ export function operatedOutbox(
     const { state } = record;
     const version = message.version ?? -1;
     if (state === 'cancelled' || state === 'lapsed') {
-      if (version <= (place.version ?? -1)) return { id, outcome: state, sendAt: null };
+      if (version <= (place.version ?? -1)) return refused(id, 'ended');
       const { outcome, due } = await storeOne({ id, message, key: payer.key, over: place });
       if (outcome === 'full') throw await full();
-      return outcome === 'planned' ? 'changed' : { id, outcome, sendAt: await sentAt(due) };
+      return outcome === 'planned' ? 'changed' : done(id, outcome, await sentAt(due));
     }
-    if (version >= 0 && version < (place.version ?? -1)) return { id, outcome: 'stale', sendAt: null };
+    if (version >= 0 && version < (place.version ?? -1)) return refused(id, 'stale');
     const isSame =
       planned?.number === message.number &&
       planned.reference === message.reference &&
       planned.values.length === message.values.length &&
       planned.values.every((value, at) => value === message.values[at]) &&
       (message.due === 0 || message.due === planned.due);
-    return { id, outcome: isSame ? 'unchanged' : 'sent', sendAt: isSame ? await sentAt(planned.due) : null };
+    return isSame ? done(id, 'unchanged', await sentAt(planned.due)) : refused(id, 'sent');
   };
 
   const resultOf = async (id: string, message: WaitingMessage, first: PutReply): Promise<PutDone> => {
@@ -132,24 +132,14 @@ export function operatedOutbox(
     for (let tries = 0; tries < PUT_TRIES; tries += 1) {
       const { outcome, place, due } = reply;
       if (outcome === 'full') throw await full();
-      if (outcome !== 'planned') return { id, outcome, sendAt: await sentAt(due) };
-      if (place === null) return { id, outcome: 'sent', sendAt: null };
+      if (outcome !== 'planned') return done(id, outcome, await sentAt(due));
+      if (place === null) return refused(id, 'sent');
       const result = await lookInWave(id, message, place);
       if (result !== 'changed') return result;
       reply = await (await open()).storeOne({ id, message, key: payer.key });
     }
     throw new Error(`message ${id} was changed by others ${PUT_TRIES} times while it was put: put it again`);
   };
-
-  const invalid = (id: string, line: number, member: string | null, reason: string): BulkResult => ({
-    id,
-    outcome: 'invalid',
-    sendAt: null,
-    line,
-    member,
-    reason,
-    warnings: [],
-  });
 
   /** Records messages of a list before they are stored. */
   const recorded = <Stored>(lane: Lane, messages: number, store: () => Promise<Stored>): Promise<Stored> =>
@@ -172,10 +162,15 @@ export function operatedOutbox(
         const reply = replies[at];
         if (reply === undefined) throw new Error('Redis stored a message without a result');
         const { outcome, due } = reply;
-        const valid = { line, member: null, reason: null, warnings };
+        const shown = (result: PutDone): BulkResult => ({
+          ...result,
+          line,
+          errors: result.code === null ? [] : [lateError(result.code, line)],
+          warnings,
+        });
         if (outcome !== 'planned' && outcome !== 'full')
-          return { id, outcome, sendAt: whenSent(settings, lane, iso(due)), ...valid };
-        return resultOf(id, message, reply).then((result) => ({ ...result, ...valid }));
+          return shown(done(id, outcome, whenSent(settings, lane, iso(due))));
+        return resultOf(id, message, reply).then(shown);
       }),
     );
     return [...invalidLines, ...stored].sort((a, b) => a.line - b.line);
@@ -189,8 +184,11 @@ export function operatedOutbox(
   ): Line | BulkResult => {
     const checked = check(parsed.message, clock());
     if (checked.ok) return { id: checked.id, message: checked.message, parsed, key: payer.key, warnings };
-    const [{ member, reason }] = checked.problems;
-    return invalid(checked.id, parsed.line, member === 'to' ? (parsed.toColumn ?? 'to') : member, reason);
+    const { line, toColumn = 'to' } = parsed;
+    const errors = checked.problems.map((problem) =>
+      messageError(problem.member === 'to' ? { ...problem, member: toColumn } : problem, line),
+    );
+    return invalid(checked.id, errors, line);
   };
 
   /** The same for a list whose outbox may be changed while it is read. */
@@ -237,7 +235,7 @@ export function operatedOutbox(
     const add = (parsed: MessageLine): void => {
       const { line } = parsed;
       if (!('message' in parsed)) {
-        invalidLines.push(invalid(parsed.id, line, parsed.member, parsed.reason));
+        invalidLines.push(invalid(parsed.id, [messageError({ ...parsed, code: 'row' }, line)], line));
         return;
       }
       const checked = lineOf(parsed, check);
@@ -250,7 +248,9 @@ export function operatedOutbox(
       const before = seen.add(id, packed, line);
       if (before !== null) {
         const reason = `is the id of line ${before} as well, with different content`;
-        invalidLines.push(invalid(id, line, 'id', reason));
+        invalidLines.push(
+          invalid(id, [messageError({ member: 'id', code: 'badInput', reason }, line)], line),
+        );
         return;
       }
       bytes += packed.length;
@@ -298,7 +298,7 @@ export function operatedOutbox(
     const checked = check(input, clock());
     if (!checked.ok) {
       const [first, ...others] = checked.problems;
-      if (first.opensTooLate === true && others.length === 0)
+      if (first.code === 'opensTooLate' && others.length === 0)
         throw new OpensTooLateError(sentenceOf(first), { field: first.member });
       throw inputErrorOf(errorsOf(checked.problems));
     }
@@ -365,9 +365,10 @@ export function operatedOutbox(
           throw new RecoveringError('the lane recovers from a loss of data: try again in some seconds');
         case 'cancelled':
         case 'lapsed':
+          return { id, outcome, code: null };
         case 'sent':
         case 'stale':
-          return { id, outcome };
+          return { id, outcome: 'refused', code: outcome };
         default:
           return outcome satisfies never;
       }

@@ -220,7 +220,7 @@ async function effectOf(
   for await (const [id, message] of waitingMessages(lane, name)) {
     waiting += 1;
     const { dueAt, hasOwnTime, problems } = read(message, now);
-    const refusals = problems.filter(({ isOver, opensTooLate }) => isOver !== true && opensTooLate !== true);
+    const refusals = problems.filter(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
     for (const { member, reason } of refusals) {
       const known = unfit.get(member) ?? { member, reason, messageCount: 0, ids: [] };
       known.messageCount += 1;

@@ -2,12 +2,12 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { formatDuration } from '../../base/duration.js';
 import type { LaneId } from '../../base/redis/keys.js';
+import { rowProblem } from '../../campaign/error-item.js';
 import { checkAll, InputError } from '../../campaign/errors.js';
 import { type FieldOf, SCHEDULED_NAMES, storedValues } from '../../campaign/field-sets.js';
 import type { CampaignFields } from '../../campaign/fields.js';
 import type { Preview, Refusal } from '../../campaign/preview-views.js';
 import { refusalOfList } from '../../campaign/refusal.js';
-import { rowProblem } from '../../campaign/row-problem.js';
 import { isZone } from '../../campaign/zone.js';
 import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
 import type { RecipientInput } from '../import/read-objects.js';
@@ -151,7 +151,7 @@ async function sourceOf({
 }
 
 /** What to do about a list whose first campaign would be refused. */
-const FIX: Readonly<Record<Exclude<Refusal['kind'], 'repeated'>, string>> = {
+const FIX: Readonly<Record<Exclude<Refusal['code'], 'repeated'>, string>> = {
   noRows: 'add at least one recipient',
   invalidRows: 'fix them, or leave invalid rows out',
   differentTexts: 'send the first, or keep both',
@@ -161,11 +161,12 @@ const FIX: Readonly<Record<Exclude<Refusal['kind'], 'repeated'>, string>> = {
 
 /** Throws an InputError for a list whose first campaign would be refused. */
 function refuseList(seen: Preview): void {
-  const kind = seen.refusal?.kind;
-  if (kind === undefined || kind === 'repeated') return;
-  const [first] = kind === 'invalidRows' ? seen.problems : [];
-  const where = first === undefined ? '' : `; ${rowProblem(first.line, first.column, first.reason)}`;
-  throw new InputError(`${refusalOfList(kind, seen)}${where}: ${FIX[kind]}`, {
-    field: kind === 'overBudget' ? 'maxCost' : 'recipients',
+  const code = seen.refusal?.code;
+  if (code === undefined || code === 'repeated') return;
+  const [first] = code === 'invalidRows' ? seen.errors : [];
+  const where = first === undefined ? '' : `; ${rowProblem(first)}`;
+  throw new InputError(`${refusalOfList(code, seen)}${where}: ${FIX[code]}`, {
+    field: code === 'overBudget' ? 'maxCost' : 'recipients',
+    itemCode: code,
   });
 }

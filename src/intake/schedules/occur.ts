@@ -255,23 +255,22 @@ async function create(
       actorOf(schedule),
       schedule.createdBy,
     );
-    switch (outcome.kind) {
-      case 'created':
-      case 'existing':
+    if (outcome.outcome !== 'refused') return { at, outcome: 'created', campaign: outcome.id };
+    switch (outcome.code) {
       // The list has changed since the campaign of this occurrence was created.
       case 'conflict':
-        return { at, outcome: 'created', campaign: outcome.id };
+        return { at, outcome: 'created', campaign: outcome.campaign };
       case 'invalidRows': {
-        const [first] = outcome.preview.problems;
+        const [first] = outcome.errors;
         return failed(
-          first === undefined ? outcome.reason : `${outcome.reason}, the first in line ${first.line}`,
+          first === undefined ? outcome.message : `${outcome.message}, the first in line ${first.line}`,
         );
       }
       case 'differentTexts':
       case 'noPrice':
       case 'overBudget':
       case 'repeated':
-        return failed(outcome.reason);
+        return failed(outcome.message);
       case 'declined':
         return 'overtaken';
       default:

@@ -4,7 +4,7 @@ import { CAMPAIGN_ID_LENGTH } from '../../campaign/campaign.js';
 import { NotFoundError } from '../../campaign/errors.js';
 import { HOW_TO_CREATE } from './commands/action.js';
 import type { CliIo } from './context.js';
-import { badInput, type CliError } from './errors.js';
+import { CliError } from './errors.js';
 import { type Setting, withLocalVolley } from './open.js';
 
 /** The newest campaign, key, schedule, or request, instead of an id. */
@@ -129,8 +129,7 @@ function onlyOne(found: readonly string[], typed: string, what: string, advice: 
 function ambiguous(what: string, found: readonly string[], todo: string): CliError {
   const named = found.slice(0, NAMED).join(', ');
   const more = found.length > NAMED ? ', and more' : '';
-  return badInput(`${what}: ${named}${more}. ${todo}`, {
-    reason: 'ambiguousId',
+  return new CliError('ambiguous', `${what}: ${named}${more}. ${todo}`, {
     ids: found.slice(0, NAMED),
   });
 }

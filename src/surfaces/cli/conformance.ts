@@ -68,7 +68,7 @@ export async function conformance(context: Context, options: ConformanceCommandO
         }
       }
       if (interrupt.signal.aborted)
-        throw new CliError(EXIT.interrupted, 'interrupted', 'Interrupted. What the test created is deleted.');
+        throw new CliError('interrupted', 'Interrupted. What the test created is deleted.');
       return answer(checks, ways);
     });
   } finally {
@@ -144,7 +144,7 @@ async function consent(
     );
   const capital = what.charAt(0).toUpperCase() + what.slice(1);
   if (await context.confirm(`${capital}?`, NOTHING_DONE, signal)) return;
-  throw new CliError(EXIT.failed, 'declined', 'Nothing was tested.');
+  throw new CliError('declined', 'Nothing was tested.');
 }
 
 function answer(checks: readonly ConformanceCheck[], ways: readonly ConformanceWay[]): Answer {

@@ -98,8 +98,8 @@ export function createContext(io: CliIo, json: boolean): Context {
     },
     fail(error) {
       const failure = failureOf(error);
+      if (failure === null) return;
       exit = failure.exit;
-      if (failure.exit === EXIT.done) return;
       // A reply of no is not an error.
       const isPlain = failure.code === 'declined';
       const prefix =
@@ -112,7 +112,10 @@ export function createContext(io: CliIo, json: boolean): Context {
       if (said !== undefined) note(`${prefix}${printable(said)}`);
       const thrown = error instanceof Error ? error.message : String(error);
       const message = pasteable(said ?? inOurWords(thrown));
-      if (json) stdout.write(`${jsonText({ error: { code: failure.code, message, ...failure.details } })}\n`);
+      if (json)
+        stdout.write(
+          `${jsonText({ error: { code: failure.code, message, errors: [], ...failure.details } })}\n`,
+        );
     },
     exit: () => exit,
   };

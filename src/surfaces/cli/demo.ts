@@ -99,7 +99,7 @@ async function runDemo(context: Context, signal: AbortSignal): Promise<void> {
     context.stdout.write(`\n${lines.join('\n')}\n`);
     const broken = brokenPromises(outcome);
     if (broken.length > 0) {
-      throw new CliError(EXIT.failed, 'demo', `The demo failed:\n  ${broken.join('\n  ')}`);
+      throw new CliError('failed', `The demo failed:\n  ${broken.join('\n  ')}`);
     }
   } finally {
     for (const close of closing.reverse()) await close();
@@ -119,11 +119,7 @@ async function workersReady(volley: Volley, processes: readonly Started[]): Prom
   const all = async (): Promise<void> => {
     while ((await volley.workers()).length < WORKERS && !late.aborted) await delay(100);
     if (late.aborted)
-      throw new CliError(
-        EXIT.failed,
-        'demo',
-        `The workers did not start within ${READY_WITHIN_MS / 1_000} s.`,
-      );
+      throw new CliError('failed', `The workers did not start within ${READY_WITHIN_MS / 1_000} s.`);
   };
   await Promise.race([all(), ...endings(processes)]);
 }
@@ -138,8 +134,8 @@ async function launch(volley: Volley): Promise<string[]> {
       lane,
       name: names[lane],
     });
-    if (outcome.kind === 'created') return outcome.id;
-    throw new CliError(EXIT.failed, 'demo', `The list could not be imported (${outcome.kind}).`);
+    if (outcome.outcome !== 'refused') return outcome.id;
+    throw new CliError('failed', `The list could not be imported (${outcome.code}).`);
   });
   return Promise.all(creating);
 }

@@ -2,40 +2,32 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../../base/config/environment.js';
 import { readProblem } from '../../base/config/file-problem.js';
 import { EXIT, type ExitCode } from '../../base/exit-codes.js';
-import {
-  AmbiguousNameError,
-  asSentence,
-  GoneError,
-  InputError,
-  NotFoundError,
-} from '../../campaign/errors.js';
+import { ERROR_CODES, type FailureCode, isFailureCode } from '../../campaign/error-codes.js';
+import { AmbiguousNameError, asSentence, InputError, VolleyError } from '../../campaign/errors.js';
 import { pasteable } from './command-name.js';
 import { withOptions } from './option-names.js';
 
 /** Ends a command. People read its message; `--json` adds `details`. */
-export class CliError extends Error {
+export class CliError extends VolleyError {
   override readonly name = 'CliError';
-  readonly exit: ExitCode;
-  /** Stable, for programs. */
-  readonly code: string;
-  readonly details: object;
+  readonly code: FailureCode;
+  readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(exit: ExitCode, code: string, message: string, details: object = {}) {
+  constructor(code: FailureCode, message: string, details: Readonly<Record<string, unknown>> = {}) {
     super(message);
-    this.exit = exit;
     this.code = code;
     this.details = details;
   }
 }
 
 /** An error in the command line, or in a file that it names. */
-export function badInput(message: string, details: object = {}): CliError {
-  return new CliError(EXIT.badInput, 'badInput', message, details);
+export function badInput(message: string, details: Readonly<Record<string, unknown>> = {}): CliError {
+  return new CliError('badInput', message, details);
 }
 
 /** Ends a command after Ctrl-C. `consequence` says what was not done, such as `nothing was sent`. */
 export function interrupted(consequence: string): CliError {
-  return new CliError(EXIT.interrupted, 'interrupted', `Interrupted; ${consequence}.`);
+  return new CliError('interrupted', `Interrupted; ${consequence}.`);
 }
 
 /** An error of commander, said as ours are. */
@@ -58,36 +50,46 @@ export function inOurWords(text: string): string {
 }
 
 /** How a failed command ends. */
-interface Failure extends Pick<CliError, 'exit' | 'code' | 'details'> {
+interface Failure extends Pick<CliError, 'code' | 'details'> {
+  readonly exit: ExitCode;
   /** Undefined if it has been printed already. */
   readonly message: string | undefined;
 }
 
-/** The exit code and message for anything a command throws. Unexpected errors get exit code 1. */
-export function failureOf(error: unknown): Failure {
+/** The exit code and message for anything a command throws; null for what is no failure. Unexpected errors get exit code 1. */
+export function failureOf(error: unknown): Failure | null {
+  // Commander throws for --help and --version too, with exit code 0. It has printed its message itself.
+  if (error instanceof CommanderError)
+    return error.exitCode === 0
+      ? null
+      : { exit: EXIT.badInput, code: 'badInput', message: undefined, details: {} };
+  const { code, message, details } = saidByUs(error);
+  return { exit: EXIT[ERROR_CODES[code][1]], code, message, details };
+}
+
+/** What a command throws, with what people can do about it on the command line. */
+function saidByUs(error: unknown): CliError {
   if (error instanceof CliError) return error;
-  if (error instanceof CommanderError) {
-    // Commander throws for --help and --version too, with exit code 0. It has printed its message itself.
-    const exit = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
-    return { exit, code: error.exitCode === 0 ? error.code : 'badInput', message: undefined, details: {} };
-  }
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof NotFoundError) return new CliError(EXIT.badInput, 'notFound', message);
-  if (error instanceof GoneError) return new CliError(EXIT.badInput, 'gone', message);
   if (error instanceof ConfigError) {
-    return new CliError(EXIT.badInput, 'config', message, {
-      problems: error.problems.map((problem) => pasteable(problem)),
-    });
+    const errors = error.problems.map((problem) => ({ ...NOWHERE, message: pasteable(problem) }));
+    return new CliError('config', message, { errors });
   }
   if (error instanceof AmbiguousNameError)
-    return badInput(`${asSentence(message)} Add --lane <name>.`, {
-      reason: 'ambiguousName',
+    return new CliError('ambiguous', `${asSentence(message)} Add --lane <name>.`, {
+      errors: error.errors,
       lanes: error.lanes,
     });
-  if (error instanceof InputError) return badInput(withOptions(message));
+  if (error instanceof VolleyError && isFailureCode(error.code)) {
+    const errors = error instanceof InputError ? error.errors : [];
+    return new CliError(error.code, error instanceof InputError ? withOptions(message) : message, { errors });
+  }
   const problem = fileProblemOf(error);
-  return problem === undefined ? new CliError(EXIT.failed, 'failed', message) : badInput(problem);
+  return problem === undefined ? new CliError('failed', message) : badInput(problem);
 }
+
+/** Of a setting, which is no part of the command line. */
+const NOWHERE = { code: 'config', pointer: null, line: null, column: null } as const;
 
 /** Says in a sentence what the system reports about a file; undefined if the error is about something else. */
 function fileProblemOf(error: unknown): string | undefined {

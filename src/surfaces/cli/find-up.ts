@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatDuration } from '../../base/duration.js';
-import { EXIT } from '../../base/exit-codes.js';
 import { type EmbeddedRedis, findEmbedded, findEmbeddedFolder } from '../../base/redis/embedded.js';
 import type { CliIo } from './context.js';
 import { CliError } from './errors.js';
@@ -30,8 +29,7 @@ export async function findUp({ cwd, clock }: Pick<CliIo, 'cwd' | 'clock'>): Prom
       // It may have ended since, and its file with it.
       if ((await findEmbedded(cwd))?.pid !== redis.pid) continue;
       throw new CliError(
-        EXIT.failed,
-        'upUnknown',
+        'failed',
         `The Redis server in ${redis.dir} (process ${redis.pid}) runs, but nothing says whether it belongs to a simulator or a real account. Stop its \`volley up\`, and start it again.`,
       );
     }
@@ -39,8 +37,7 @@ export async function findUp({ cwd, clock }: Pick<CliIo, 'cwd' | 'clock'>): Prom
     if (redis !== undefined && up.state === 'running') return { redis, up };
     if (clock() >= until) {
       throw new CliError(
-        EXIT.failed,
-        'upStarting',
+        'unavailable',
         `${commandOf(up)} is still starting after ${formatDuration(STARTS_WITHIN_MS)}. Try again when it says that it runs.`,
       );
     }

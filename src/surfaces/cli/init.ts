@@ -6,7 +6,7 @@ import { readSettings } from '../../base/config/read-settings.js';
 import { ask } from './ask.js';
 import { packageFile, pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
-import { badInput } from './errors.js';
+import { badInput, CliError } from './errors.js';
 import { fileProblem, PRIVATE } from './output-file.js';
 import { columnsOf } from './terminal.js';
 import { wrapped } from './text.js';
@@ -68,8 +68,7 @@ export async function init(context: Context, { force = false }: { force?: boolea
     await writeFile(path, text, { mode: PRIVATE, flag: force ? 'w' : 'wx' });
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw fileProblem(error, path);
-    throw badInput(`The file ${path} exists already. To overwrite it, add --force.`, {
-      reason: 'fileExists',
+    throw new CliError('fileExists', `The file ${path} exists already. To overwrite it, add --force.`, {
       path,
     });
   }

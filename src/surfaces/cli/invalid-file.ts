@@ -42,12 +42,12 @@ export function invalidFile(list: string) {
     return { path, rows };
   };
   return {
-    add({ line, column, reason, row }: InvalidRow, columns: readonly string[]): void {
+    add({ line, column, message, row }: InvalidRow, columns: readonly string[]): void {
       if (file === undefined) {
         file = create(stem);
         chunk += stringify([[...ownColumns('invalid', columns), ...columns].map(spreadsheetSafe)]);
       }
-      chunk += stringify([[String(line), column ?? '', withOptions(reason), ...row].map(spreadsheetSafe)]);
+      chunk += stringify([[String(line), column ?? '', withOptions(message), ...row].map(spreadsheetSafe)]);
       rows += 1;
       if (chunk.length > CHUNK_BYTES) flush();
     },

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { EXIT } from '../../base/exit-codes.js';
 import type { WhyEnded } from '../../base/redis/why-ended.js';
 import { CliError } from './errors.js';
 
@@ -7,8 +6,7 @@ import { CliError } from './errors.js';
 export function lostRedis(dir: string, why: WhyEnded, command: string): CliError {
   const { what, todo } = said(dir, why);
   return new CliError(
-    EXIT.failed,
-    'lost',
+    'failed',
     `${what} Volley sends nothing more. What was sent is stored, so nothing is sent twice; requests that were in flight may get an unknown outcome, which \`volley status\` shows. ${todo} ${command}`,
     { cause: why.cause },
   );

@@ -12,7 +12,6 @@ import {
 } from '../../base/config/index.js';
 import { formatDuration } from '../../base/duration.js';
 import { createEvents } from '../../base/events/events.js';
-import { EXIT } from '../../base/exit-codes.js';
 import { connect } from '../../base/redis/connection.js';
 import { whyNoEmbedded } from '../../base/redis/embedded.js';
 import type { CliIo } from './context.js';
@@ -71,9 +70,8 @@ async function find<Configuration extends Config | LocalConfig>(
   if (redisUrl === undefined) {
     const reason = await whyNoEmbedded(cwd);
     // Starting another server would not help then.
-    if (reason !== undefined) throw new CliError(EXIT.failed, 'redisDown', reason);
+    if (reason !== undefined) throw new CliError('unavailable', reason);
     throw new CliError(
-      EXIT.badInput,
       'noRedis',
       `No Redis is running for this folder or a folder above it, and REDIS_URL is not set. ${howToStartAll({ env: real, cwd })}`,
     );
@@ -89,8 +87,7 @@ function serviceUrlOf(env: Environment): string | undefined {
 /** Refuses to guess whether the simulator or REDIS_URL is meant: one of them sends real messages. */
 export function simulatorOrRedis(todo: string): CliError {
   return new CliError(
-    EXIT.badInput,
-    'simulatorOrRedis',
+    'config',
     `A simulator runs and REDIS_URL is set, so it is not clear which of them you mean. ${todo}`,
   );
 }
@@ -156,7 +153,7 @@ export async function withLocalVolleyOr<Result>(
   try {
     setting = await findLocal(io);
   } catch (error) {
-    if (!(error instanceof CliError) || !['noRedis', 'redisDown'].includes(error.code)) throw error;
+    if (!(error instanceof CliError) || !['noRedis', 'unavailable'].includes(error.code)) throw error;
     const env = loadDotEnv(io.cwd, io.env);
     const config = loadLocalConfig(env);
     return without({ config, simulator: undefined, serviceUrl: serviceUrlOf(env) }, error.message);
@@ -171,11 +168,7 @@ export async function mustAnswer(url: string, { env, cwd }: Pick<CliIo, 'env' | 
   const reason = await whyNoAnswer(url);
   if (reason === null) return;
   const todo = whatToCheck(isSecretSet(loadDotEnv(cwd, env), 'REDIS_URL'));
-  throw new CliError(
-    EXIT.failed,
-    'redisDown',
-    `Redis does not answer: ${reason}. ${todo} For details: volley doctor`,
-  );
+  throw new CliError('unavailable', `Redis does not answer: ${reason}. ${todo} For details: volley doctor`);
 }
 
 /** What to check if Redis does not answer. Without REDIS_URL, its server belongs to a `volley up`. */

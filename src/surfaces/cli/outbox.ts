@@ -6,16 +6,17 @@ import type { Outbox } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import { formatDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
+import type { ErrorItem } from '../../campaign/error-codes.js';
+import { rowProblem } from '../../campaign/error-item.js';
 import { fieldsFrom } from '../../campaign/field-sets.js';
 import { listed } from '../../campaign/listed.js';
 import type {
-  BulkResult,
   OutboxChange,
   OutboxMessageStatus,
   OutboxStatus,
   PutResult,
 } from '../../campaign/outbox-views.js';
-import { rowProblem } from '../../campaign/row-problem.js';
+import { PUT_OUTCOMES } from '../../campaign/outbox-views.js';
 import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
 import { jsonText, printable } from '../../campaign/visible-text.js';
 import { cancelMessage, cancelMessages, getMessage, putMessage } from '../../operations/messages.js';
@@ -118,7 +119,7 @@ export function set(context: Context, name: string, options: SetFlags): Promise<
 `);
       const question = `Change ${listed(changed)} of outbox ${name}, for ${counted(expected.waiting, 'waiting message')} too?`;
       if (!(await context.confirm(question, 'nothing was changed')))
-        throw new CliError(EXIT.failed, 'declined', 'Nothing was changed.');
+        throw new CliError('declined', 'Nothing was changed.');
     }
     const done = await outbox.set(changes, { values });
     const first = `Outbox ${name} has another ${listed(done.changed)}. No waiting message is sent as before.`;
@@ -219,18 +220,16 @@ export async function put(
       return {
         json: { ...result, destination },
         lines: [putLine(result, zone, destination, context.clock()), ...result.warnings.map(oneLine)],
-        ...(result.outcome === 'stale' ? { exit: EXIT.failed } : {}),
       };
     },
   );
 }
 
-const DONE: Partial<Record<PutResult['outcome'], string>> = {
+const DONE = {
   created: 'is stored.',
   updated: 'is changed.',
   unchanged: 'was stored already; nothing was changed.',
-  stale: 'is not changed: the stored one has a higher version.',
-};
+} as const;
 
 function putLine(
   { id, outcome, sendAt }: PutResult,
@@ -240,7 +239,7 @@ function putLine(
 ): string {
   const at =
     sendAt === null ? '' : ` It is due at ${moment(Date.parse(sendAt), now, zone)}${via(destination)}.`;
-  return `Message ${oneLine(id)} ${DONE[outcome]}${at}`;
+  return `Message ${oneLine(id)} ${outcome === 'refused' ? 'is not changed.' : DONE[outcome]}${at}`;
 }
 
 /** `volley outbox import` */
@@ -253,36 +252,45 @@ export async function importList(
   const { csv } = await openListFile(context, file);
   const list = await listOfFile(csv);
   return withOutbox(context, name, { lane }, async (outbox, setting) => {
-    const counts: Partial<Record<BulkResult['outcome'], number>> = {};
-    const invalid: BulkResult[] = [];
+    const counts = Object.fromEntries(PUT_OUTCOMES.map((outcome) => [outcome, 0]));
+    /** The same, with the reasons of those that were refused. */
+    const detailed: Record<string, number> = {};
+    const errors: ErrorItem[] = [];
+    /** What is wrong first with each of the first invalid messages. */
+    const listed: ErrorItem[] = [];
     const warnings: string[] = [];
-    let lines = 0;
+    let [lines, invalid] = [0, 0];
     for await (const result of outbox.import(list, { idColumn, toColumn })) {
       lines += 1;
       warnings.push(...result.warnings);
-      counts[result.outcome] = (counts[result.outcome] ?? 0) + 1;
-      if (result.outcome === 'invalid' && invalid.length < INVALID_LISTED) invalid.push(result);
+      const { outcome, code } = result;
+      const isInvalid = code === 'badInput' || code === 'opensTooLate';
+      counts[outcome] = (counts[outcome] ?? 0) + 1;
+      const shown = isInvalid ? 'invalid' : (code ?? outcome);
+      detailed[shown] = (detailed[shown] ?? 0) + 1;
+      if (isInvalid) {
+        invalid += 1;
+        if (listed.length < INVALID_SHOWN) listed.push(...result.errors.slice(0, 1));
+      }
+      if (errors.length < INVALID_LISTED) errors.push(...result.errors);
     }
-    const summary = Object.entries(counts).map(([outcome, count]) => `${grouped(count)} ${outcome}`);
+    const summary = Object.entries(detailed).map(([outcome, count]) => `${grouped(count)} ${outcome}`);
     const { lane: itsLane } = await outbox.status();
     const destination = destinationOf(setting, itsLane);
-    const json = { destination, messages: lines, ...counts, problems: invalid, warnings };
-    const listed = invalid
-      .slice(0, INVALID_SHOWN)
-      .map(
-        ({ line, member, reason }) =>
-          `  ${rowProblem(line, member === null ? null : oneLine(member), oneLine(reason ?? ''))}`,
-      );
-    const more = (counts.invalid ?? 0) - listed.length;
+    const json = { destination, messageCount: lines, counts, errors, warnings };
+    const more = invalid - listed.length;
     return {
       json,
       lines: [
         `${counted(lines, 'message')}${via(destination)}${summary.length === 0 ? '' : `: ${summary.join(', ')}`}`,
-        ...listed,
+        ...listed.map(({ line, column, message }) => {
+          const at = column === null ? null : oneLine(column);
+          return `  ${rowProblem({ line, column: at, message: oneLine(message) })}`;
+        }),
         ...(more > 0 ? [`  and ${counted(more, 'more')}`.replace(/mores$/, 'more')] : []),
         ...warnings.slice(0, INVALID_SHOWN).map(oneLine),
       ],
-      ...(invalid.length === 0 ? {} : { exit: EXIT.badInput }),
+      ...(invalid === 0 ? {} : { exit: EXIT.badInput }),
     };
   });
 }
@@ -333,7 +341,7 @@ async function cancelAll(
     if (!isConfirmed && counts.waiting > 0) {
       const question = `Cancel ${counted(counts.waiting, 'message')} of outbox ${name}? This cannot be undone.`;
       if (!(await context.confirm(question, 'nothing was cancelled')))
-        throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
+        throw new CliError('declined', 'Nothing was cancelled.');
     }
     const done = await run();
     const cancelled =

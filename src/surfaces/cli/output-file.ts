@@ -4,7 +4,7 @@ import { link, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { systemCode } from '../../base/config/file-problem.js';
-import { badInput } from './errors.js';
+import { badInput, CliError } from './errors.js';
 
 /** Only its owner may read a file with phone numbers. */
 export const PRIVATE = 0o600;
@@ -33,8 +33,7 @@ export async function outputFile(
   // A device or a pipe cannot be replaced, and has nothing to lose.
   if (stats !== undefined && !stats.isFile()) return (chunks) => written(path, chunks, target, 'a');
   if (stats !== undefined && !force) {
-    throw badInput(`The file ${path} exists already. To overwrite it, add --force.`, {
-      reason: 'fileExists',
+    throw new CliError('fileExists', `The file ${path} exists already. To overwrite it, add --force.`, {
       path,
     });
   }
@@ -82,8 +81,7 @@ async function moveToNew(draft: string, target: string, path: string): Promise<v
   } catch (error) {
     const code = systemCode(error);
     if (code === 'EEXIST')
-      throw badInput(`The file ${path} exists already. To overwrite it, add --force.`, {
-        reason: 'fileExists',
+      throw new CliError('fileExists', `The file ${path} exists already. To overwrite it, add --force.`, {
         path,
       });
     // Some file systems have no links.

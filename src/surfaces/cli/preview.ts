@@ -1,17 +1,12 @@
 import type { Volley } from '../../app/volley.js';
 import { formatDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
+import type { ErrorItem } from '../../campaign/error-codes.js';
+import { rowProblem } from '../../campaign/error-item.js';
 import { fieldsFrom } from '../../campaign/field-sets.js';
 import { listed } from '../../campaign/listed.js';
-import type {
-  InvalidCause,
-  InvalidGroup,
-  InvalidRow,
-  PlannedCost,
-  Preview,
-} from '../../campaign/preview-views.js';
+import type { InvalidCode, InvalidGroup, PlannedCost, Preview } from '../../campaign/preview-views.js';
 import { REPEATED, refusalOfList } from '../../campaign/refusal.js';
-import { rowProblem } from '../../campaign/row-problem.js';
 import { type CampaignInput, localZone } from '../../intake/import/campaign-input.js';
 import { countryText } from '../../intake/import/number-countries.js';
 import { listenForStop } from '../lifecycle.js';
@@ -137,9 +132,9 @@ function previewed(
 function refusalText(seen: Preview): string | null {
   const { refusal } = seen;
   if (refusal === null) return null;
-  const { kind } = refusal;
-  const reason = kind === 'repeated' ? REPEATED : refusalOfList(kind, seen);
-  return `${reason}. ${FIX[kind](seen)}`;
+  const { code } = refusal;
+  const reason = code === 'repeated' ? REPEATED : refusalOfList(code, seen);
+  return `${reason}. ${FIX[code](seen)}`;
 }
 
 /** The library's input for a list and its options. */
@@ -331,31 +326,31 @@ const LACKING = {
   noNumber: ({ count }) => `${counted(count, 'row has', 'rows have')} no number`,
   noValue: ({ count, column }) =>
     `${counted(count, 'row is', 'rows are')} empty, but the message uses {{${oneLine(column ?? '')}}}`,
-} as const satisfies Partial<Record<InvalidCause, (group: InvalidGroup) => string>>;
+} as const satisfies Partial<Record<InvalidCode, (group: InvalidGroup) => string>>;
 
 /** The invalid rows: those with the same reason in one line if there are many, the others one per line. */
 export function renderInvalid({
   invalid,
   invalidGroups,
-  problems,
-}: Pick<Preview, 'invalid' | 'invalidGroups' | 'problems'>): string[] {
+  errors,
+}: Pick<Preview, 'invalid' | 'invalidGroups' | 'errors'>): string[] {
   const uniform = invalidGroups.flatMap((group) => {
-    const { cause, count, lines } = group;
-    if (count <= FEW || !Object.hasOwn(LACKING, cause)) return [];
+    const { code, count, lines } = group;
+    if (count <= FEW || !Object.hasOwn(LACKING, code)) return [];
     const { column } = group;
     const where = column === null ? '' : `, column ${JSON.stringify(oneLine(column))}`;
-    const text = LACKING[cause as keyof typeof LACKING](group);
+    const text = LACKING[code as keyof typeof LACKING](group);
     return [{ group, text: `  lines ${lines.join(', ')}, …${where}: ${text}` }];
   });
-  const isShared = ({ cause, column }: InvalidRow): boolean =>
-    uniform.some(({ group }) => group.cause === cause && group.column === column);
-  const rows = problems.filter((row) => !isShared(row));
+  const isShared = ({ code, column }: ErrorItem): boolean =>
+    uniform.some(({ group }) => group.code === code && group.column === column);
+  const rows = errors.filter((row) => !isShared(row));
   const shown = rows.length + uniform.reduce((sum, { group }) => sum + group.count, 0);
   return [
     ...uniform.map(({ text }) => text),
-    ...rows.map(({ line, column, reason }) => {
+    ...rows.map(({ line, column, message }) => {
       const at = column === null ? null : oneLine(column);
-      return `  ${rowProblem(line, at, withOptions(oneLine(reason)))}`;
+      return `  ${rowProblem({ line, column: at, message: withOptions(oneLine(message)) })}`;
     }),
     ...(invalid > shown ? [`  … and ${grouped(invalid - shown)} more`] : []),
   ];

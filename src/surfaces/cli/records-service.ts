@@ -1,7 +1,5 @@
 import type { Volley } from '../../app/volley.js';
 import type { Config } from '../../base/config/index.js';
-import { EXIT } from '../../base/exit-codes.js';
-import { NoTokenError } from '../../call-records/errors.js';
 import { listenForStop } from '../lifecycle.js';
 import type { Context } from './context.js';
 import { CliError } from './errors.js';
@@ -17,14 +15,9 @@ export async function withRecords<Result>(
     return await withServiceVolley(context, (volley, setting) => use(volley, setting, signal));
   } catch (error) {
     if (signal.aborted) {
-      throw new CliError(
-        EXIT.interrupted,
-        'interrupted',
-        'Interrupted. `volley records list` shows what was sent.',
-      );
+      throw new CliError('interrupted', 'Interrupted. `volley records list` shows what was sent.');
     }
-    if (!(error instanceof NoTokenError)) throw error;
-    throw new CliError(error.mayRepeat ? EXIT.failed : EXIT.waits, 'noToken', error.message);
+    throw error;
   } finally {
     dispose();
   }

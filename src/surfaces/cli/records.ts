@@ -8,7 +8,7 @@ import type { RecordsState } from '../../call-records/states.js';
 import type { RecordsRequest } from '../../call-records/view.js';
 import { asSentence } from '../../campaign/errors.js';
 import { requestRecords, resolveRecords } from '../../operations/records.js';
-import { exitOf, lastDayWarning, requestAnswer, stateText } from './answers/records.js';
+import { lastDayWarning, requestAnswer, stateText } from './answers/records.js';
 import { LAST, recordsId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
@@ -165,9 +165,9 @@ function inputOf({ from, to, set, globalMobile, key, lane }: RequestOptions): Re
 /** The file of a request. Throws a CliError if there is none. */
 function fileOf(opened: RecordsDownload | NoRecords): RecordsDownload {
   if (opened.kind === 'file') return opened;
-  const { request, reason, mayRepeat } = opened;
+  const { request, code, reason, mayRepeat } = opened;
   const again = mayRepeat ? ` Later: volley records fetch ${request.id}` : '';
-  throw new CliError(exitOf(request), request.state, `${asSentence(reason)}${again}`, { request });
+  throw new CliError(code, `${asSentence(reason)}${again}`, { request });
 }
 
 /** Checks where a download is to be written. Returns a function that writes it to its end. */

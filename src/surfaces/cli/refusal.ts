@@ -1,5 +1,5 @@
 import type { InvalidGroup, PlannedCost, Preview } from '../../campaign/preview-views.js';
-import type { RefusalKind } from '../../campaign/refusal.js';
+import type { RefusalCode } from '../../campaign/refusal.js';
 import { grouped, oneLine } from './text.js';
 
 type Listed = Pick<Preview, 'invalid' | 'rows' | 'invalidGroups' | 'cost'>;
@@ -16,11 +16,11 @@ export const FIX = {
   repeated: () =>
     'To send it again, add --again; to send it only to numbers that do not get it yet, add --only-new.',
   conflict: () => 'Use the same values, or another --idempotency-key.',
-} as const satisfies Readonly<Record<RefusalKind, (list: Listed) => string>>;
+} as const satisfies Readonly<Record<RefusalCode, (list: Listed) => string>>;
 
 function fixOfRows({ invalid, rows, invalidGroups }: Listed): string {
   const leaveOut = invalid === rows ? '' : ', or leave them out with --skip-invalid';
-  const national = invalidGroups.find(({ cause }) => cause === 'noCountry');
+  const national = invalidGroups.find(({ code }) => code === 'noCountry');
   if (national === undefined) return `Fix them${leaveOut}.`;
   const country = `Add ${countryFlag(national)}`;
   if (national.count === invalid) return `${country}${leaveOut}.`;

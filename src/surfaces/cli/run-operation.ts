@@ -1,6 +1,8 @@
 import { pipeline } from 'node:stream/promises';
 import type { Volley } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
+import { EXIT } from '../../base/exit-codes.js';
+import { ERROR_CODES } from '../../campaign/error-codes.js';
 import { jsonText } from '../../campaign/visible-text.js';
 import { admit } from '../../operations/access.js';
 import type { OperationCommand } from '../../operations/command-table.js';
@@ -15,7 +17,7 @@ import {
   type Page,
   type Rows,
 } from '../../operations/operation.js';
-import { OUTCOMES, Refused } from '../../operations/outcomes.js';
+import { Refused } from '../../operations/outcomes.js';
 import type { CallAnswer as CallAnswerOf, Scene } from './answers/answer.js';
 import { campaignId, keyId, recordsId, scheduleId, webhookId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
@@ -157,8 +159,8 @@ function perform<Result>(
     } catch (error) {
       if (!(error instanceof NotDone)) throw error;
       const { code, message, detail } = error.refused;
-      const [, exit] = OUTCOMES[code];
-      return { json: Object(detail), lines: [oneLine(message)], exit };
+      const [, exit] = ERROR_CODES[code];
+      return { json: Object(detail), lines: [oneLine(message)], exit: EXIT[exit] };
     }
   });
 }

@@ -94,8 +94,8 @@ export async function send(
       interrupt.dispose();
     }
     // If the campaign existed before, so does the file of its invalid rows.
-    if (outcome.kind !== 'created') bad?.discard();
-    if (!('recipientCount' in outcome)) throw refusalOf(outcome);
+    if (outcome.outcome !== 'created') bad?.discard();
+    if (outcome.outcome === 'refused') throw refusalOf(outcome);
     const answer = await created(
       context,
       volley,
@@ -209,39 +209,39 @@ async function sampleInput(
 }
 
 /** Why no campaign was created, and what to do. */
-function refusalOf(outcome: Exclude<EnqueueOutcome, { recipientCount: number }>): CliError {
-  if (outcome.kind === 'declined') return new CliError(EXIT.failed, 'declined', 'Nothing was sent.');
-  const { kind, reason } = outcome;
-  const text = (fix: string): string => `${asSentence(reason)} Nothing was sent. ${fix}`;
-  switch (kind) {
+function refusalOf(outcome: Extract<EnqueueOutcome, { outcome: 'refused' }>): CliError {
+  const { code, message, errors } = outcome;
+  const refused = (fix: string, details: object, lines: readonly string[] = []): CliError =>
+    new CliError(code, [`${asSentence(message)} Nothing was sent. ${fix}`, ...lines].join('\n'), {
+      errors,
+      ...details,
+    });
+  switch (outcome.code) {
     case 'invalidRows': {
-      const { invalid, rows, problems } = outcome.preview;
-      return badInput([text(FIX[kind](outcome.preview)), ...renderInvalid(outcome.preview)].join('\n'), {
-        reason: kind,
-        invalid,
-        rows,
-        problems: problems.map(({ line, column, cause, reason }) => ({ line, column, cause, reason })),
-      });
+      const { preview } = outcome;
+      const { invalid, rows } = preview;
+      return refused(FIX.invalidRows(preview), { invalid, rows }, renderInvalid(preview));
     }
     case 'differentTexts': {
       const { differentTexts, repeats } = outcome.preview;
       const different = repeats.filter(({ text }) => text === 'different');
-      return badInput(text(FIX[kind]()), { reason: kind, differentTexts, repeats: different });
+      return refused(FIX.differentTexts(), { differentTexts, repeats: different });
     }
     case 'noPrice': {
-      const { unpriced, unpricedRows } = outcome.preview.cost ?? {};
-      return badInput(text(FIX[kind](outcome.preview)), { reason: kind, unpriced, unpricedRows });
+      const { unpriced } = outcome.preview.cost ?? {};
+      return refused(FIX.noPrice(outcome.preview), { unpriced });
     }
     case 'overBudget': {
       const { total, maxCost, currency } = outcome.preview.cost ?? {};
-      return badInput(text(FIX[kind]()), { reason: kind, total, maxCost, currency });
+      return refused(FIX.overBudget(), { total, maxCost, currency });
     }
     case 'repeated':
     case 'conflict': {
-      const { id } = outcome;
-      const fix = `See \`volley status ${id}\`. ${FIX[kind]()}`;
-      return badInput(text(fix), { reason: kind, id });
+      const { campaign } = outcome;
+      return refused(`See \`volley status ${campaign}\`. ${FIX[outcome.code]()}`, { campaign });
     }
+    case 'declined':
+      return new CliError('declined', 'Nothing was sent.');
     default:
       return outcome satisfies never;
   }
@@ -258,7 +258,7 @@ async function created(
 ): Promise<Answer> {
   const { id, recipientCount, duplicates, differentTexts, invalid, suppressed } = outcome;
   const { repeats, warnings, cost, sentBefore = null, sendAt } = outcome.preview;
-  const existing = outcome.kind === 'existing';
+  const existing = outcome.outcome === 'existing';
   const file = bad?.end();
   const counts = { recipientCount, duplicates, invalid, suppressed };
   const json = {
@@ -292,7 +292,7 @@ async function created(
   if (!context.json) for (const line of lines.slice(0, -1)) context.note(line);
   const { status, exit } = await watchCampaign(context, volley, id);
   if (exit === EXIT.done && status.state === 'cancelled') {
-    throw new CliError(EXIT.failed, 'cancelled', `Campaign ${id} was cancelled.`, { ...json, status });
+    throw new CliError('cancelled', `Campaign ${id} was cancelled.`, { ...json, status });
   }
   return { json: { ...json, status }, lines: [`${id} ${status.state}`], exit };
 }

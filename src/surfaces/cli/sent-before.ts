@@ -1,7 +1,7 @@
 import { asSentence, InputError } from '../../campaign/errors.js';
 import type { Preview, SentBefore } from '../../campaign/preview-views.js';
 import type { CampaignInput } from '../../intake/import/campaign-input.js';
-import { badInput } from './errors.js';
+import { CliError } from './errors.js';
 import { counted, grouped, oneLine } from './text.js';
 
 /*
@@ -58,9 +58,10 @@ export function renderSentBefore({ rows, recipientCount }: SentBefore): string[]
 /** An error of the library as the command reports it: `--only-new` is refused if earlier campaigns cannot be compared. */
 export function withOnlyNewAdvice(error: unknown): unknown {
   if (!(error instanceof InputError) || error.field !== 'sentBefore') return error;
-  return badInput(
+  return new CliError(
+    'notCompared',
     `${asSentence(error.message)} Nothing was sent. Leave out --only-new to send to the whole list, or send a list of the new numbers.`,
-    { reason: 'notCompared' },
+    { errors: error.errors },
   );
 }
 

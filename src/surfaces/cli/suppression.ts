@@ -119,17 +119,17 @@ export function importFile(context: Context, file: string, options: ImportOption
     if (invalid.length === 0) return { json: { ...json, invalid: [] }, lines: stored };
     const collected = invalidRows();
     for (const row of invalid) collected.add(row);
-    const problems = collected.problems();
+    const errors = collected.errors();
     throw badInput(
       [
         ...stored,
         `${counted(invalid.length, 'row')} without a valid number:`,
-        ...renderInvalid({ invalid: invalid.length, invalidGroups, problems }),
+        ...renderInvalid({ invalid: invalid.length, invalidGroups, errors }),
       ].join('\n'),
       {
         ...json,
         invalid: invalid.length,
-        problems: problems.map(({ line, column, reason }) => ({ line, column, reason })),
+        errors,
       },
     );
   });

@@ -7,7 +7,6 @@ import {
   loadDotEnv,
   type SimulatorAddress,
 } from '../../base/config/index.js';
-import { EXIT } from '../../base/exit-codes.js';
 import { findEmbedded, type StartedEmbedded, startEmbedded } from '../../base/redis/embedded.js';
 import { type WhyEnded, whyEnded } from '../../base/redis/why-ended.js';
 import { ROLES } from '../../engine/recovery/roles.js';
@@ -86,11 +85,7 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
 /** The settings. Without any for the service, people probably want to try Volley, so the error says how. */
 function settingsOf(env: Environment, cwd: string): Config {
   if (!isUnconfigured(env)) return loadConfig(env);
-  throw new CliError(
-    EXIT.badInput,
-    'noSettings',
-    `There are no settings for an account yet. ${howToTryOrConfigure(env, cwd)}`,
-  );
+  throw new CliError('config', `There are no settings for an account yet. ${howToTryOrConfigure(env, cwd)}`);
 }
 
 /** Runs everything until it is stopped. `where`: the Redis, for people. */
@@ -205,7 +200,6 @@ async function alreadyUp(running: { dir: string; pid: number }): Promise<CliErro
   const up = await readUp(running);
   const which = up === undefined ? '`volley up`' : commandOf(up);
   return new CliError(
-    EXIT.failed,
     'alreadyUp',
     `Volley is already running: the Redis server in ${running.dir} (process ${running.pid}) belongs to another ${which}. To add workers: volley work`,
   );

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { systemClock } from '../../base/clock.js';
+import type { ErrorItem } from '../../campaign/error-codes.js';
 import { InputError, NoSuchLaneError } from '../../campaign/errors.js';
 import { FIELDS } from '../../campaign/fields.js';
 import { type CampaignInput, checkCampaign, localZone, startOf } from '../../intake/import/campaign-input.js';
@@ -10,13 +11,13 @@ import { columnsOf, recipient, rowsOf } from '../../operations/recipient-rows.js
 import { longList } from '../../operations/schemas.js';
 import { callerOf } from './access.js';
 import { abortOnClose } from './connections.js';
-import { inputItems, noSuchLane, schemaItems } from './error-to-problem.js';
+import { noSuchLane, schemaItems } from './error-to-problem.js';
 import type { ListMemory } from './list-memory.js';
-import { invalidParts, Problem, type ProblemItem } from './problem.js';
+import { invalidParts, itemOf, Problem } from './problem.js';
 import { reservation } from './request-body.js';
 import type { HttpOptions } from './routes.js';
 import { readUpload } from './upload.js';
-import { plainMessage } from './validation.js';
+import { MISSING, plainMessage } from './validation.js';
 
 /*
  * A campaign as a client requests it, and its translation into the input of the library. The members have the names of the
@@ -109,21 +110,16 @@ export async function readCampaign(
 }
 
 /** What is wrong if a campaign has no list, or two. */
-function listItems(body: unknown): ProblemItem[] {
+function listItems(body: unknown): ErrorItem[] {
   const [list, results] = ['recipients', 'toResultsOf'].map((name) => Object.hasOwn(Object(body), name));
   if (list !== results || Array.isArray(body)) return [];
   return list
-    ? [
-        {
-          pointer: '/toResultsOf',
-          message: 'Leave it out, or leave out `recipients`: a campaign has one list',
-        },
-      ]
-    : [{ pointer: '/recipients', message: 'It is missing' }];
+    ? [itemOf('/toResultsOf', 'Leave it out, or leave out `recipients`: a campaign has one list')]
+    : [itemOf('/recipients', MISSING, 'missing')];
 }
 
 /** What the validation of the route found. It stops at the body, so the header is validated here. */
-function attachedItems(request: CampaignRequest): ProblemItem[] {
+function attachedItems(request: CampaignRequest): ErrorItem[] {
   const error: unknown = request.validationError;
   if (error === undefined) return [];
   if (!(error instanceof z.ZodError)) throw error;
@@ -134,9 +130,9 @@ function attachedItems(request: CampaignRequest): ProblemItem[] {
 }
 
 /** The first item for each part; those of the list come last, because there may be many. */
-function onePerPart(items: readonly ProblemItem[]): ProblemItem[] {
+function onePerPart(items: readonly ErrorItem[]): ErrorItem[] {
   const first = [...new Map(items.toReversed().map((item) => [item.pointer, item])).values()].reverse();
-  const isOfList = ({ pointer }: ProblemItem): boolean => pointer.startsWith('/recipients/');
+  const isOfList = ({ pointer }: ErrorItem): boolean => pointer?.startsWith('/recipients/') === true;
   return [...first.filter((item) => !isOfList(item)), ...first.filter(isOfList)];
 }
 
@@ -148,9 +144,9 @@ function onePerPart(items: readonly ProblemItem[]): ProblemItem[] {
 function invalidItems(
   request: CampaignRequest,
   body: unknown,
-  ofSchema: readonly ProblemItem[],
+  ofSchema: readonly ErrorItem[],
   { config, clock = systemClock, refusesPast }: Checks,
-): ProblemItem[] {
+): ErrorItem[] {
   const sound = Object.fromEntries(
     Object.entries(Object(body)).filter(
       ([name, given]) =>
@@ -168,12 +164,12 @@ function invalidItems(
     lane = laneMeant(caller, sound.lane);
   } catch (error) {
     if (error instanceof NoSuchLaneError) noLane = error;
-    else if (error instanceof InputError) items.push(...inputItems(error));
+    else if (error instanceof InputError) items.push(...error.errors);
     else throw error;
   }
   const start = startOf(fields.sendAt, localZone(config, { zone: fields.zone, lane }));
   if (refusesPast && !isRetry && start.ok && start.at !== undefined && start.at <= clock())
-    items.push({ pointer: '/sendAt', message: PAST });
+    items.push(itemOf('/sendAt', PAST));
   if (items.length === 0 && noLane === undefined) return [];
   try {
     checkCampaign(
@@ -183,13 +179,13 @@ function invalidItems(
     );
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    items.push(...inputItems(error));
+    items.push(...error.errors);
   }
   if (noLane === undefined) return onePerPart(items);
   // As on every other route, if nothing else is wrong.
   const { message } = noSuchLane(noLane, caller.key);
   if (items.length === 0) throw noLane;
-  return onePerPart([...items, { pointer: '/lane', message }]);
+  return onePerPart([...items, itemOf('/lane', message, 'notFound')]);
 }
 
 /** The message about a start in the past. */

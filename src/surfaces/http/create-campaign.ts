@@ -10,7 +10,7 @@ import type { Refused } from '../../operations/outcomes.js';
 import { allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
 import { campaignRequest, idempotencyHeader, PAST, readCampaign } from './campaign-request.js';
 import type { ListMemory } from './list-memory.js';
-import { invalidMember, Problem, type ProblemItem, type ProblemOptions } from './problem.js';
+import { invalidMember, Problem, type ProblemOptions } from './problem.js';
 import type { HttpOptions } from './routes.js';
 
 /** A request whose schema is that of campaigns. */
@@ -56,7 +56,7 @@ export function campaignReader(
       };
     },
     untilClosed: finishBeforeClose(app),
-    refusal: (request, { detail }) => rejection(volley, apiKeyOf(request), detail, request.isMultipart()),
+    refusal: (request, { detail }) => rejection(volley, apiKeyOf(request), detail),
   };
 }
 
@@ -81,46 +81,40 @@ function finishBeforeClose(app: FastifyInstance): <Result>(work: Promise<Result>
 }
 
 /** The response to a campaign that was not created. */
-async function rejection(
-  volley: Volley,
-  key: ApiKey,
-  outcome: CampaignRefusal,
-  isUpload: boolean,
-): Promise<Problem> {
+async function rejection(volley: Volley, key: ApiKey, outcome: CampaignRefusal): Promise<Problem> {
   /** Names the existing campaign if the key may see it. */
-  const existing = async (id: string) =>
-    (await allowsCampaign(volley, key, id)) ? { members: { campaign: id } } : {};
-  switch (outcome.kind) {
-    case 'invalidRows':
-      return refused(outcome, invalidRowsFix(outcome.preview), {
-        errors: invalidRowItems(outcome.preview, isUpload),
-        members: { invalid: outcome.preview.invalid, rows: outcome.preview.rows },
-      });
+  const existing = async (id: string) => ((await allowsCampaign(volley, key, id)) ? { campaign: id } : {});
+  switch (outcome.code) {
+    case 'invalidRows': {
+      const { invalid, rows } = outcome.preview;
+      return refused(outcome, invalidRowsFix(outcome.preview), { invalid, rows });
+    }
     case 'differentTexts':
       return refused(
         outcome,
         'Set `duplicates` to `keep` to send both messages, or to `first` to send only the first to each number',
-        {
-          errors: differentTextItems(outcome.preview, isUpload),
-          members: { differentTexts: outcome.preview.differentTexts },
-        },
+        { differentTexts: outcome.preview.differentTexts },
       );
     case 'noPrice':
       return refused(outcome, 'Leave out the numbers without a price, or leave out `maxCost`', {
-        errors: unpricedItems(outcome.preview, isUpload),
-        members: { unpriced: outcome.preview.cost?.unpriced },
+        unpriced: outcome.preview.cost?.unpriced,
       });
     case 'overBudget': {
       const { total, maxCost, currency } = outcome.preview.cost ?? {};
       return refused(outcome, 'Raise `maxCost`, or shorten the list or the text', {
-        errors: [{ pointer: '/maxCost', message: `The campaign costs ${total} ${currency}` }],
-        members: { total, maxCost, currency },
+        total,
+        maxCost,
+        currency,
       });
     }
     case 'repeated':
-      return refused(outcome, 'To send it once more, set `again`', await existing(outcome.id));
+      return refused(outcome, 'To send it once more, set `again`', await existing(outcome.campaign));
     case 'conflict':
-      return refused(outcome, 'Repeat the original request, or use another key', await existing(outcome.id));
+      return refused(
+        outcome,
+        'Repeat the original request, or use another key',
+        await existing(outcome.campaign),
+      );
     case 'declined':
       return new Problem('failed', 'The campaign was not created.');
     default:
@@ -130,43 +124,11 @@ async function rejection(
 
 /** `fix`: what a client of this API can do about it. */
 function refused(
-  { kind, reason }: Exclude<CampaignRefusal, { kind: 'declined' }>,
+  { code, message, errors }: Exclude<CampaignRefusal, { code: 'declined' }>,
   fix: string,
-  options: Pick<ProblemOptions, 'errors' | 'members'>,
+  members: NonNullable<ProblemOptions['members']>,
 ): Problem {
-  return new Problem(kind, `${asSentence(reason)} Nothing was sent. ${fix}`, options);
-}
-
-function differentTextItems({ repeats, toColumn: column }: Preview, isUpload: boolean): ProblemItem[] {
-  return repeats
-    .filter(({ text }) => text === 'different')
-    .map(({ line, firstLine, to }) => {
-      const pointer = isUpload ? '/recipients' : `/recipients/${line - 1}`;
-      const message = `It has the number of row ${firstLine} (${to}), but a different text`;
-      return { pointer, message, line, column, firstLine };
-    });
-}
-
-/** The reason of a row begins with its value in quotation marks, or with a verb about it. */
-function sentenceOf(reason: string): string {
-  return /^[a-z]/.test(reason) ? `It ${reason}` : reason;
-}
-
-function unpricedItems({ cost, toColumn: column }: Preview, isUpload: boolean): ProblemItem[] {
-  return (cost?.unpricedRows ?? []).map(({ line, to }) => {
-    const pointer = isUpload ? '/recipients' : `/recipients/${line - 1}/${column}`;
-    return { pointer, message: `${to} has no price.`, line, column };
-  });
-}
-
-function invalidRowItems({ problems }: Preview, isUpload: boolean): ProblemItem[] {
-  return problems.map(({ line, column, reason }) => {
-    // In a CSV the line is the place; in JSON a pointer can name it.
-    const pointer = isUpload
-      ? '/recipients'
-      : `/recipients/${line - 1}${column === null ? '' : `/${column}`}`;
-    return { pointer, message: sentenceOf(reason), line, column };
-  });
+  return new Problem(code, `${asSentence(message)} Nothing was sent. ${fix}`, { errors, members });
 }
 
 function countryFix({ country, countryColumn }: Preview['invalidGroups'][number]): string {
@@ -175,7 +137,7 @@ function countryFix({ country, countryColumn }: Preview['invalidGroups'][number]
 }
 
 function invalidRowsFix({ invalid, rows, invalidGroups }: Preview): string {
-  const national = invalidGroups.find(({ cause }) => cause === 'noCountry');
+  const national = invalidGroups.find(({ code }) => code === 'noCountry');
   const fix =
     national === undefined
       ? 'Fix them'

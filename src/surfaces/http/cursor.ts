@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PositionKind, Volley } from '../../app/volley.js';
-import { invalidParts } from './problem.js';
+import { invalidParts, itemOf } from './problem.js';
 
 /*
  * The cursor of a list. What it stands for may belong to a lane that the key may not use, so clients see only a token.
@@ -24,7 +24,7 @@ export async function positionOf(
   if (token === undefined) return undefined;
   const position = await positions.reveal(kind, token);
   if (position !== null) return position;
-  throw invalidParts([{ pointer: 'query/cursor', message: 'Use the `nextCursor` of an earlier page' }]);
+  throw invalidParts([itemOf('query/cursor', 'Use the `nextCursor` of an earlier page')]);
 }
 
 /** The cursor after a page; null for the last page. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isFull, isUnavailable, RedisFullError } from '../../base/redis/unavailable.js';
 import { RecordsBusyError } from '../../call-records/errors.js';
 import type { ApiKey } from '../../campaign/api-key.js';
+import { type ErrorCode, type ErrorItem, isProblemCode } from '../../campaign/error-codes.js';
 import {
   AmbiguousNameError,
   asSentence,
@@ -9,12 +10,13 @@ import {
   InputErrors,
   NoSuchLaneError,
   OtherFormatError,
+  VolleyError,
 } from '../../campaign/errors.js';
 import { listed } from '../../campaign/listed.js';
 import { RecoveringError } from '../../intake/outbox/errors.js';
-import { outcomeOf } from '../../operations/outcomes.js';
-import { invalidParts, moreErrors, Problem, type ProblemItem } from './problem.js';
+import { invalidParts, itemOf, moreErrors, Problem } from './problem.js';
 import { type BodyFormat, expectedBody } from './request-body.js';
+import { MISSING } from './validation.js';
 
 /**
  * Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. `key`: that of the
@@ -44,12 +46,6 @@ export function errorToProblem(
       headers: { 'retry-after': String(Math.ceil(error.retryInMs / 1_000)) },
     });
   }
-  const outcome = outcomeOf(error);
-  if (outcome !== undefined) {
-    const errors = error instanceof InputError ? inputItems(error) : [];
-    const detail = error instanceof InputErrors ? firstOf(error) : outcome.message;
-    return new Problem(outcome.code, detail, { errors });
-  }
   if (isFull(error)) {
     const detail =
       error instanceof RedisFullError ? error.message : 'Redis is full: it has reached maxmemory';
@@ -59,6 +55,11 @@ export function errorToProblem(
     return new Problem('unavailable', 'Redis does not respond. Retry in a moment.', {
       headers: { 'retry-after': '2' },
     });
+  }
+  if (error instanceof VolleyError && isProblemCode(error.code)) {
+    const errors = error instanceof InputError ? error.errors : [];
+    const detail = error instanceof InputErrors ? firstOf(error) : error.message;
+    return new Problem(error.code, detail, { errors });
   }
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge();
@@ -84,14 +85,6 @@ function firstOf({ all: [first, ...others] }: InputErrors): string {
   return `${asSentence(first?.message ?? '')}${moreErrors(others.length)}`;
 }
 
-/** The invalid members that an error of the library names. */
-export function inputItems(error: InputError): ProblemItem[] {
-  const all = error instanceof InputErrors ? error.all : [error];
-  return all.flatMap(({ field, message }) =>
-    field === undefined ? [] : [{ pointer: `/${field}`, message }],
-  );
-}
-
 /** Names only lanes that the key may use. */
 export function noSuchLane(
   { message, lane, lanes }: NoSuchLaneError,
@@ -115,7 +108,7 @@ function ofSchema(error: z.ZodError): Problem {
 }
 
 /** The parts that do not match a schema. Fastify notes on the error which part of the request it validated. */
-export function schemaItems(error: z.ZodError & { readonly validationContext?: unknown }): ProblemItem[] {
+export function schemaItems(error: z.ZodError & { readonly validationContext?: unknown }): ErrorItem[] {
   const part = PARTS[String(error.validationContext)] ?? '';
   const pointerTo = (path: readonly PropertyKey[]): string =>
     [part, ...path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');
@@ -123,8 +116,13 @@ export function schemaItems(error: z.ZodError & { readonly validationContext?: u
     const { message } = issue;
     const paths =
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-    return paths.map((path) => ({ pointer: pointerTo(path), message }));
+    return paths.map((path) => itemOf(pointerTo(path), message, codeOf(issue)));
   });
+}
+
+function codeOf({ code, message }: z.core.$ZodIssue): ErrorCode {
+  if (code === 'unrecognized_keys') return 'unknown';
+  return message === MISSING ? 'missing' : 'badInput';
 }
 
 /** What Fastify and its plugins reject by themselves. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { MAX_MEMBERS } from '../../operations/recipient-rows.js';
-import { invalidMember, invalidParts, Problem } from './problem.js';
+import { invalidMember, invalidParts, itemOf, Problem } from './problem.js';
 
 /** JSON without its list, and so each body of a route that takes none. */
 export const MAX_JSON_BYTES = 100_000;
@@ -158,7 +158,7 @@ function textOf(bytes: Buffer, [from, to]: readonly [number, number]): string {
 
 function tooMany(pointer: string): Problem {
   const message = `It has more than ${MAX_MEMBERS} members`;
-  return pointer === '' ? invalidParts([{ pointer, message }]) : invalidMember(pointer, message);
+  return pointer === '' ? invalidParts([itemOf(pointer, message)]) : invalidMember(pointer, message);
 }
 
 function tooDeep(pointer: string): Problem {

@@ -5,8 +5,9 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 import type { z } from 'zod';
 import { version } from '../../base/version.js';
 import { campaignDetails, campaignRequest } from './campaign-request.js';
-import { PROBLEMS, problemBody } from './problem.js';
+import { itemOf, PROBLEMS, problemBody } from './problem.js';
 import { problemResponses } from './routes.js';
+import { MISSING } from './validation.js';
 
 const DESCRIPTION = `Volley sends bulk SMS campaigns. It never exceeds the hourly quota, never sends a message twice, and accounts for every recipient.
 
@@ -169,7 +170,7 @@ const UNCHANGED = {
 function exampleOf(status: number): object {
   const [kind] = PROBLEMS.filter((problem) => problem.status === status);
   const code = kind?.code ?? 'failed';
-  const errors = code === 'badInput' ? { errors: [{ pointer: '/message', message: 'It is missing' }] } : {};
+  const errors = code === 'badInput' ? [itemOf('/message', MISSING, 'missing')] : [];
   const detail = code === 'badInput' ? '`message` is missing.' : `${kind?.title}.`;
   return { type: `/docs#problem-${code}`, title: kind?.title, status, code, detail, ...errors };
 }

@@ -1,7 +1,7 @@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { z } from 'zod';
+import type { ProblemCode } from '../../campaign/error-codes.js';
 import type { Cost, Operation, Page } from '../../operations/operation.js';
-import type { OutcomeCode } from '../../operations/outcomes.js';
 import { wholeNumber } from '../../operations/schemas.js';
 import { cursor, nextCursor } from './cursor.js';
 import { LINES } from './lines.js';
@@ -25,7 +25,7 @@ export function schemaOf(operation: Operation, method: string, path: string): Fa
 }
 
 /** The outcomes of a row, and that a lane which it may name does not exist. */
-function outcomesOf({ access, input, outcomes = [] }: Operation): readonly OutcomeCode[] {
+function outcomesOf({ access, input, outcomes = [] }: Operation): readonly ProblemCode[] {
   const mayNameLane = access.rule === 'lane' || access.rule === 'named' || 'lane' in input.shape;
   return mayNameLane ? [...outcomes, 'notFound'] : outcomes;
 }

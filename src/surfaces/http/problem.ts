@@ -1,58 +1,19 @@
 import { z } from 'zod';
+import {
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorItem,
+  isProblemCode,
+  type ProblemCode,
+} from '../../campaign/error-codes.js';
+import { errorItem } from '../../campaign/error-item.js';
 import { asSentence } from '../../campaign/errors.js';
 import { oneLine } from '../../campaign/visible-text.js';
-import { OUTCOMES, type OutcomeCode } from '../../operations/outcomes.js';
+import { ADVICE } from './problem-advice.js';
 
 /*
  * Every error response is a problem document (RFC 9457).
  */
-
-/** The problems that only HTTP has; those of operations are in operations/outcomes.ts. */
-const TRANSPORT = {
-  unauthorised: [
-    401,
-    'The API key is missing or invalid',
-    'Send `Authorization: Bearer vk_…` with a key that `volley keys create` printed and that has not been revoked.',
-  ],
-  methodNotAllowed: [
-    405,
-    'The address does not support this method',
-    'The header `Allow` lists the methods that it supports; /docs says what they do.',
-  ],
-  requestTimeout: [
-    408,
-    'The request arrived too slowly',
-    'The headers must arrive within a minute, 10 kB of the body in each second, and the whole request within an hour. The connection is closed.',
-  ],
-  tooLarge: [
-    413,
-    'The body is too large',
-    'A body without a list exceeds 100 kB, JSON with one exceeds HTTP_MAX_JSON_MB, or the list exceeds HTTP_MAX_UPLOAD_MB or takes too much of HTTP_LIST_MEMORY_MB. Nothing was stored. Upload a long list as CSV in a form, or split it into several campaigns.',
-  ],
-  unsupported: [
-    415,
-    'The content type or encoding of the body is not supported',
-    'Send JSON with `Content-Type: application/json`. To create or preview a campaign you can also send `multipart/form-data`. Compressed bodies are not supported. Some clients, such as curl, send another content type by default.',
-  ],
-  expectation: [
-    417,
-    'The `Expect` header is not supported',
-    'The only value that the server accepts is `100-continue`. Leave the header out.',
-  ],
-  tooManyRequests: [
-    429,
-    'Too many requests',
-    'The key sent too many requests, its uploads in progress reached their limit, or this address tried too many invalid keys. `Retry-After` says after how many seconds you can retry.',
-  ],
-  headersTooLarge: [
-    431,
-    'The headers are too large',
-    'The address and the headers of a request may have 16 kB together. The connection is closed.',
-  ],
-} as const satisfies Record<string, readonly [status: number, title: string, advice: string]>;
-
-/** The stable code of a problem, for programs. */
-export type ProblemCode = OutcomeCode | keyof typeof TRANSPORT;
 
 interface ProblemKind {
   readonly code: ProblemCode;
@@ -63,35 +24,14 @@ interface ProblemKind {
 }
 
 /** Every kind of problem, in the order of their statuses. */
-export const PROBLEMS: readonly ProblemKind[] = [
-  ...Object.entries(OUTCOMES).map(([code, [status, , title, advice]]) => ({
-    code: code as OutcomeCode,
-    status,
-    title,
-    advice,
-  })),
-  ...Object.entries(TRANSPORT).map(([code, [status, title, advice]]) => ({
-    code: code as keyof typeof TRANSPORT,
-    status,
-    title,
-    advice,
-  })),
-].sort((a, b) => a.status - b.status);
+export const PROBLEMS: readonly ProblemKind[] = Object.entries(ERROR_CODES)
+  .flatMap(([name, [status, , title]]) => {
+    const code = name as ErrorCode;
+    return status === null || !isProblemCode(code) ? [] : [{ code, status, title, advice: ADVICE[code] }];
+  })
+  .sort((a, b) => a.status - b.status);
 
 const KIND = new Map(PROBLEMS.map((kind) => [kind.code, kind]));
-
-const problemItem = z.looseObject({
-  pointer: z
-    .string()
-    .describe(
-      'A JSON pointer into the body (RFC 6901), or `query/…`, `header/…`, or `path/…`. For a CSV: `/recipients`.',
-    ),
-  message: z.string().describe('What is wrong with it, in a sentence'),
-  line: z.int().optional().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
-  column: z.string().nullable().optional().describe('The column of a row; null if the whole row is invalid'),
-});
-/** One invalid part of a request. */
-export type ProblemItem = z.output<typeof problemItem>;
 
 /** The body of every error response, as `application/problem+json` (RFC 9457). */
 export const problemBody = z
@@ -101,14 +41,14 @@ export const problemBody = z
     status: z.int(),
     code: z.enum(PROBLEMS.map(({ code }) => code)).describe('Stable, for programs'),
     detail: z.string().describe('What is wrong with this request, for people'),
-    errors: z.array(problemItem).optional().describe('The invalid parts of the request: the first 20'),
+    errors: z.array(errorItem).describe('The invalid parts of the request: the first 20'),
   })
   .meta({ id: 'Problem' });
 
 const MAX_ERRORS = 20;
 
 export interface ProblemOptions {
-  readonly errors?: readonly ProblemItem[];
+  readonly errors?: readonly ErrorItem[];
   /** Further members of the body. */
   readonly members?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -120,7 +60,7 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly #errors: readonly ProblemItem[];
+  readonly #errors: readonly ErrorItem[];
   readonly #members: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -144,27 +84,26 @@ export class Problem extends Error {
       status: this.status,
       code: this.code,
       detail: asSentence(this.message),
-      ...(this.#errors.length === 0
-        ? {}
-        : {
-            errors: this.#errors
-              .slice(0, MAX_ERRORS)
-              .map(({ message, ...item }) => ({ ...item, message: asSentence(message) })),
-          }),
+      errors: this.#errors.slice(0, MAX_ERRORS),
       ...this.#members,
     };
   }
 }
 
-/** A request whose body has one invalid member. `message` is a sentence without its full stop. */
+/** What is wrong with a part of a request that is no row. */
+export function itemOf(pointer: string, message: string, code: ErrorCode = 'badInput'): ErrorItem {
+  return { code, pointer, message: asSentence(message), line: null, column: null };
+}
+
+/** A request whose body has one invalid member. */
 export function invalidMember(member: string, message: string): Problem {
-  return invalidParts([{ pointer: `/${member}`, message }]);
+  return invalidParts([itemOf(`/${member}`, message)]);
 }
 
 /** A request with invalid parts. The detail says what is wrong with the first one, and how many more there are. */
-export function invalidParts(errors: readonly ProblemItem[]): Problem {
-  const [first = { pointer: '', message: 'It does not match the schema' }, ...others] = errors;
-  const subject = nameOf(first.pointer);
+export function invalidParts(errors: readonly ErrorItem[]): Problem {
+  const [first = itemOf('', 'It does not match the schema'), ...others] = errors;
+  const subject = nameOf(first.pointer ?? '');
   const about = first.message.startsWith('It ')
     ? `${subject}${first.message.slice(2)}`
     : `${subject} is invalid. ${asSentence(first.message)}`;

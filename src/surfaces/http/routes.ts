@@ -4,9 +4,10 @@ import { z } from 'zod';
 import type { Volley } from '../../app/volley.js';
 import type { Clock } from '../../base/clock.js';
 import type { Config, LocalConfig } from '../../base/config/index.js';
+import type { ProblemCode } from '../../campaign/error-codes.js';
 import type { BodyRate } from './body-rate.js';
 import type { ListMemory } from './list-memory.js';
-import { PROBLEMS, type ProblemCode, problemBody } from './problem.js';
+import { PROBLEMS, problemBody } from './problem.js';
 
 /** What the HTTP API needs. The caller closes both, first the app and then the Volley. */
 export interface HttpOptions {

@@ -97,14 +97,17 @@ const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
 };
 
+/** What is wrong with a member that is not there. */
+export const MISSING = 'It is missing';
+
 /** Says what is wrong with a value, without its name. A message of the schema itself comes first. */
 export const plainMessage: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
-      if (issue.input === undefined) return 'It is missing';
+      if (issue.input === undefined) return MISSING;
       return `It must be ${TYPES[issue.expected] ?? `of the type ${issue.expected}`}`;
     case 'invalid_value': {
-      if (issue.input === undefined) return 'It is missing';
+      if (issue.input === undefined) return MISSING;
       const [only, ...others] = issue.values.map(String);
       return others.length === 0 ? `It must be ${only}` : `It must be one of ${[only, ...others].join(', ')}`;
     }

@@ -15,7 +15,7 @@ test('A command that changes nothing is answered as before, and is not recorded'
   onTestFinished(() => volley.close());
   const at = Date.now() + 3_600_000;
   const created = await volley.enqueue({ message: 'Hi', sendAt: at, recipients: [{ to: TO }] });
-  if (created.kind !== 'created') throw new Error(created.kind);
+  if (created.outcome !== 'created') throw new Error(created.outcome);
   const { id } = created;
   const weekly = { id: 'weekly', cron: '0 9 * * 1', zone: 'UTC', message: 'Hi', recipients: [{ to: TO }] };
   const box = volley.outbox('box');

@@ -89,11 +89,11 @@ async function useEverything(url: string): Promise<VolleyEvent[]> {
   const input = { recipients, message: 'Hi {{name}}', sender: 'ACME', idempotencyKey: 'a-key' };
   await volley.preview(input);
   const outcome = await volley.enqueue(input);
-  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
   expect(await volley.finished(outcome.id)).toMatchObject({ state: 'completed' });
-  expect(await volley.enqueue(input)).toMatchObject({ kind: 'existing', id: outcome.id });
+  expect(await volley.enqueue(input)).toMatchObject({ outcome: 'existing', id: outcome.id });
   const later = await volley.enqueue({ ...input, idempotencyKey: 'another', sendAt: Date.now() + 60_000 });
-  if (later.kind !== 'created') throw new Error(later.kind);
+  if (later.outcome !== 'created') throw new Error(later.outcome);
   await volley.pause(later.id);
   await volley.resume(later.id);
   await volley.cancel(later.id);

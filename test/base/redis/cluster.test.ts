@@ -55,7 +55,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     });
     const ids = await Promise.all(names.map((lane) => launch(fleet, campaign(lane))));
     const again = await Promise.all(names.map((lane) => volley.enqueue(campaign(lane))));
-    expect(again).toMatchObject(ids.map((id) => ({ kind: 'existing', id })));
+    expect(again).toMatchObject(ids.map((id) => ({ outcome: 'existing', id })));
 
     const later = await launch(fleet, {
       ...campaign(first),

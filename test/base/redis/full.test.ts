@@ -42,7 +42,7 @@ const WEEKLY = {
 
 async function create(volley: Volley, message: string): Promise<string> {
   const outcome = await volley.enqueue({ ...LATER, message });
-  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
   return outcome.id;
 }
 
@@ -174,12 +174,12 @@ test('On a full Redis, a repeated campaign and schedule are answered as before, 
   await before.schedules.add(WEEKLY);
   await fill();
   const volley = open('repeated');
-  expect(created.kind).toBe('created');
+  expect(created.outcome).toBe('created');
   expect(await volley.enqueue(campaign)).toMatchObject({
-    kind: 'existing',
+    outcome: 'existing',
     id: 'id' in created && created.id,
   });
-  expect((await volley.enqueue({ ...campaign, message: 'two' })).kind).toBe('conflict');
+  expect((await volley.enqueue({ ...campaign, message: 'two' })).outcome).toBe('conflict');
   await expect(volley.enqueue({ ...campaign, idempotencyKey: 'order-2' })).rejects.toThrow(
     /^Redis is (?:almost )?full/,
   );

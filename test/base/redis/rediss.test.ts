@@ -61,7 +61,7 @@ describe.runIf(isServerHere)('a Redis with TLS and a self-signed certificate', (
     const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
     onTestFinished(() => volley.close());
     const made = await volley.enqueue({ recipients: recipients(20), message: 'Sale' });
-    const id = made.kind === 'created' ? made.id : made.kind;
+    const id = made.outcome === 'created' ? made.id : made.outcome;
     const final = await finished(volley, id, 35_000);
     expect(final.counts.deliveredToTerminal).toBe(20);
   });

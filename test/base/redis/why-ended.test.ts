@@ -25,11 +25,11 @@ test.each([
   const dir = withLog(STARTING, READY, line);
   const why = await whyEnded(dir, exited);
   expect(why).toEqual({ cause: 'diskFull' });
-  const { message, exit } = lostRedis(dir, why, 'volley up');
+  const { message, code } = lostRedis(dir, why, 'volley up');
   expect(message).toMatch(
     /^The disk of .* is full, so its Redis cannot store anything\. .* Free space there, then run: volley up$/,
   );
-  expect(exit).toBe(1);
+  expect(code).toBe('failed');
 });
 
 test('What an earlier run has logged does not explain the end of this one', async () => {

@@ -40,7 +40,7 @@ async function polled(
   const send = async (message: string): Promise<string> => {
     const recipients = [{ to: mobile(0) }, { to: mobile(1) }];
     const outcome = await importCampaign(deps, { recipients, message, again: true });
-    if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+    if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
     return outcome.id;
   };
   const id = await send('Sale');

@@ -76,7 +76,7 @@ export function receivingLane(
     async campaign(numbers: readonly number[], text: string): Promise<string> {
       const recipients = numbers.map((number) => ({ to: mobile(number) }));
       const outcome = await importCampaign(deps, { recipients, message: text, again: true });
-      if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+      if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
       return outcome.id;
     },
     async claim(want: number): Promise<readonly SendClaim[]> {

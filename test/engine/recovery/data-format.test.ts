@@ -41,7 +41,7 @@ test('While workers of an earlier version run, nothing is sent or suppressed', a
   expect(await volley.list()).toEqual([]);
 
   await redis.zrem(keys.workers, entry);
-  expect(await volley.enqueue(CAMPAIGN)).toMatchObject({ kind: 'created' });
+  expect(await volley.enqueue(CAMPAIGN)).toMatchObject({ outcome: 'created' });
 });
 
 test('A process of an earlier version than the workers sends nothing', async () => {

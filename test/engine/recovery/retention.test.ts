@@ -17,7 +17,7 @@ async function campaign(message: string): Promise<string> {
   const recipients = Array.from({ length: RECIPIENTS }, (_, at) => ({ to: mobile(at) }));
   await deps.suppression.add([mobile(RECIPIENTS - 1)], SUPPRESSING);
   const outcome = await importCampaign(deps, { recipients, message, idempotencyKey: message });
-  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`it was ${outcome.outcome}`);
   await redis.set(statusesKey(keys, lane, outcome.id), 'T'.repeat(RECIPIENTS - 1));
   for (let first = 0; first < RECIPIENTS - 1; first += 100) {
     await redis.hset(recordsKey(keys, lane, outcome.id, first), String(first), '100,1,0,,id');

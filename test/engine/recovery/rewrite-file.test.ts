@@ -102,7 +102,7 @@ describe.runIf(program !== undefined)('the append-only file', () => {
       name: 'Straw into gold',
       idempotencyKey: 'a-key-for-straw',
     });
-    if (outcome.kind !== 'created') throw new Error(outcome.kind);
+    if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
     await volley.finished(outcome.id);
     await volley.close();
     await simulator.close();

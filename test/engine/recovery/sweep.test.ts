@@ -24,7 +24,7 @@ test('One sweep removes the data of many campaigns once their retention is over'
   if (lane === undefined) throw new Error('no lane');
   for (let at = 0; at < CAMPAIGNS; at++) {
     const made = await importCampaign(deps, { recipients: [{ to: mobile(at) }], message: 'Hello' });
-    if (made.kind !== 'created') throw new Error(made.kind);
+    if (made.outcome !== 'created') throw new Error(made.outcome);
     await lane.commands.campaign('cancel', made.id);
   }
   const blocking = connect(url, 'blocking');

@@ -26,7 +26,7 @@ async function claimed(message: string) {
   const lane = lanes.get(name);
   if (lane === undefined) throw new Error('no lane');
   const made = await importCampaign(deps, { recipients: [{ to: mobile(1) }], message });
-  if (made.kind !== 'created') throw new Error(made.kind);
+  if (made.outcome !== 'created') throw new Error(made.outcome);
   const { claims } = await sendClaims(lane).take({ turn: message, call: 1, want: 1, seen: 0 });
   expect(claims).toHaveLength(1);
   const unanswered = claims.map((claim) => ({ claim, result: 'unknown' as const, reason: 'x' }));

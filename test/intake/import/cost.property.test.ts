@@ -77,10 +77,10 @@ test('The cost of 120 random lists equals an independent calculation, and a limi
       expect(Number(cost?.total)).toBe(Number(euros(total)));
       if (total > 0n) {
         const below = await importCampaign(deps, { ...input, maxCost: euros(total - 1n) });
-        expect(below.kind).toBe('overBudget');
+        expect(below).toMatchObject({ outcome: 'refused', code: 'overBudget' });
       }
       const exact = await importCampaign(deps, { ...input, maxCost: euros(total) });
-      expect(exact.kind).toBe('created');
+      expect(exact.outcome).toBe('created');
     }),
     { numRuns: 120 },
   );

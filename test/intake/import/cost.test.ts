@@ -107,7 +107,7 @@ describe('The total of 1,000 mixed numbers', { timeout: 60_000 }, () => {
 
     await deps.suppression.add(suppressed, SUPPRESSING);
     const outcome = await importCampaign(deps, input);
-    if (outcome.kind !== 'created') throw new Error(outcome.kind);
+    if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
     const expected = manualTotal(rows, (to) => suppressed.includes(to));
     expect(outcome.suppressed).toBeGreaterThan(100);
     expect(outcome.preview.cost).toMatchObject({
@@ -146,19 +146,21 @@ describe('A cost limit', () => {
     const input = { recipients: recipients(1_000), message: 'Over the limit?', idempotencyKey: 'over' };
     const refused = await importCampaign(deps, { ...input, maxCost: '41.999999' });
     expect(refused).toMatchObject({
-      kind: 'overBudget',
-      reason: 'the campaign costs 42.00 EUR, which is more than the limit of 41.999999 EUR',
+      outcome: 'refused',
+      code: 'overBudget',
+      message: 'the campaign costs 42.00 EUR, which is more than the limit of 41.999999 EUR',
+      errors: [{ code: 'overBudget', pointer: '/maxCost', line: null, column: null }],
       preview: { cost: { total: '42.00', maxCost: '41.999999', currency: 'EUR' } },
     });
     expect(await keysOf(`${prefix}-flat`)).toEqual([]);
     expect((await previewCampaign(deps, { ...input, maxCost: 41.999999 })).refusal).toEqual({
-      kind: 'overBudget',
+      code: 'overBudget',
       campaign: null,
     });
-    expect((await importCampaign(deps, { ...input, maxCost: '42 EUR' })).kind).toBe('created');
+    expect((await importCampaign(deps, { ...input, maxCost: '42 EUR' })).outcome).toBe('created');
     // A retry returns the campaign that exists, whatever its limit.
     expect(await importCampaign(deps, { ...input, maxCost: 1 })).toMatchObject({
-      kind: 'existing',
+      outcome: 'existing',
       preview: { cost: { total: '42.00', maxCost: '42.00' } },
     });
   });
@@ -168,17 +170,20 @@ describe('A cost limit', () => {
     await deps.suppression.add([mobile(5_000)], SUPPRESSING);
     const rows = [...recipients(3, 5_000), ...recipients(3, 5_000)];
     const input = { recipients: rows, message: 'Two of three', maxCost: 0.084 };
-    expect((await importCampaign(deps, input)).kind).toBe('created');
+    expect((await importCampaign(deps, input)).outcome).toBe('created');
   });
 
   test('keeps the content of an earlier campaign reserved when it refuses a repeat', async () => {
     const { deps } = flat;
     const input = { recipients: recipients(10, 6_000), message: 'Twice' };
     const first = await importCampaign(deps, input);
-    expect((await importCampaign(deps, { ...input, again: true, maxCost: 0.1 })).kind).toBe('overBudget');
+    expect(await importCampaign(deps, { ...input, again: true, maxCost: 0.1 })).toMatchObject({
+      code: 'overBudget',
+    });
     expect(await importCampaign(deps, input)).toMatchObject({
-      kind: 'repeated',
-      id: 'id' in first && first.id,
+      outcome: 'refused',
+      code: 'repeated',
+      campaign: 'id' in first && first.id,
     });
   });
 
@@ -188,10 +193,13 @@ describe('A cost limit', () => {
     const input = { recipients: rows, message: 'Hej' };
     const outcome = await importCampaign(deps, { ...input, maxCost: 1_000 });
     expect(outcome).toMatchObject({
-      kind: 'noPrice',
-      line: 3,
-      to: '+4520123456',
-      reason: '2 numbers have no price, the first in line 3',
+      outcome: 'refused',
+      code: 'noPrice',
+      message: '2 numbers have no price, the first in line 3',
+      errors: [
+        { code: 'noPrice', pointer: '/recipients/2/to', line: 3, column: 'to' },
+        { code: 'noPrice', pointer: '/recipients/3/to', line: 4, column: 'to' },
+      ],
       preview: {
         cost: {
           unpriced: 2,
@@ -203,7 +211,10 @@ describe('A cost limit', () => {
       },
     });
     const unlimited = await importCampaign(deps, { ...input, idempotencyKey: 'unpriced' });
-    expect(unlimited).toMatchObject({ kind: 'created', preview: { cost: { total: '0.10', unpriced: 2 } } });
+    expect(unlimited).toMatchObject({
+      outcome: 'created',
+      preview: { cost: { total: '0.10', unpriced: 2 } },
+    });
     const id = 'id' in unlimited ? unlimited.id : '';
     // Numbers are not stored a second time.
     expect(await redis.get(priced.keys.lane(priced.lane, `campaign:${id}`))).not.toContain('4520123456');
@@ -225,7 +236,7 @@ test('What each message costs is stored only where messages cost different amoun
   const costsOf = (id: string) => redis.exists(keys.lane(lane, `campaign:${id}:costs`));
   const create = async (recipients: RecipientInput[]) => {
     const outcome = await importCampaign(deps, { recipients, message: 'Hello there', again: true });
-    if (outcome.kind !== 'created') throw new Error(outcome.kind);
+    if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
     return outcome.id;
   };
   expect(await costsOf(await create([{ to: mobile(1) }, { to: mobile(2) }]))).toBe(0);

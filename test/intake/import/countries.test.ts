@@ -91,10 +91,10 @@ describe('A column with countries', () => {
   test('that is not used is named in the advice, in place of one country for all', async () => {
     const seen = await preview(`${rows(6)}+491721234567,\n`);
     expect(seen.invalidGroups).toMatchObject([
-      { cause: 'noCountry', country: null, countryColumn: 'country' },
+      { code: 'noCountry', country: null, countryColumn: 'country' },
     ]);
-    expect(seen.problems[0]?.reason).toBe(
-      '"0171 1000000" has no calling code; write it like +447700900123, or set `countryColumn`: column "country" contains countries',
+    expect(seen.errors[0]?.message).toBe(
+      '"0171 1000000" has no calling code; write it like +447700900123, or set `countryColumn`: column "country" contains countries.',
     );
   });
 
@@ -144,26 +144,26 @@ describe('In a row', () => {
   ].join('\n');
 
   test('a cell that is not a country makes a number in national format invalid, with row, column, and what is right', async () => {
-    const { problems, invalidGroups, recipientCount } = await preview(list, { countryColumn: 'country' });
+    const { errors, invalidGroups, recipientCount } = await preview(list, { countryColumn: 'country' });
     expect(recipientCount).toBe(4);
-    expect(problems).toMatchObject([
+    expect(errors).toMatchObject([
       {
         line: 2,
         column: 'country',
-        cause: 'invalidCountry',
-        reason: '"Narnia" is not a country; enter a code such as DE, or a name such as Germany',
+        code: 'invalidCountry',
+        message: '"Narnia" is not a country; enter a code such as DE, or a name such as Germany.',
       },
       {
         line: 4,
         column: 'phone',
-        cause: 'noCountry',
-        reason:
-          '"0171 1234569" has no calling code; write it like +447700900123, enter its country in column "country", or set `country`',
+        code: 'noCountry',
+        message:
+          '"0171 1234569" has no calling code; write it like +447700900123, enter its country in column "country", or set `country`.',
       },
     ]);
     expect(invalidGroups).toMatchObject([
-      { cause: 'invalidCountry', country: null, countryColumn: null },
-      { cause: 'noCountry', country: 'DE', countryColumn: null },
+      { code: 'invalidCountry', country: null, countryColumn: null },
+      { code: 'noCountry', country: 'DE', countryColumn: null },
     ]);
   });
 
@@ -241,7 +241,7 @@ test('A list of several countries is imported with the numbers of its preview', 
       sender: '12345',
       country,
     });
-    return outcome.kind === 'created' ? outcome.preview.countries : outcome.kind;
+    return outcome.outcome === 'refused' ? outcome.code : outcome.preview.countries;
   };
   expect(await numbers(MIXED)).toEqual(COUNTRIES_OF_MIXED);
   // The same people, written internationally: what a campaign stores are the numbers, not how they were written.

@@ -73,7 +73,7 @@ test('A request with the key of a killed import says that it waits until the lea
     message: 'Hi {{name}}',
     idempotencyKey: 'again',
   });
-  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`it was ${outcome.outcome}`);
   expect(waitsFor).toEqual([id]);
   expect(outcome.id).not.toBe(id);
   expect(await readState(redis, keys, lane, outcome.id)).toMatchObject({ state: 'running', total: 1 });

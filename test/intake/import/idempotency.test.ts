@@ -20,8 +20,9 @@ function enqueue(change: Partial<CampaignInput>): Promise<EnqueueOutcome> {
 }
 
 function idOf(outcome: EnqueueOutcome): string {
-  if (!('id' in outcome)) throw new Error(`there is no id: it was ${outcome.kind}`);
-  return outcome.id;
+  const id = outcome.outcome === 'refused' ? outcome.campaign : outcome.id;
+  if (id === null) throw new Error('there is no id');
+  return id;
 }
 
 async function campaigns(): Promise<string[]> {
@@ -56,9 +57,9 @@ describe('An idempotency key', () => {
   test('with the same content returns the campaign that it created', async () => {
     const change = { message: 'Same', idempotencyKey: 'same', recipients: to(10, 3) };
     const first = await enqueue(change);
-    expect(first).toMatchObject({ kind: 'created', recipientCount: 3 });
+    expect(first).toMatchObject({ outcome: 'created', recipientCount: 3 });
     const before = await campaigns();
-    expect(await enqueue(change)).toMatchObject({ kind: 'existing', id: idOf(first), recipientCount: 3 });
+    expect(await enqueue(change)).toMatchObject({ outcome: 'existing', id: idOf(first), recipientCount: 3 });
     expect(await campaigns()).toEqual(before);
   });
 
@@ -74,7 +75,11 @@ describe('An idempotency key', () => {
     const request = { message: `Conflict: ${what}`, idempotencyKey: what, recipients: to(20, 3) };
     const id = idOf(await enqueue(request));
     const before = await campaigns();
-    expect(await enqueue({ ...request, ...change })).toMatchObject({ kind: 'conflict', id });
+    expect(await enqueue({ ...request, ...change })).toMatchObject({
+      outcome: 'refused',
+      code: 'conflict',
+      campaign: id,
+    });
     expect(await campaigns()).toEqual(before);
   });
 
@@ -82,10 +87,14 @@ describe('An idempotency key', () => {
     const change = { message: 'Tagged', idempotencyKey: 'tagged', recipients: to(30, 3) };
     const id = idOf(await enqueue({ ...change, tags: ['vip', 'spring'] }));
     expect(await enqueue({ ...change, tags: ['spring', 'vip', 'spring'] })).toMatchObject({
-      kind: 'existing',
+      outcome: 'existing',
       id,
     });
-    expect(await enqueue({ ...change, tags: [] })).toMatchObject({ kind: 'conflict', id });
+    expect(await enqueue({ ...change, tags: [] })).toMatchObject({
+      outcome: 'refused',
+      code: 'conflict',
+      campaign: id,
+    });
   });
 
   test.each([
@@ -94,13 +103,13 @@ describe('An idempotency key', () => {
   ])('with an empty list of tags is the same as without tags: %s', async (what, first, second) => {
     const request = { message: 'No tags', idempotencyKey: what, recipients: to(35, 1), again: true };
     const id = idOf(await enqueue({ ...request, ...first }));
-    expect(await enqueue({ ...request, ...second })).toMatchObject({ kind: 'existing', id });
+    expect(await enqueue({ ...request, ...second })).toMatchObject({ outcome: 'existing', id });
   });
 
   test('with another name for people still returns the campaign that it created', async () => {
     const change = { message: 'Named', idempotencyKey: 'named', recipients: to(90, 1) };
     const id = idOf(await enqueue(change));
-    expect(await enqueue({ ...change, name: 'spring' })).toMatchObject({ kind: 'existing', id });
+    expect(await enqueue({ ...change, name: 'spring' })).toMatchObject({ outcome: 'existing', id });
   });
 
   test('is released if the reply to its reservation was lost', async () => {
@@ -118,7 +127,7 @@ describe('An idempotency key', () => {
     await expect(importCampaign({ ...deps, redis: losingReplies }, change)).rejects.toThrow(
       'Connection is closed',
     );
-    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
+    expect(await enqueue(change)).toMatchObject({ outcome: 'created' });
   });
 
   test('used by several imports at the same time creates one campaign', async () => {
@@ -128,7 +137,7 @@ describe('An idempotency key', () => {
         enqueue({ message: 'At once', idempotencyKey: 'at once', recipients: to(30, 600) }),
       ),
     );
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['created', ...Array(5).fill('existing')]);
+    expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['created', ...Array(5).fill('existing')]);
     expect(new Set(outcomes.map(idOf)).size).toBe(1);
     expect(await campaigns()).toHaveLength(before + 1);
   });
@@ -148,8 +157,8 @@ describe('An idempotency key', () => {
     });
     expect(isAnswered).toBe(false);
     slow.go();
-    expect(await first).toEqual({ kind: 'declined' });
-    expect(await second).toMatchObject({ kind: 'created' });
+    expect(await first).toMatchObject({ outcome: 'refused', code: 'declined' });
+    expect(await second).toMatchObject({ outcome: 'created' });
   });
 
   test('held by an import whose process died is released once the lease expires', async () => {
@@ -164,14 +173,14 @@ describe('An idempotency key', () => {
     const id = await importing();
     await redis.zadd(keys.lane(lane, 'importing'), 1, id);
     const outcome = await enqueue({ ...change, recipients: to(2_000, 3) });
-    expect(outcome.kind).toBe('created');
+    expect(outcome.outcome).toBe('created');
     expect(idOf(outcome)).not.toBe(id);
     slow.go();
     await lost;
     expect(await readState(redis, keys, lane, id)).toBeNull();
     expect(await redis.keys(`*campaign:${id}*`)).toEqual([]);
     expect(await enqueue({ ...change, recipients: to(2_000, 3) })).toMatchObject({
-      kind: 'existing',
+      outcome: 'existing',
       id: idOf(outcome),
     });
   });
@@ -182,11 +191,15 @@ describe('The same content', () => {
     const change = { message: 'Repeated', recipients: to(40, 3) };
     const id = idOf(await enqueue(change));
     const before = await campaigns();
-    expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id });
+    expect(await enqueue(change)).toMatchObject({ outcome: 'refused', code: 'repeated', campaign: id });
     expect(await campaigns()).toEqual(before);
     const again = await enqueue({ ...change, again: true });
-    expect(again.kind).toBe('created');
-    expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id: idOf(again) });
+    expect(again.outcome).toBe('created');
+    expect(await enqueue(change)).toMatchObject({
+      outcome: 'refused',
+      code: 'repeated',
+      campaign: idOf(again),
+    });
   });
 
   test.each(['cancelled', 'declined'])(
@@ -205,10 +218,10 @@ describe('The same content', () => {
         const confirm = async (): Promise<boolean> => how === 'cancelled';
         const again = await enqueue({ ...change, again: true, confirm });
         if (how === 'cancelled') await lanes.get(lane)?.commands.campaign('cancel', idOf(again));
-        else expect(again.kind).toBe('declined');
+        else expect(again).toMatchObject({ outcome: 'refused', code: 'declined' });
       }
-      expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id: first });
-      expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id: first });
+      expect(await enqueue(change)).toMatchObject({ outcome: 'refused', code: 'repeated', campaign: first });
+      expect(await enqueue(change)).toMatchObject({ outcome: 'refused', code: 'repeated', campaign: first });
     },
   );
 
@@ -216,14 +229,14 @@ describe('The same content', () => {
     const change = { message: 'Meant', recipients: to(45, 3) };
     const id = idOf(await enqueue(change));
     const second = await enqueue({ ...change, idempotencyKey: 'meant' });
-    expect(second.kind).toBe('created');
+    expect(second.outcome).toBe('created');
     expect(idOf(second)).not.toBe(id);
     expect(await enqueue({ ...change, idempotencyKey: 'meant' })).toMatchObject({
-      kind: 'existing',
+      outcome: 'existing',
       id: idOf(second),
     });
-    expect(await enqueue({ ...change, idempotencyKey: 'meant again' })).toMatchObject({ kind: 'created' });
-    expect(await enqueue(change)).toMatchObject({ kind: 'repeated' });
+    expect(await enqueue({ ...change, idempotencyKey: 'meant again' })).toMatchObject({ outcome: 'created' });
+    expect(await enqueue(change)).toMatchObject({ outcome: 'refused', code: 'repeated' });
   });
 
   test('does not wait for another import of it with a key of its own', async () => {
@@ -243,9 +256,11 @@ describe('The same content', () => {
       },
     });
     await asked;
-    expect(await enqueue({ ...change, idempotencyKey: 'does not ask' })).toMatchObject({ kind: 'created' });
+    expect(await enqueue({ ...change, idempotencyKey: 'does not ask' })).toMatchObject({
+      outcome: 'created',
+    });
     slow.go();
-    expect(await first).toMatchObject({ kind: 'created' });
+    expect(await first).toMatchObject({ outcome: 'created' });
   });
 
   test('is free again once its campaign is cancelled, if that sent nothing', async () => {
@@ -264,7 +279,7 @@ describe('The same content', () => {
         sent,
         JSON.stringify({ ...moved, state: 'cancelled', counts }),
       );
-      expect(await enqueue(change)).toMatchObject({ kind: 'repeated', id: sent });
+      expect(await enqueue(change)).toMatchObject({ outcome: 'refused', code: 'repeated', campaign: sent });
     }
     const counts = { cancelled: 1, suppressed: 1, rejected: 1 };
     await redis.hset(
@@ -272,14 +287,17 @@ describe('The same content', () => {
       sent,
       JSON.stringify({ ...moved, state: 'cancelled', counts }),
     );
-    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
+    expect(await enqueue(change)).toMatchObject({ outcome: 'created' });
   });
 
   test('of two imports at the same time is sent by one of them', async () => {
     const outcomes = await Promise.all(
       [1, 2].map(() => enqueue({ message: 'Twice', recipients: to(50, 600) })),
     );
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['created', 'repeated']);
+    expect(outcomes.map((one) => (one.outcome === 'refused' ? one.code : one.outcome)).sort()).toEqual([
+      'created',
+      'repeated',
+    ]);
     expect(new Set(outcomes.map(idOf)).size).toBe(1);
   });
 
@@ -291,7 +309,7 @@ describe('The same content', () => {
         message,
         recipients: [{ to: mobile(60), a: 'x', b: `y${separator}z` }],
       });
-      expect([first.kind, second.kind]).toEqual(['created', 'created']);
+      expect([first.outcome, second.outcome]).toEqual(['created', 'created']);
     }
   });
 
@@ -299,14 +317,14 @@ describe('The same content', () => {
     const message = 'Hi {{a}}';
     const id = idOf(await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '1' }] }));
     const outcome = await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '2' }] });
-    expect(outcome).toMatchObject({ kind: 'repeated', id });
+    expect(outcome).toMatchObject({ outcome: 'refused', code: 'repeated', campaign: id });
   });
 
   test('can be sent again once its campaign is gone', async () => {
     const change = { message: 'Gone', recipients: to(70, 3) };
     const id = idOf(await enqueue(change));
     await redis.hdel(keys.lane(lane, 'states'), id);
-    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
+    expect(await enqueue(change)).toMatchObject({ outcome: 'created' });
   });
 });
 
@@ -316,7 +334,7 @@ test('An import whose process is alive, or that is committed, cannot be discarde
   const id = await importing();
   expect(await discardImport(redis, keys, lane, id)).toBe(false);
   slow.go();
-  expect(await alive).toMatchObject({ kind: 'created', id });
+  expect(await alive).toMatchObject({ outcome: 'created', id });
   await redis.zadd(keys.lane(lane, 'importing'), 1, id);
   expect(await discardImport(redis, keys, lane, id)).toBe(false);
   expect(await findLane(redis, keys, id)).toBe(lane);

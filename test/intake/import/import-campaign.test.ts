@@ -29,7 +29,7 @@ function to(first: number, count: number): RecipientInput[] {
 
 async function created(change: Partial<CampaignInput>) {
   const outcome = await importCampaign(deps, input(change));
-  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`it was ${outcome.outcome}`);
   const state = await readState(redis, keys, lane, outcome.id);
   if (state === null) throw new Error('it has no state');
   return { ...outcome, state };
@@ -168,10 +168,19 @@ test('A list with invalid rows is refused: the first twenty are listed, all are 
   const { result, left } = await keysLeftBy(() =>
     importCampaign(deps, input({ recipients, toColumn: 'phone' })),
   );
-  if (result.kind !== 'invalidRows') throw new Error(`it was ${result.kind}`);
-  expect(result.preview).toMatchObject({ rows: 32, recipientCount: 2, invalid: 30 });
-  expect(result.preview.problems).toHaveLength(20);
-  expect(result.preview.problems[0]).toMatchObject({ line: 3, column: 'phone' });
+  if (result.outcome !== 'refused') throw new Error(`it was ${result.outcome}`);
+  expect(result).toMatchObject({
+    code: 'invalidRows',
+    preview: { rows: 32, recipientCount: 2, invalid: 30 },
+  });
+  expect(result.errors).toHaveLength(20);
+  expect(result.errors[0]).toEqual({
+    code: 'invalidNumber',
+    pointer: '/recipients',
+    message: '"120" has 3 digits after +44; mobile numbers there have 10.',
+    line: 3,
+    column: 'phone',
+  });
   expect(left).toEqual([]);
 });
 
@@ -182,11 +191,11 @@ test('Recipients passed by code are sent to at `to`, whatever other number they 
   expect(await preview(ada)).toMatchObject({ toColumn: 'to', samples: [{ to: ada.to }] });
   expect(await preview({ ...ada, to: '12' })).toMatchObject({
     recipientCount: 0,
-    problems: [{ column: 'to' }],
+    errors: [{ column: 'to', pointer: '/recipients/0/to' }],
   });
   expect(await preview({ phone: mobile(961) })).toMatchObject({
     recipientCount: 0,
-    problems: [{ column: 'to' }],
+    errors: [{ column: 'to', pointer: '/recipients/0/to' }],
   });
   const byPhone = input({ recipients: [ada], toColumn: 'phone' });
   expect(await previewCampaign(deps, byPhone)).toMatchObject({ samples: [{ to: ada.phone }] });
@@ -211,8 +220,9 @@ test('With skipInvalid, a list of invalid rows only is refused with their reason
     importCampaign(deps, input({ recipients, toColumn: 'phone', skipInvalid: true })),
   );
   expect(result).toMatchObject({
-    kind: 'invalidRows',
-    preview: { rows: 2, recipientCount: 0, problems: [{ line: 2 }, { line: 3 }] },
+    outcome: 'refused',
+    code: 'invalidRows',
+    preview: { rows: 2, recipientCount: 0, errors: [{ line: 2 }, { line: 3 }] },
   });
   expect(left).toEqual([]);
 });
@@ -222,9 +232,9 @@ test('A declined import leaves nothing behind and can be requested again', async
   const { result, left } = await keysLeftBy(() =>
     importCampaign(deps, { ...same, confirm: async ({ recipientCount }) => recipientCount !== 3 }),
   );
-  expect(result).toEqual({ kind: 'declined' });
+  expect(result).toMatchObject({ outcome: 'refused', code: 'declined' });
   expect(left.filter((key) => key.includes('campaign:'))).toEqual([]);
-  expect(await importCampaign(deps, same)).toMatchObject({ kind: 'created' });
+  expect(await importCampaign(deps, same)).toMatchObject({ outcome: 'created' });
 });
 
 test('A list that fails while it is read leaves nothing behind', async () => {
@@ -305,9 +315,9 @@ test('A preview counts the numbers that are not mobile and warns; NUMBER_KINDS=m
     recipientCount: 2,
     notMobile: 0,
     invalid: 2,
-    problems: [
-      { line: 3, reason: expect.stringContaining('landline or service number') },
-      { line: 5, reason: expect.stringContaining('landline or service number') },
+    errors: [
+      { line: 3, message: expect.stringContaining('landline or service number') },
+      { line: 5, message: expect.stringContaining('landline or service number') },
     ],
     warnings: [],
   });
@@ -342,7 +352,7 @@ test('A preview equals that of the import, and stores nothing', async () => {
   ]);
   expect(preview.warnings).toHaveLength(2);
   const outcome = await importCampaign(deps, { ...shown, estimate: true });
-  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`it was ${outcome.outcome}`);
   // The times are those of another moment.
   const times = { eta: expect.any(Object), completion: expect.any(Object) };
   expect(outcome.preview).toEqual({ ...preview, ...times });
@@ -351,7 +361,7 @@ test('A preview equals that of the import, and stores nothing', async () => {
 test('An import estimates when it is sent only if it is asked to, or if messages may lapse', async () => {
   const etaOf = async (more: Partial<CampaignInput>) => {
     const outcome = await importCampaign(deps, input({ again: true, ...more }));
-    return outcome.kind === 'created' ? outcome.preview.eta : expect.unreachable();
+    return outcome.outcome === 'created' ? outcome.preview.eta : expect.unreachable();
   };
   expect(await etaOf({})).toBeNull();
   expect(await etaOf({ estimate: true })).not.toBeNull();

@@ -121,8 +121,8 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
         const suppressed = good.length - sendable.length;
         const counts = { recipientCount: sendable.length, suppressed, duplicates, invalid };
         const expected = { ...counts, differentTexts: different.length };
-        if (!('preview' in outcome)) throw new Error(`it was ${outcome.kind}`);
         const { preview } = outcome;
+        if (preview === null) throw new Error(`it was ${outcome.code}`);
         expect(preview).toMatchObject({ rows: list.length, ...expected });
         const { recipientCount, ...leftOut } = preview;
         expect(recipientCount + leftOut.suppressed + leftOut.duplicates + leftOut.invalid).toBe(preview.rows);
@@ -134,12 +134,14 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
         expect(preview.repeats.filter(({ text }) => text === 'same')).toEqual(listed('same'));
         expect(preview.repeats.filter(({ text }) => text === 'different')).toEqual(listed('different'));
         if (duplicatesOption === 'refuse' && different.length > 0) {
-          const [first] = different;
-          expect(outcome.kind).toBe('differentTexts');
-          expect(outcome).toMatchObject({ line: first?.line, firstLine: first?.firstLine });
+          expect(outcome).toMatchObject({
+            outcome: 'refused',
+            code: 'differentTexts',
+            errors: different.slice(0, 20).map(({ line }) => ({ line })),
+          });
           return;
         }
-        if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+        if (outcome.outcome !== 'created') throw new Error(`it was ${outcome.outcome}`);
         const { id } = outcome;
         expect(outcome).toMatchObject(expected);
 

@@ -36,7 +36,7 @@ async function create(of: ImportDeps, recipients: number): Promise<string> {
       name: `${Math.random()}`.slice(2),
     })),
   });
-  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
   return outcome.id;
 }
 
@@ -100,7 +100,7 @@ test('A campaign that fits exactly is stored, and with one byte less it is not',
   const input = { message: 'Hi', recipients: [{ to: mobile(1) }], again: true };
   const stored = async (limit: number): Promise<string> => {
     const outcome = await importCampaign(depsOf(keyActor('exact'), limit), input);
-    return outcome.kind === 'created' ? outcome.id : outcome.kind;
+    return outcome.outcome === 'created' ? outcome.id : outcome.outcome;
   };
   let [tooFew, enough] = [0, LIMIT];
   while (enough - tooFew > 1) {

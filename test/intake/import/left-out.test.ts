@@ -20,7 +20,7 @@ async function created(csv: string, message = 'Hi'): Promise<string> {
     skipInvalid: true,
     again: true,
   });
-  if (outcome.kind !== 'created') throw new Error(`the import ended with ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import ended with ${outcome.outcome}`);
   return outcome.id;
 }
 
@@ -110,7 +110,10 @@ test('A list of invalid rows stores nothing unless `skipInvalid` is set, and cou
     again: true,
   });
   const before = await redis.keys(`{${prefix}*leftOut`);
-  expect(await importCampaign(limited, input(false))).toMatchObject({ kind: 'invalidRows' });
+  expect(await importCampaign(limited, input(false))).toMatchObject({
+    outcome: 'refused',
+    code: 'invalidRows',
+  });
   expect(await redis.keys(`{${prefix}*leftOut`)).toEqual(before);
   await expect(importCampaign(limited, input(true))).rejects.toBeInstanceOf(KeyFullError);
   expect(await redis.keys(`{${prefix}*leftOut`)).toEqual(before);

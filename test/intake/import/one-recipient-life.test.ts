@@ -35,7 +35,7 @@ async function enqueue(
   message = 'Hello',
 ): Promise<string> {
   const made = await importCampaign(fixture.deps, { recipients, message });
-  if (made.kind !== 'created') throw new Error(made.kind);
+  if (made.outcome !== 'created') throw new Error(made.outcome);
   return made.id;
 }
 

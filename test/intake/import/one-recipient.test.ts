@@ -19,7 +19,7 @@ async function enqueue(number: number, idempotencyKey?: string): Promise<string>
     message: 'Your table is booked for tonight.',
     idempotencyKey,
   });
-  if (made.kind !== 'created') throw new Error(`it was ${made.kind}`);
+  if (made.outcome !== 'created') throw new Error(`it was ${made.outcome}`);
   return made.id;
 }
 
@@ -75,7 +75,7 @@ test('Campaigns created at the same time are checked together, and only the supp
     ),
   );
   const suppressed = outcomes.flatMap((outcome, at) =>
-    outcome.kind === 'created' && outcome.suppressed === 1 ? [numbers[at]] : [],
+    outcome.outcome === 'created' && outcome.suppressed === 1 ? [numbers[at]] : [],
   );
   expect(suppressed).toEqual([507]);
 });

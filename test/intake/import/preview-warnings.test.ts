@@ -125,13 +125,13 @@ test('Numbers without a country are one group, with the country that the other n
   const recipients = [...people(3), ...national, { to: '', name: 'Cy' }, { to: '+45 1', name: 'Di' }];
   const seen = await preview({ recipients }, anywhere);
   expect(seen.invalidGroups).toMatchObject([
-    { cause: 'noCountry', column: 'to', count: 30, lines: [4, 5, 6], country: 'GB' },
-    { cause: 'noNumber', column: 'to', count: 1, lines: [34], country: null },
-    { cause: 'invalidNumber', column: 'to', count: 1, lines: [35], country: null },
+    { code: 'noCountry', column: 'to', count: 30, lines: [4, 5, 6], country: 'GB' },
+    { code: 'noNumber', column: 'to', count: 1, lines: [34], country: null },
+    { code: 'invalidNumber', column: 'to', count: 1, lines: [35], country: null },
   ]);
   // The other rows are not crowded out.
-  expect(seen.problems.map(({ line }) => line)).toEqual([4, 5, 6, 34, 35]);
-  expect(seen.refusal).toEqual({ kind: 'invalidRows', campaign: null });
+  expect(seen.errors.map(({ line }) => line)).toEqual([4, 5, 6, 34, 35]);
+  expect(seen.refusal).toEqual({ code: 'invalidRows', campaign: null });
   const bySender = await preview({ recipients: national, sender: '+447700900123' }, anywhere);
   expect(bySender.invalidGroups).toMatchObject([{ country: 'GB' }]);
   const unknown = await preview({ recipients: national, sender: 'ACME' }, anywhere);
@@ -142,9 +142,9 @@ test('A preview says why the campaign would be refused, and stores nothing that 
   const input = { recipients: people(2), message: 'Once, {{name}}', sender: '447700900123' };
   expect(await previewCampaign(deps, input)).toMatchObject({ refusal: null });
   const first = await importCampaign(deps, input);
-  if (first.kind !== 'created') throw new Error(`it was ${first.kind}`);
+  if (first.outcome !== 'created') throw new Error(`it was ${first.outcome}`);
   expect(await previewCampaign(deps, input)).toMatchObject({
-    refusal: { kind: 'repeated', campaign: first.id },
+    refusal: { code: 'repeated', campaign: first.id },
   });
   expect(await previewCampaign(deps, { ...input, again: true })).toMatchObject({ refusal: null });
   const [one, two] = [
@@ -152,9 +152,11 @@ test('A preview says why the campaign would be refused, and stores nothing that 
     { to: mobile(1), name: 'B' },
   ];
   expect(await preview({ recipients: [one, two], duplicates: 'refuse' })).toMatchObject({
-    refusal: { kind: 'differentTexts' },
+    refusal: { code: 'differentTexts' },
   });
   const withInvalid = [...people(1), { to: '12', name: 'Cy' }];
-  expect(await preview({ recipients: withInvalid })).toMatchObject({ refusal: { kind: 'invalidRows' } });
+  expect(await preview({ recipients: withInvalid })).toMatchObject({
+    refusal: { code: 'invalidRows' },
+  });
   expect(await preview({ recipients: withInvalid, skipInvalid: true })).toMatchObject({ refusal: null });
 });

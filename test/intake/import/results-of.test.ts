@@ -25,7 +25,7 @@ async function ended(state = 'completed', more: Partial<CampaignInput> = {}): Pr
   }));
   const recipients = [...rows, ...(more.duplicates === 'keep' ? [{ to: mobile(0), name: 'other' }] : [])];
   const outcome = await importCampaign(deps, { message: 'Hi {{name}}', recipients, again: true, ...more });
-  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
   const total = recipients.length;
   await setState(outcome.id, {
     state,
@@ -54,7 +54,7 @@ const to = (
 
 async function send(input: CampaignInput) {
   const outcome = await importCampaign(deps, input);
-  if (!('recipientCount' in outcome)) throw new Error(outcome.kind);
+  if (outcome.outcome === 'refused') throw new Error(outcome.code);
   const rows: string[] = [];
   for await (const { to, values, reference } of reportRows(redis, keys, outcome.id, { values: true }))
     rows.push([to, ...Object.values(values ?? {}), reference].join(' '));
@@ -150,26 +150,26 @@ test('A repeated idempotency key reads no second snapshot, and conflicts with ot
   const source = await ended();
   const request = to(source, ['failed', 'rejected'], { idempotencyKey: 'follow-up' });
   const first = await send(request);
-  expect([first.kind, first.recipientCount]).toEqual(['created', 3]);
+  expect([first.outcome, first.recipientCount]).toEqual(['created', 3]);
   // All of them are delivered by now.
   await redis.set(statusesKey(keys, 'default', source), 'TTTTTTTTT');
   const repeated = await send(request);
-  expect(repeated).toMatchObject({ kind: 'existing', id: first.id, recipientCount: 3 });
+  expect(repeated).toMatchObject({ outcome: 'existing', id: first.id, recipientCount: 3 });
   expect(repeated.preview.rows).toBe(3);
   const same = await send(to(source, ['lapsed', 'rejected', 'deliveryImpossible'], request));
-  expect(same).toMatchObject({ kind: 'existing', id: first.id });
+  expect(same).toMatchObject({ outcome: 'existing', id: first.id });
 
   const other = await ended();
   for (const toResultsOf of [
     { campaign: source, status: ['failed', 'unconfirmed'] },
     { campaign: other, status: ['failed'] },
   ])
-    expect(await importCampaign(deps, { ...request, toResultsOf })).toMatchObject({ kind: 'conflict' });
+    expect(await importCampaign(deps, { ...request, toResultsOf })).toMatchObject({ code: 'conflict' });
   const list = { message: request.message, recipients: [{ to: mobile(1), name: 'A' }] };
   expect(await importCampaign(deps, { ...list, idempotencyKey: 'follow-up' })).toMatchObject({
-    kind: 'conflict',
+    code: 'conflict',
   });
 
   await removeCampaign(redis, keys, 'default', source);
-  expect(await importCampaign(deps, request)).toMatchObject({ kind: 'existing', id: first.id });
+  expect(await importCampaign(deps, request)).toMatchObject({ outcome: 'existing', id: first.id });
 });

@@ -54,7 +54,11 @@ describe('An outbox', () => {
     expect(await outbox.put({ id: 'moved', to: NUMBER, name: 'Moved', sendAt: inSeconds(2) })).toMatchObject({
       outcome: 'updated',
     });
-    expect(await outbox.cancel('cancelled')).toEqual({ id: 'cancelled', outcome: 'cancelled' });
+    expect(await outbox.cancel('cancelled')).toEqual({
+      id: 'cancelled',
+      outcome: 'cancelled',
+      code: null,
+    });
     await vi.waitFor(
       async () =>
         expect(await outbox.status()).toMatchObject({
@@ -65,9 +69,12 @@ describe('An outbox', () => {
     );
     expect(texts().sort()).toEqual(['Hi Ada', 'Hi Moved']);
     expect(await outbox.message('now')).toMatchObject({ state: 'deliveredToTerminal', to: NUMBER });
-    expect(await outbox.cancel('now')).toEqual({ id: 'now', outcome: 'sent' });
+    expect(await outbox.cancel('now')).toEqual({ id: 'now', outcome: 'refused', code: 'sent' });
     expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Ada' })).toMatchObject({ outcome: 'unchanged' });
-    expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Bea' })).toMatchObject({ outcome: 'sent' });
+    expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Bea' })).toMatchObject({
+      outcome: 'refused',
+      code: 'sent',
+    });
     const report: string[] = [];
     for await (const { id, state } of outbox.report()) report.push(`${id} ${state}`);
     expect(report.sort()).toEqual([

@@ -173,7 +173,7 @@ test('With --json, an error is one object on standard output and a message on st
   const { exit, stdout, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--yes', '--json');
   expect(exit).toBe(2);
   expect(JSON.parse(stdout)).toMatchObject({
-    error: { code: 'badInput', reason: 'invalidRows', invalid: 30, rows: 31, problems: { length: 20 } },
+    error: { code: 'invalidRows', invalid: 30, rows: 31, errors: { length: 20 } },
   });
   expect(stdout.trimEnd().split('\n')).toHaveLength(1);
   expect(stderr).toContain('rows are invalid');

@@ -188,7 +188,7 @@ test('A list that repeats a number with another text says so before the question
   expect(refused.exit).toBe(2);
   expect(await cli.json(...sendRepeated, '--yes', '--duplicates', 'refuse')).toMatchObject({
     exit: 2,
-    output: { error: { reason: 'differentTexts', differentTexts: 1, repeats: [{ line: 3, firstLine: 2 }] } },
+    output: { error: { code: 'differentTexts', differentTexts: 1, repeats: [{ line: 3, firstLine: 2 }] } },
   });
   const first = await cli.volley(...sendRepeated, '--yes');
   expect(first.stdout).toContain('1 recipient via sms.example; left out: 2 duplicates.');

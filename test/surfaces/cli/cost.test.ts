@@ -37,7 +37,7 @@ test('A campaign that costs more than --max-cost is refused with both amounts, a
   const { exit, output } = await flat.json('send', ...campaign, '--yes', '--max-cost', '3001');
   expect([exit, output]).toMatchObject([
     2,
-    { error: { reason: 'overBudget', total: '3001.50', maxCost: '3001.00', currency: 'EUR' } },
+    { error: { code: 'overBudget', total: '3001.50', maxCost: '3001.00', currency: 'EUR' } },
   ]);
   expect(await campaignKeys()).toEqual([]);
   const seen = await flat.volley('preview', ...campaign, '--max-cost', '3001');

@@ -105,7 +105,7 @@ describe('without workers', () => {
       '--idempotency-key',
       'first',
     );
-    expect(other).toMatchObject({ exit: 2, output: { error: { reason: 'conflict' } } });
+    expect(other).toMatchObject({ exit: 2, output: { error: { code: 'conflict' } } });
   });
 
   test('The same file, text, and sender need --again', async () => {

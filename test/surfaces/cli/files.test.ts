@@ -25,19 +25,23 @@ describe('The file of invalid rows', () => {
   const bad = {
     line: 3,
     column: 'phone',
-    cause: 'invalidNumber' as const,
-    reason: 'is no number',
+    code: 'invalidNumber' as const,
+    pointer: '/recipients',
+    message: 'It is no number.',
     row: ["O'Brien, Søn", '12'],
   };
 
   test('has the line, column, and reason before the fields of each row', () => {
     const file = invalidFile(list);
     file.add(bad, columns);
-    file.add({ line: 5, column: null, cause: 'row', reason: '=1+1', row: ['only one'] }, columns);
+    file.add(
+      { line: 5, column: null, code: 'row', pointer: '/recipients', message: '=1+1', row: ['only one'] },
+      columns,
+    );
     const ended = file.end();
     expect(ended).toEqual({ path: list.replace('.csv', '.invalid.csv'), rows: 2 });
     expect(readFileSync(ended?.path ?? '', 'utf8')).toBe(
-      `line,column,reason,name,phone\n3,phone,is no number,"O'Brien, Søn",12\n5,,'=1+1,only one\n`,
+      `line,column,reason,name,phone\n3,phone,It is no number.,"O'Brien, Søn",12\n5,,'=1+1,only one\n`,
     );
   });
 
@@ -76,7 +80,10 @@ describe('The file of invalid rows, in a spreadsheet', () => {
   const row = ['=HYPERLINK("http://x")', "'+1", '+44 12'];
   const list = join(mkdtempSync(join(tmpdir(), 'volley-invalid-')), 'list.csv');
   const file = invalidFile(list);
-  file.add({ line: 2, column: 'phone', cause: 'row', reason: '@SUM(1)', row }, columns);
+  file.add(
+    { line: 2, column: 'phone', code: 'row', pointer: '/recipients', message: '@SUM(1)', row },
+    columns,
+  );
   const path = file.end()?.path ?? '';
 
   test('contains no formula', () => {
@@ -105,9 +112,9 @@ describe('The file of invalid rows, in a spreadsheet', () => {
 
   test('names the folder that does not exist', () => {
     const other = invalidFile('nowhere/list.csv');
-    expect(() => other.add({ line: 2, column: null, cause: 'row', reason: '', row }, columns)).toThrow(
-      'There is no folder nowhere, so nowhere/list.invalid.csv cannot be written.',
-    );
+    expect(() =>
+      other.add({ line: 2, column: null, code: 'row', pointer: '/recipients', message: '', row }, columns),
+    ).toThrow('There is no folder nowhere, so nowhere/list.invalid.csv cannot be written.');
   });
 });
 

@@ -38,7 +38,13 @@ test('An outbox is created, filled, shown, and closed', async () => {
 
   expect(await json('outbox', 'import', 'dentist', LIST, '--id-column', 'id')).toMatchObject({
     exit: 0,
-    output: { destination: 'sms.example', messages: 3, created: 3, problems: [], warnings: [] },
+    output: {
+      destination: 'sms.example',
+      messageCount: 3,
+      counts: { created: 3, refused: 0 },
+      errors: [],
+      warnings: [],
+    },
   });
   expect((await volley('outbox', 'import', 'dentist', LIST)).stdout).toContain(
     '3 messages via sms.example: 3 unchanged',
@@ -51,6 +57,7 @@ test('An outbox is created, filled, shown, and closed', async () => {
       destination: 'sms.example',
       id: 'appt-17',
       outcome: 'updated',
+      code: null,
       sendAt: '2030-04-30T15:00:00.000Z',
       warnings: [],
     },
@@ -139,7 +146,7 @@ test('An outbox whose name several lanes use needs --lane, and the error lists t
   const refused = await twoLanes.json('outbox', 'pause', 'codes');
   expect(refused).toMatchObject({
     exit: 2,
-    output: { error: { reason: 'ambiguousName', lanes: ['east', 'west'] } },
+    output: { error: { code: 'ambiguous', lanes: ['east', 'west'] } },
   });
   const { stderr } = await twoLanes.volley('outbox', 'show', 'codes');
   expect(stderr).toContain('choose east or west. Add --lane <name>.');
@@ -174,10 +181,16 @@ test('A list can be NDJSON, and a message has a version', async () => {
   const imported = await piped(`${line('a', 3)}\n${line('b', 1)}\n`, 'outbox', 'import', 'orders', '-');
   expect(imported.stdout).toContain('2 messages via sms.example: 2 created');
   const put = ['outbox', 'put', 'orders', 'a', '+447700900123', '--set', 'order=a'];
-  expect(await json(...put, '--version', '2')).toMatchObject({ exit: 1, output: { outcome: 'stale' } });
+  expect(await json(...put, '--version', '2')).toMatchObject({
+    exit: 1,
+    output: { outcome: 'refused', code: 'stale' },
+  });
   expect(await json(...put, '--version', '4')).toMatchObject({ exit: 0, output: { outcome: 'updated' } });
   const cancel = ['outbox', 'cancel', 'orders', 'b'];
-  expect(await json(...cancel, '--version', '0')).toMatchObject({ exit: 1, output: { outcome: 'stale' } });
+  expect(await json(...cancel, '--version', '0')).toMatchObject({
+    exit: 1,
+    output: { outcome: 'refused', code: 'stale' },
+  });
 });
 
 test('The text of an outbox and the number of a message can come from standard input', async () => {

@@ -91,7 +91,7 @@ test('Beyond 20 campaigns with the text, the preview says that nothing was compa
     );
     expect(refused).toMatchObject({
       exit: 2,
-      output: { error: { code: 'badInput', reason: 'notCompared' } },
+      output: { error: { code: 'notCompared' } },
     });
     expect(JSON.stringify(refused.output)).toContain(
       `It is not known who gets this text already: ${reason}. Nothing was sent. Leave out --only-new`,

@@ -66,6 +66,7 @@ test('An unknown address returns a problem document', async () => {
     status: 404,
     code: 'notFound',
     detail: 'There is nothing to GET at this address. See /docs.',
+    errors: [],
   });
   // This address has other methods.
   const deleted = await fetch(`${origin}/v1/campaigns`, { method: 'DELETE' });

@@ -94,7 +94,7 @@ test('The scope status shows states without phone numbers, and nothing else', as
     recipients: [{ to: '+447700900456' }],
     idempotencyKey: 'order of +447700900456',
   });
-  if (named.kind !== 'created') throw new Error(named.kind);
+  if (named.outcome !== 'created') throw new Error(named.outcome);
   const keyed = await call('GET', `/v1/campaigns/${named.id}`, { key: own });
   expect(keyed.json).toMatchObject({ idempotencyKey: 'order of +44…456' });
   for (const path of ['/v1/campaigns', '/v1/lanes', '/v1/lanes/main']) {

@@ -47,7 +47,7 @@ function post(
 /** Creates a campaign with one recipient whose request was accepted with this id; returns a reader of its counts. */
 async function accepted(requestId: string): Promise<() => Promise<Record<string, number | undefined>>> {
   const outcome = await volley.enqueue({ recipients: [{ to: NUMBER }], message: requestId, again: true });
-  if (outcome.kind !== 'created') throw new Error(`the campaign is ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the campaign is ${outcome.outcome}`);
   const keys = keyNames(prefix);
   const config = loadLocalConfig({ ...settings, HOURLY_QUOTA: '1000' });
   const [own] = config.lanes;

@@ -46,7 +46,7 @@ test('A campaign created from JSON has the status that the library returns', asy
     suppressed: 0,
     existing: false,
     cost: null,
-    problems: [],
+    errors: [],
     warnings: [expect.stringMatching(/^The sender is a name/)],
   });
   expect(json).toEqual(JSON.parse(JSON.stringify(await volley.status(id))));
@@ -70,7 +70,7 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
         /^Line 2 has the number of line 1, but a different text\. Nothing was sent\./,
       ),
       differentTexts: 1,
-      errors: [{ pointer: '/recipients/1', line: 2, firstLine: 1, column: 'to' }],
+      errors: [{ pointer: '/recipients/1/to', line: 2, column: 'to' }],
     },
   ]);
   // Leaving out invalid rows leaves out no messages.
@@ -125,7 +125,7 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
   });
   expect((await call('POST', '/v1/campaigns', { form: upload('refuse') })).json).toMatchObject({
     code: 'differentTexts',
-    errors: [{ pointer: '/recipients', line: 3, firstLine: 2 }],
+    errors: [{ pointer: '/recipients', line: 3 }],
   });
 });
 
@@ -191,7 +191,7 @@ test('Invalid rows reject the list by line, column, and reason, or are left out'
 
   const skipped = await create({ ...body, skipInvalid: true });
   expect(skipped.status).toBe(201);
-  expect(skipped.json).toMatchObject({ recipientCount: 2, invalid: 2, problems: [{ line: 2 }, { line: 3 }] });
+  expect(skipped.json).toMatchObject({ recipientCount: 2, invalid: 2, errors: [{ line: 2 }, { line: 3 }] });
 
   const none = await create({ ...body, recipients: body.recipients.slice(1, 3), skipInvalid: true });
   expect([none.status, none.json]).toMatchObject([
@@ -233,7 +233,7 @@ test('A member that objects inherit, such as toString, does not count as a colum
   const { json } = await call('POST', '/v1/preview', { body: { recipients, message: 'Hi {{toString}}' } });
   expect(json).toMatchObject({
     recipientCount: 1,
-    problems: [{ line: 2, column: 'toString', reason: expect.stringMatching(/^is empty/) }],
+    errors: [{ line: 2, column: 'toString', message: expect.stringMatching(/^It is empty/) }],
   });
 });
 

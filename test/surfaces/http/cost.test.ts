@@ -50,7 +50,7 @@ test('The preview, the new campaign, its status, and its recipients show the cos
   const cost = { total: '0.084', currency: 'EUR', maxCost: '0.084', unpriced: 0, unpricedRows: [] };
   expect(await post('/v1/preview', body)).toMatchObject({ status: 200, json: { cost, refusal: null } });
   expect(await post('/v1/preview', { ...body, maxCost: 0 })).toMatchObject({
-    json: { refusal: { kind: 'overBudget', campaign: null } },
+    json: { refusal: { code: 'overBudget', campaign: null } },
   });
   const reply = await post('/v1/campaigns', body);
   expect(reply).toMatchObject({ status: 201, json: { cost } });

@@ -147,7 +147,7 @@ test('A line of NDJSON with too many members is one invalid line', async () => {
       .map((line) => JSON.parse(line) as unknown),
   ).toMatchObject([
     { outcome: 'created', line: 1 },
-    { outcome: 'invalid', line: 2, reason: 'has more than 200 members' },
+    { outcome: 'refused', line: 2, errors: [{ code: 'row', message: 'It has more than 200 members.' }] },
   ]);
 });
 

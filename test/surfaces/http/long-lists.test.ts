@@ -19,7 +19,7 @@ test('Any row of a long list may have the values, and every row of it is read', 
   const named = rows.map((row, at) => (at === 0 ? row : { ...row, name: `n${at}` }));
   expect(await preview(named)).toMatchObject({
     status: 200,
-    json: { rows: ROWS, recipientCount: ROWS - 1, problems: [{ line: 1, column: 'name' }] },
+    json: { rows: ROWS, recipientCount: ROWS - 1, errors: [{ line: 1, column: 'name' }] },
   });
 });
 

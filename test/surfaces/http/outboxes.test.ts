@@ -52,6 +52,16 @@ const OTHER_FIELDS: Readonly<Record<OutboxName, unknown>> = {
   window: 'Mon-Sat 09:00-20:00',
 };
 
+/** The result for a message of a list that has one invalid member. */
+const refusedResult = (code: string, member: string, result: object) => ({
+  ...result,
+  outcome: 'refused',
+  code: 'badInput',
+  errors: expect.arrayContaining([expect.objectContaining({ code, pointer: `/${member}`, column: member })]),
+});
+
+const unusable = (member: string, result: object) => refusedResult('invalidValue', member, result);
+
 describe('An outbox', () => {
   test('is created once; the same settings return it', async () => {
     const body = { ...OUTBOX, name: 'dentist' };
@@ -241,8 +251,9 @@ describe('A message', () => {
       outcome: 'updated',
       sendAt: '2030-05-01T08:00:00.000Z',
     });
-    expect((await call('PUT', own, { body: message({ version: 2 }) })).json).toMatchObject({
-      outcome: 'stale',
+    expect(await call('PUT', own, { body: message({ version: 2 }) })).toMatchObject({
+      status: 409,
+      json: { code: 'stale' },
     });
     expect((await call('GET', own)).json).toMatchObject({ state: 'waiting', version: 3, to: NUMBER });
     expect((await call('GET', path)).json).toMatchObject({
@@ -415,12 +426,17 @@ describe('A list of messages', () => {
     expect(status).toBe(200);
     expect(results).toMatchObject([
       { id: 'a', outcome: 'created', line: 1 },
-      { id: 'b', outcome: 'invalid', line: 2, member: 'to' },
-      { id: 'a', outcome: 'invalid', line: 3, member: 'id' },
-      { outcome: 'invalid', line: 4, member: 'id' },
+      refusedResult('invalidNumber', 'to', { id: 'b', line: 2 }),
+      refusedResult('badInput', 'id', { id: 'a', line: 3 }),
+      refusedResult('invalidValue', 'id', { line: 4 }),
       { id: 'c', outcome: 'created', line: 5 },
-      { id: 'd', outcome: 'invalid', line: 6, member: 'name', reason: 'is not a text or a number' },
-      { outcome: 'invalid', line: 7, member: null },
+      refusedResult('invalidValue', 'name', { id: 'd', line: 6 }),
+      {
+        outcome: 'refused',
+        code: 'badInput',
+        line: 7,
+        errors: [{ code: 'row', pointer: '', message: 'It is not a JSON object.', line: 7, column: null }],
+      },
     ]);
     const again = await post(path, 'application/x-ndjson', lines.join('\n'));
     expect(again.results[0]).toMatchObject({ outcome: 'unchanged' });
@@ -442,11 +458,10 @@ describe('A list of messages', () => {
     ];
     const { status, results } = await post(path, 'application/x-ndjson', lines.join('\n'));
     expect(status).toBe(200);
-    const reason = 'is not a text or a number';
     expect(results).toMatchObject([
-      ...members.map((member) => ({ id: member, outcome: 'invalid', member, reason })),
-      ...members.map((member) => ({ id: `nested ${member}`, outcome: 'invalid', member, reason })),
-      { id: 'unused', outcome: 'invalid', member: 'unused', reason },
+      ...members.map((member) => unusable(member, { id: member })),
+      ...members.map((member) => unusable(member, { id: `nested ${member}` })),
+      unusable('unused', { id: 'unused' }),
       { id: 'valid', outcome: 'created' },
     ]);
   });
@@ -457,7 +472,7 @@ describe('A list of messages', () => {
       400,
       [{ code: 'badInput', detail: expect.stringContaining('is empty') }],
     ]);
-    expect(results[0]).not.toHaveProperty('errors');
+    expect(results[0]).toHaveProperty('errors', []);
   });
 
   test('as CSV names the line and the column of an invalid message', async () => {
@@ -466,7 +481,7 @@ describe('A list of messages', () => {
     const { results } = await post(path, 'text/csv', csv);
     expect(results).toMatchObject([
       { id: 'a', outcome: 'created', line: 2 },
-      { id: 'b', outcome: 'invalid', line: 3, member: 'name' },
+      refusedResult('noValue', 'name', { id: 'b', line: 3 }),
     ]);
   });
 
@@ -482,9 +497,9 @@ describe('A list of messages', () => {
     expect(status).toBe(200);
     expect(results).toMatchObject([
       { id: 'a', outcome: 'created', line: 1 },
-      { outcome: 'invalid', line: 2, member: 'id' },
-      { outcome: 'invalid', line: 3, reason: 'is not a JSON object' },
-      { outcome: 'invalid', line: 4, reason: 'is not a JSON object' },
+      refusedResult('invalidValue', 'id', { line: 2 }),
+      { outcome: 'refused', line: 3, errors: [{ code: 'row', message: 'It is not a JSON object.' }] },
+      { outcome: 'refused', line: 4, errors: [{ code: 'row', message: 'It is not a JSON object.' }] },
     ]);
   });
 

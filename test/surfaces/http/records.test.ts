@@ -49,7 +49,7 @@ test('A request is made, shown, asked about, and downloaded', async () => {
   const { id } = made.json;
   expect((await call('POST', '/records', january(1, '+41'))).json.id).toBe(id);
   expect((await call('GET', `/records/${id}/download`)).json).toMatchObject({
-    code: 'invalidState',
+    code: 'noFile',
     request: { id, state: 'pending' },
   });
   await expect.poll(async () => (await call('POST', `/records/${id}/status`)).json.state).toBe('ready');
@@ -97,7 +97,7 @@ test('An unknown outcome is a problem with the request, and can be resolved', as
   simulator.configure({ records: { faults: { resetAfter: 1 } } });
   const { status, json } = await call('POST', '/records/fetch', january(3, '+43'));
   simulator.configure({ records: { faults: { resetAfter: 0 } } });
-  expect([status, json.code, json.request.state]).toEqual([409, 'invalidState', 'unknown']);
+  expect([status, json.code, json.request.state]).toEqual([409, 'unknownOutcome', 'unknown']);
   const { id } = json.request;
   const serviceId = entryFor('+43')[0]?.id;
   const resolved = await call('POST', `/records/${id}/resolve`, { as: 'accepted', serviceId });

@@ -279,7 +279,7 @@ test('A preview of a form returns its recipients and invalid rows, and stores no
     recipientCount: 1,
     duplicates: 1,
     invalid: 1,
-    problems: [{ line: 4 }],
+    errors: [{ line: 4 }],
   });
   expect(await campaignKeys()).toEqual(before);
 });

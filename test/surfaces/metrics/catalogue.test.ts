@@ -89,7 +89,7 @@ async function traffic() {
     message: 'Sale',
     lane: 'known',
   });
-  if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
   const held = await launch(fleet, { recipients: recipients(120, 1_000), message: 'Sale', lane: 'found' });
   await vi.waitUntil(
     async () => {

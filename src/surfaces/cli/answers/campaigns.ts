@@ -1,4 +1,3 @@
-import { EXIT } from '../../../base/exit-codes.js';
 import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
 import * as campaigns from '../../../operations/campaigns.js';
 import * as results from '../../../operations/results.js';
@@ -103,7 +102,7 @@ async function confirmCancel({ context, volley, input }: Scene<{ readonly id: st
     )
   )
     return;
-  throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
+  throw new CliError('declined', 'Nothing was cancelled.');
 }
 
 export { answers, operations };

@@ -43,7 +43,7 @@ const STATES: Readonly<Record<RecordsState, { exit: ExitCode; next: (id: string)
 };
 
 /** The exit code of a command about a request. */
-export const exitOf = ({ state }: RecordsRequest): ExitCode => STATES[state].exit;
+const exitOf = ({ state }: RecordsRequest): ExitCode => STATES[state].exit;
 
 /** What people read about a request. */
 export function requestAnswer(request: RecordsRequest, { clock }: Context): Answer {

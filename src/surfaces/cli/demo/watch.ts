@@ -1,6 +1,5 @@
 import type { Volley } from '../../../app/volley.js';
 import { formatDuration } from '../../../base/duration.js';
-import { EXIT } from '../../../base/exit-codes.js';
 import type { CampaignStatus } from '../../../campaign/views.js';
 import type { Context } from '../context.js';
 import { CliError } from '../errors.js';
@@ -19,7 +18,7 @@ const ROOMY_ROWS = 34;
 /** Each rejects when its process ends, because none may end before the demo stops it. */
 export function endings(processes: readonly Started[]): Promise<never>[] {
   return processes.map(({ ended }) =>
-    ended.then((message) => Promise.reject(new CliError(EXIT.failed, 'demo', message))),
+    ended.then((message) => Promise.reject(new CliError('failed', message))),
   );
 }
 
@@ -67,11 +66,7 @@ export async function watch(
     return statuses;
   } catch (error) {
     if (late.signal.aborted) {
-      throw new CliError(
-        EXIT.failed,
-        'demo',
-        `The campaigns did not complete within ${FINISHED_WITHIN_MS / 1_000} s.`,
-      );
+      throw new CliError('failed', `The campaigns did not complete within ${FINISHED_WITHIN_MS / 1_000} s.`);
     }
     throw error;
   } finally {

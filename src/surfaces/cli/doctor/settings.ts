@@ -31,5 +31,5 @@ function problemsIn(error: unknown, context: Context): Check[] {
     return [fail('Redis', 'there is none, and REDIS_URL is not set', howToStartAll(context))];
   const found = error instanceof Error ? error.message : String(error);
   // What the others say contains what to do.
-  return [fail('Redis', found, code === 'redisDown' ? 'Fix this, or set REDIS_URL.' : undefined)];
+  return [fail('Redis', found, code === 'unavailable' ? 'Fix this, or set REDIS_URL.' : undefined)];
 }

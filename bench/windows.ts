@@ -61,7 +61,7 @@ function quantile(values: readonly number[], share: number): number {
 }
 
 /** Open at all hours by their rule, so that nothing refuses what waits for the openings that replace it. */
-const ALWAYS = { window: 'Mon-Sun 00:00-24:00', zone: 'Etc/UTC' } as const;
+const ALWAYS = { window: { hours: 'Mon-Sun 00:00-24:00' }, zone: 'Etc/UTC' } as const;
 
 /** When each request was written, ms, by its text and recipient. */
 async function readWrites(files: readonly string[]): Promise<Map<string, number>> {
@@ -77,7 +77,7 @@ async function readWrites(files: readonly string[]): Promise<Map<string, number>
 
 async function measureOpenings(count: number): Promise<void> {
   const lanes = ['campaign', 'lane', 'outbox'];
-  const rule = readWindow(ALWAYS, Date.now());
+  const rule = readWindow({ ...ALWAYS.window, zone: ALWAYS.zone }, Date.now());
   if (!rule.ok) throw new Error(rule.reason);
   await withRedis('always', async (redis, url, dir) => {
     const files = [0, 1].map((place) => join(dir, `writes-${place}.ndjson`));

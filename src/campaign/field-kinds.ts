@@ -16,7 +16,11 @@ export type Kind =
   | { readonly kind: 'message' | 'country' | 'amount' }
   | { readonly kind: 'text'; readonly longest: number }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
-  | { readonly kind: 'dates'; readonly most: number }
+  /**
+   * Hours, and the dates on which they do not count, which have a flag of their own. Campaigns and outboxes store the rule that follows from
+   * both and the field `zone`.
+   */
+  | { readonly kind: 'window'; readonly exceptFlag: string; readonly exceptHelp: string }
   /** A set: the order of the labels means nothing. */
   | { readonly kind: 'labels' }
   | { readonly kind: 'entries' }
@@ -28,21 +32,22 @@ export type KindOf<Value> = [Value] extends [boolean]
   : [Value] extends [number]
     ? { readonly kind: 'duration' }
     : [Value] extends [readonly string[]]
-      ? { readonly kind: 'dates' | 'labels' }
+      ? { readonly kind: 'labels' }
       : [Value] extends [ResultsOf]
         ? { readonly kind: 'resultsOf' }
         : [Value] extends [Metadata]
           ? { readonly kind: 'entries' }
-          : string extends Value
-            ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'text' }
-            : { readonly kind: 'choice'; readonly choices: readonly Value[] };
+          : [Value] extends [{ readonly hours: string }]
+            ? { readonly kind: 'window'; readonly exceptFlag: string; readonly exceptHelp: string }
+            : string extends Value
+              ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'text' }
+              : { readonly kind: 'choice'; readonly choices: readonly Value[] };
 
 /** The value of a field that says nothing. */
 export function emptyOf(field: Kind): unknown {
   switch (field.kind) {
     case 'entries':
       return {};
-    case 'dates':
     case 'labels':
       return [];
     case 'message':
@@ -54,6 +59,7 @@ export function emptyOf(field: Kind): unknown {
     case 'switch':
     case 'time':
     case 'duration':
+    case 'window':
     case 'resultsOf':
       return null;
     default:
@@ -73,6 +79,10 @@ export function storedForm({ kind }: Kind, value: unknown): unknown {
       return String(value);
     case 'entries':
       return Object.keys(Object(value)).length === 0 ? undefined : value;
+    case 'window': {
+      const { hours, except = [] } = Object(value);
+      return { hours, except };
+    }
     case 'labels':
       if (!Array.isArray(value)) return value;
       return value.length === 0 ? undefined : [...new Set<unknown>(value)].sort();
@@ -82,6 +92,10 @@ export function storedForm({ kind }: Kind, value: unknown): unknown {
       return value;
   }
 }
+
+/** What a window looks like in JSON. */
+export const WINDOW_ADVICE =
+  'use {"hours": "Mon-Sat 09:00-20:00", "except": ["2030-05-01"]}; `except` may be missing';
 
 /** Why a text is too long for its field; null if it is not, or is no text. */
 export function tooLong(kind: Kind, name: string, value: unknown): string | null {

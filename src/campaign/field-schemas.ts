@@ -20,6 +20,12 @@ import type { CampaignFields, Field, FieldName } from './fields.js';
  * The schemas of fields as Redis stores them, and as statuses and reports return them.
  */
 
+/** A window as requests and schedules have it: without a zone. */
+export const windowHours = z.object({
+  hours: z.string().describe('Days and hours: `Mon-Sat 09:00-20:00`'),
+  except: z.array(z.string()).readonly().describe('Dates on which it is closed'),
+});
+
 const texts = z.array(z.string()).readonly();
 const entries = z.record(z.string(), z.string()).readonly();
 const resultsOf = z.object({ campaign: z.string(), status: texts }).readonly();
@@ -33,7 +39,8 @@ interface Schemas {
   readonly time: z.ZodNumber;
   readonly duration: z.ZodNumber;
   readonly switch: z.ZodBoolean;
-  readonly dates: typeof texts;
+  /** A rule. */
+  readonly window: z.ZodString;
   readonly labels: typeof texts;
   readonly entries: typeof entries;
   readonly resultsOf: typeof resultsOf;
@@ -53,6 +60,7 @@ function ofKind(field: Field): z.ZodType {
     case 'text':
     case 'country':
     case 'amount':
+    case 'window':
       return z.string();
     case 'time':
     case 'duration':
@@ -61,7 +69,6 @@ function ofKind(field: Field): z.ZodType {
       return z.boolean();
     case 'choice':
       return z.enum(field.choices);
-    case 'dates':
     case 'labels':
       return texts;
     case 'entries':
@@ -87,11 +94,14 @@ export const storedFields = Object.fromEntries(
   STORED_NAMES.map((name) => [storedAs(name), storedSchemaOf(name)]),
 ) as { readonly [Name in StoredName as StoredAs<Name>]: IfGiven<Name> };
 
-/** What a schedule stores of the fields of its campaigns. */
-export const scheduledFields = Object.fromEntries(
-  SCHEDULED_NAMES.map((name) => [name, name === 'message' ? schemaOf(name) : schemaOf(name).optional()]),
-) as {
-  readonly [Name in ScheduledName]: Name extends 'message' ? SchemaOf<Name> : z.ZodOptional<SchemaOf<Name>>;
+/** What a schedule stores of the fields of its campaigns. The rule of their window follows from its zone each time. */
+export const scheduledFields = {
+  ...(Object.fromEntries(
+    SCHEDULED_NAMES.map((name) => [name, name === 'message' ? schemaOf(name) : schemaOf(name).optional()]),
+  ) as {
+    readonly [Name in ScheduledName]: Name extends 'message' ? SchemaOf<Name> : z.ZodOptional<SchemaOf<Name>>;
+  }),
+  window: windowHours.optional(),
 };
 
 /** What an outbox stores of the fields of its waves. */

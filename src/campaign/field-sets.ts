@@ -41,7 +41,9 @@ export type StoredValue<Name extends FieldName> = Fields[Name]['kind'] extends '
   ? Extract<CampaignFields[Name], string | undefined>
   : Fields[Name]['kind'] extends 'time'
     ? Extract<CampaignFields[Name], number | undefined>
-    : CampaignFields[Name];
+    : Fields[Name]['kind'] extends 'window'
+      ? string | undefined
+      : CampaignFields[Name];
 
 /** The fields of a stored campaign, with their defaults. */
 export type StoredFields = {
@@ -96,18 +98,23 @@ export function fieldsFrom<By extends Taker>(
   ) as unknown as Pick<CampaignFields, FieldOf<By>>;
 }
 
+/** The form of a value that is stored. A window is not a rule yet. */
+type FormOf<Name extends FieldName> = Name extends 'window'
+  ? { readonly hours: string; readonly except: readonly string[] } | undefined
+  : StoredValue<Name>;
+
 /** Some fields in the form in which they are stored, and no field that is not given. */
 export function storedValues<Name extends FieldName>(
   names: readonly Name[],
   fields: Pick<CampaignFields, Name>,
-): { readonly [Each in Name]: StoredValue<Each> } {
+): { readonly [Each in Name]: FormOf<Each> } {
   return Object.fromEntries(
     names.flatMap((name) => {
       const given = fields[name];
       const value = given === undefined ? undefined : storedForm(fieldNamed(name), given);
       return value === undefined ? [] : [[name, value]];
     }),
-  ) as { readonly [Each in Name]: StoredValue<Each> };
+  ) as { readonly [Each in Name]: FormOf<Each> };
 }
 
 /** The fields of a campaign as members of what is stored of it. */
@@ -144,12 +151,12 @@ export const SCHEDULED_NAMES: readonly ScheduledName[] = FIELD_NAMES.filter(
     name === 'zone' || (fieldNamed(name).takenBy.includes('schedule') && name !== 'name' && name !== 'lane'),
 );
 
-/** The fields that an outbox stores. Its lane is part of its key, and the dates are part of the rule of its window. */
-export type OutboxName = Exclude<FieldOf<'outbox'>, 'lane' | 'except'>;
+/** The fields that an outbox stores as they are. Its lane is part of its key, and its window becomes a rule. */
+export type OutboxName = Exclude<FieldOf<'outbox'>, 'lane' | 'window'>;
 
 /** See {@link OutboxName}. */
 export const OUTBOX_NAMES: readonly OutboxName[] = fieldsOf('outbox').filter(
-  (name): name is OutboxName => name !== 'lane' && name !== 'except',
+  (name): name is OutboxName => name !== 'lane' && name !== 'window',
 );
 
 /** The fields of an outbox that are the producer's own data. */

@@ -1,4 +1,4 @@
-import { type Kind, type KindOf, labelsProblem } from './field-kinds.js';
+import { type Kind, type KindOf, labelsProblem, WINDOW_ADVICE } from './field-kinds.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './lone-surrogate.js';
 import { type Metadata, metadataProblem } from './metadata.js';
 import { type ResultsOf, resultsOfProblem } from './results-of.js';
@@ -65,12 +65,17 @@ export interface CampaignFields {
   readonly priority?: 'high' | 'normal' | undefined;
   /** Milliseconds after launch until recipients that were not sent to lapse; default: never. */
   readonly validForMs?: number | undefined;
-  /** When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`; default: at any time that the lane allows. */
-  readonly window?: string | undefined;
+  /** When messages may be sent; default: at any time that the lane allows. */
+  readonly window?:
+    | {
+        /** Days and hours, such as `Mon-Sat 09:00-20:00`. */
+        readonly hours: string;
+        /** Dates on which nothing is sent, such as `2030-05-01`; default: none. */
+        readonly except?: readonly string[] | undefined;
+      }
+    | undefined;
   /** The IANA zone of `window` and of local times, such as `Europe/Paris`; default: the zone of the lane's window. */
   readonly zone?: string | undefined;
-  /** Dates on which `window` is closed, such as `2030-05-01`. */
-  readonly except?: readonly string[] | undefined;
   /**
    * What to do with a row that has the number of an earlier row and a different text: `first` leaves it out and lists it, `keep`
    * sends both messages, each in a request of its own, and `refuse` refuses the list. Default: `first` for a CSV, which may
@@ -317,16 +322,18 @@ export const FIELDS = {
     problem: (ms) => (ms > 0 ? null : 'the validity of a campaign must be longer than 0'),
   },
   window: {
-    kind: 'text',
-    longest: 200,
-    description:
-      'When messages may be sent: days and hours such as `Mon-Sat 09:00-20:00`, several separated by commas. Default: whenever the lane may send.',
+    kind: 'window',
+    description: 'When messages may be sent. Default: whenever the lane may send.',
     flag: '--window <hours>',
     help: 'when messages may be sent: "Mon-Sat 09:00-20:00", several separated by commas (default: at any time)',
+    exceptFlag: '--except <dates>',
+    exceptHelp: 'dates on which --window is closed: 2030-05-01,2030-12-25',
     takenBy: ALL,
     stored: 'ifGiven',
     compared: 'window',
     withoutRead: 'whole',
+    problem: (window) =>
+      typeof window === 'object' ? null : `the window is not an object: ${WINDOW_ADVICE}`,
   },
   zone: {
     kind: 'text',
@@ -341,18 +348,6 @@ export const FIELDS = {
     compared: null,
     withoutRead: 'whole',
     problem: (zone) => (isZone(zone) ? null : noSuchZone(zone)),
-  },
-  except: {
-    kind: 'dates',
-    most: 200,
-    description: 'Dates on which `window` is closed, such as `2030-05-01`.',
-    flag: '--except <dates>',
-    help: 'dates on which --window is closed: 2030-05-01,2030-12-25',
-    takenBy: ALL,
-    // Part of the window's rule, as its zone is.
-    stored: 'never',
-    compared: null,
-    withoutRead: 'whole',
   },
   duplicates: {
     kind: 'choice',

@@ -159,6 +159,7 @@ export const preview = z
     window: sendWindow
       .nullable()
       .describe('When messages may be sent, as of the start; null: whenever the lane may'),
+    laneZone: z.string().nullable().describe('The time zone of `laneWindow`; null without one'),
     laneWindow: sendWindow
       .nullable()
       .describe('When the lane may send, as of the start; null: at any time. Both windows apply'),

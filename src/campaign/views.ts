@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { actor } from './actor.js';
 import { CAMPAIGN_STATES } from './campaign.js';
-import { returnedFields } from './field-schemas.js';
+import { returnedFields, windowHours } from './field-schemas.js';
 import {
   CAMPAIGN_COST,
   COMPLETION,
@@ -58,12 +58,10 @@ const block = pause.extend({
     ),
 });
 
-/** When messages may be sent. */
+/** When messages may be sent. The zone is beside it. */
 export const sendWindow = z
   .object({
-    window: z.string().describe('Days and hours: `Mon-Sat 09:00-20:00`'),
-    zone: z.string().describe('The time zone of the hours'),
-    except: z.array(z.string()).readonly().describe('Dates on which it is closed'),
+    ...windowHours.shape,
     opensAt: time.nullable().describe('When it opens; null while it is open'),
     closesAt: time.nullable().describe('When it closes; null while it is closed'),
   })
@@ -186,6 +184,7 @@ export const laneStatus = z
       .readonly(),
     pause: pause.readonly().nullable(),
     turnFailures,
+    zone: z.string().nullable().describe('The time zone of `window`; null without one'),
     window: sendWindow.nullable().describe('When the lane may send; null: at any time'),
     throttled: count.describe('Requests for which the service returned 429 so far'),
     campaigns: z

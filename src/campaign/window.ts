@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { CampaignFields } from './fields.js';
 import { nearest } from './nearest.js';
 import type { SendWindow } from './views.js';
 import { isZone, localTime, offsetAt } from './zone.js';
@@ -8,14 +9,11 @@ import { isZone, localTime, offsetAt } from './zone.js';
  * one text, its rule. The scripts know no zones; they compare the openings that are computed here.
  */
 
-/** A window as people write it. */
-export interface WindowParts {
-  /** Days and hours, such as `Mon-Sat 09:00-20:00`. */
-  readonly window: string;
+/** A window and its zone, as people write them. */
+export interface WindowParts extends NonNullable<CampaignFields['window']> {
+  readonly except: readonly string[];
   /** An IANA zone, such as `Europe/Paris`. */
   readonly zone: string;
-  /** Dates on which nothing is sent, such as `2030-05-01`. */
-  readonly except: readonly string[];
 }
 
 /** From when until when messages may be sent, ms since the epoch; `until` is the first moment at which they may not. */
@@ -57,19 +55,15 @@ interface Rule {
 /** Reads a window. A window that never opens is refused. `now`: ms since the epoch. */
 export function readWindow(
   {
-    window,
+    hours: text,
     zone,
     except = [],
-  }: {
-    readonly window: string;
-    readonly zone?: string | undefined;
-    readonly except?: readonly string[] | undefined;
-  },
+  }: NonNullable<CampaignFields['window']> & { readonly zone?: string | undefined },
   now: number,
 ): WindowOutcome {
   const refuse = (field: keyof WindowParts, reason: string): WindowOutcome => ({ ok: false, field, reason });
-  const hours = readHours(window);
-  if (typeof hours === 'string') return refuse('window', hours);
+  const hours = readHours(text);
+  if (typeof hours === 'string') return refuse('hours', hours);
   if (zone === undefined)
     return refuse('zone', 'a window needs a time zone: set `zone`, such as Europe/Paris');
   if (!isZone(zone)) {
@@ -91,15 +85,15 @@ export function readWindow(
   if (nextOpening(rule, now) === null)
     return refuse(
       'except',
-      `the window never opens: its hours (${window.trim()}) are all on the dates that are left out`,
+      `the window never opens: its hours (${text.trim()}) are all on the dates that are left out`,
     );
   return { ok: true, rule };
 }
 
 /** What people wrote to define a rule. */
 export function windowParts(rule: string): WindowParts {
-  const [window = '', zone = '', except = ''] = rule.split('; ');
-  return { window, zone, except: except === '' ? [] : except.split(' ') };
+  const [hours = '', zone = '', except = ''] = rule.split('; ');
+  return { hours, zone, except: except === '' ? [] : except.split(' ') };
 }
 
 /** The zone of the first of these rules that there is; null if there is none. */
@@ -110,10 +104,10 @@ export function zoneOf(...rules: readonly (string | undefined)[]): string | null
 
 /** The rule for people: `Mon-Sat 09:00-20:00 Europe/Paris, except 2030-05-01`. */
 export function describeWindow(rule: string): string {
-  const { window, zone, except } = windowParts(rule);
+  const { hours, zone, except } = windowParts(rule);
   const [first, ...others] = except;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  return `${window} ${zone}${first === undefined ? '' : `, except ${first}${more}`}`;
+  return `${hours} ${zone}${first === undefined ? '' : `, except ${first}${more}`}`;
 }
 
 function readHours(text: string): Hours[] | string {
@@ -196,8 +190,8 @@ const rules = new LRUCache<string, Rule>({ max: 1_000 });
 function parse(text: string): Rule {
   const known = rules.get(text);
   if (known !== undefined) return known;
-  const { window, zone, except } = windowParts(text);
-  const hours = readHours(window);
+  const { hours: written, zone, except } = windowParts(text);
+  const hours = readHours(written);
   if (typeof hours === 'string') throw new Error(hours);
   const rule = { hours, zone, except: new Set(except) };
   rules.set(text, rule);
@@ -311,13 +305,15 @@ function commonOpenings(windows: readonly string[], at: number): readonly Openin
   return shared;
 }
 
-/** A window at a time; null if there is none. */
+/** A window at a time, without its zone; null if there is none. */
 export function windowNow(rule: string | undefined, now: number): SendWindow | null {
   if (rule === undefined) return null;
   const next = nextOpening(rule, now);
   const isOpen = next !== null && next.from <= now;
+  const { hours, except } = windowParts(rule);
   return {
-    ...windowParts(rule),
+    hours,
+    except,
     opensAt: isOpen || next === null ? null : new Date(next.from).toISOString(),
     closesAt: isOpen ? new Date(next.until).toISOString() : null,
   };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DURATION_FORM, parseDuration } from '../base/duration.js';
-import { LABEL, LABEL_FORM } from '../campaign/field-kinds.js';
+import { asSentence } from '../campaign/errors.js';
+import { LABEL, LABEL_FORM, WINDOW_ADVICE } from '../campaign/field-kinds.js';
 import {
   type FieldOf,
   type Fields,
@@ -19,6 +20,8 @@ import { FINAL_STATUSES, parseFinalStatus } from '../campaign/results-of.js';
  */
 
 const AMOUNT_FORM = 'Use an amount with at most six decimals, such as 50 or "49.90 EUR"';
+
+const HOURS = 'Days and hours such as `Mon-Sat 09:00-20:00`, several separated by commas';
 
 function schemaOf(field: Field): z.ZodType {
   switch (field.kind) {
@@ -54,8 +57,14 @@ function schemaOf(field: Field): z.ZodType {
       return z.boolean();
     case 'choice':
       return z.enum(field.choices);
-    case 'dates':
-      return z.array(z.iso.date()).max(field.most);
+    case 'window':
+      return z.strictObject(
+        {
+          hours: z.string().trim().min(1).max(200).describe(HOURS),
+          except: z.array(z.iso.date()).max(200).optional().describe('Dates on which it is closed'),
+        },
+        { error: ({ code }) => (code === 'invalid_type' ? asSentence(WINDOW_ADVICE) : undefined) },
+      );
     case 'labels':
       return z.array(z.string().regex(LABEL, LABEL_FORM));
     case 'entries':

@@ -139,6 +139,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
     },
     pause: block && { reason: block.reason, until: block.until },
     turnFailures: failuresOf(view),
+    zone: zoneOf(settings.sendWindow),
     window,
     throttled: view.throttled,
     campaigns: { running: view.running, waiting: view.waiting, scheduled: view.scheduled },

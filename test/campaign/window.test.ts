@@ -12,12 +12,12 @@ import { localTime } from '../../src/campaign/zone.js';
 
 const NOW = Date.parse('2030-01-07T00:00Z');
 const ruleOf = (window: string, zone = 'Europe/Paris', except: readonly string[] = []): string => {
-  const read = readWindow({ window, zone, except }, NOW);
+  const read = readWindow({ hours: window, zone, except }, NOW);
   if (!read.ok) throw new Error(read.reason);
   return read.rule;
 };
 const reasonOf = (window: string, zone?: string, except?: readonly string[]): string => {
-  const read = readWindow({ window, zone, except }, NOW);
+  const read = readWindow({ hours: window, zone, except }, NOW);
   return read.ok ? 'valid' : `${read.field}: ${read.reason}`;
 };
 const opensAt = (rule: string, from: string, count: number): string[] =>
@@ -37,19 +37,19 @@ describe('Reading a window', () => {
     ['Fri-Mon 00:00-24:00', 'Fri-Mon 00:00-24:00'],
   ])('%s is %s', (written, read) => {
     const rule = ruleOf(written);
-    expect(windowParts(rule)).toEqual({ window: read, zone: 'Europe/Paris', except: [] });
+    expect(windowParts(rule)).toEqual({ hours: read, zone: 'Europe/Paris', except: [] });
     // What is shown can be written.
     expect(ruleOf(read)).toBe(rule);
   });
 
   test.each([
-    ['', undefined, [], 'window: "" is not a window'],
-    ['Mon-Sat', 'UTC', [], 'window: "Mon-Sat" is not a window'],
-    ['09:00', 'UTC', [], 'window: "09:00" is not a window'],
-    ['Mun 09:00-20:00', 'UTC', [], 'window: "Mun" is not a day of the week'],
-    ['Mon 09:00-25:00', 'UTC', [], 'window: 25:00 is not a time of day'],
-    ['Mon 24:00-06:00', 'UTC', [], 'window: 24:00 is not a time of day'],
-    ['Mon 09:00-09:00', 'UTC', [], 'window: Mon 09:00-09:00 begins when it ends'],
+    ['', undefined, [], 'hours: "" is not a window'],
+    ['Mon-Sat', 'UTC', [], 'hours: "Mon-Sat" is not a window'],
+    ['09:00', 'UTC', [], 'hours: "09:00" is not a window'],
+    ['Mun 09:00-20:00', 'UTC', [], 'hours: "Mun" is not a day of the week'],
+    ['Mon 09:00-25:00', 'UTC', [], 'hours: 25:00 is not a time of day'],
+    ['Mon 24:00-06:00', 'UTC', [], 'hours: 24:00 is not a time of day'],
+    ['Mon 09:00-09:00', 'UTC', [], 'hours: Mon 09:00-09:00 begins when it ends'],
     ['Mon 09:00-20:00', undefined, [], 'zone: a window needs a time zone'],
     [
       'Mon 09:00-20:00',

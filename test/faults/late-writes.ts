@@ -47,7 +47,7 @@ const WRITE = z.tuple([z.number(), z.number(), z.string(), z.array(z.string())])
 
 const KINDS = ['late', 'window', 'suppressed'] as const;
 /** Open for now, whatever the time of day; its openings are replaced below. */
-const WINDOW = { window: 'Mon-Sun 00:00-23:59', zone: 'Etc/UTC' } as const;
+const WINDOW = { window: { hours: 'Mon-Sun 00:00-23:59' }, zone: 'Etc/UTC' } as const;
 
 const numberOf = (kind: (typeof KINDS)[number], at: number): string =>
   `+4477009${KINDS.indexOf(kind)}${String(10_000 + at).slice(1)}`;
@@ -145,7 +145,7 @@ async function attack(
 ): Promise<LateWritesOutcome & { readonly deadlines: Deadlines }> {
   const { volley } = fleet;
   const lane = keyNames(PREFIX).lane('default', 'windows');
-  const rule = readWindow(WINDOW, Date.now());
+  const rule = readWindow({ ...WINDOW.window, zone: WINDOW.zone }, Date.now());
   if (!rule.ok) throw new Error(rule.reason);
   const setOpenings = (openings: readonly number[]): Promise<unknown> =>
     ask('HSET', lane, rule.rule, JSON.stringify([Date.now(), Date.now(), ...openings]));

@@ -53,8 +53,8 @@ const NOTIFICATIONS = {
  * hours are longer than a run.
  */
 const WINDOWS = {
-  smooth: { window: 'Mon-Sun 00:00-12:00', zone: 'Etc/UTC' },
-  burst: { window: 'Mon-Sun 12:00-24:00', zone: 'Etc/UTC' },
+  smooth: { window: { hours: 'Mon-Sun 00:00-12:00' }, zone: 'Etc/UTC' },
+  burst: { window: { hours: 'Mon-Sun 12:00-24:00' }, zone: 'Etc/UTC' },
 } as const;
 
 /** Preloaded by every process, in this order. These are plain JavaScript, because they are not compiled. */
@@ -145,7 +145,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const writesOf = (place: number): string => join(folder, `writes-${place}.ndjson`);
   const setOpenings = async (openings: readonly Opening[]): Promise<void> => {
     for (const { name } of LANES) {
-      const read = readWindow(WINDOWS[name], Date.now());
+      const { window, zone } = WINDOWS[name];
+      const read = readWindow({ ...window, zone }, Date.now());
       if (!read.ok) throw new Error(read.reason);
       const now = Date.now();
       const entry = [now, now, ...openings.flatMap(({ from, until }) => [from, until])];

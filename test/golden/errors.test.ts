@@ -109,7 +109,10 @@ const REQUESTS: readonly (readonly [request: string, body?: unknown])[] = [
   ['POST /v1/campaigns', { recipients, message: 'Hi', sender: 'ACME', sendAt: 'soon' }],
   ['POST /v1/campaigns', { recipients, message: 'Hi', sender: 'ACME', maxCost: '5,00' }],
   ['POST /v1/campaigns', { recipients, message: 'Hi', sender: 'ACME', country: 'UK' }],
-  ['POST /v1/campaigns', { recipients, message: 'Hi', sender: 'ACME', window: 'soon' }],
+  [
+    'POST /v1/campaigns',
+    { recipients, message: 'Hi', sender: 'ACME', window: { hours: 'soon' }, zone: 'UTC' },
+  ],
   ['POST /v1/find', { number: '0770' }],
   ['POST /v1/find', { number: '+447700900101', nubmer: 1 }],
   ['GET /v1/lanes/nowhere'],

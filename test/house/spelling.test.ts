@@ -106,6 +106,24 @@ describe('The OpenAPI document', () => {
       expect(named).not.toContain(`#/components/schemas/${schema}/sendAt`);
     }
   });
+
+  test('has a window as an object with hours, and its zone beside it', () => {
+    const schemas = Object.fromEntries(
+      [...objectsIn(document)].map(({ path, part }) => [path, part['properties']] as const),
+    );
+    const windows = [...members()].filter(({ name }) => /^(?:window|laneWindow)$/.test(name));
+    expect(windows.length).toBeGreaterThan(8);
+    for (const { path, name, schema } of windows) {
+      expect(schemas[path.replace(/\/properties$/, '')] ?? schemas[path], path).toHaveProperty(
+        name === 'window' ? 'zone' : 'laneZone',
+      );
+      expect(Object(schema), path).not.toMatchObject({ type: 'string' });
+    }
+    const named = [...members()].map(({ path, name }) => `${path}/${name}`);
+    expect(named).toContain('#/components/schemas/CampaignDetails/properties/window/hours');
+    for (const schema of ['CampaignDetails', 'OutboxInput'])
+      expect(named).not.toContain(`#/components/schemas/${schema}/except`);
+  });
 });
 
 test('The declarations of the library have one name for each thing', () => {

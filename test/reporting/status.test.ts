@@ -100,7 +100,7 @@ const statusOf = (
 
 describe('a campaign in a window', () => {
   const ruleOf = (window: string): string => {
-    const read = readWindow({ window, zone: 'UTC' }, START);
+    const read = readWindow({ hours: window, zone: 'UTC' }, START);
     if (!read.ok) throw new Error(read.reason);
     return read.rule;
   };
@@ -128,7 +128,7 @@ describe('a campaign in a window', () => {
     const reason = 'the window of its lane is closed (Fri 10:00-12:00 UTC)';
     const waits = { blockedBy: { state: 'waiting', reason, until }, waitingFor: 'window' };
     expect(statusIn(undefined, closed)).toMatchObject({ ...waits, window: null });
-    expect(statusIn(open, closed)).toMatchObject({ ...waits, window: { window: 'Fri 08:00-12:00' } });
+    expect(statusIn(open, closed)).toMatchObject({ ...waits, window: { hours: 'Fri 08:00-12:00' } });
   });
 
   test('waits while its own window is closed, also if that of its lane is open', () => {

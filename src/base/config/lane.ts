@@ -171,9 +171,9 @@ function laneWindow(
     if (except !== undefined) report('except', 'belongs to a window, which is not set');
     return {};
   }
-  const read = readWindow({ window, zone, except }, Date.now());
+  const read = readWindow({ hours: window, zone, except }, Date.now());
   if (read.ok) return { sendWindow: read.rule };
-  report(read.field, `is not valid: ${read.reason}`);
+  report(read.field === 'hours' ? 'window' : read.field, `is not valid: ${read.reason}`);
   return {};
 }
 

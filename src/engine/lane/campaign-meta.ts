@@ -112,6 +112,7 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     sendAt: null,
     zone: null,
     window: null,
+    laneZone: null,
     validForMs: null,
     refusal: null,
     columns,

@@ -122,8 +122,7 @@ interface RefusedCampaign {
 }
 
 /** A campaign whose fields are checked, with the defaults of the configuration. */
-export interface CheckedCampaign
-  extends Omit<CampaignInput, 'lane' | 'sendAt' | 'window' | 'except' | 'maxCost'> {
+export interface CheckedCampaign extends Omit<CampaignInput, 'lane' | 'sendAt' | 'window' | 'maxCost'> {
   /** The settings of its lane. */
   readonly lane: LaneRules;
   readonly sender: string;
@@ -144,7 +143,7 @@ export function checkCampaign(config: LocalConfig, input: CampaignInput, now: nu
   requireMembers(input);
   requireOneList(input);
   const lane = requestedLane(config, input.lane);
-  const { sendAt: given, window: _window, except: _except, maxCost, ...rest } = input;
+  const { sendAt: given, window, maxCost, ...rest } = input;
   const fields = withDefaults(config, 'campaign', { ...rest, lane: lane.name });
   const problems = problemsOf(fieldsOf('campaign'), fields);
   const refuse = (name: FieldName, reason: string): void =>
@@ -304,18 +303,19 @@ export function draftOf(deps: DraftDeps, campaign: CheckedCampaign, lane: LaneId
  * an InputError.
  */
 export function windowOf(
-  { window, zone, except }: Pick<CampaignInput, 'window' | 'zone' | 'except'>,
+  { window, zone }: Pick<CampaignInput, 'window' | 'zone'>,
   lanes: string | undefined,
   from: number,
 ): string | undefined {
-  if (window === undefined) {
-    if (except === undefined) return undefined;
+  if (window === undefined) return undefined;
+  // The command line has a flag for the dates.
+  if (window.hours === undefined)
     throw new InputError('except has no effect without a window: set `window`, such as Mon-Sat 09:00-20:00', {
-      field: 'except',
+      field: 'window/hours',
     });
-  }
-  const read = readWindow({ window, zone, except }, from);
-  if (!read.ok) throw new InputError(read.reason, { field: read.field });
+  const read = readWindow({ ...window, zone }, from);
+  if (!read.ok)
+    throw new InputError(read.reason, { field: read.field === 'zone' ? 'zone' : `window/${read.field}` });
   if (lanes !== undefined && nextCommonOpening([read.rule, lanes], from) === null)
     throw new InputError(
       `the window (${describeWindow(read.rule)}) and that of the lane (${describeWindow(lanes)}) are never open at the same time, so nothing could be sent`,

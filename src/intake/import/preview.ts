@@ -151,6 +151,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         sendAt: sendAt === undefined ? null : new Date(sendAt).toISOString(),
         zone: zone ?? zoneOf(window, lane.rules.sendWindow),
         window: windowNow(window, startsAt),
+        laneZone: zoneOf(lane.rules.sendWindow),
         laneWindow: windowNow(lane.rules.sendWindow, startsAt),
         validForMs: validForMs ?? null,
         refusal: null,

@@ -70,8 +70,8 @@ export function definitionOf(settings: OutboxSettings): OutboxDefinition {
 export function inputOf(name: string, lane: string, settings: OutboxSettings): OutboxInput {
   const { window: rule, ...others } = definitionOf(settings);
   if (rule === undefined) return { ...others, name, lane };
-  const { window, except } = windowParts(rule);
-  return { ...others, name, lane, window, except };
+  const { hours, except } = windowParts(rule);
+  return { ...others, name, lane, window: { hours, except } };
 }
 
 /** Reads messages that wait by settings that may be later than those by which they were put. */

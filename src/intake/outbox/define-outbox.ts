@@ -67,15 +67,14 @@ export function defineOutbox(
       'there is no time zone: set `zone`, such as Europe/London, because the send time follows from local times',
     );
   const { sendWindow } = lane ?? requestedLane(config, input.lane);
-  const { window: hours, except } = input;
-  const ownZone = hours === undefined ? undefined : input.zone;
-  const window = windowOf({ window: hours, zone: ownZone, except }, sendWindow, now);
+  const window = windowOf(input, sendWindow, now);
   const lateMs = Math.round(input.lateMs ?? LATE_MS);
   if (!(lateMs >= 1_000 && lateMs <= MAX_LATE_MS))
     refuse('late', '`late` must be between 1s and 30d: how long after its time a message may still be sent');
   return {
     // The default country is that of the process that takes a message.
-    ...storedValues(OUTBOX_NAMES, { ...fields, window, country: input.country }),
+    ...storedValues(OUTBOX_NAMES, { ...fields, country: input.country }),
+    ...(window === undefined ? {} : { window }),
     sender,
     priority,
     sendRule,

@@ -20,10 +20,10 @@ import { outboxStore } from './store.js';
 import { unpackMessage, type WaitingMessage } from './stored-message.js';
 import { lapseOutbox } from './tend-outbox.js';
 
-/** Settings to change; null: back to the default. Those that are left out stay. */
+/** Settings to change; null: back to the default. Those that are left out stay, also the hours or the dates of a window. */
 export type OutboxSettingsInput = {
-  readonly [Name in Exclude<keyof OutboxInput, 'name' | 'lane'>]?: OutboxInput[Name] | null;
-};
+  readonly [Name in Exclude<keyof OutboxInput, 'name' | 'lane' | 'window'>]?: OutboxInput[Name] | null;
+} & { readonly window?: Partial<NonNullable<OutboxInput['window']>> | null | undefined };
 
 /** More about a change of settings. */
 export interface SetOptions {
@@ -95,12 +95,12 @@ export function outboxSetter(
   };
 }
 
-/** The input with these changes. A window that is removed takes its dates along. */
+/** The input with these changes. */
 function merged(before: OutboxInput, changes: OutboxSettingsInput): OutboxInput {
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-  const removed = changes.window === null ? [['except', undefined]] : [];
   const values = given.map(([name, value]) => [name, value ?? undefined]);
-  return { ...before, ...Object.fromEntries([...removed, ...values]) };
+  const window = changes.window ? [['window', { ...before.window, ...changes.window }]] : [];
+  return { ...before, ...Object.fromEntries([...values, ...window]) };
 }
 
 /** See {@link Replaces}. */

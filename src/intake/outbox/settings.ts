@@ -9,8 +9,10 @@ import { parseSendTimeRule, type SendTimeRule } from '../../campaign/send-time.j
 import { outboxKeys } from './outbox-keys.js';
 
 const stored = z.object({
-  /** The fields of its waves. The window is a rule, with its zone and dates. */
+  /** The fields of its waves. */
   ...outboxFields,
+  /** The rule of its window, with its zone and dates. */
+  window: z.string().optional(),
   sendRule: z.string(),
   zone: z.string().optional(),
   lateMs: z.number(),
@@ -44,7 +46,7 @@ type Noted = 'columns' | 'revision' | 'since' | 'timedSince' | 'fill' | 'created
 export type OutboxDefinition = Omit<OutboxSettings, Noted>;
 
 /** The settings that are not fields of its waves, by how requests spell them. */
-const OWN = { sendRule: 'sendRule', zone: 'zone', lateMs: 'late' } as const satisfies {
+const OWN = { window: 'window', sendRule: 'sendRule', zone: 'zone', lateMs: 'late' } as const satisfies {
   readonly [Name in Exclude<keyof OutboxDefinition, OutboxName>]: string;
 };
 

@@ -60,7 +60,7 @@ export async function checkInput(
   const { window, lane, name = id } = input;
   // The zone says nothing without a window.
   const campaign = storedValues(SCHEDULED_NAMES, { ...input, zone: window === undefined ? undefined : zone });
-  const withoutWindow = isZone(zone) ? {} : { window: undefined, zone: undefined, except: undefined };
+  const withoutWindow = isZone(zone) ? {} : { window: undefined, zone: undefined };
   let list: Awaited<ReturnType<typeof sourceOf>> | undefined;
   let checked: CheckedCampaign | undefined;
   await checkAll([

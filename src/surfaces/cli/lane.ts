@@ -30,7 +30,11 @@ const MEANING = {
 } as const;
 
 /** `Mon-Sat 09:00-20:00 Europe/Paris, opens 09:00:00 CET (in 2h)` */
-export function windowText({ window, zone, except, opensAt, closesAt }: SendWindow, now: number): string {
+export function windowText(
+  { hours, except, opensAt, closesAt }: SendWindow,
+  zone: string | null,
+  now: number,
+): string {
   const [first, ...others] = except;
   const not = first === undefined ? '' : `, except ${[first, ...others].join(', ')}`;
   const next =
@@ -39,13 +43,23 @@ export function windowText({ window, zone, except, opensAt, closesAt }: SendWind
       : opensAt !== null
         ? `; opens ${until(opensAt, now, zone)}`
         : '';
-  return `${window} ${zone}${not}${next}`;
+  return `${hours} ${zone}${not}${next}`;
 }
 
 /** A lane in a few lines. */
 export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {
-  const { id, name, targetAccount, state, quota, pause: pauseOf, turnFailures, window, campaigns } = lane;
-  const zone = window?.zone ?? null;
+  const {
+    id,
+    name,
+    targetAccount,
+    state,
+    quota,
+    pause: pauseOf,
+    turnFailures,
+    zone,
+    window,
+    campaigns,
+  } = lane;
   const label = (text: string): string => `  ${paint('dim', padded(text, 9))} `;
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const filledBar =
@@ -72,7 +86,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,
     ...reason,
     ...turnFailures.map((failure) => `${label('failing')}${paint('red', failureText(failure, now, zone))}`),
-    ...(window === null ? [] : [`${label('window')}${windowText(window, now)}`]),
+    ...(window === null ? [] : [`${label('window')}${windowText(window, zone, now)}`]),
     `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} for messages, ${grouped(quota.used.poll)} for delivery reports, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(permits === '' ? [] : [`${label('next')}${permits}`]),
     `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${campaigns.waiting === 0 ? '' : `${grouped(campaigns.waiting)} waiting for their windows, `}${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${lane.throttled === 0 ? 'no response' : counted(lane.throttled, 'response')} with 429 (too many requests) so far`,

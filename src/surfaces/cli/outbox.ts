@@ -100,7 +100,7 @@ export function set(context: Context, name: string, options: SetFlags): Promise<
   return withOutbox(context, name, { lane }, async (outbox) => {
     const changes = {
       ...fieldsFrom('outbox', { ...options, lane: undefined }),
-      ...{ sendRule, zone, lateMs, window: window === 'none' ? null : window },
+      ...{ sendRule, zone, lateMs, window: window?.hours === 'none' ? null : window },
     };
     const expected = await outbox.previewSet(changes, { values });
     const { changed, unfit } = expected;
@@ -171,7 +171,7 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
     `Outbox ${name}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
     `  lane      ${lane}`,
     `  sends     ${sendRule}${zone === null ? '' : `, ${zone}`}; up to ${formatDuration(lateMs)} late`,
-    ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, now)}`]),
+    ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, zone, now)}`]),
     `  text      ${oneLine(outbox.message)}`,
     `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,
     ...(nextDue === null ? [] : [`  next due  ${moment(Date.parse(nextDue), now, zone)}`]),

@@ -185,8 +185,10 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...line('lane', seen.lane),
     ...line('service', serviceText(destination, look)),
     ...line('start', seen.sendAt === null ? 'now' : until(seen.sendAt, now, seen.zone)),
-    ...(seen.window === null ? [] : line('window', windowText(seen.window, now))),
-    ...(seen.laneWindow === null ? [] : line('window', `of the lane: ${windowText(seen.laneWindow, now)}`)),
+    ...(seen.window === null ? [] : line('window', windowText(seen.window, seen.zone, now))),
+    ...(seen.laneWindow === null
+      ? []
+      : line('window', `of the lane: ${windowText(seen.laneWindow, seen.laneZone, now)}`)),
     ...line('validity', validityText(seen, now)),
     ...line(
       'recipients',

@@ -6,14 +6,14 @@ import { parseSettings } from '../../../src/intake/outbox/settings.js';
 import { waveMeta } from '../../../src/intake/outbox/wave.js';
 
 const NOW = Date.parse('2030-05-01T09:00:00Z');
-const fields: { readonly [Name in OutboxName]: unknown } & { readonly message: string } = {
+const fields: { readonly [Name in OutboxName | 'window']: unknown } & { readonly message: string } = {
   message: 'Hi {{name}}',
   sender: '447700900000',
   senderName: 'Shop',
   tags: ['app', 'codes'],
   country: 'GB',
   priority: 'high',
-  window: 'Mon-Sun 00:00-24:00',
+  window: { hours: 'Mon-Sun 00:00-24:00' },
 };
 
 test('A wave has every field of its outbox that campaigns store', () => {

@@ -23,6 +23,7 @@ const auto: LaneStatus = {
   },
   pause: null,
   turnFailures: [],
+  zone: null,
   window: null,
   throttled: 2,
   campaigns: { running: 0, waiting: 0, scheduled: 0 },

@@ -26,6 +26,7 @@ const lane: LaneStatus = {
   },
   pause: null,
   turnFailures: [],
+  zone: null,
   window: null,
   throttled: 0,
   campaigns: { running: 0, waiting: 0, scheduled: 0 },

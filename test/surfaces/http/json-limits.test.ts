@@ -45,12 +45,7 @@ it.each([
     '`metadata` has more than 200 members.',
     '/metadata',
   ],
-  [
-    'another list',
-    { except: Array(MAX_MEMBERS + 1).fill(0) },
-    '`except` has more than 200 members.',
-    '/except',
-  ],
+  ['another list', { tags: Array(MAX_MEMBERS + 1).fill(0) }, '`tags` has more than 200 members.', '/tags'],
   [
     'a row',
     { recipients: [{}, {}, membersOf(MAX_MEMBERS + 1)] },

@@ -42,14 +42,14 @@ async function outbox(change: object = {}): Promise<string> {
 }
 
 /** Other values of each field that an outbox stores. */
-const OTHER_FIELDS: Readonly<Record<OutboxName, unknown>> = {
+const OTHER_FIELDS: Readonly<Record<OutboxName | 'window', unknown>> = {
   message: 'Hello {{name}}',
   sender: '12345',
   senderName: 'Shop',
   tags: ['vip'],
   country: 'GB',
   priority: 'high',
-  window: 'Mon-Sat 09:00-20:00',
+  window: { hours: 'Mon-Sat 09:00-20:00' },
 };
 
 /** The result for a message of a list that has one invalid member. */

@@ -60,12 +60,25 @@ const invalid = (pointer: string, message: RegExp) => ({
 test.each([
   ...each(
     ALL,
-    [{ window: 'Mon-Sat 9-20', zone: 'Europe/Paris' }, 400, invalid('/window', /is not a window/)],
-    [{ window: 'Mom 09:00-20:00', zone: 'Europe/Paris' }, 400, invalid('/window', /not a day of the week/)],
-    [{ window: HOURS, zone: 'Europe/Pariss' }, 400, invalid('/zone', /Europe\/Paris/)],
-    [{ window: HOURS, zone: 'Europe/Paris', except: ['1 May'] }, 400, invalid('/except/0', /date/)],
+    [
+      { window: { hours: 'Mon-Sat 9-20' }, zone: 'Europe/Paris' },
+      400,
+      invalid('/window/hours', /is not a window/),
+    ],
+    [
+      { window: { hours: 'Mom 09:00-20:00' }, zone: 'Europe/Paris' },
+      400,
+      invalid('/window/hours', /not a day of the week/),
+    ],
+    [{ window: { hours: HOURS }, zone: 'Europe/Pariss' }, 400, invalid('/zone', /Europe\/Paris/)],
+    [
+      { window: { hours: HOURS, except: ['1 May'] }, zone: 'Europe/Paris' },
+      400,
+      invalid('/window/except/0', /date/),
+    ],
   ),
-  ...each(['outbox'], [{ window: HOURS }, 400, invalid('/zone', /needs a time zone/)]),
+  ...each(ALL, [{ window: HOURS, zone: 'UTC' }, 400, invalid('/window', /"hours": "Mon-Sat/)]),
+  ...each(['outbox'], [{ window: { hours: HOURS } }, 400, invalid('/zone', /needs a time zone/)]),
   ...each(
     ['campaign'],
     [{ sendAt: '2030-03-31T02:30', zone: 'Europe/Paris' }, 400, invalid('/sendAt', /Europe\/Paris skips/)],
@@ -80,9 +93,9 @@ test.each([
   ...each(
     ['campaign', 'outbox'],
     [
-      { window: 'Mon 09:00-20:00, Tue 9:00-8:60', zone: 'Europe/Paris' },
+      { window: { hours: 'Mon 09:00-20:00, Tue 9:00-8:60' }, zone: 'Europe/Paris' },
       400,
-      invalid('/window', /8:60 is not a time of day/),
+      invalid('/window/hours', /8:60 is not a time of day/),
     ],
   ),
 ])('A $kind with $change is refused', async ({ kind, change, status, expected }) => {
@@ -102,19 +115,26 @@ test("A local time is one of the campaign's zone, or else of the zone of its lan
     sendAt: `${day}T09:00:00.000Z`,
     zone: 'Etc/UTC',
   });
-  expect(await startOf({ window: HOURS })).toMatchObject({ window: { window: HOURS, zone: 'Etc/UTC' } });
+  expect(await startOf({ window: { hours: HOURS } })).toMatchObject({
+    window: { hours: HOURS },
+    zone: 'Etc/UTC',
+  });
 });
 
 test('A campaign whose window is closed is running, and says until when it waits; its lane counts it', async () => {
   const window = closedNow();
-  const made = await WITH_WINDOWS.campaign({ window, zone: 'Etc/UTC', except: ['2030-05-01'] });
+  const made = await WITH_WINDOWS.campaign({
+    window: { hours: window, except: ['2030-05-01'] },
+    zone: 'Etc/UTC',
+  });
   expect(made.status).toBe(201);
   const { id } = made.json as { id: string };
   const { json } = await call('GET', `/v1/campaigns/${id}`);
   const status = json as { window: { opensAt: string }; blockedBy: object };
   expect(status).toMatchObject({
     state: 'running',
-    window: { window, zone: 'Etc/UTC', except: ['2030-05-01'], closesAt: null },
+    zone: 'Etc/UTC',
+    window: { hours: window, except: ['2030-05-01'], closesAt: null },
     blockedBy: { state: 'waiting', until: status.window.opensAt, reason: expect.stringContaining(window) },
   });
   const inMs = Date.parse(status.window.opensAt) - Date.now();
@@ -142,7 +162,7 @@ test('A window is compared with that of the lane it is for, and not with that of
     LANES_FILE: file,
   });
   const body = {
-    ...{ message: 'Hi', window: 'Mon-Sun 21:00-23:00', zone: 'Etc/UTC' },
+    ...{ message: 'Hi', window: { hours: 'Mon-Sun 21:00-23:00' }, zone: 'Etc/UTC' },
     recipients: [{ to: '+447700900123' }],
   };
   const create = (name: string) => two.call('POST', '/v1/campaigns', { body: { ...body, lane: name } });
@@ -156,27 +176,29 @@ test('A preview says when the windows of the campaign and of its lane open and c
   const { status, json } = await post('/v1/preview', {
     message: 'Hi',
     recipients: [{ to: '+447700900123' }],
-    window,
+    window: { hours: window },
     zone: 'Etc/UTC',
   });
   expect({ status, json }).toMatchObject({
     status: 200,
     json: {
-      window: { window, zone: 'Etc/UTC', opensAt: expect.any(String), closesAt: null },
-      laneWindow: { window: 'Mon-Sun 00:00-24:00', opensAt: null, closesAt: expect.any(String) },
+      zone: 'Etc/UTC',
+      window: { hours: window, opensAt: expect.any(String), closesAt: null },
+      laneZone: 'Etc/UTC',
+      laneWindow: { hours: 'Mon-Sun 00:00-24:00', opensAt: null, closesAt: expect.any(String) },
     },
   });
 });
 
 test('A schedule shows the window of its campaigns, and an outbox its own', async () => {
-  const schedule = await WITH_WINDOWS.schedule({ window: HOURS, except: ['2030-05-01'] });
+  const schedule = await WITH_WINDOWS.schedule({ window: { hours: HOURS, except: ['2030-05-01'] } });
   expect(schedule).toMatchObject({
     status: 201,
-    json: { campaign: { window: HOURS, except: ['2030-05-01'] } },
+    json: { campaign: { window: { hours: HOURS, except: ['2030-05-01'] } } },
   });
   const window = closedNow();
-  const outbox = await WITH_WINDOWS.outbox({ window, zone: 'Etc/UTC', late: '3h' });
-  expect(outbox).toMatchObject({ status: 201, json: { window: { window, closesAt: null } } });
+  const outbox = await WITH_WINDOWS.outbox({ window: { hours: window }, zone: 'Etc/UTC', late: '3h' });
+  expect(outbox).toMatchObject({ status: 201, json: { window: { hours: window, closesAt: null } } });
   const { name } = outbox.json as { name: string };
   const put = await call('PUT', `/v1/outboxes/${name}/messages/a`, { body: { to: '+447700900123' } });
   const { json } = await call('GET', `/v1/outboxes/${name}`);
@@ -185,7 +207,7 @@ test('A schedule shows the window of its campaigns, and an outbox its own', asyn
 });
 
 test('A message whose outbox opens too late for it is refused with 422', async () => {
-  const outbox = await WITH_WINDOWS.outbox({ window: closedNow(), zone: 'Etc/UTC', late: '1h' });
+  const outbox = await WITH_WINDOWS.outbox({ window: { hours: closedNow() }, zone: 'Etc/UTC', late: '1h' });
   const { name } = outbox.json as { name: string };
   const put = await call('PUT', `/v1/outboxes/${name}/messages/a`, { body: { to: '+447700900123' } });
   expect(put).toMatchObject({

@@ -199,8 +199,9 @@ function renderSchedule(details: ScheduleDetails, context: Context): string[] {
 }
 
 /** `Mon-Sat 09:00-20:00 Europe/Paris, except 2030-05-01` */
-function windowText({ zone, campaign: { window = '', except = [] } }: Schedule): string {
-  return oneLine(`${window} ${zone}${except.length === 0 ? '' : `, except ${except.join(', ')}`}`);
+function windowText({ zone, campaign: { window } }: Schedule): string {
+  const { hours = '', except = [] } = window ?? {};
+  return oneLine(`${hours} ${zone}${except.length === 0 ? '' : `, except ${except.join(', ')}`}`);
 }
 
 function listOf({ recipients }: Schedule): string {

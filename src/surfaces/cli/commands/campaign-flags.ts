@@ -106,8 +106,16 @@ function withField(
       return command.option(flag, help, duration);
     case 'amount':
       return command.option(flag, help, amount);
-    case 'dates':
-      return command.option(flag, help, someNames);
+    case 'window': {
+      const option = (flags: string, about: string, member: string, read: (text: string) => unknown) =>
+        new FieldOption(flags, about, field.spelled).argParser((text: string, before?: object) => ({
+          ...before,
+          [member]: read(text),
+        }));
+      return command
+        .addOption(option(flag, help, 'hours', filled))
+        .addOption(option(field.exceptFlag, field.exceptHelp, 'except', someNames));
+    }
     case 'resultsOf':
       return withResultsOf(command, field);
     case 'labels':

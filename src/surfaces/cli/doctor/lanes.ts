@@ -18,7 +18,7 @@ export function checkLane(lane: LaneStatus, now: number): Check[] {
     ...turnFailures.map((failure) =>
       fail(
         title,
-        failureText(failure, now, lane.window?.zone ?? null),
+        failureText(failure, now, lane.zone),
         'The log of the workers shows the whole error (`turn failed`). Fix the cause; Volley tries again every second.',
       ),
     ),
@@ -34,11 +34,11 @@ export function checkLane(lane: LaneStatus, now: number): Check[] {
   ];
 }
 
-function checkState(title: string, { name, state, pause, window }: LaneStatus, now: number): Check {
+function checkState(title: string, { name, state, pause, zone, window }: LaneStatus, now: number): Check {
   const resume = `volley lane resume ${name}`;
   const why = pause === null ? '' : `: ${oneLine(pause.reason)}`;
   const when = (what: string, at: string | null | undefined): string =>
-    at == null ? '' : `${what} ${until(at, now, window?.zone)}`;
+    at == null ? '' : `${what} ${until(at, now, zone)}`;
   switch (state) {
     case 'open':
       return ok(title, 'open');

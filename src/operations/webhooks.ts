@@ -38,7 +38,7 @@ export const addWebhook = call({
   name: 'addWebhook',
   summary: 'Add a webhook',
   description:
-    'Workers post what happens from now on to its address: recipients whose outcome has become final or unknown, as Standard Webhooks says.',
+    'Workers post what happens from now on to its address: results of recipients, states of campaigns, lanes that have stopped, and messages from people, signed as Standard Webhooks says.',
   httpNote:
     'The key needs the scope `read` as well. The webhook keeps the lanes of the key, and is disabled when the key is revoked. `secret` is shown only in this response.',
   tag: 'Webhooks',

@@ -73,6 +73,13 @@ export interface ScheduleTotals {
   readonly lateMs: number;
 }
 
+/** How many webhooks there are. `failing`: enabled, and the last request failed. */
+export interface WebhookTotals {
+  readonly enabled: number;
+  readonly disabled: number;
+  readonly failing: number;
+}
+
 /** The state of a lane's notifications. */
 interface NotificationSnapshot {
   /** The subscription at the last check; null before the first check. */
@@ -95,6 +102,7 @@ export interface FleetSnapshot {
   /** Time since the last sweep of these lanes; null if there was none within a day. */
   readonly sweptAgoMs: number | null;
   readonly schedules: ScheduleTotals;
+  readonly webhooks: WebhookTotals;
 }
 
 /** Takes snapshots of the fleet. */
@@ -114,6 +122,7 @@ interface FleetReaderOptions {
   /** Counts the messages of the outboxes of each lane. Lanes without outboxes are left out. */
   outboxTotals(lanes: readonly Lane[]): Promise<ReadonlyMap<LaneId, OutboxSnapshot>>;
   scheduleTotals(): Promise<ScheduleTotals>;
+  webhookTotals(): Promise<WebhookTotals>;
 }
 
 /** The share of time that may be spent reading campaigns. Reading a hundred thousand takes a second or two. */
@@ -160,16 +169,24 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
   const fleetSnapshot = singleFlight(async () => {
     const all = [...(await finder.configured()).values()];
     const totals = totalsOf(all);
-    const [snapshots, jobs, alive, swept, schedules] = await Promise.all([
+    const [snapshots, jobs, alive, swept, schedules, webhooks] = await Promise.all([
       Promise.all(all.map((lane) => laneSnapshot(lane, totals))),
       wakers.depth(),
       heartbeats.alive(),
       sweptAgoMs(redis, keys, all),
       options.scheduleTotals(),
+      options.webhookTotals(),
       totals,
     ]);
     const withRole = (role: Role): number => alive.filter(({ roles }) => roles.includes(role)).length;
-    return { lanes: snapshots, jobs, workers: perName(ROLES, withRole), sweptAgoMs: swept, schedules };
+    return {
+      lanes: snapshots,
+      jobs,
+      workers: perName(ROLES, withRole),
+      sweptAgoMs: swept,
+      schedules,
+      webhooks,
+    };
   });
   return { fleetSnapshot };
 }

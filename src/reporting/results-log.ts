@@ -9,8 +9,8 @@ import type { LaneFinder } from '../engine/lane/lane-finder.js';
  * Reads the logs of results (lane/results.lua), which say where recipients are whose state has become settled or unknown.
  */
 
-/** The lists of a campaign, in the order of their numbers in lane/results.lua. */
-export const RESULT_LISTS = ['recipients', 'suppressed', 'leftOut'] as const;
+/** What an entry may be about, in the order of the numbers in lane/results.lua. */
+export const RESULT_LISTS = ['recipients', 'suppressed', 'leftOut', 'state'] as const;
 const VALUES_PER_ENTRY = 4;
 /** Ids of campaigns in one field of a log, as in lane/results.lua. */
 const IDS_TOGETHER = 32;
@@ -33,6 +33,7 @@ export interface Place {
   readonly lane: LaneId;
   /** Number of the campaign in the lane's log. */
   readonly campaign: number;
+  /** `state`: the campaign itself has another state. */
   readonly list: (typeof RESULT_LISTS)[number];
   readonly position: number;
 }

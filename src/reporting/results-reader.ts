@@ -17,11 +17,14 @@ import { campaignIdIn, type Place } from './results-log.js';
 /** Campaigns that are read together. */
 const CAMPAIGNS_AT_ONCE = 50;
 
+/** The lists of a campaign that have recipients. */
+type RowList = Exclude<Place['list'], 'state'>;
+
 /** What a page needs of a campaign: the places that its entries name. */
 interface Wanted {
   readonly lane: LaneId;
   readonly number: number;
-  readonly positions: Record<Place['list'], Set<number>>;
+  readonly positions: Record<RowList, Set<number>>;
 }
 
 const keyOf = ({ lane, campaign }: Pick<Place, 'lane' | 'campaign'>): string => `${lane} ${campaign}`;
@@ -52,7 +55,7 @@ export interface OutboxResults {
 interface CampaignResults {
   readonly meta: CampaignMeta | null;
   /** By list and position. */
-  readonly rows: Record<Place['list'], Map<number, ResultOnLane>>;
+  readonly rows: Record<RowList, Map<number, ResultOnLane>>;
 }
 
 /** What {@link resultsReader} needs. */
@@ -89,7 +92,7 @@ export function resultsReader({ redis, keys, finder, outboxes }: ResultsReaderOp
       readRows(reader, meta, positions),
       outboxes.idsInWave(lane, meta, [...positions.recipients]),
     ]);
-    const resultsOf = (list: Place['list']) =>
+    const resultsOf = (list: RowList) =>
       new Map(
         [...rows[list]].map(([position, row]) => [
           position,
@@ -113,7 +116,7 @@ export function resultsReader({ redis, keys, finder, outboxes }: ResultsReaderOp
 
   return {
     async read(places: readonly Place[]): Promise<ReadResults> {
-      const wanted = wantedOf(places);
+      const wanted = wantedOf(places.filter(({ list }) => list !== 'state'));
       const read = new Map<string, Awaited<ReturnType<typeof readCampaign>>>();
       const each = async (one: Wanted) => ({ one, campaign: await readCampaign(one) });
       for await (const { one, campaign } of inBatches(asyncOf(wanted), CAMPAIGNS_AT_ONCE, each))
@@ -127,6 +130,7 @@ export function resultsReader({ redis, keys, finder, outboxes }: ResultsReaderOp
       let removedCount = 0;
       for (const place of places) {
         const campaign = read.get(keyOf(place)) ?? null;
+        if (place.list === 'state') continue;
         if (campaign === null) removedCount += 1;
         const result = campaign?.rows[place.list].get(place.position);
         if (campaign === null || result === undefined) continue;
@@ -157,7 +161,7 @@ function wantedOf(places: readonly Place[]): Wanted[] {
       number: campaign,
       positions: { recipients: new Set(), suppressed: new Set(), leftOut: new Set() },
     };
-    known.positions[list].add(position);
+    if (list !== 'state') known.positions[list].add(position);
     wanted.set(keyOf(place), known);
   }
   return [...wanted.values()];
@@ -168,7 +172,7 @@ async function readRows(
   reader: RecipientReader,
   meta: CampaignMeta,
   { recipients, suppressed, leftOut }: Wanted['positions'],
-): Promise<Record<Place['list'], Map<number, ReportedRecipient>>> {
+): Promise<Record<RowList, Map<number, ReportedRecipient>>> {
   const rows = new Map<number, ReportedRecipient>();
   for await (const record of reader.records([...recipients].sort((a, b) => a - b)))
     if (RESULT_STATES.includes(record.state)) rows.set(record.ordinal, reportRow(meta, record));

@@ -89,13 +89,16 @@ async function killAll(
     await delay(100);
     if (requests() !== last) [last, at] = [requests(), Date.now()];
   }
+  const endpoints = await volley.webhooks.list();
   const problems = receivers.flatMap((receiver, at) => {
     const all = finals(receiver);
     const missing = expected - new Set(all).size;
     const twice = all.length - new Set(all).size;
     return [
       ...receiver.problems,
-      ...(missing > 0 ? [`endpoint ${at}: ${missing} final results are missing`] : []),
+      ...(missing > 0
+        ? [`endpoint ${at}: ${missing} final results are missing; ${JSON.stringify(endpoints[at])}`]
+        : []),
       ...(twice > 0 ? [`endpoint ${at}: ${twice} final results have two ids`] : []),
     ];
   });

@@ -128,7 +128,7 @@ test('The snapshot includes the workers and the sweeps of other processes', asyn
   await expect
     .poll(async () => (await volley.fleetSnapshot()).sweptAgoMs, { timeout: 10_000 })
     .toBeLessThan(5_000);
-  expect((await volley.fleetSnapshot()).workers).toEqual({ send: 0, 'follow-up': 1 });
+  expect((await volley.fleetSnapshot()).workers).toEqual({ send: 0, 'follow-up': 1, webhooks: 0 });
 });
 
 test('Reading campaigns takes at most a twentieth of the time, however often snapshots are taken', async () => {

@@ -33,6 +33,7 @@ import { eventLog } from '../../reporting/event-log.js';
 import { createFleetReader } from '../../reporting/fleet-snapshot.js';
 import { createResultsFeed } from '../../reporting/results-feed.js';
 import { resultsLogs } from '../../reporting/results-log.js';
+import { laneReader } from '../../reporting/webhooks/lane-reader.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
 import { webhookService } from '../../reporting/webhooks/webhooks.js';
 import { createSeal, type Seal } from '../../service/auth/seal.js';
@@ -224,7 +225,7 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
     redis,
     keys,
     store: webhookStore(redis, keys),
-    logs: resultsLogs(redis, keys, finder),
+    lanes: laneReader({ redis, keys, logs: resultsLogs(redis, keys, finder), clock: systemClock }),
     finder,
     seal,
     events,
@@ -243,6 +244,7 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
       outboxTotals: async (lanes) =>
         (await import('../../intake/outbox/outbox-status.js')).outboxTotals({ redis, keys }, lanes),
       scheduleTotals: () => scheduleTotals(redis, keys),
+      webhookTotals: () => webhookStore(redis, keys).byState(),
     }),
   );
   const scheduled = scheduleStore(redis, keys);

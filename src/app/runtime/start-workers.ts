@@ -13,6 +13,8 @@ import { outboxResults } from '../../intake/outbox/outbox-results.js';
 import { forgetWave } from '../../intake/outbox/wave.js';
 import { resultsLogs } from '../../reporting/results-log.js';
 import { resultsReader } from '../../reporting/results-reader.js';
+import { laneReader } from '../../reporting/webhooks/lane-reader.js';
+import { payloadReader } from '../../reporting/webhooks/payload.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { Volley, Workers } from '../volley.js';
 import { importDeps, importModules } from './import-deps.js';
@@ -172,8 +174,18 @@ export function workStarter(
               blocking: connectMore('blocking'),
               keys,
               store: webhookStore(own, keys),
-              logs: resultsLogs(own, keys, finder),
-              read: resultsReader({ redis: own, keys, finder, outboxes: outboxResults(own, keys) }).read,
+              lanes: laneReader({
+                redis: own,
+                keys,
+                logs: resultsLogs(own, keys, finder),
+                clock: systemClock,
+              }),
+              payload: payloadReader({
+                redis: own,
+                keys,
+                finder,
+                read: resultsReader({ redis: own, keys, finder, outboxes: outboxResults(own, keys) }).read,
+              }),
               poster: openPoster({ allowed: config.webhookAllow ?? [] }),
               seal: seal(),
               events,

@@ -147,37 +147,6 @@ export function inboundService(options: InboundOptions) {
     events.emit({ type: 'inbound.received', lane: name, messageId, wish });
   };
 
-  const viewOf = (lane: string, message: FoundMessage): InboundMessage => {
-    const { id, from, to, text, at, wish, op, isNew, inFlight, reply, last } = message;
-    return {
-      lane,
-      messageId: id,
-      from,
-      to,
-      text,
-      receivedAt: new Date(at).toISOString(),
-      effect:
-        wish === undefined
-          ? null
-          : {
-              wish,
-              operation: op ?? null,
-              isNew: isNew === true,
-              inFlightCount: inFlight ?? 0,
-              reply: reply ?? null,
-            },
-      lastSent:
-        last === undefined
-          ? null
-          : {
-              campaign: last.campaign,
-              reference: last.reference ?? null,
-              outbox: last.outbox ?? null,
-              message: last.message ?? null,
-            },
-    };
-  };
-
   return {
     /** Stores a message, or a part of one. When it resolves, what a complete message asks for is done. */
     async receive(lane: LaneId, part: ReceivedPart): Promise<void> {
@@ -192,7 +161,6 @@ export function inboundService(options: InboundOptions) {
     },
     /** The log of a lane. */
     log: storeOf,
-    viewOf,
     async list({ lanes, limit = DEFAULT_LIMIT, cursor }: InboundListOptions = {}) {
       const ids = lanes === undefined ? await finder.ids() : await Promise.all(lanes.map(finder.idOf));
       const [position, cursorLane = ''] = cursor?.split(' ') ?? [];
@@ -212,12 +180,44 @@ export function inboundService(options: InboundOptions) {
       const shown = newest.slice(0, limit);
       const last = shown.at(-1);
       const messages = await Promise.all(
-        shown.map(async (message) => viewOf(await finder.nameOf(message.lane), message)),
+        shown.map(async (message) => inboundView(await finder.nameOf(message.lane), message)),
       );
       const isMore = newest.length > limit && last !== undefined;
       return { messages, nextCursor: isMore ? `${last.position} ${last.lane}` : null };
     },
   } satisfies Pick<Inbound, 'list'> & Record<string, unknown>;
+}
+
+/** A message of the log in its public form. `lane`: its name. */
+export function inboundView(lane: string, message: FoundMessage): InboundMessage {
+  const { id, from, to, text, at, wish, op, isNew, inFlight, reply, last } = message;
+  return {
+    lane,
+    messageId: id,
+    from,
+    to,
+    text,
+    receivedAt: new Date(at).toISOString(),
+    effect:
+      wish === undefined
+        ? null
+        : {
+            wish,
+            operation: op ?? null,
+            isNew: isNew === true,
+            inFlightCount: inFlight ?? 0,
+            reply: reply ?? null,
+          },
+    lastSent:
+      last === undefined
+        ? null
+        : {
+            campaign: last.campaign,
+            reference: last.reference ?? null,
+            outbox: last.outbox ?? null,
+            message: last.message ?? null,
+          },
+  };
 }
 
 /** See {@link inboundService}. */

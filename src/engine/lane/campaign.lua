@@ -100,10 +100,12 @@ local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey
   end
 end
 
--- Moves a campaign to another state, if its state machine allows it.
+-- Moves a campaign to another state, if its state machine allows it. The log of results has the change, unless the client that creates the
+-- campaign learns it from the answer, or nobody knows it, because it is a wave of an outbox.
 local function campaign_enter(c, state)
   if c.state == state then return end
   if not CAMPAIGN_MOVES[c.state][state] then error('campaign: no move from ' .. c.state .. ' to ' .. state) end
+  if c.state ~= 'importing' and not c.outbox then results.note(c, results.LIST.state, 0, 1) end
   c.state = state
 end
 
@@ -320,7 +322,8 @@ local function campaign_in_flight(claimsKey, id)
 end
 
 -- Launches the campaigns that are due, and continues those whose windows open. Returns when the next one is due, or nil.
-local function campaigns_launch(scheduledKey, statesKey, runningKey, windowsKey, lane, now, events)
+local function campaigns_launch(keys, lane, now, events)
+  local scheduledKey, statesKey, runningKey, windowsKey = keys.scheduled, keys.states, keys.running, keys.windows
   local first = redis.call('ZRANGE', scheduledKey, 0, 0, 'WITHSCORES')[2]
   if not first or tonumber(first) > now then return first and tonumber(first) end
   local ids = redis.call('ZRANGEBYSCORE', scheduledKey, '-inf', now, 'LIMIT', 0, 1000)
@@ -340,7 +343,7 @@ local function campaigns_launch(scheduledKey, statesKey, runningKey, windowsKey,
       end
     end
   end
-  campaigns_save(statesKey, campaigns)
+  campaigns_save(statesKey, campaigns, keys.results, keys.latestResults)
   first = redis.call('ZRANGE', scheduledKey, 0, 0, 'WITHSCORES')[2]
   return first and tonumber(first)
 end

@@ -21,7 +21,7 @@ local ORDER = {
 -- Puts the campaigns that are due in the order. Returns when the next one is due, nil if none is, and whether messages of an outbox are
 -- due that are not planned yet.
 function ORDER.begin(keys, lane, now, events)
-  local nextAt = campaigns_launch(keys.scheduled, keys.states, keys.running, keys.windows, lane, now, events)
+  local nextAt = campaigns_launch(keys, lane, now, events)
   local dueAt = tonumber(redis.call('ZRANGE', keys.outboxes, 0, 0, 'WITHSCORES')[2])
   if dueAt then nextAt = math.min(nextAt or math.huge, math.max(dueAt, now + ORDER.PLAN_AGAIN_MS)) end
   return nextAt, dueAt ~= nil and dueAt <= now

@@ -25,7 +25,7 @@ local results = {
   -- Of 48,960 bytes: with the header of a string, the allocator has 48 kB for them, and 56 kB for more than that.
   CHUNK_ENTRIES = 4080,
   -- The numbers of the lists are the upper two bits of a count.
-  LIST = { recipients = 0, suppressed = 1, leftOut = 2 },
+  LIST = { recipients = 0, suppressed = 1, leftOut = 2, state = 3 },
   LIST_UNIT = 0x40000000,
   -- A field for each campaign would take five times as much memory as its id. Also in reporting/results-log.ts.
   IDS_TOGETHER = 32,
@@ -37,7 +37,8 @@ local EPOCHS, EPOCH_CHUNKS = 50, 1e6
 -- The field of a chunk.
 function results.field(chunk) return string.format('%.0f', chunk) end
 
--- Notes that positions of a list have a result. Positions that follow each other become one entry.
+-- Notes that positions of a list have a result, or that the campaign itself has another state, which is the position 0 of the list `state`.
+-- Positions that follow each other become one entry.
 function results.note(c, list, first, count)
   c.results = c.results or {}
   local last = c.results[#c.results]

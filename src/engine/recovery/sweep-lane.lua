@@ -57,7 +57,7 @@ if lane.unsureUntil then
   return { cjson.encode(nothing), #events > 0 and cjson.encode(events) or '[]' }
 end
 lane_attend(lane)
-campaigns_launch(scheduledKey, statesKey, runningKey, windowsKey, lane, now, events)
+campaigns_launch(keys, lane, now, events)
 if redis.call('ZCARD', runningKey) == 0 then WORKERS.end_idle_barrier(lane, now) end
 WORKERS.prune(lane, alive)
 if longest > 0 then lane.windowMs = longest end

@@ -3,7 +3,7 @@
 
   KEYS  endpoints   hash: id -> endpoint, JSON
         due         sorted set: endpoint -> when it may have something to do, ms
-        cursors     hash: lane -> how far its log was read for the endpoint
+        cursors     hash: what was read -> how far (lane-reader.ts)
         deliveries  hash: id -> delivery that was not accepted yet, JSON
         failed      hash: id -> delivery that was given up on, JSON
         totals      hash: what happened to the deliveries of the endpoint
@@ -11,7 +11,7 @@
         before      what was read of it, or '' if it is new
         after       what replaces it, or '' to remove it and everything that belongs to it
         dueAt       number: when a worker is to look at it, ms
-  ARGV+ two per lane of a new endpoint: lane, where its log ends
+  ARGV+ two per cursor of a new endpoint: what is read, from where on
   Returns  1 if it was changed; 0 if it is not as it was read
 ]]
 -- @include ../../base/redis/when-full.lua

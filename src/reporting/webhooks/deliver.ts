@@ -4,11 +4,10 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import type { DisabledBecause } from '../../campaign/webhook-views.js';
 import type { Seal } from '../../service/auth/seal.js';
-import { asyncOf, inBatches } from '../in-batches.js';
-import { type Position, ResultsGoneError, type ResultsLogs } from '../results-log.js';
-import type { ReadResults } from '../results-reader.js';
-import { type Delivery, deliveriesOf, halvesOf, nextDelivery, placesOf, sizeOf } from './delivery.js';
+import { type Delivery, halvesOf, nextDelivery, sizeOf } from './delivery.js';
 import { actorOf, type Endpoint, hostOf, openSecrets, sealSecret } from './endpoint.js';
+import type { LaneReader } from './lane-reader.js';
+import type { PayloadReader } from './payload.js';
 import type { Poster } from './post.js';
 import {
   type Answer,
@@ -22,7 +21,7 @@ import {
   retryAfter,
 } from './retry-plan.js';
 import { signedHeaders } from './signature.js';
-import type { Settlement, WebhookStore } from './store.js';
+import type { Settlement, Step, WebhookStore } from './store.js';
 
 /*
  * Delivers to one endpoint, as long as there is something to deliver. The logs of results say what has changed (lane/results.lua):
@@ -44,8 +43,6 @@ const MAX_WAITING = 32;
 const MAX_BYTES = 64 * 1024;
 /** The bytes that a result takes are an estimate at first. */
 const USUAL_BYTES = 340;
-const MAX_READS = 50;
-const LANES_AT_ONCE = 50;
 /** Failures for longer than this are an outage. With shorter ones, a delivery that fails among others would never wait. */
 const OUTAGE_MS = 10_000;
 /** A worker that cannot open the secrets of an endpoint leaves it to others for so long. */
@@ -56,8 +53,8 @@ export interface DeliverDeps {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly store: WebhookStore;
-  readonly logs: ResultsLogs;
-  readonly read: (places: ReturnType<typeof placesOf>) => Promise<ReadResults>;
+  readonly lanes: LaneReader;
+  readonly payload: PayloadReader;
   readonly poster: Poster;
   readonly seal: Seal;
   readonly events: Events;
@@ -177,7 +174,7 @@ async function beginTurn(
   secrets: readonly string[],
   signal: AbortSignal,
 ) {
-  const { redis, keys, store, logs, clock, random, events } = deps;
+  const { redis, keys, store, lanes, clock, random, events } = deps;
   const { id } = endpoint;
   const [deliveries, cursors, totals] = await Promise.all([
     store.deliveries(id),
@@ -194,65 +191,26 @@ async function beginTurn(
   /** The lanes whose logs may have more; undefined: not looked at yet. */
   let ahead: LaneId[] | undefined;
 
-  const lanesAhead = async (): Promise<LaneId[]> => {
-    const lanes = endpoint.lanes ?? (await redis.smembers(keys.lanes));
-    const found: LaneId[] = [];
-    const peek = async (lane: LaneId) => {
-      const hasMore = await logs.peek(lane, cursors.get(lane)).then(
-        (peeked) => peeked.hasMore,
-        (error: unknown) => {
-          if (error instanceof ResultsGoneError) return true;
-          throw error;
-        },
-      );
-      return { lane, hasMore };
-    };
-    for await (const { lane, hasMore } of inBatches(asyncOf(lanes), LANES_AT_ONCE, peek))
-      if (hasMore) found.push(lane);
-    return found;
-  };
-
-  /** Moves the cursor of a lane, with the deliveries before it. If another process was faster, this turn has nothing more to do. */
-  const advance = async (
-    lane: LaneId,
-    to: Position | undefined,
-    found: readonly Delivery[],
-    removed = 0,
-  ): Promise<void> => {
-    const from = cursors.get(lane);
-    if (!(await store.store(id, lane, { from, to, removed }, found))) {
+  /** Stores what was read. If another process was faster, this turn has nothing more to do. */
+  const advance = async (step: Step): Promise<void> => {
+    if (isEnded) return;
+    if (!(await store.store(id, step))) {
       isEnded = true;
       return;
     }
-    cursors.set(lane, to);
-    for (const delivery of found) waiting.set(delivery.id, delivery);
-  };
-
-  const readLane = async (lane: LaneId): Promise<boolean> => {
-    const from = cursors.get(lane);
-    const size = Math.max(1, Math.min(health.maxResults, Math.floor(MAX_BYTES / bytesPerResult)));
-    const most = size * (MAX_WAITING - waiting.size);
-    try {
-      const { places, position, hasMore } = await logs.read(lane, from, most, { left: MAX_READS });
-      if (places.length > 0 || position !== undefined)
-        await advance(lane, position, deliveriesOf(id, from, places, size, clock()));
-      return hasMore;
-    } catch (error) {
-      if (!(error instanceof ResultsGoneError)) throw error;
-      events.emit({ type: 'webhook.resultsRemoved', webhook: id, resultCount: error.removedCount });
-      await advance(lane, error.next, [], error.removedCount);
-      return true;
-    }
+    cursors.set(step.cursor, step.to);
+    for (const delivery of step.deliveries) waiting.set(delivery.id, delivery);
+    if (step.removed) events.emit({ type: 'webhook.resultsRemoved', webhook: id, resultCount: step.removed });
   };
 
   /** Makes one attempt. */
   const attempt = async (delivery: Delivery): Promise<void> => {
-    const { results, campaigns, removedCount } = await deps.read(placesOf(delivery));
-    if (results.length === 0) return settle({ delivery, removed: removedCount });
+    const { data, resultCount, removedCount } = await deps.payload(delivery);
+    if (data === null) return settle({ delivery, removed: removedCount });
     const timestamp = new Date(delivery.createdAt).toISOString();
-    const body = JSON.stringify({ type: 'recipients.settled', timestamp, data: { results, campaigns } });
+    const body = JSON.stringify({ type: delivery.type, timestamp, data });
     const bytes = Buffer.byteLength(body);
-    bytesPerResult = Math.max(USUAL_BYTES / 2, bytes / results.length);
+    if (resultCount > 0) bytesPerResult = Math.max(USUAL_BYTES / 2, bytes / resultCount);
     // Only before its first attempt: the endpoint may have accepted an earlier one.
     const halves = bytes > MAX_BYTES && delivery.attempts === 0 ? halvesOf(delivery, clock()) : null;
     if (halves !== null) return settle({ delivery, by: halves });
@@ -264,7 +222,7 @@ async function beginTurn(
     const headers = signedHeaders(delivery.id, clock(), body, secrets);
     const answer = answerOf(await deps.poster.post(endpoint.url, headers, body, signal), clock());
     await settleAnswer({ ...delivery, attempts: delivery.attempts + 1 }, answer, {
-      results: results.length,
+      results: resultCount,
       removed: removedCount,
     });
   };
@@ -401,10 +359,15 @@ async function beginTurn(
 
     /** Reads more of the logs. Returns false if there is nothing more. */
     async readMore(): Promise<boolean> {
-      ahead ??= await lanesAhead();
+      ahead ??= await lanes.ahead(endpoint.lanes ?? (await redis.smembers(keys.lanes)), cursors);
       const lane = ahead.shift();
       if (lane === undefined) return false;
-      if (await readLane(lane)) ahead.push(lane);
+      const { steps, hasMore } = await lanes.read(id, lane, cursors, {
+        deliveries: MAX_WAITING - waiting.size,
+        results: Math.max(1, Math.min(health.maxResults, Math.floor(MAX_BYTES / bytesPerResult))),
+      });
+      for (const step of steps) await advance(step);
+      if (hasMore) ahead.push(lane);
       return true;
     },
 

@@ -14,12 +14,21 @@ const entry = z.tuple([z.number(), z.enum(RESULT_LISTS), z.number(), z.number()]
 type Entry = z.output<typeof entry>;
 
 /** What a delivery says. */
-export const EVENT_TYPES = ['recipients.settled'] as const;
+export const EVENT_TYPES = [
+  'recipients.settled',
+  'campaign.state',
+  'lane.stopped',
+  'inbound.received',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
 
 const stored = z.object({
   type: z.enum(EVENT_TYPES),
   lane: z.string(),
+  /** What it names in the log of results. */
   entries: z.array(entry),
+  /** Of a message of a person: its position in the log of the lane. Of a stopped lane: which of its stops. */
+  ref: z.string(),
   /** ms. */
   createdAt: z.number(),
   attempts: z.number(),
@@ -62,23 +71,49 @@ export function deliveriesOf(
   now: number,
 ): Delivery[] {
   const deliveries: Delivery[] = [];
-  for (let at = 0; at < places.length; at += most) {
-    const some = places.slice(at, at + most);
+  const start = from === undefined ? [] : [from.run, from.chunk, from.entry, from.within];
+  for (let at = 0; at < places.length; ) {
+    const some = placesTogether(places, at, most);
     const [first] = some;
     if (first === undefined) break;
-    const start = from === undefined ? [] : [from.run, from.chunk, from.entry, from.within];
     const id = idOf(endpoint, first.lane, start, at, some.length);
-    deliveries.push(newDelivery(id, first.lane, entriesOf(some), now));
+    const type = first.list === 'state' ? 'campaign.state' : 'recipients.settled';
+    deliveries.push(newDelivery(id, type, { lane: first.lane, entries: entriesOf(some) }, now));
+    at += some.length;
   }
   return deliveries;
 }
 
-function newDelivery(id: string, lane: LaneId, entries: Entry[], now: number): Delivery {
+/** The places of one delivery: recipients, or one campaign that has another state. */
+function placesTogether(places: readonly Place[], from: number, most: number): Place[] {
+  if (places[from]?.list === 'state') return places.slice(from, from + 1);
+  const end = places.findIndex(({ list }, at) => at > from && list === 'state');
+  return places.slice(from, Math.min(end === -1 ? places.length : end, from + most));
+}
+
+/** A delivery of something that is not in the log of results. */
+export function deliveryOf(
+  endpoint: string,
+  type: 'lane.stopped' | 'inbound.received',
+  lane: LaneId,
+  ref: string,
+  now: number,
+): Delivery {
+  return newDelivery(idOf(endpoint, type, lane, ref), type, { lane, entries: [], ref }, now);
+}
+
+function newDelivery(
+  id: string,
+  type: EventType,
+  { lane, entries, ref = '' }: { readonly lane: LaneId; readonly entries: Entry[]; readonly ref?: string },
+  now: number,
+): Delivery {
   return {
     id,
-    type: 'recipients.settled',
+    type,
     lane,
     entries,
+    ref,
     createdAt: now,
     attempts: 0,
     dueAt: now,
@@ -117,7 +152,12 @@ export function halvesOf(delivery: Delivery, now: number): readonly [Delivery, D
   if (places.length < 2) return null;
   const middle = Math.ceil(places.length / 2);
   const half = (name: string, some: readonly Place[]): Delivery =>
-    newDelivery(idOf(delivery.id, name), delivery.lane, entriesOf(some), now);
+    newDelivery(
+      idOf(delivery.id, name),
+      delivery.type,
+      { lane: delivery.lane, entries: entriesOf(some) },
+      now,
+    );
   return [half('first', places.slice(0, middle)), half('second', places.slice(middle))];
 }
 

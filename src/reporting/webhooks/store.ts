@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
-import type { Keys, LaneId } from '../../base/redis/keys.js';
+import type { Keys } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
-import type { Position } from '../results-log.js';
+import { perName } from '../../campaign/recipient.js';
+import type { WebhookTotals } from '../fleet-snapshot.js';
 import { type Delivery, packDelivery, unpackDelivery } from './delivery.js';
 import { type Endpoint, packEndpoint, readEndpoint } from './endpoint.js';
 import { type Health, NEW_HEALTH } from './retry-plan.js';
@@ -16,6 +17,19 @@ export interface Totals {
   readonly results: number;
   readonly removed: number;
   readonly health: Health;
+}
+
+/** How far an endpoint was told, by what was read: see lane-reader.ts. */
+export type Cursors = ReadonlyMap<string, string>;
+
+/** What was read for an endpoint, and the cursor behind it. '' for a cursor: from the beginning. */
+export interface Step {
+  readonly cursor: string;
+  readonly from: string;
+  readonly to: string;
+  /** Results that no longer exist. */
+  readonly removed?: number;
+  readonly deliveries: readonly Delivery[];
 }
 
 /** What an attempt means for a delivery. */
@@ -44,16 +58,6 @@ const totals = z.object({
   health: z.string().default('{}'),
 });
 
-/** A cursor as Redis stores it; '' for the beginning of the log. */
-export const packPosition = (position: Position | undefined): string =>
-  position === undefined ? '' : [position.run, position.chunk, position.entry, position.within].join(' ');
-
-function unpackPosition(text: string): Position | undefined {
-  const [run, ...numbers] = text.split(' ');
-  const [chunk = 0, entry = 0, within = 0] = numbers.map(Number);
-  return run === undefined || numbers.length === 0 ? undefined : { run, chunk, entry, within };
-}
-
 /** What Redis has of the webhook endpoints. */
 export function webhookStore(redis: Redis, keys: Keys) {
   const { endpoints, due, ...of } = keys.webhooks;
@@ -81,7 +85,7 @@ export function webhookStore(redis: Redis, keys: Keys) {
       id: string,
       before: Endpoint | null,
       after: Endpoint | null,
-      { dueAt = 0, ends = new Map() }: { dueAt?: number; ends?: ReadonlyMap<LaneId, Position> } = {},
+      { dueAt = 0, ends = new Map() }: { dueAt?: number; ends?: Cursors } = {},
     ): Promise<boolean> {
       return changeScript.run(
         redis,
@@ -95,27 +99,19 @@ export function webhookStore(redis: Redis, keys: Keys) {
         },
         { id, before: before?.json ?? '', after: after === null ? '' : packEndpoint(after), dueAt },
         [],
-        [...ends].flatMap(([lane, end]) => [lane, packPosition(end)]),
+        [...ends].flat(),
       );
     },
 
-    /** How far the logs were read. */
-    async cursors(id: string): Promise<Map<LaneId, Position | undefined>> {
-      const all = Object.entries(await redis.hgetall(of.cursors(id)));
-      return new Map(all.map(([lane, text]) => [lane, unpackPosition(text)]));
-    },
+    cursors: async (id: string): Promise<Map<string, string>> =>
+      new Map(Object.entries(await redis.hgetall(of.cursors(id)))),
 
     /** Stores deliveries with the cursor behind them. Returns false if another process was faster, or the endpoint was removed. */
-    store(
-      id: string,
-      lane: LaneId,
-      { from, to, removed }: { from: Position | undefined; to: Position | undefined; removed: number },
-      deliveries: readonly Delivery[],
-    ): Promise<boolean> {
+    store(id: string, { cursor, from, to, removed = 0, deliveries }: Step): Promise<boolean> {
       return storeScript.run(
         redis,
         { endpoints, cursors: of.cursors(id), deliveries: of.deliveries(id), totals: of.totals(id) },
-        { endpoint: id, lane, from: packPosition(from), to: packPosition(to), removed },
+        { endpoint: id, cursor, from, to, removed },
         [],
         deliveries.flatMap((delivery) => [delivery.id, packDelivery(delivery)]),
       );
@@ -165,6 +161,20 @@ export function webhookStore(redis: Redis, keys: Keys) {
       await redis.hset(of.totals(id), 'health', JSON.stringify(NEW_HEALTH));
       for (const delivery of unpackAll(await redis.hgetall(of.deliveries(id))))
         await this.settle(id, { delivery, by: [{ ...delivery, dueAt: now }] });
+    },
+
+    /** How many endpoints there are in each state. */
+    async byState(): Promise<WebhookTotals> {
+      const states = await Promise.all(
+        (await this.endpoints()).map(async ({ id, disabledBecause }) => {
+          if (disabledBecause !== null) return 'disabled';
+          return (await this.totals(id)).health.failingSince > 0 ? 'failing' : 'enabled';
+        }),
+      );
+      return perName(
+        ['enabled', 'disabled', 'failing'],
+        (state) => states.filter((each) => each === state).length,
+      );
     },
 
     /** How many deliveries wait, and how many were given up on. */

@@ -1,11 +1,12 @@
 import { type Alarm, type Clock, pause } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import type { WebhookStore } from './store.js';
 
 /*
- * Wakes endpoints that have something to do. The scripts that log results know nothing of endpoints, so each process looks how long the logs
- * are. A lane without open work logs nothing, so only those are looked at that are due for a sweep or were a moment ago, and all of them
+ * Wakes endpoints that have something to do. The scripts that log results know nothing of endpoints, so each process looks where the logs end,
+ * and whether lanes are stopped. A lane without open work logs nothing, so only those are looked at that are due for a sweep or were a moment ago, and all of them
  * now and then.
  */
 
@@ -41,11 +42,13 @@ export function watchResults(options: WatchOptions): () => Promise<void> {
     return redis.smembers(keys.lanes);
   };
   const hasChanged = async (lane: LaneId): Promise<boolean> => {
-    const [chunk, length] = await Promise.all([
+    const seen = await Promise.all([
       redis.hget(keys.lane(lane, 'results'), 'chunk'),
       redis.strlen(keys.lane(lane, 'latestResults')),
+      inboundStore(redis, keys, lane).newest(),
+      redis.hmget(keys.lane(lane, 'lane'), 'stopped', 'epoch'),
     ]);
-    const end = `${chunk} ${length}`;
+    const end = JSON.stringify(seen);
     const isSame = ends.get(lane) === end;
     ends.set(lane, end);
     return !isSame;

@@ -16,7 +16,6 @@ import type {
 } from '../../campaign/webhook-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import type { Seal } from '../../service/auth/seal.js';
-import type { Position, ResultsLogs } from '../results-log.js';
 import { sizeOf, testId } from './delivery.js';
 import {
   actorOf,
@@ -27,6 +26,7 @@ import {
   sealSecret,
   storedActor,
 } from './endpoint.js';
+import type { LaneReader } from './lane-reader.js';
 import type { Poster } from './post.js';
 import { answerOf } from './retry-plan.js';
 import { newSecret, signedHeaders } from './signature.js';
@@ -88,7 +88,7 @@ interface WebhookDeps {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly store: WebhookStore;
-  readonly logs: ResultsLogs;
+  readonly lanes: Pick<LaneReader, 'ends'>;
   readonly finder: Pick<LaneFinder, 'known' | 'idOf' | 'nameOf'>;
   /** Deriving its key takes a while. */
   readonly seal: () => Seal;
@@ -100,7 +100,7 @@ interface WebhookDeps {
 
 /** Opens the endpoints; `webhooks(by)` are those that `by` manages. */
 export function webhookService(deps: WebhookDeps) {
-  const { redis, keys, store, logs, finder, events, clock } = deps;
+  const { redis, keys, store, finder, events, clock } = deps;
 
   const viewOf = async (endpoint: Endpoint): Promise<Webhook> => {
     const [totals, counts] = await Promise.all([store.totals(endpoint.id), store.counts(endpoint.id)]);
@@ -132,13 +132,6 @@ export function webhookService(deps: WebhookDeps) {
     const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
     if (endpoint !== null && isWithin(endpoint, ids)) return endpoint;
     throw new NotFoundError(`there is no webhook ${id}; \`volley webhook list\` shows all`);
-  };
-
-  /** Where the logs of these lanes end; null: of all. */
-  const endsOf = async (only: readonly LaneId[] | null): Promise<Map<LaneId, Position>> => {
-    const lanes = only ?? (await redis.smembers(keys.lanes));
-    const found = await Promise.all(lanes.map(async (lane) => [lane, await logs.end(lane)] as const));
-    return new Map(found.flatMap(([lane, end]) => (end === undefined ? [] : [[lane, end] as const])));
   };
 
   const shared: Pick<Webhooks, 'list' | 'get' | 'failed'> = {
@@ -232,7 +225,9 @@ export function webhookService(deps: WebhookDeps) {
           sealedWith: deps.seal().fingerprint,
         };
         await audited('webhook.add', endpoint, async () =>
-          store.change(id, null, endpoint, { ends: await endsOf(lanes) }),
+          store.change(id, null, endpoint, {
+            ends: await deps.lanes.ends(lanes ?? (await redis.smembers(keys.lanes))),
+          }),
         );
         events.emit({
           type: 'webhook.added',

@@ -139,6 +139,11 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'How long the earliest message of an outbox that is due has waited; 0 if none is due. Paused outboxes do not count.',
     'lane',
   );
+  const webhooks = gauge(
+    'volley_webhooks',
+    'Webhooks by state: enabled, disabled, or failing: enabled, and its last request failed.',
+    'state',
+  );
   const schedules = gauge(
     'volley_schedules',
     'Schedules by state: active, paused by an operator, or failing: paused after three failures in a row.',
@@ -202,6 +207,8 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     for (const [role, count] of Object.entries(snapshot.workers)) workers.set({ role }, count);
     for (const one of ['active', 'paused', 'failing'] as const)
       schedules.set({ state: one }, snapshot.schedules[one]);
+    for (const one of ['enabled', 'disabled', 'failing'] as const)
+      webhooks.set({ state: one }, snapshot.webhooks[one]);
     scheduleLate.set(snapshot.schedules.lateMs / 1_000);
     swept.set((snapshot.sweptAgoMs ?? Number.POSITIVE_INFINITY) / 1_000);
   };

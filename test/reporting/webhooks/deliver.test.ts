@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { people } from '../results-fixture.js';
@@ -108,7 +109,8 @@ test('A delivery is stored before its request, so one that was not answered is r
   await expect(turn(id, { poster: dying })).rejects.toThrow('the process died');
   await turn(id);
   expect(stored[0]?.length).toBeGreaterThan(0);
-  expect(receiver.received.map((one) => one.id)).toEqual(expect.arrayContaining(stored[0] ?? []));
+  const ids = [...receiver.received, ...receiver.others].map((one) => one.id);
+  expect(ids).toEqual(expect.arrayContaining(stored[0] ?? []));
   expect(references()).toHaveLength(300);
 });
 
@@ -301,4 +303,79 @@ test('An endpoint whose API key was revoked is disabled before its next request'
   expect(await turn(id)).toBeNull();
   expect(receiver.received).toEqual([]);
   expect(await webhooks.get(id)).toMatchObject({ disabledBecause: 'keyRevoked' });
+});
+
+test('An endpoint learns that a campaign has another state, with its counts', async () => {
+  const { campaign, send, add, turn } = fixture();
+  const { id } = await add(receiver);
+  const sent = await campaign({ recipients: people(2), name: 'Orders', idempotencyKey: 'order-17' });
+  await turn(id);
+  expect(receiver.others).toEqual([]);
+  await send('T');
+  await turn(id);
+  expect(receiver.others.map(({ body }) => JSON.parse(body))).toEqual([
+    {
+      type: 'campaign.state',
+      timestamp: expect.any(String),
+      data: expect.objectContaining({
+        campaign: sent,
+        name: 'Orders',
+        lane: 'default',
+        idempotencyKey: 'order-17',
+        state: 'completed',
+        recipientCount: 2,
+        counts: expect.objectContaining({ deliveredToTerminal: 2, planned: 0 }),
+        endedAt: expect.any(String),
+      }),
+    },
+  ]);
+});
+
+test('An endpoint learns once that a lane is stopped, and not if it is open again by then', async () => {
+  const { add, turn, pass, keys } = fixture();
+  await redis.sadd(keys.lanes, 'default');
+  const { id } = await add(receiver);
+  const stop = (stopped: string, epoch: number) =>
+    redis.hset(keys.lane('default', 'lane'), { stopped, epoch });
+  await stop('the service answered 403', 7);
+  await turn(id);
+  await turn(id);
+  expect(receiver.others.map(({ event }) => [event.type, event.data])).toEqual([
+    ['lane.stopped', { results: [], lane: 'default', state: 'stopped', reason: 'the service answered 403' }],
+  ]);
+  await stop('', 8);
+  await turn(id);
+  await stop('the service answered 404', 9);
+  receiver.answer(() => 500);
+  await turn(id);
+  await stop('', 10);
+  receiver.others.length = 0;
+  pass(10 * SECOND);
+  expect(await turn(id)).toBeNull();
+  expect(receiver.others).toEqual([]);
+});
+
+test('An endpoint gets each message that people send, in order, and none that was erased', async () => {
+  const { add, turn, keys } = fixture();
+  await redis.sadd(keys.lanes, 'default');
+  const { id } = await add(receiver);
+  const store = inboundStore(redis, keys, 'default');
+  const receive = async (text: string, from: string): Promise<void> => {
+    const message = await store.receive({ messageId: text, from, to: 'ACME', text });
+    if (message !== undefined) await store.log(message, { id: text, from, to: 'ACME', text, at: 1 });
+  };
+  await receive('Hello', '+447700900001');
+  await receive('Forget me', '+447700900002');
+  await store.erase('+447700900002');
+  await turn(id);
+  expect(receiver.others.map(({ event }) => event)).toEqual([
+    expect.objectContaining({
+      type: 'inbound.received',
+      data: expect.objectContaining({ lane: 'default', from: '+447700900001', text: 'Hello', effect: null }),
+    }),
+  ]);
+  await receive('Bye', '+447700900001');
+  await turn(id);
+  expect(receiver.others.map(({ event }) => event.data['text'])).toEqual(['Hello', 'Bye']);
+  expect(await turn(id)).toBeNull();
 });

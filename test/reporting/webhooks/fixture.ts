@@ -10,6 +10,8 @@ import type { WebhookWithSecret } from '../../../src/campaign/webhook-views.js';
 import { resultsLogs } from '../../../src/reporting/results-log.js';
 import { resultsReader } from '../../../src/reporting/results-reader.js';
 import { type DeliverDeps, deliver } from '../../../src/reporting/webhooks/deliver.js';
+import { laneReader } from '../../../src/reporting/webhooks/lane-reader.js';
+import { payloadReader } from '../../../src/reporting/webhooks/payload.js';
 import { openPoster } from '../../../src/reporting/webhooks/post.js';
 import { webhookStore } from '../../../src/reporting/webhooks/store.js';
 import { webhookService } from '../../../src/reporting/webhooks/webhooks.js';
@@ -22,7 +24,10 @@ export interface Received {
   readonly id: string;
   readonly body: string;
   readonly headers: IncomingHttpHeaders;
-  readonly event: { readonly type: string; readonly data: { readonly results: readonly RecipientResult[] } };
+  readonly event: {
+    readonly type: string;
+    readonly data: { readonly results: readonly RecipientResult[]; readonly [name: string]: unknown };
+  };
 }
 
 /** What a receiver answers to a request. */
@@ -33,6 +38,7 @@ export type Answering = (
 /** A receiver of webhooks on this machine. `secrets`: it verifies each request with these, as the library of Standard Webhooks does. */
 export async function startReceiver() {
   const received: Received[] = [];
+  const others: Received[] = [];
   const problems: string[] = [];
   const secrets: string[] = [];
   let answering: Answering = () => 204;
@@ -54,8 +60,10 @@ export async function startReceiver() {
       }
     });
     if (!isSigned) problems.push(`a request is not signed: ${headers['webhook-id']}`);
-    const one: Received = { id: headers['webhook-id'] ?? '', body, headers, event: JSON.parse(body) };
-    received.push(one);
+    const parsed = JSON.parse(body);
+    const event = { ...parsed, data: { results: [], ...parsed.data } };
+    const one: Received = { id: headers['webhook-id'] ?? '', body, headers, event };
+    (event.type === 'recipients.settled' ? received : others).push(one);
     const answer = await answering(one);
     if (answer === 'nothing') return;
     const [status, more] = typeof answer === 'number' ? [answer, {}] : answer;
@@ -67,7 +75,10 @@ export async function startReceiver() {
   return {
     url: `http://127.0.0.1:${port}/hooks`,
     port,
+    /** Results. */
     received,
+    /** Other events. */
+    others,
     problems,
     secrets,
     /** The most requests that were open at a time. */
@@ -77,9 +88,11 @@ export async function startReceiver() {
     },
     /** The results in the requests, by the ids of the requests: a receiver keeps one of each id. */
     results: (): RecipientResult[] =>
-      [...new Map(received.map((one) => [one.id, one])).values()].flatMap(({ event }) => event.data.results),
+      [...new Map(received.map((one) => [one.id, one])).values()].flatMap(
+        ({ event }) => event.data.results ?? [],
+      ),
     reset(): void {
-      for (const list of [received, problems, secrets]) list.length = 0;
+      for (const list of [received, others, problems, secrets]) list.length = 0;
       answering = () => 204;
       most = 0;
     },
@@ -105,7 +118,7 @@ export function webhookFixture(
   let now = Date.now();
   const clock = (): number => now;
   const store = webhookStore(redis, keys);
-  const logs = resultsLogs(redis, keys, finder);
+  const lanes = laneReader({ redis, keys, logs: resultsLogs(redis, keys, finder), clock });
   const seal = createSeal('a secrets key for these tests');
   const poster = openPoster({ allowed: ['127.0.0.1'], timeoutMs });
   const revoked = new Set<string>();
@@ -113,8 +126,13 @@ export function webhookFixture(
     redis,
     keys,
     store,
-    logs,
-    read: resultsReader({ redis, keys, finder, outboxes: deps.outboxes }).read,
+    lanes,
+    payload: payloadReader({
+      redis,
+      keys,
+      finder,
+      read: resultsReader({ redis, keys, finder, outboxes: deps.outboxes }).read,
+    }),
     poster,
     seal,
     events,
@@ -127,7 +145,7 @@ export function webhookFixture(
     redis,
     keys,
     store,
-    logs,
+    lanes,
     finder,
     seal: () => seal,
     events,

@@ -117,17 +117,17 @@ const worker = (pid: number, settings: Record<string, string> = {}) =>
   ({ roles: ['send', 'follow-up'], settings, host: 'a', pid, format: DATA_FORMAT }) as const;
 
 test('The doctor warns if no worker is running, or none for a role', () => {
-  expect(checkWorkers([], 'To start one: volley work')).toMatchObject([
+  expect(checkWorkers([], 'To start one: volley work', false)).toMatchObject([
     { level: 'warn', found: expect.stringContaining('none is running') },
   ]);
-  expect(checkWorkers([{ ...worker(1), roles: ['send'] }], 'To start one: volley work')).toMatchObject([
-    { level: 'warn', todo: 'To start one: volley work' },
-  ]);
+  expect(checkWorkers([{ ...worker(1), roles: ['send'] }], 'To start one: volley work', false)).toMatchObject(
+    [{ level: 'warn', todo: 'To start one: volley work' }],
+  );
 });
 
 test('Workers whose data have another format fail the check', () => {
   expect(
-    checkWorkers([worker(1), { ...worker(2), format: 1 }], 'To start one: volley work')[1],
+    checkWorkers([worker(1), { ...worker(2), format: 1 }], 'To start one: volley work', false)[1],
   ).toMatchObject({
     name: 'versions of workers',
     level: 'fail',
@@ -137,9 +137,9 @@ test('Workers whose data have another format fail the check', () => {
 
 test('The doctor accepts workers with the same settings', () => {
   const settings = { version: '1.0.0', RETENTION: '30d' };
-  expect(checkWorkers([worker(1, settings), worker(2, settings)], 'To start one: volley work')).toMatchObject(
-    [{ level: 'ok', found: '2 processes' }],
-  );
+  expect(
+    checkWorkers([worker(1, settings), worker(2, settings)], 'To start one: volley work', false),
+  ).toMatchObject([{ level: 'ok', found: '2 processes' }]);
 });
 
 test('The doctor names settings that differ between workers, and the processes with each value', () => {
@@ -148,7 +148,7 @@ test('The doctor names settings that differ between workers, and the processes w
     { version: '1.1.0', RETENTION: '30d' },
   ];
   const workers = [worker(1, old), worker(2, recent), worker(3, old), worker(4, old), worker(5, old)];
-  expect(checkWorkers(workers, 'To start one: volley work')[1]).toMatchObject({
+  expect(checkWorkers(workers, 'To start one: volley work', false)[1]).toMatchObject({
     level: 'warn',
     found: 'they differ: version: 1.0.0 in a 1 and a 3 and a 4 and 1 more, 1.1.0 in a 2',
     todo: expect.stringContaining('Restart'),
@@ -160,6 +160,7 @@ test('For a worker too old to report its settings, the doctor names only its ver
     checkWorkers(
       [worker(1), worker(2, { version: '1.1.0', RETENTION: '30d' })],
       'To start one: volley work',
+      false,
     )[1],
   ).toMatchObject({
     found: 'they differ: version: older in a 1, 1.1.0 in a 2',

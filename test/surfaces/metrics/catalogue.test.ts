@@ -175,7 +175,7 @@ test('The metrics after real traffic are those in docs/metrics.md, with correct 
   expect(sumOf(worker, 'volley_polls_total', { ...ofKnown, outcome: 'infos' })).toBeGreaterThanOrEqual(31);
   expect(sumOf(worker, 'volley_unknown_outcomes_total', ofKnown)).toBe(1);
   expect(sumOf(worker, 'volley_token_requests_total', { lane: 'found', result: 'loggedIn' })).toBe(1);
-  expect(sumOf(worker, 'volley_info', { role: 'send+follow-up' })).toBe(1);
+  expect(sumOf(worker, 'volley_info', { role: 'send+follow-up+webhooks' })).toBe(1);
   expect(sumOf(worker, 'volley_redis_up')).toBe(1);
   expect(sumOf(api, 'volley_recipients_imported_total')).toBe(33);
   expect(sumOf(api, 'volley_notification_reports_total', { lane: 'found' })).toBeGreaterThan(0);

@@ -1193,7 +1193,7 @@ export const OPERATION_COMMANDS = [
     usage: 'webhook add <url>',
     summary: 'add a webhook',
     description:
-      'Add a webhook. Workers post what happens from now on to its address: recipients whose outcome has become final or unknown, as Standard Webhooks says. Volley prints its secret only once.',
+      'Add a webhook. Workers post what happens from now on to its address: results of recipients, states of campaigns, lanes that have stopped, and messages from people, signed as Standard Webhooks says. Volley prints its secret only once.',
     arguments: { '<url>': 'an https address that receives the events' },
     flags: [
       {

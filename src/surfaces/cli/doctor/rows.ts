@@ -14,6 +14,7 @@ import { redisFacts } from './redis-facts.js';
 import { checkRestored } from './restored.js';
 import { checkSchedules } from './schedules.js';
 import { checkServices } from './service.js';
+import { checkWebhooks } from './webhooks.js';
 import { checkDifferences, checkWorkers, missingRoles } from './workers.js';
 
 /** Everything that the doctor checks, in its order. */
@@ -30,8 +31,9 @@ export const ROWS: readonly Row[] = [
     needs: 'redis',
     async check({ volley, context }) {
       const workers = await volley.workers();
-      const missing = workers.length === 0 ? [] : missingRoles(workers);
-      return checkWorkers(workers, await howToStartWorkers(context, missing));
+      const hasWebhooks = (await volley.webhooks.list()).length > 0;
+      const missing = workers.length === 0 ? [] : missingRoles(workers, hasWebhooks);
+      return checkWorkers(workers, await howToStartWorkers(context, missing), hasWebhooks);
     },
   },
   { needs: 'redis', check: (examined) => (examined.isRestored ? checkRestored(examined) : []) },
@@ -62,6 +64,7 @@ export const ROWS: readonly Row[] = [
   },
   { needs: 'redis', check: ({ volley }) => checkRecords(volley) },
   { needs: 'redis', check: async ({ volley, now }) => checkSchedules(await volley.schedules.list(), now) },
+  { needs: 'redis', check: async ({ volley, now }) => checkWebhooks(await volley.webhooks.list(), now) },
   { needs: 'both', check: ({ config, volley }) => checkCredentials(config, volley) },
   {
     needs: 'both',

@@ -8,19 +8,24 @@ import { type Check, fail, ok, warn } from './check.js';
 /** Processes listed for each value; the rest are counted. */
 const NAMED = 3;
 
-/** The roles that no worker has. */
-export function missingRoles(running: readonly Pick<WorkerProcess, 'roles'>[]): string[] {
-  return ROLES.filter((role) => !running.some(({ roles }) => roles.includes(role)));
+/** The roles that no worker has. Without webhooks, none needs that for them. */
+export function missingRoles(
+  running: readonly Pick<WorkerProcess, 'roles'>[],
+  hasWebhooks: boolean,
+): string[] {
+  const needed = ROLES.filter((role) => hasWebhooks || role !== 'webhooks');
+  return needed.filter((role) => !running.some(({ roles }) => roles.includes(role)));
 }
 
 /** Whether workers run for each role, and whether all use the same settings. */
 export function checkWorkers(
   running: readonly Pick<WorkerProcess, 'roles' | 'settings' | 'host' | 'pid' | 'format'>[],
   howToStart: string,
+  hasWebhooks: boolean,
 ): Check[] {
   const name = 'workers';
   if (running.length === 0) return [warn(name, 'none is running, so nothing is sent', howToStart)];
-  const missing = missingRoles(running);
+  const missing = missingRoles(running, hasWebhooks);
   const found = counted(running.length, 'process', 'processes');
   return [
     missing.length === 0

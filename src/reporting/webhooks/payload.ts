@@ -1,0 +1,83 @@
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys } from '../../base/redis/keys.js';
+import { returnedOf } from '../../campaign/field-sets.js';
+import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
+import { inboundView } from '../../engine/inbound/inbound-service.js';
+import { inboundStore } from '../../engine/inbound/inbound-store.js';
+import { readMeta } from '../../engine/lane/campaign-meta.js';
+import { readState } from '../../engine/lane/campaigns.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { campaignIdIn } from '../results-log.js';
+import type { ReadResults } from '../results-reader.js';
+import { type Delivery, placesOf } from './delivery.js';
+
+/** What a delivery says now. */
+export interface Payload {
+  /** Null if there is nothing to say any more. */
+  readonly data: object | null;
+  readonly resultCount: number;
+  /** Results that were removed at the end of their retention. */
+  readonly removedCount: number;
+}
+
+const NOTHING: Payload = { data: null, resultCount: 0, removedCount: 0 };
+const only = (data: object): Payload => ({ ...NOTHING, data });
+
+/** What {@link payloadReader} needs. */
+export interface PayloadDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly finder: Pick<LaneFinder, 'nameOf'>;
+  readonly read: (places: ReturnType<typeof placesOf>) => Promise<ReadResults>;
+}
+
+/** Reads the current state of what deliveries name. */
+export function payloadReader({ redis, keys, finder, read }: PayloadDeps) {
+  const campaignState = async ({ lane, entries: [entry] }: Delivery): Promise<Payload> => {
+    const id = entry === undefined ? null : await campaignIdIn(redis, keys, lane, entry[0]);
+    if (id === null) return NOTHING;
+    const [meta, state] = await Promise.all([
+      readMeta(redis, keys, lane, id),
+      readState(redis, keys, lane, id),
+    ]);
+    if (meta === null || state === null) return NOTHING;
+    return only({
+      campaign: id,
+      name: meta.name,
+      lane: await finder.nameOf(lane),
+      idempotencyKey: meta.idempotencyKey ?? null,
+      ...returnedOf(meta),
+      state: state.state,
+      recipientCount: state.total,
+      counts: perName(RECIPIENT_STATES, (each) => state.counts[each] ?? 0),
+      endedAt: state.endedAt === 0 ? null : new Date(state.endedAt).toISOString(),
+    });
+  };
+
+  return async (delivery: Delivery): Promise<Payload> => {
+    const { type, lane, ref } = delivery;
+    switch (type) {
+      case 'recipients.settled': {
+        const { results, campaigns, removedCount } = await read(placesOf(delivery));
+        const data = results.length === 0 ? null : { results, campaigns };
+        return { data, resultCount: results.length, removedCount };
+      }
+      case 'campaign.state':
+        return campaignState(delivery);
+      case 'lane.stopped': {
+        const [reason, epoch] = await redis.hmget(keys.lane(lane, 'lane'), 'stopped', 'epoch');
+        if (!reason || epoch !== ref) return NOTHING;
+        return only({ lane: await finder.nameOf(lane), state: 'stopped', reason });
+      }
+      case 'inbound.received': {
+        const [message] = await inboundStore(redis, keys, lane).before(ref, 1, true);
+        return message?.position === ref ? only(inboundView(await finder.nameOf(lane), message)) : NOTHING;
+      }
+      default:
+        return type satisfies never;
+    }
+  };
+}
+
+/** See {@link payloadReader}. */
+export type PayloadReader = ReturnType<typeof payloadReader>;

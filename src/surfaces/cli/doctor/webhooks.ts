@@ -1,0 +1,63 @@
+import type { Webhook } from '../../../campaign/webhook-views.js';
+import { moment } from '../moments.js';
+import { counted, oneLine } from '../text.js';
+import { type Check, fail, ok, warn } from './check.js';
+
+/** Webhooks named for each problem. */
+const NAMED = 3;
+/** A few failures are normal: the retries begin after 5 s and 5 min. */
+const FAILING_FOR_MS = 10 * 60_000;
+
+/** Whether webhooks are disabled, fail, or have lost results. */
+export function checkWebhooks(webhooks: readonly Webhook[], now: number): Check[] {
+  const name = 'webhooks';
+  const disabled = webhooks.filter(
+    ({ disabledBecause }) => disabledBecause !== null && disabledBecause !== 'operator',
+  );
+  const failing = webhooks.filter(
+    ({ state, failingSince }) =>
+      state === 'enabled' && failingSince !== null && Date.parse(failingSince) < now - FAILING_FOR_MS,
+  );
+  const lossy = webhooks.filter(({ removedCount }) => removedCount > 0);
+  const refused = webhooks.filter(({ failedCount }) => failedCount > 0);
+  const others = webhooks.length - new Set([...disabled, ...failing, ...lossy, ...refused]).size;
+  return [
+    ...disabled
+      .slice(0, NAMED)
+      .map(({ id, disabledBecause, lastError }) =>
+        fail(
+          name,
+          `${id} is disabled (${disabledBecause})${lastError === null ? '' : `: ${oneLine(lastError)}`}`,
+          `Fix the receiver, then: volley webhook enable ${id}`,
+        ),
+      ),
+    ...failing
+      .slice(0, NAMED)
+      .map(({ id, failingSince, lastError }) =>
+        warn(
+          name,
+          `${id} has failed since ${moment(Date.parse(failingSince ?? ''), now)}: ${oneLine(lastError ?? '')}`,
+          `Fix the receiver, then: volley webhook test ${id}`,
+        ),
+      ),
+    ...refused
+      .slice(0, NAMED)
+      .map(({ id, failedCount }) =>
+        warn(
+          name,
+          `${id} refused ${counted(failedCount, 'event')} while it accepted others`,
+          `To list them: volley webhook failed ${id}. To send them again: volley webhook replay ${id}`,
+        ),
+      ),
+    ...lossy
+      .slice(0, NAMED)
+      .map(({ id, removedCount }) =>
+        warn(
+          name,
+          `${id} missed at least ${counted(removedCount, 'result')}, which RETENTION removed`,
+          'Keep campaigns for longer, or remove the webhook: volley webhook show says how far it lags.',
+        ),
+      ),
+    ...(others > 0 ? [ok(name, `${counted(others, 'webhook')} without a problem`)] : []),
+  ];
+}

@@ -21,6 +21,8 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+# For STATE_FILE: a volume that is mounted here gets this owner.
+RUN mkdir -p /var/lib/volley && chown 1000:1000 /var/lib/volley
 # A number needs no entry in the base image. In the official images it is the user `node`.
 USER 1000:1000
 # Node itself, because npm would not pass signals on, and requests in flight would be cut off.

@@ -60,6 +60,7 @@ test.runIf((await findServer()) !== undefined).each([{}, { REDIS_PREFIX: 'shop' 
       interpolated(text, env)
         .replaceAll('/tmp/users.acl', `${dir}/users.acl`)
         .replaceAll('/run/secrets/', `${dir}/`)
+        .replaceAll('/var/lib/volley/', `${dir}/`)
         .replaceAll('/etc/volley/redis.acl', join(root, 'docs/redis.acl'))
         .replace('dir /data', `dir ${dir}\nbind 127.0.0.1\nport ${port}`)
         .replace('redis:6379', `127.0.0.1:${port}`);

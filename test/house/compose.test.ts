@@ -73,6 +73,21 @@ describe('The Compose file', () => {
     );
   });
 
+  test.each(['send', 'follow-up'])(
+    'keeps the state file of %s on a volume of its own, not that of Redis',
+    (name) => {
+      const volume = 'state:/var/lib/volley';
+      expect(service(name)['volumes']).toContain(volume);
+      expect(service(name).environment?.['STATE_FILE']).toMatch(
+        /^\$\{STATE_FILE:-\/var\/lib\/volley\/[^/]+\}$/,
+      );
+      expect(service('redis')['volumes']).not.toContain(volume);
+      // Docker gives a new volume the owner of the folder in the image.
+      const image = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8');
+      expect(image).toContain('chown 1000:1000 /var/lib/volley');
+    },
+  );
+
   test.each(Object.keys(compose.services))('rotates the log of %s', (name) => {
     expect(service(name)['logging']).toMatchObject({ options: { 'max-size': '10m', 'max-file': '5' } });
   });

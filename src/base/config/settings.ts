@@ -120,8 +120,8 @@ export const SECTIONS = {
         for which a master that is cut off accepts writes. Up to 2s, the value counts only for a server without a
         replica: with one, workers do not send. 0s is right for one server with appendfsync always.`),
     STATE_FILE: z.optional(into('stateFile', z.string())).describe(`
-        File in which a worker keeps which claims Redis must know. Put it outside the volume of Redis, on one that survives
-        restarts; processes of one machine need one each. If a backup of Redis is restored, the worker then holds all lanes,
+        File in which workers keep which claims Redis must know. Put it outside the volume of Redis, on one that survives
+        restarts; workers of one machine may share it. If a backup of Redis is restored, the worker then holds all lanes,
         so that nothing is sent again that was sent after the backup. Without it, run \`volley doctor --restored\`
         before you start workers.`),
     RETENTION: z.prefault(into('retentionMs', duration('1m', '3650d')), '30d').describe(`

@@ -74,6 +74,8 @@ export function operatorCommands(
       async () => {},
       () => wakeLane(lane, wakers),
     );
+  /** A lane that is configured or registered: after a restored backup, also those that only other processes serve must be held. */
+  const laneOf = async (name: string): Promise<Lane> => finder.withId(await finder.known(name));
   const command = async (id: string, action: CampaignCommand) => {
     const lane = await finder.of(id);
     const reason = `paused by ${actor}`;
@@ -128,7 +130,7 @@ export function operatorCommands(
     },
 
     async holdLane(name) {
-      const lane = await finder.named(name);
+      const lane = await laneOf(name);
       const reason = `held by ${actor}`;
       const { held, heldByTenant } = await lane.freshStatus();
       // The hold of an operator for all lanes takes the place of a tenant's.
@@ -142,7 +144,7 @@ export function operatorCommands(
     },
 
     async resumeLane(name) {
-      const lane = await finder.named(name);
+      const lane = await laneOf(name);
       const { held, stopped, paused } = await lane.freshStatus();
       if (held === '' && stopped === '' && paused === '') return nudge(lane);
       const outcome = await by.audited({ action: 'lane.resume', lane: lane.id }, async () => {

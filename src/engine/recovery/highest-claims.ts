@@ -6,7 +6,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { MAX_LOSS_MS, type MayLose } from '../../base/redis/may-lose.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import type { RecentClaims } from '../sending/recent-claims.js';
-import { readStateFile, writeStateFile } from './state-file.js';
+import { readStateFile, storedState, writeStateFile } from './state-file.js';
 
 /*
  * How workers notice that a backup of Redis was restored. What was sent after the backup is planned again in its data, so it would be sent
@@ -132,8 +132,11 @@ export async function openHighestClaims(options: HighestClaimsOptions): Promise<
   };
   const write = async (): Promise<void> => {
     if (!isDirty) return;
-    isDirty = false;
     try {
+      // Workers that share the file keep what the others wrote.
+      const stored = await storedState(file);
+      if (stored.data === data) for (const [lane, number] of stored.claims) keep(lane, number);
+      isDirty = false;
       await writeStateFile(file, { data, before, claims });
     } catch (error) {
       isDirty = true;

@@ -25,6 +25,17 @@ const shape = z.object({
  * that something else wrote: without it, the worker would not notice a restored backup.
  */
 export async function readStateFile(file: string): Promise<RememberedData> {
+  const state = await storedState(file);
+  await writeStateFile(file, state).catch((error: unknown) => {
+    throw new InputError(
+      `STATE_FILE cannot be written: ${String(error)}; name a file that workers can write`,
+    );
+  });
+  return state;
+}
+
+/** What the file contains. Throws an InputError if it cannot be read, or if something else wrote it. */
+export async function storedState(file: string): Promise<RememberedData> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return '';
     throw new InputError(`STATE_FILE cannot be read. ${readProblem(error, file) ?? String(error)}`);
@@ -34,17 +45,11 @@ export async function readStateFile(file: string): Promise<RememberedData> {
     throw new InputError(
       `STATE_FILE ${file} does not contain what Volley writes; name another file, or delete it and run \`volley doctor --restored\``,
     );
-  const state: RememberedData = {
+  return {
     data: remembered.data,
     before: remembered.before,
     claims: new Map(Object.entries(remembered.claims)),
   };
-  await writeStateFile(file, state).catch((error: unknown) => {
-    throw new InputError(
-      `STATE_FILE cannot be written: ${String(error)}; name a file that workers can write`,
-    );
-  });
-  return state;
 }
 
 /** Workers that share a file do not share the one that replaces it. */

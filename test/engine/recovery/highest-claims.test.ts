@@ -56,6 +56,7 @@ function place(name: string) {
       highest.watch(new Map([['a', { self }]]));
       return {
         ...highest,
+        self,
         tick: () => tick(),
         join: () =>
           reportToBarrier(lane, 'join', {
@@ -175,6 +176,22 @@ describe('STATE_FILE', () => {
 
   test('in a folder that does not exist is refused', async () => {
     await expect(place('missing').worker('no/one')).rejects.toThrow(/^STATE_FILE cannot be written/);
+  });
+
+  test('that workers share keeps what each of them has written', async () => {
+    const { worker, assign, kept } = place('shared');
+    await assign(20);
+    const first = await worker('file', 10);
+    await first.tick();
+    await expect.poll(() => kept('file')).toBe(10);
+    const second = await worker('file', 20);
+    await second.tick();
+    await expect.poll(() => kept('file')).toBe(20);
+    // The first one has not learned of that.
+    first.self.seen = 15;
+    await first.tick();
+    await expect.poll(() => first.of('a')).toBe(20);
+    expect(await kept('file')).toBe(20);
   });
 
   test('that is empty is that of a first start', async () => {

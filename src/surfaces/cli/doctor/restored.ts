@@ -1,3 +1,4 @@
+import { keyNames } from '../../../base/redis/keys.js';
 import { moment } from '../moments.js';
 import { counted, oneLine } from '../text.js';
 import { type Check, type Examined, ok, warn } from './check.js';
@@ -8,11 +9,12 @@ const MOST = 1_000;
 const OPEN = ['scheduled', 'running', 'paused'] as const;
 
 /**
- * After a backup was restored: holds all lanes, then lists what may send again what was sent after the backup. Nothing is sent until an
- * operator resumes the lanes.
+ * After a backup was restored: holds all lanes, also those that are not configured here, then lists what may send again what was sent after
+ * the backup. Nothing is sent until an operator resumes the lanes.
  */
-export async function checkRestored({ volley, lanes, now }: Examined): Promise<Check[]> {
-  const names = (await lanes()).map(({ name }) => name);
+export async function checkRestored(examined: Examined): Promise<Check[]> {
+  const { volley, now } = examined;
+  const names = await allLanes(examined);
   for (const name of names) await volley.holdLane(name);
   return [
     ok('lanes, restored', `${names.join(', ')}: held, so nothing is sent`),
@@ -24,6 +26,19 @@ export async function checkRestored({ volley, lanes, now }: Examined): Promise<C
       'whatever you leave sends again when you resume its lane',
       `When all of this is settled: ${names.map((name) => `volley lane resume ${name}`).join('; ')}`,
     ),
+  ];
+}
+
+/** The names of the lanes that are configured, registered, or have data. */
+async function allLanes({ config, redis, lanes }: Examined): Promise<string[]> {
+  const keys = keyNames(config.redisPrefix);
+  const [registered, withData] = await Promise.all([
+    redis.hgetall(keys.registry.names),
+    redis.smembers(keys.lanes),
+  ]);
+  const configured = (await lanes()).map(({ name }) => name);
+  return [
+    ...new Set([...configured, ...Object.values(registered), ...withData.map((id) => registered[id] ?? id)]),
   ];
 }
 

@@ -8,6 +8,8 @@
  *
  *   waiting    bytes of a waiting message with 45 bytes of content, with 35 and with 5 messages per send time or as many as you say; puts
  *              per second in bulk
+ *   set        how long it takes to preview and change the settings, and to list what waits by time, number, and reference; bytes before
+ *              and after
  *   http       puts per second one at a time over HTTP, and their CPU time; then each message as a campaign
  *   claimable  Redis commands from a put to the moment at which a worker may claim the message, those in scripts included
  *   final      bytes of a message whose delivery status is final
@@ -28,6 +30,7 @@ import { connect, type Redis } from '../src/base/redis/connection.js';
 import { keyNames } from '../src/base/redis/keys.js';
 import { type PrivateRedis, startPrivateRedis } from '../src/base/redis/private-server.js';
 import type { OutboxMessage } from '../src/intake/outbox/check-message.js';
+import type { WaitingFilter, WaitingPage } from '../src/intake/outbox/list-waiting.js';
 import { outboxKeys } from '../src/intake/outbox/outbox-keys.js';
 import type { Outbox } from '../src/intake/outbox/outbox-methods.js';
 import { tendDue } from '../src/intake/outbox/tend-lane.js';
@@ -163,6 +166,81 @@ async function waiting(count: number): Promise<void> {
       );
     });
   }
+}
+
+/** Messages with a time that the rule of the outbox uses, a number, and a reference of their own. */
+function* timedMessages(count: number): Generator<OutboxMessage> {
+  const from = Date.now() + 7 * 86_400_000;
+  for (let at = 0; at < count; at += 1) {
+    const when = new Date(from + Math.floor(at / 35) * 60_000).toISOString();
+    yield { ...messageAt(at), to: `+${NUMBER + at}`, reference: `ref-${at}`, when };
+  }
+}
+
+async function set(count: number): Promise<void> {
+  await withBench(async ({ volley, memory, spent }) => {
+    const name = 'timed';
+    await volley.outboxes.create({ name, message: 'Hi {{name}}', sendRule: 'when', zone: 'Europe/London' });
+    const outbox = volley.outbox(name);
+    const empty = await memory();
+    const list = timedMessages(count);
+    for (let from = 0; from < count; from += LIST)
+      for await (const _ of outbox.putAll(firstOf(list, LIST))) void _;
+    const bytes = async (): Promise<string> => (((await memory()) - empty) / count).toFixed(1);
+    const before = await bytes();
+    const timed = async (what: string, run: () => Promise<string>): Promise<void> => {
+      const own = process.cpuUsage();
+      const began = performance.now();
+      let found = '';
+      const cost = await spent(async () => {
+        found = await run();
+      });
+      const seconds = (performance.now() - began) / 1_000;
+      const client = process.cpuUsage(own);
+      say(
+        'set',
+        `${what}: ${seconds.toFixed(3)} s; CPU: client ${grouped((client.user + client.system) / 1e3)} ms, Redis ${grouped(cost.nodeMs[0] ?? 0)} ms; ${found}`,
+      );
+    };
+    say('set', `${grouped(count)} messages of ${before} bytes`);
+    const rule = { sendRule: 'when - 1h' };
+    await timed('preview of another rule', async () => JSON.stringify(await outbox.previewSet(rule)));
+    await timed(
+      'another rule',
+      async () => `${(await outbox.set(rule)).moved} moved; ${await bytes()} bytes each`,
+    );
+    await timed(
+      'another text',
+      async () => `${(await outbox.set({ message: 'Hello {{name}}' })).waiting} wait`,
+    );
+    await timed('a text with a value that all lack', async () => {
+      const change = { message: 'Hello {{name}} {{title}}' };
+      await outbox.set(change, { values: { title: 'Dr' } });
+      return `${await bytes()} bytes each`;
+    });
+    const middle = Math.floor(count / 2);
+    const { to, sendAt } = await outbox.message(messageAt(middle).id);
+    const due = Date.parse(sendAt ?? '');
+    const listed = (what: string, filter: WaitingFilter): Promise<void> =>
+      timed(`list, ${what}`, async () => {
+        let [pages, found, longest] = [0, 0, 0];
+        for (let cursor: string | null | undefined; cursor !== null && found === 0; ) {
+          const from = performance.now();
+          const page: WaitingPage = await outbox.waiting({ ...filter, cursor });
+          longest = Math.max(longest, performance.now() - from);
+          found += page.messages.length;
+          cursor = page.nextCursor;
+          pages += 1;
+        }
+        return `${found} found in ${pages} pages, of which the longest took ${longest.toFixed(0)} ms`;
+      });
+    await listed('the first', {});
+    await listed('due in one minute, in the middle', { from: due, until: due + 60_000 });
+    await listed('a number, in the middle', { to: to ?? '' });
+    await listed('a number and its time', { to: to ?? '', from: due, until: due + 60_000 });
+    await listed('a reference, in the middle', { reference: `ref-${middle}` });
+    await listed('a number that nothing is for', { to: '+447999999999' });
+  });
 }
 
 async function http(count: number): Promise<void> {
@@ -429,13 +507,14 @@ async function races(count: number): Promise<void> {
 const [
   count = '100000',
   raceCount = '10000',
-  parts = 'waiting,http,claimable,final,wire,now,races',
+  parts = 'waiting,set,http,claimable,final,wire,now,races',
   perSendTime = '35,5',
 ] = process.argv.slice(2);
 const perSendTimes = perSendTime.split(',').map(Number);
 const some = Math.min(20_000, Math.max(1_000, Number(count) / 10));
 const all: Readonly<Record<string, () => Promise<void>>> = {
   waiting: () => waiting(Number(count)),
+  set: () => set(Number(count)),
   http: () => http(some / 2),
   claimable,
   final: () => final(some),

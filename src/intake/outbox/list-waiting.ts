@@ -1,11 +1,13 @@
 import { InputError } from '../../campaign/errors.js';
 import type { OutboxMessageStatus } from '../../campaign/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
+import { packRecipient } from '../../engine/recipients/packed-recipient.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import { contentOfWaiting, contentOfWave, inWave, unsent, versionsIn } from './message-views.js';
 import { outboxKeys } from './outbox-keys.js';
 import { plannedMessages } from './planned-messages.js';
 import { outboxStore } from './store.js';
+import { unpackMessage } from './stored-message.js';
 
 /** Which messages that wait to list. Number and reference are compared as a whole. */
 export interface WaitingFilter {
@@ -33,9 +35,9 @@ export interface WaitingPage {
 }
 
 const [DEFAULT_PAGE, MAX_PAGE] = [50, 500];
-const READ_AT_ONCE = 500;
+const READ_AT_ONCE = 1_000;
 /** Messages that are read for a page: one with a filter may match few of millions. */
-const READ_PER_PAGE = 10_000;
+const READ_PER_PAGE = 50_000;
 
 /**
  * Lists the messages that wait: first those that are planned and not claimed, and then the others by their time. A message that is put or
@@ -83,6 +85,15 @@ function matches({ to, reference, sendAt }: OutboxMessageStatus, filter: Waiting
   );
 }
 
+/** Whether a packed message may match, so that most of millions need not be unpacked. */
+function packedFilter({ to, reference }: WaitingFilter): (packed: Buffer) => boolean {
+  const parts: Buffer[] = [];
+  // Without the length of the reference, which is the last byte.
+  if (to !== undefined) parts.push(packRecipient({ number: to, values: [] }).subarray(0, -1));
+  if (reference !== undefined) parts.push(Buffer.from(reference));
+  return (packed) => parts.every((part) => packed.includes(part));
+}
+
 /** The messages that are planned and not claimed, each with its position. */
 async function* plannedAfter(
   lane: Lane,
@@ -124,18 +135,21 @@ async function addWaiting(
   const { due } = outboxKeys(lane.keys, lane.id, name).fixed;
   const store = outboxStore(lane, name, { lateMs: 0 });
   const content = await contentOfWaiting(lane, name);
+  const mayMatch = packedFilter(filter);
   const latest = filter.until === undefined ? Number.POSITIVE_INFINITY : Math.ceil(filter.until / 1_000);
   let rank = await firstRank(lane, due, position, Math.max(0, Math.floor((filter.from ?? 0) / 1_000)));
   for (let read = 0; read < READ_PER_PAGE; read += READ_AT_ONCE) {
     const [first, last] = [String(rank), String(rank + READ_AT_ONCE - 1)];
     const flat = await lane.redis.zrange(due, first, last, 'WITHSCORES');
     const ids = flat.filter((_, at) => at % 2 === 0);
-    const stored = await store.findAll(ids);
+    const stored = await store.read(ids);
     for (const [at, id] of ids.entries()) {
       const score = Number(flat[2 * at + 1]);
       if (score > latest) return null;
-      const message = stored[at] ?? null;
-      if (message?.kind !== 'waiting' || isPassed(position, score, id)) continue;
+      const raw = stored[at];
+      if (raw == null || !mayMatch(raw) || isPassed(position, score, id)) continue;
+      const message = unpackMessage(raw);
+      if (message.kind !== 'waiting') continue;
       const shown = unsent(id, message, content);
       if (matches(shown, filter)) messages.push(shown);
       if (messages.length === limit) return `w ${score} ${id}`;

@@ -1,6 +1,9 @@
-import { systemClock } from '../../base/clock.js';
+import { monotonicClock, systemClock } from '../../base/clock.js';
+import { PROFILES } from '../../base/profiles/index.js';
+import { withUnavailableErrors } from '../../base/redis/unavailable.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
+import { type InboundReceiver, openInboundReceiver } from '../../engine/inbound/inbound-receiver.js';
 import {
   type Confirmed,
   type Inbound,
@@ -8,6 +11,7 @@ import {
   type InboundService,
   inboundService,
 } from '../../engine/inbound/inbound-service.js';
+import type { Lanes } from '../../engine/lane/lane-finder.js';
 import { importDeps, importModules } from './import-deps.js';
 import type { Instance } from './instance.js';
 
@@ -68,11 +72,31 @@ export function openInbound(instance: Instance): InboundService {
 
 /** What an actor may do with the messages of people. */
 export function inboundFor(
-  { config, finder, format }: Pick<Instance, 'config' | 'finder' | 'format'>,
+  instance: Pick<Instance, 'config' | 'finder' | 'format' | 'events'>,
   inbound: InboundService,
   by: Operator,
 ): Inbound {
+  const { config, finder, format, events } = instance;
+  const { callback } = config;
+  let opened: { readonly lanes: Lanes; readonly receiver: InboundReceiver } | undefined;
   return {
+    async receiver() {
+      if (callback === undefined) return null;
+      const lanes = await finder.configured();
+      if (opened?.lanes === lanes) return opened.receiver;
+      const receiving = [...lanes.values()].filter(({ settings }) => PROFILES[settings.profile].hasInbound);
+      const receiver = withUnavailableErrors(
+        openInboundReceiver({
+          callback,
+          lanes: new Map(receiving.map(({ id, name }) => [id, name])),
+          receive: (lane, part) => inbound.receive(lane, part),
+          events,
+          monotonic: monotonicClock,
+        }),
+      );
+      opened = { lanes, receiver };
+      return receiver;
+    },
     list: (options) => inbound.list(options),
     async receive({ lane, messageId, from, to, text, part, country }: InboundInput) {
       if (messageId === '' || Buffer.byteLength(messageId) > MAX_ID_BYTES)

@@ -4,6 +4,7 @@ import {
   type LaneRules,
   type LocalConfig,
   messagingConnection,
+  type SubscriptionKind,
   withLanes,
 } from '../../base/config/index.js';
 import type { Events } from '../../base/events/events.js';
@@ -148,12 +149,12 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
   const tokenSources = openTokenSources({ redis, keys, events, config: () => fullConfig(config) });
   closers.push(() => tokenSources.close());
   const subscriptions = new Map<string, SubscriptionClient>();
-  const subscriptionsOf = (settings: LaneRules): SubscriptionClient => {
+  const subscriptionsOf = (settings: LaneRules, of: SubscriptionKind): SubscriptionClient => {
     const connection = messagingConnection(fullConfig(config), settings);
-    const service = `${settings.profile} ${connection.baseUrl}`;
+    const service = `${of} ${settings.profile} ${connection.baseUrl}`;
     const known = subscriptions.get(service);
     if (known !== undefined) return known;
-    const made = createSubscriptionClient({ ...connection, profile: PROFILES[settings.profile] });
+    const made = createSubscriptionClient({ ...connection, profile: PROFILES[settings.profile], of });
     subscriptions.set(service, made);
     closers.push(() => made.close());
     return made;

@@ -247,16 +247,23 @@ export interface LaneCallback {
   readonly securityToken: string;
 }
 
+/** What a subscription is to: the delivery reports of sent messages (`callback`), or the messages that people send. */
+export type SubscriptionKind = 'callback' | 'inbound';
+
 /**
  * The callback of one lane. Address and token are derived from the security token and the lane's id, so every process
  * knows them and nothing is stored. The service never receives the security token itself: anyone with the API key of
  * one lane can read that lane's subscription there, and must not learn those of other lanes from it.
  */
-export function laneCallback({ url, securityToken }: CallbackSettings, lane: LaneId): LaneCallback {
+export function laneCallback(
+  { url, securityToken }: CallbackSettings,
+  lane: LaneId,
+  of: SubscriptionKind = 'callback',
+): LaneCallback {
   const derive = (purpose: string): string =>
     createHmac('sha256', securityToken).update(`volley ${purpose}\0${lane}`).digest('base64url');
-  const segment = derive('callback address');
-  return { segment, url: `${url}/${segment}`, securityToken: derive('callback token') };
+  const segment = derive(`${of} address`);
+  return { segment, url: `${url}/${segment}`, securityToken: derive(`${of} token`) };
 }
 
 /** The same configuration, whose `lanes` are those that `lanes` returns when they are read. */
@@ -274,11 +281,14 @@ export function secretsOf(config: Config | LocalConfig): string[] {
   const proxyPassword = proxyUrl === undefined ? undefined : new URL(proxyUrl).password || undefined;
   const redisPassword = /^[^/]*\/\/[^:@/]*:([^@/]+)@/.exec(redisUrl ?? '')?.[1];
   const perLane = lanes.flatMap((lane) => {
-    const { segment, securityToken } = callback ? laneCallback(callback, lane.name) : {};
-    if (!('credentials' in lane)) return [segment, securityToken];
+    const callbacks = callback
+      ? (['callback', 'inbound'] as const).map((of) => laneCallback(callback, lane.name, of))
+      : [];
+    const ofCallbacks = callbacks.flatMap(({ segment, securityToken }) => [segment, securityToken]);
+    if (!('credentials' in lane)) return ofCallbacks;
     const { credentials } = lane;
     const apiKey = credentials.kind === 'apiKey' ? credentials.apiKey : undefined;
-    return [segment, securityToken, apiKey, accountOf(credentials)?.password];
+    return [...ofCallbacks, apiKey, accountOf(credentials)?.password];
   });
   const redis = [redisPassword, decoded(redisPassword)];
   const all = [...perLane, callback?.securityToken, secretsKey, previousSecretsKey, ...redis, proxyPassword];

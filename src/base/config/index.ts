@@ -10,6 +10,7 @@ export {
   laneCallback,
   loadConfig,
   loadLocalConfig,
+  type SubscriptionKind,
   secretsOf,
   sharedSettings,
   withLanes,

@@ -21,6 +21,8 @@ export interface ServiceProfile {
   readonly statuses: Readonly<Record<string, DeliveryStatus>>;
   /** Where a notification carries the security token of its subscription: `anywhere` if that is not documented. */
   readonly securityToken: 'anywhere' | 'deliveryInfoList';
+  /** Whether the service has a subscription to the messages that people send. */
+  readonly hasInbound: boolean;
   /**
    * What a 400 to a send says. `notAccepted`: no message of the request was accepted. `notAcceptedOrImpossible`: this, or that the
    * first message cannot be delivered, which leaves open what happened to the others.

@@ -11,6 +11,7 @@ export const v1: ServiceProfile = {
     DeliveryImpossible: 'DeliveryImpossible',
   },
   securityToken: 'anywhere',
+  hasInbound: false,
   badRequest: 'notAccepted',
   notAcceptable: {},
 };

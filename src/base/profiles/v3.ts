@@ -22,6 +22,7 @@ export const v3: ServiceProfile = {
     DeliveryUncertain: 'DeliveryUncertain',
   },
   securityToken: 'deliveryInfoList',
+  hasInbound: true,
   badRequest: 'notAcceptedOrImpossible',
   notAcceptable: { NOT_HTTPS: 'the address must be https; check CALLBACK_URL.' },
 };

@@ -12,7 +12,8 @@ import type { LoggedMessage, PendingMessage } from './inbound-store.js';
  *
  * A worker checks the lists after it has claimed a batch (sending/messages.ts), and once more right before the request if the claim is
  * older than 2 s (sending/send.ts). So no request carries a number whose claim began after it was on the list. A claim that began before
- * is in flight, and is counted: those that existed before, and those that exist afterwards, because one may end and one may begin meanwhile.
+ * is in flight, and is counted: those that existed before, which the record lists in case this process dies, and those that exist
+ * afterwards, because one may end and one may begin meanwhile.
  */
 
 /** What {@link wishFulfiller} works with. */
@@ -51,7 +52,14 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
     const before = await inFlight(concerned, number);
     let [operation] = await byReplies(number, list);
     if (operation === undefined) {
-      const made = { list, actor: by.actor, source: REPLY_SOURCE, reason, at: clock() };
+      const made = {
+        list,
+        actor: by.actor,
+        source: REPLY_SOURCE,
+        reason,
+        at: clock(),
+        inFlight: [...before],
+      };
       const details = { numberCount: 1, source: REPLY_SOURCE };
       operation = await by.audited({ action: 'suppression.add', lane, details }, () =>
         suppression.add([number], made),
@@ -59,8 +67,11 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
       options.changed('added', operation);
     }
     const after = await inFlight(concerned, number);
-    const isNew = operation.reason === reason && (await suppression.isOnlyBy(operation.id, lane, number));
-    return { wish: 'stop', op: operation.id, isNew, inFlight: new Set([...before, ...after]).size };
+    const isOurs = operation.reason === reason;
+    const isNew = isOurs && (await suppression.isOnlyBy(operation.id, lane, number));
+    // The process that made the operation may have died, and what was in flight then may have ended.
+    const messages = new Set([...((isOurs && operation.inFlight) || []), ...before, ...after]);
+    return { wish: 'stop', op: operation.id, isNew, inFlight: messages.size };
   };
 
   const start = async (lane: LaneId, { from: number }: PendingMessage): Promise<Fulfilled> => {

@@ -11,6 +11,7 @@ import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Suppression } from '../recipients/suppression.js';
 import { wishFulfiller } from './fulfil-wish.js';
 import { inFlightMessages } from './in-flight.js';
+import type { InboundReceiver } from './inbound-receiver.js';
 import {
   type FoundMessage,
   type InboundStore,
@@ -73,6 +74,8 @@ export interface InboundInput {
 
 /** The messages that people send to our numbers. */
 export interface Inbound {
+  /** The receiver of the service's notifications; null while `CALLBACK_URL` is not set. */
+  receiver(): Promise<InboundReceiver | null>;
   /**
    * Stores a message and does what it asks for: after a stop word, no request that is claimed later goes to its sender. Rejects with an
    * InputError if it is invalid, and with a NotFoundError for an unknown lane.

@@ -1,5 +1,11 @@
 import { monotonicClock, systemAlarm } from '../../base/clock.js';
-import type { CallbackSettings, Config, LaneRules, LocalConfig } from '../../base/config/index.js';
+import type {
+  CallbackSettings,
+  Config,
+  LaneRules,
+  LocalConfig,
+  SubscriptionKind,
+} from '../../base/config/index.js';
 import type { Events } from '../../base/events/events.js';
 import { PROFILES } from '../../base/profiles/index.js';
 import type { Redis } from '../../base/redis/connection.js';
@@ -41,8 +47,8 @@ interface NotificationServiceOptions {
   readonly config: Config | LocalConfig;
   readonly finder: Pick<LaneFinder, 'configured'>;
   readonly events: Events;
-  /** The client of a lane's service; called when its subscription is first needed. */
-  clientOf(settings: LaneRules): SubscriptionClient;
+  /** The client of a lane's subscriptions of a kind; called when one is first needed. */
+  clientOf(settings: LaneRules, of: SubscriptionKind): SubscriptionClient;
   tokenSourceOf(lane: string): TokenSource;
 }
 
@@ -71,14 +77,16 @@ export function notificationService(options: NotificationServiceOptions): Notifi
   const senders = createReadCache<string | null>(MAX_SENDERS);
   const senderOf = (lane: LaneId, campaign: string): Promise<string | null> =>
     senders(`${lane} ${campaign}`, async () => (await readMeta(redis, keys, lane, campaign))?.sender ?? null);
-  const statusOf = (lane: Lane) => subscriptionStatusStore(redis, keys, lane.id);
-  const open = ({ id, name, settings }: Lane): OpenSubscription =>
+  const statusOf = (lane: Lane, of?: SubscriptionKind) => subscriptionStatusStore(redis, keys, lane.id, of);
+  const open = ({ id, name, settings }: Lane, of: SubscriptionKind): OpenSubscription =>
     subscriptionService({
       lane: id,
-      client: options.clientOf(settings),
+      of,
+      client: options.clientOf(settings, of),
       tokenSource: options.tokenSourceOf(name),
       callback,
-      ...(callback === undefined ? {} : { shared: () => shared(callback) }),
+      // Lanes of version 3 never share a client, and so never an inbound subscription.
+      ...(callback === undefined || of === 'inbound' ? {} : { shared: () => shared(callback) }),
     });
   const intervalMs = clamp(config.quotaWindowMs / 12, 1_000, 300_000);
   const shared = (own: CallbackSettings): Promise<SharedSubscriptions> =>
@@ -154,7 +162,7 @@ export function notificationService(options: NotificationServiceOptions): Notifi
       // Checks the configuration now, rather than at the first call.
       options.tokenSourceOf(name);
       let service: OpenSubscription | undefined;
-      const opening = async () => (service ??= open(laneNamed(await finder.configured(), name)));
+      const opening = async () => (service ??= open(laneNamed(await finder.configured(), name), 'callback'));
       return {
         get: async () => (await opening()).get(),
         create: async (force) => (await opening()).create(force),
@@ -172,15 +180,22 @@ export function notificationService(options: NotificationServiceOptions): Notifi
         return { stop: async () => {} };
       }
       const window = config.quotaWindowMs;
-      const known = new WeakMap<Lane, ReconciledLane>();
-      const reconciled = (lane: Lane): ReconciledLane => {
-        const made = known.get(lane) ?? { name: lane.name, subscription: open(lane), status: statusOf(lane) };
+      const known = new WeakMap<Lane, readonly ReconciledLane[]>();
+      const reconciled = (lane: Lane): readonly ReconciledLane[] => {
+        const made =
+          known.get(lane) ??
+          kindsOf(lane).map((of) => ({
+            name: lane.name,
+            of,
+            subscription: open(lane, of),
+            status: statusOf(lane, of),
+          }));
         known.set(lane, made);
         return made;
       };
       return reconcileSubscriptions({
         lanes: {
-          current: () => [...lanes.current().values()].map(reconciled),
+          current: () => [...lanes.current().values()].flatMap(reconciled),
           onChange: (listener) => lanes.onChange(listener),
         },
         events,
@@ -220,6 +235,11 @@ function sharers(
     });
     return reading.then((groups) => among(groups, lane));
   };
+}
+
+/** The subscriptions that a lane has. */
+function kindsOf({ settings }: Pick<Lane, 'settings'>): SubscriptionKind[] {
+  return PROFILES[settings.profile].hasInbound ? ['callback', 'inbound'] : ['callback'];
 }
 
 function clamp(ms: number, min: number, max: number): number {

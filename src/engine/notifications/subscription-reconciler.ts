@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import { type Alarm, pause } from '../../base/clock.js';
+import type { SubscriptionKind } from '../../base/config/index.js';
 import type { Events, VolleyEvent } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { OpenSubscription, SubscribeOutcome } from './subscription-service.js';
@@ -12,6 +13,7 @@ import type {
 /** A lane whose subscription is reconciled. */
 export interface ReconciledLane {
   readonly name: string;
+  readonly of: SubscriptionKind;
   readonly subscription: OpenSubscription;
   readonly status: SubscriptionStatusStore;
 }
@@ -44,34 +46,36 @@ const CONCURRENCY = 10;
  */
 export function reconcileSubscriptions(options: ReconcilerOptions): { stop(): Promise<void> } {
   const { lanes, events, alarm, silenceMs } = options;
-  /** The problem that was reported last, by lane: the same problem is reported once. */
+  /** The problem that was reported last, by subscription: the same problem is reported once. */
   const problems = new Map<string, string>();
-  /** Lanes that this process has checked. */
+  /** Subscriptions that this process has checked. */
   const checked = new Set<string>();
   let isStopped = false;
   let cancel = (): void => {};
   let running: Promise<unknown> = Promise.resolve();
   let isRunning = false;
 
-  const reportProblem = (lane: string, problem: string, event: VolleyEvent): void => {
-    if (problems.get(lane) !== problem) events.emit(event);
-    problems.set(lane, problem);
+  const reportProblem = (key: string, problem: string, event: VolleyEvent): void => {
+    if (problems.get(key) !== problem) events.emit(event);
+    problems.set(key, problem);
   };
 
-  const check = async ({ name, subscription, status }: ReconciledLane, isFirst: boolean): Promise<void> => {
+  const check = async (lane: ReconciledLane, isFirst: boolean): Promise<void> => {
+    const { name, of, subscription, status } = lane;
+    const key = keyOf(lane);
     const { fingerprint } = subscription;
     const last = await status.read();
     // The last check may have been for another address or token than this process was started with.
-    const isNew = last.fingerprint !== fingerprint && !checked.has(name);
+    const isNew = last.fingerprint !== fingerprint && !checked.has(key);
     if (!isNew && !(await isDue(last, () => status.awaitingReports(), options, isFirst))) return;
     if (!(await status.acquireLease(options.process, options.leaseMs))) return;
     const outcome = await subscription.create();
-    checked.add(name);
-    const { state, detail, via = '', event } = resultOf(name, outcome);
+    checked.add(key);
+    const { state, detail, via = '', event } = resultOf(name, of, outcome);
     await status.write({ state, detail, via, fingerprint });
     await status.releaseLease(options.process);
-    if (state !== 'ours' && event !== undefined) return reportProblem(name, detail, event);
-    problems.delete(name);
+    if (state !== 'ours' && event !== undefined) return reportProblem(key, detail, event);
+    problems.delete(key);
     if (event !== undefined) events.emit(event);
   };
 
@@ -80,7 +84,8 @@ export function reconcileSubscriptions(options: ReconcilerOptions): { stop(): Pr
       if (isStopped) return;
       await check(lane, isFirst).catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
-        reportProblem(lane.name, reason, { type: 'subscription.failed', lane: lane.name, reason });
+        const { name, of } = lane;
+        reportProblem(keyOf(lane), reason, { type: 'subscription.failed', lane: name, of, reason });
       });
     });
   };
@@ -116,6 +121,8 @@ export function reconcileSubscriptions(options: ReconcilerOptions): { stop(): Pr
   };
 }
 
+const keyOf = ({ name, of }: ReconciledLane): string => `${of} ${name}`;
+
 /** Whether a check is due. `isFirst`: this process has just started. */
 export async function isDue(
   { state, checkedAt, heardAt, now }: SubscriptionStatus,
@@ -134,6 +141,7 @@ export async function isDue(
 
 function resultOf(
   lane: string,
+  of: SubscriptionKind,
   outcome: SubscribeOutcome,
 ): { state: SubscriptionState; detail: string; via?: LaneId; event?: VolleyEvent } {
   switch (outcome.outcome) {
@@ -144,16 +152,16 @@ function resultOf(
     case 'created': {
       const { url, replaced } = outcome;
       const reason = replaced === 'foreign' ? 'forced' : replaced;
-      return { state: 'ours', detail: url, event: { type: 'subscription.created', lane, reason } };
+      return { state: 'ours', detail: url, event: { type: 'subscription.created', lane, of, reason } };
     }
     case 'foreign': {
       const { url } = outcome;
-      return { state: 'foreign', detail: url, event: { type: 'subscription.foreign', lane, url } };
+      return { state: 'foreign', detail: url, event: { type: 'subscription.foreign', lane, of, url } };
     }
     case 'refused':
     case 'unanswered': {
       const { outcome: state, reason } = outcome;
-      return { state, detail: reason, event: { type: 'subscription.failed', lane, reason } };
+      return { state, detail: reason, event: { type: 'subscription.failed', lane, of, reason } };
     }
     default:
       return outcome satisfies never;

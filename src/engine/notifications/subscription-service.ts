@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type CallbackSettings, laneCallback } from '../../base/config/index.js';
+import { type CallbackSettings, laneCallback, type SubscriptionKind } from '../../base/config/index.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { Bearer } from '../../service/client/bearer.js';
 import { withMessage } from '../../service/client/reason.js';
@@ -78,6 +78,8 @@ export interface OpenSubscription extends SubscriptionService {
 /** What {@link subscriptionService} works with. */
 interface SubscriptionOptions {
   readonly lane: LaneId;
+  /** Default: to delivery reports. `client` subscribes to the same. */
+  readonly of?: SubscriptionKind;
   readonly client: SubscriptionClient;
   readonly tokenSource: TokenSource;
   /** Undefined without `CALLBACK_URL`: then every subscription counts as foreign, and `create` refuses. */
@@ -91,8 +93,8 @@ type FailedReply = Exclude<Reply, { kind: 'found' | 'none' | 'created' | 'remove
 
 /** Opens the subscription of one lane without calling the service. The methods reject while Redis, which holds the tokens, is away. */
 export function subscriptionService(options: SubscriptionOptions): OpenSubscription {
-  const { lane, client, tokenSource, callback } = options;
-  const ours = callback === undefined ? undefined : laneCallback(callback, lane);
+  const { lane, client, tokenSource, callback, of = 'callback' } = options;
+  const ours = callback === undefined ? undefined : laneCallback(callback, lane, of);
   /** This process has seen the subscription as ours, or created it. */
   let wasOurs = false;
   /** The service refused a token that was just renewed, so it refuses these calls and not the token. */
@@ -125,13 +127,13 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
     }
     const url = redactedUrl(reply.url);
     if (callback === undefined) return { state: 'foreign', url };
-    const state = ownerOf(reply, { callback, lane, wasOurs });
+    const state = ownerOf(reply, { callback, lane, of, wasOurs });
     wasOurs ||= state === 'ours';
     if (state === 'ours') return { state, url };
     const others = await options.shared?.();
     const creator = (await others?.creatorOf(reply.url)) ?? lane;
     if (others === undefined || creator === lane) return { state, url };
-    const isCurrent = normalisedUrl(reply.url) === normalisedUrl(laneCallback(callback, creator).url);
+    const isCurrent = normalisedUrl(reply.url) === normalisedUrl(laneCallback(callback, creator, of).url);
     return isCurrent && (await others.isServed(creator))
       ? { state: 'shared', url, lane: others.nameOf(creator), id: creator }
       : { state: 'outdated', url };
@@ -246,9 +248,14 @@ function fingerprintOf(text: string): string {
  */
 function ownerOf(
   found: { url: string; securityToken: string | null },
-  { callback, lane, wasOurs }: { callback: CallbackSettings; lane: LaneId; wasOurs: boolean },
+  {
+    callback,
+    lane,
+    of,
+    wasOurs,
+  }: { callback: CallbackSettings; lane: LaneId; of: SubscriptionKind; wasOurs: boolean },
 ): 'ours' | 'outdated' | 'foreign' {
-  const ours = laneCallback(callback, lane);
+  const ours = laneCallback(callback, lane, of);
   const { securityToken: token } = found;
   const url = normalisedUrl(found.url);
   const ownUrl = normalisedUrl(ours.url);

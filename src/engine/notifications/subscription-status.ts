@@ -1,3 +1,4 @@
+import type { SubscriptionKind } from '../../base/config/index.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { BUCKETS } from '../recipients/request-index.js';
@@ -28,9 +29,14 @@ export interface SubscriptionStatus {
 const FIELDS = ['state', 'detail', 'via', 'fingerprint', 'checkedAt', 'oursSince', 'heardAt'] as const;
 
 /** The status of a lane's subscription in Redis, and the lease of the process that checks it. */
-export function subscriptionStatusStore(redis: Redis, keys: Keys, lane: LaneId) {
-  const key = keys.lane(lane, 'callback');
-  const leaseKey = keys.lane(lane, 'reconciler');
+export function subscriptionStatusStore(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  of: SubscriptionKind = 'callback',
+) {
+  const key = keys.lane(lane, of === 'inbound' ? 'inboundCallback' : 'callback');
+  const leaseKey = keys.lane(lane, of === 'inbound' ? 'inboundReconciler' : 'reconciler');
   return {
     async read(): Promise<SubscriptionStatus> {
       const [[state, detail, via, fingerprint, checkedAt, oursSince, heardAt], now] = await Promise.all([
@@ -59,6 +65,7 @@ export function subscriptionStatusStore(redis: Redis, keys: Keys, lane: LaneId) 
 
     /** Accepted requests that still await a report. */
     async awaitingReports(): Promise<number> {
+      if (of === 'inbound') return 0;
       const counts = await Promise.all(
         ['unpolled', 'polled'].map((name) => redis.zcard(keys.lane(lane, name))),
       );

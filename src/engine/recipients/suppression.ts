@@ -40,6 +40,8 @@ const storedOperation = z.object({
   /** Numbers that the list got, or lost. */
   numbers: z.number(),
   undone: z.object({ actor, at: z.number(), numbers: z.number() }).optional(),
+  /** Messages that were in flight to the number of a stop word right before it was added: `lane campaign ordinal`. */
+  inFlight: z.array(z.string()).optional(),
 });
 /** An operation as Redis stores it. */
 export type StoredOperation = z.output<typeof storedOperation>;

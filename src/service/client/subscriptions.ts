@@ -44,7 +44,7 @@ export type SubscriptionCreated =
 export type SubscriptionRemoved = { kind: 'removed' } | { kind: 'none' } | SubscriptionFailure;
 
 /**
- * The one delivery subscription that a client of the service may have. The service does not count these calls against the quota,
+ * The one subscription of its kind that a client of the service may have. The service does not count these calls against the quota,
  * so they need no permit. Nothing throws; each call puts at most one request on the wire.
  */
 export interface SubscriptionClient {
@@ -55,17 +55,25 @@ export interface SubscriptionClient {
   close(): void;
 }
 
-/** A client for one service. `baseUrl` is the part before `/outbound`. Throws a TypeError if it is not valid. Default profile: v1. */
+/**
+ * A client for one service. `baseUrl` is the part before `/outbound`. Throws a TypeError if it is not valid. Default profile: v1. `of`: what
+ * it subscribes to, by default delivery reports.
+ */
 export function createSubscriptionClient({
   clock = systemClock,
   profile = PROFILES.v1,
+  of = 'callback',
   ...settings
-}: TransportSettings & { readonly clock?: Clock; readonly profile?: ServiceProfile }): SubscriptionClient {
+}: TransportSettings & {
+  readonly clock?: Clock;
+  readonly profile?: ServiceProfile;
+  readonly of?: 'callback' | 'inbound';
+}): SubscriptionClient {
   const transport = createTransport(settings);
   const call = (method: 'GET' | 'POST' | 'DELETE', bearer: Bearer, body?: string): Promise<Exchange> =>
     transport.exchange({
       method,
-      path: '/outbound/subscriptions',
+      path: of === 'inbound' ? '/inbound/subscriptions' : '/outbound/subscriptions',
       headers: bearerHeaders(bearer),
       ...(body === undefined ? {} : { body }),
     });
@@ -86,7 +94,9 @@ export function createSubscriptionClient({
     },
 
     async create({ url, securityToken }, bearer) {
-      const exchange = await call('POST', bearer, JSON.stringify({ callback: { url, securityToken } }));
+      // Parts that arrive at once are stored at once: nothing waits at the service until it is whole.
+      const callback = { url, securityToken, ...(of === 'inbound' ? { concat: false } : {}) };
+      const exchange = await call('POST', bearer, JSON.stringify({ callback }));
       const secrets = [...bearerSecrets(bearer), securityToken, url];
       if (exchange.kind === 'reply') {
         const { status } = exchange;

@@ -12,12 +12,12 @@ const NOTIFYING = ['POST', 'PUT', 'PATCH'] as const;
 const SHORT_PATH = '/callbacks';
 
 /**
- * Receives the service's notifications below the path of `CALLBACK_URL` and below `/callbacks`. These routes require no API
+ * Receives the service's notifications, and the messages of people, below the path of `CALLBACK_URL` and below `/callbacks`. These routes require no API
  * key, but the secret segment of the address and the security token. Without `CALLBACK_URL` they do not exist.
  */
 export const callbacks: Routes = (app, { volley, config: { callback } }) => {
   if (callback === undefined) return;
-  const { notifications } = volley;
+  const { notifications, inbound } = volley;
   // Opens it now: other processes may have left reports waiting. If Redis is away, the first notification opens it.
   notifications.receiver().catch(() => {});
   app.addHook<{ Params: { segment: string } }>('onRequest', async (request) => {
@@ -25,8 +25,8 @@ export const callbacks: Routes = (app, { volley, config: { callback } }) => {
     // The body is read as text whatever its content type is, even an invalid one: the receiver parses it.
     delete raw.headers['content-type'];
     // Checked before the body is read, so the body of a client without the secret address never is.
-    const receiver = await notifications.receiver();
-    if (receiver?.isAddress(params.segment) !== true) throw noRoute(request);
+    const receivers = await Promise.all([notifications.receiver(), inbound.receiver()]);
+    if (!receivers.some((receiver) => receiver?.isAddress(params.segment))) throw noRoute(request);
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) => {
@@ -43,6 +43,12 @@ export const callbacks: Routes = (app, { volley, config: { callback } }) => {
         const { headers, params, body, url } = request;
         const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
         const text = typeof body === 'string' ? body : '';
+        const messages = await inbound.receiver();
+        if (messages?.isAddress(params.segment)) {
+          // The service repeats a message until it gets a success, so this waits until Redis has stored it.
+          requireAccepted(await messages.receive(params.segment, { headers, body: text }), request);
+          return reply.code(204).send();
+        }
         const receiver = await notifications.receiver();
         const outcome = receiver?.receive(params.segment, { headers, query, body: text }) ?? 'noSuchAddress';
         requireAccepted(outcome, request);
@@ -70,7 +76,7 @@ function routePattern(path: string): string {
   }
 }
 
-/** Throws for a notification that was not accepted. The service does not send it again, whatever the response is. */
+/** Throws for a notification that was not accepted. The service does not send a delivery report again, whatever the response is. */
 function requireAccepted(outcome: ReceiveOutcome, request: { readonly method: string }): void {
   switch (outcome) {
     case 'accepted':

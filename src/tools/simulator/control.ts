@@ -1,8 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { z } from 'zod';
 import type { Activity } from './activity.js';
 import type { Arrival } from './arrivals.js';
+import { type InboundText, inboundSchema } from './inbound.js';
 import type { LedgerEntry } from './ledger.js';
 import type { SimulatorOptions } from './options.js';
 import type { RecordsEntry } from './records.js';
@@ -17,6 +19,7 @@ export interface Controls {
   summary(): Summary;
   records(): Iterable<RecordsEntry>;
   recordsInFlight(): number;
+  inbound(message: InboundText, key?: string): number;
   configure(change: SimulatorOptions): void;
   clear(): void;
 }
@@ -28,6 +31,7 @@ const LINES_PER_CHUNK = 500;
  * Serves the paths below `/_simulator/`, which are not part of the interface:
  * `GET ledger` and `GET arrivals` (NDJSON, oldest first), `GET activity?account=` (the activity log of an account, or of all),
  * `GET records` (call records, with the header `Max-In-Flight`), `GET summary`, `POST configure` (a part of the options),
+ * `POST inbound` (a message of a person: `from`, `to`, `text` or its parts, and maybe `messageId` and the `key` whose subscription gets it),
  * `DELETE ledger` (clears the ledger, the arrivals, the activity logs, the call records, and the list of magic recipients that have
  * already been used).
  * With a `token`, every request needs it: anyone who reaches the simulator could otherwise read all texts and numbers.
@@ -72,10 +76,22 @@ export function control(
       sendAnswer(empty(204), response);
       break;
     case 'POST /_simulator/configure':
-      configure(body, response, controls);
+      change(body, response, (given) => {
+        controls.configure(given as SimulatorOptions);
+        return {};
+      });
+      break;
+    case 'POST /_simulator/inbound':
+      change(body, response, (given) => {
+        const { key, ...message } = inboundSchema.extend({ key: z.string().optional() }).parse(given);
+        return { subscriptions: controls.inbound(message, key) };
+      });
       break;
     default:
-      sendAnswer(failure(404, 'use ledger, arrivals, activity, records, summary, or configure'), response);
+      sendAnswer(
+        failure(404, 'use ledger, arrivals, activity, records, summary, configure, or inbound'),
+        response,
+      );
   }
 }
 
@@ -84,10 +100,9 @@ function isBearer(header: string, token: string): boolean {
   return timingSafeEqual(digestOf(header), digestOf(`Bearer ${token}`));
 }
 
-function configure(body: string, response: ServerResponse, controls: Controls): void {
+function change(body: string, response: ServerResponse, apply: (given: unknown) => object): void {
   try {
-    controls.configure(JSON.parse(body));
-    sendAnswer(json(200, {}), response);
+    sendAnswer(json(200, apply(JSON.parse(body))), response);
   } catch (error) {
     sendAnswer(failure(400, error instanceof Error ? error.message : String(error)), response);
   }

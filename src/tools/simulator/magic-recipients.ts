@@ -102,6 +102,14 @@ export const MAGIC_RECIPIENTS = [
     name: 'withoutRequestId',
     description: 'The first request is accepted and gets a 201 without a request id.',
   },
+  { ending: '60', name: 'repliesStop', description: 'Delivered, then it replies STOP (version 3).' },
+  { ending: '61', name: 'repliesStart', description: 'Delivered, then it replies Start (version 3).' },
+  { ending: '62', name: 'repliesHelp', description: 'Delivered, then it replies HELP (version 3).' },
+  {
+    ending: '63',
+    name: 'repliesInParts',
+    description: 'Delivered, then it replies with a text in two parts (version 3).',
+  },
 ] as const;
 
 /** The name of a magic outcome. */

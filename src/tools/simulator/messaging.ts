@@ -1,4 +1,5 @@
 import type { ArrivalKind, ArrivalLog, Subject } from './arrivals.js';
+import type { Inbound } from './inbound.js';
 import type { Recorder } from './journal.js';
 import type { KeyRing, KeyState } from './key-ring.js';
 import type { Notifications } from './notifications.js';
@@ -17,6 +18,7 @@ export interface MessagingParts {
   readonly sends: Sends;
   readonly polls: Polls;
   readonly subscriptions: Subscriptions;
+  readonly inbound: Inbound;
   readonly notifications: Notifications;
   readonly arrivals: ArrivalLog;
   readonly record: Recorder;
@@ -25,7 +27,7 @@ export interface MessagingParts {
 type Route =
   | { readonly kind: 'send'; readonly sender: string }
   | { readonly kind: 'poll'; readonly sender: string; readonly requestId: string }
-  | { readonly kind: 'subscription' }
+  | { readonly kind: 'subscription'; readonly isInbound: boolean }
   | { readonly kind: 'other' };
 
 /**
@@ -54,6 +56,7 @@ export class Messaging {
     this.#parts.sends.configure(settings);
     this.#parts.polls.configure(settings);
     this.#parts.subscriptions.configure(settings);
+    this.#parts.inbound.configure(settings);
     this.#parts.notifications.configure(settings);
   }
 
@@ -89,6 +92,7 @@ export class Messaging {
           this.#denied(key, now) ?? this.#parts.polls.handle(route.sender, route.requestId, key, now, version)
         );
       case 'subscription':
+        if (route.isInbound) return this.#parts.inbound.handle(request, key);
         return this.#parts.subscriptions.handle(request, key, now, version);
       case 'other':
         return { answer: failure(404, 'no such resource'), outcome: 'notFound' };
@@ -119,9 +123,12 @@ function routeOf({ method, path }: Incoming, version: Version): Route & { kind: 
   const [outbound, sender, requests, requestId, deliveryInfos, ...rest] = path
     .slice(BASE_PATHS[version].length + 1)
     .split('/');
+  const isInbound = outbound === 'inbound' && version === 'v3';
+  if (isInbound && sender === 'subscriptions' && requests === undefined)
+    return { kind: 'subscription', isInbound };
   if (outbound !== 'outbound' || sender === undefined || rest.length > 0) return { kind: 'other' };
   if (requests === undefined)
-    return sender === 'subscriptions' ? { kind: 'subscription' } : { kind: 'other' };
+    return sender === 'subscriptions' ? { kind: 'subscription', isInbound } : { kind: 'other' };
   if (requests !== 'requests') return { kind: 'other' };
   if (requestId === undefined) return method === 'POST' ? { kind: 'send', sender } : { kind: 'other' };
   if (deliveryInfos === 'deliveryInfos' && method === 'GET') return { kind: 'poll', sender, requestId };

@@ -173,8 +173,16 @@ export class Notifier {
     'https:': new HttpsAgent({ keepAlive: true, maxSockets: CONNECTIONS }),
   };
 
-  /** Does not wait for the response, because a failed notification is never repeated (interface page, Events, rule 1). */
-  send({ url, headers, body }: Composed): void {
+  /**
+   * Sends a request. A failed delivery notification is never repeated (interface page, Events, rule 1). `ended`: called once, with whether
+   * the receiver answered with a success.
+   */
+  send({ url, headers, body }: Composed, ended: (isDelivered: boolean) => void = () => {}): void {
+    let isEnded = false;
+    const end = (isDelivered: boolean): void => {
+      if (!isEnded) ended(isDelivered);
+      isEnded = true;
+    };
     const isSecure = url.protocol === 'https:';
     const request = (isSecure ? httpsRequest : httpRequest)(url, {
       method: 'POST',
@@ -182,9 +190,13 @@ export class Notifier {
       agent: this.#agents[isSecure ? 'https:' : 'http:'],
       timeout: CALLBACK_TIMEOUT_MS,
     });
-    request.on('response', (reply) => reply.resume());
+    request.on('response', (reply) => {
+      reply.resume();
+      const { statusCode = 500 } = reply;
+      reply.on('close', () => end(statusCode >= 200 && statusCode < 300));
+    });
     request.on('timeout', () => request.destroy());
-    request.on('error', () => {});
+    request.on('error', () => end(false));
     request.end(body);
   }
 

@@ -193,6 +193,16 @@ const fields = z.strictObject({
     })
     .prefault({}),
 
+  /** The messages that people send (version 3). */
+  inbound: z
+    .strictObject({
+      /** The share of messages that are sent twice, although the first was received. */
+      repeats: z.number().min(0).max(1).default(0.2),
+      /** The waits before each further attempt, ms; null means as documented: from 2 minutes to 6 hours, for 3 days. */
+      retryAfterMs: z.array(wholeMs).nullable().default(null),
+    })
+    .prefault({}),
+
   notifications: z
     .strictObject({
       /** `mixed`: a random place for each notification. */
@@ -249,8 +259,8 @@ export function parseOptions(options: unknown): Settings {
 }
 
 /**
- * The options after a change at run time: the three tables of probabilities, `tokens`, `resultCode`, `notifications`,
- * and `records` are merged; everything else is replaced. `host`, `port`, `seed`, and `controlToken` cannot be changed.
+ * The options after a change at run time: the three tables of probabilities, `tokens`, `resultCode`, `inbound`,
+ * `notifications`, and `records` are merged; everything else is replaced. `host`, `port`, `seed`, and `controlToken` cannot be changed.
  */
 export function mergeOptions(options: SimulatorOptions, change: SimulatorOptions): SimulatorOptions {
   for (const fixed of ['host', 'port', 'seed', 'controlToken'] as const) {
@@ -265,6 +275,7 @@ export function mergeOptions(options: SimulatorOptions, change: SimulatorOptions
     accountFaults: { ...options.accountFaults, ...change.accountFaults },
     tokens: { ...options.tokens, ...change.tokens },
     resultCode: { ...options.resultCode, ...change.resultCode },
+    inbound: { ...options.inbound, ...change.inbound },
     notifications: { ...options.notifications, ...change.notifications },
     records: { ...options.records, ...change.records },
   };

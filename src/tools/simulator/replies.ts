@@ -49,6 +49,11 @@ export function servedFault(fault: PlainFault, now: number, retryAfterSeconds: n
   }
 }
 
+/** There is no subscription to return or to delete. */
+export function noSubscription(): Served {
+  return { answer: failure(404, 'no subscription found'), outcome: 'notFound' };
+}
+
 /** A 400 with the problem of the request. */
 export function badRequest(message: string): Served {
   return { answer: failure(400, message), outcome: 'badRequest' };

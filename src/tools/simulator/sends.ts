@@ -1,6 +1,7 @@
 import type { Random } from '../../base/clock.js';
 import { drawFate, type Fate, statusOnAcceptance } from './deliveries.js';
 import { createFaultDraw, isSendFault, type SendFault } from './faults.js';
+import type { Inbound } from './inbound.js';
 import type { Recorder } from './journal.js';
 import type { KeyState } from './key-ring.js';
 import type { Answered, Ledger, WholeRequest } from './ledger.js';
@@ -28,6 +29,7 @@ interface Send {
 export class Sends {
   readonly #ledger: Ledger;
   readonly #subscriptions: Subscriptions;
+  readonly #inbound: Inbound;
   readonly #random: Random;
   readonly #record: Recorder;
   readonly #usedMagicNumbers = new Set<number>();
@@ -38,12 +40,14 @@ export class Sends {
     settings: Settings,
     ledger: Ledger,
     subscriptions: Subscriptions,
+    inbound: Inbound,
     random: Random,
     record: Recorder,
   ) {
     this.#record = record;
     this.#ledger = ledger;
     this.#subscriptions = subscriptions;
+    this.#inbound = inbound;
     this.#random = random;
     this.#settings = settings;
     this.#drawFault = createFaultDraw(settings.faults, random);
@@ -145,6 +149,8 @@ export class Sends {
     };
     const requestId = this.#ledger.accept({ ...accepted, key });
     this.#record({ kind: 'accepted', ...accepted, key: key.name });
+    for (const [index, number] of body.recipients.entries())
+      this.#inbound.answer(magic[index], number, sender, key, fates[index]?.delayMs ?? 0);
     const whole = { ...accepted, requestId, keyIndex: key.index, parts: partsOf(body.text) };
     this.#subscriptions.announce(whole);
     return isBad ? IMPOSSIBLE.answer : this.#reply(whole);

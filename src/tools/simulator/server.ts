@@ -9,6 +9,7 @@ import { type Arrival, ArrivalLog } from './arrivals.js';
 import { Clients, TOKEN_PATH } from './clients.js';
 import { type Controls, control } from './control.js';
 import { sample } from './distribution.js';
+import { Inbound, type InboundText } from './inbound.js';
 import { type Change, type Journal, openJournal } from './journal.js';
 import { KeyRing } from './key-ring.js';
 import { Ledger } from './ledger.js';
@@ -48,6 +49,11 @@ export interface Simulator {
   records(): Iterable<RecordsEntry>;
   /** The most requests for call records of one credential that were in flight at the same time. */
   recordsInFlight(): number;
+  /**
+   * Sends a message of a person to the inbound subscription of a key, by default to all of them. Returns how many there are. The service
+   * repeats it until it gets a success.
+   */
+  inbound(message: InboundText, key?: string): number;
   /**
    * Changes options at run time: tables of faults and other objects are merged; everything else (keys, accounts, …) is
    * replaced. A change of `accounts` unblocks all accounts. Throws a `SimulatorOptionsError` without any change if the
@@ -122,6 +128,7 @@ export async function startSimulator(
     summary: service.summary,
     records: service.records,
     recordsInFlight: service.recordsInFlight,
+    inbound: service.inbound,
     configure: service.configure,
     clear: service.clear,
     close: async (drainMs = 0) => {
@@ -143,6 +150,7 @@ class Service implements Controls {
   readonly #records: Records;
   readonly #clients: Clients;
   readonly #subscriptions: Subscriptions;
+  readonly #inbound: Inbound;
   readonly #origin: () => string;
   #options: SimulatorOptions;
   #settings: Settings;
@@ -178,13 +186,15 @@ class Service implements Controls {
     const notifications = new Notifications(settings, this.#timers, random);
     this.#subscriptions = new Subscriptions(settings, ledger, notifications, this.#timers, record);
     const accounts = new Accounts(settings, tokens, random, record);
-    this.#sends = new Sends(settings, ledger, this.#subscriptions, random, record);
+    this.#inbound = new Inbound(settings, this.#timers, random);
+    this.#sends = new Sends(settings, ledger, this.#subscriptions, this.#inbound, random, record);
     const polls = new Polls(settings, ledger, random);
     this.#messaging = new Messaging(settings, {
       keys,
       sends: this.#sends,
       polls,
       subscriptions: this.#subscriptions,
+      inbound: this.#inbound,
       notifications,
       arrivals,
       record,
@@ -202,6 +212,7 @@ class Service implements Controls {
   };
   readonly summary = () => summarise(this.sources);
   readonly records = () => this.#records.entries(this.#clock());
+  readonly inbound = (message: InboundText, key?: string) => this.#inbound.send(message, key);
   readonly recordsInFlight = () => this.#records.maxInFlight;
 
   readonly configure = (change: SimulatorOptions): void => {
@@ -350,6 +361,7 @@ class Service implements Controls {
     }
     this.#timers.cancelAll();
     this.#subscriptions.close();
+    this.#inbound.close();
     this.sources.notifications.close();
     server.closeAllConnections();
     await closed;

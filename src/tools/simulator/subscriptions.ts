@@ -5,7 +5,7 @@ import type { KeyState } from './key-ring.js';
 import type { Ledger, WholeRequest } from './ledger.js';
 import type { Notifications } from './notifications.js';
 import type { Settings } from './options.js';
-import { badRequest, type Served } from './replies.js';
+import { badRequest, noSubscription, type Served } from './replies.js';
 import { Timers } from './timers.js';
 import type { Version } from './versions.js';
 import { type Answer, empty, failure, type Incoming, isJson, json } from './wire.js';
@@ -195,10 +195,6 @@ function readCallback(body: string, version: Version): Callback | undefined {
 }
 
 /** Tests receive notifications on their own machine, without a certificate. */
-function isHttps(url: string): boolean {
+export function isHttps(url: string): boolean {
   return url.startsWith('https:') || isLoopback(new URL(url).hostname);
-}
-
-function noSubscription(): Served {
-  return { answer: failure(404, 'no subscription found'), outcome: 'notFound' };
 }

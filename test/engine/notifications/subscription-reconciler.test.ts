@@ -66,7 +66,7 @@ function reconciling(lane: string, process: string, emitted: VolleyEvent[]) {
   events.onAny((event) => emitted.push(event));
   const status = subscriptionStatusStore(redis, keyNames(prefix), lane);
   const reconciler = reconcileSubscriptions({
-    lanes: always([{ name: lane, subscription: serviceOf(), status }]),
+    lanes: always([{ of: 'callback' as const, name: lane, subscription: serviceOf(), status }]),
     events,
     alarm: systemAlarm,
     process,
@@ -81,7 +81,9 @@ test('A process with a new CALLBACK_URL subscribes it, even right after a check 
   const store = subscriptionStatusStore(redis, keyNames(prefix), 'moved');
   const reconcile = (process: string, callback: CallbackSettings) => {
     const reconciler = reconcileSubscriptions({
-      lanes: always([{ name: 'moved', subscription: serviceOf(callback), status: store }]),
+      lanes: always([
+        { of: 'callback' as const, name: 'moved', subscription: serviceOf(callback), status: store },
+      ]),
       events: createEvents({ level: 'silent' }),
       alarm: systemAlarm,
       process,

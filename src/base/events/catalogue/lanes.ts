@@ -2,6 +2,9 @@ import { describePause } from '../../../campaign/pause-reason.js';
 import { entry, requests } from '../entry.js';
 import { count, failure, id, number, oneOf, optional, prose, time } from '../field.js';
 
+const subscriptionTo = oneOf('callback', 'inbound');
+const subscribed = (to: string): string => (to === 'inbound' ? 'inbound messages' : 'notifications');
+
 /** Lanes, their quota, and their notifications. */
 export const LANE_EVENTS = {
   'lane.paused': entry(
@@ -72,23 +75,23 @@ export const LANE_EVENTS = {
   ),
   'subscription.created': entry(
     'info',
-    { lane: id, reason: oneOf('none', 'outdated', 'forced') },
+    { lane: id, of: subscriptionTo, reason: oneOf('none', 'outdated', 'forced') },
     (e) =>
       ({
-        none: `lane ${e.lane}: Volley subscribed to notifications`,
-        outdated: `lane ${e.lane}: Volley renewed the subscription to notifications because our address or token has changed`,
-        forced: `lane ${e.lane}: Volley replaced a foreign subscription to notifications with our own`,
+        none: `lane ${e.lane}: Volley subscribed to ${subscribed(e.of)}`,
+        outdated: `lane ${e.lane}: Volley renewed the subscription to ${subscribed(e.of)} because our address or token has changed`,
+        forced: `lane ${e.lane}: Volley replaced a foreign subscription to ${subscribed(e.of)} with our own`,
       })[e.reason] ?? '',
   ),
   'subscription.foreign': entry(
     'error',
-    { lane: id, url: prose },
+    { lane: id, of: subscriptionTo, url: prose },
     (e) =>
-      `lane ${e.lane} receives no notifications: another subscription sends them to ${e.url}; to replace it, run: volley subscription create --lane ${e.lane} --force`,
+      `lane ${e.lane} receives no ${subscribed(e.of)}: another subscription sends them to ${e.url}; ${e.of === 'inbound' ? 'delete that subscription at the service' : `to replace it, run: volley subscription create --lane ${e.lane} --force`}`,
   ),
   'subscription.failed': entry(
     'warn',
-    { lane: id, reason: prose },
-    (e) => `lane ${e.lane}: Volley could not subscribe to notifications: ${e.reason}`,
+    { lane: id, of: subscriptionTo, reason: prose },
+    (e) => `lane ${e.lane}: Volley could not subscribe to ${subscribed(e.of)}: ${e.reason}`,
   ),
 } as const;

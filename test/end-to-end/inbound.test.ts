@@ -1,0 +1,150 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createVolley, type Volley, type Workers } from '../../src/app/runtime.js';
+import { type Config, laneCallback, loadConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import type { InboundMessage } from '../../src/campaign/inbound.js';
+import { createHttp, type HttpApp } from '../../src/surfaces/http/index.js';
+import { magicNumber, type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
+import { testRedis } from '../base/redis/test-redis.js';
+import { callbackSettings } from './receiver.js';
+
+const { url, prefix } = testRedis('inbound');
+const SENDER = '447700900999';
+let simulator: Simulator;
+let volley: Volley;
+let app: HttpApp;
+let workers: Workers;
+let config: Config;
+let inbound: string;
+let token: string;
+
+beforeAll(async () => {
+  const client = { id: 'client', secret: 'the-secret-of-it', products: ['sms-a2p-marketing'] };
+  simulator = await startSimulator({
+    clients: [client],
+    keys: [{ account: 'client' }],
+    deliveryTime: 50,
+    inbound: { repeats: 0.5, retryAfterMs: [100, 100, 100, 100] },
+  });
+  const callback = await callbackSettings();
+  const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-inbound-')), 'lanes.json');
+  const credentials = { idEnv: 'ID', secretEnv: 'SECRET', product: 'sms-a2p-marketing' };
+  writeFileSync(lanesFile, JSON.stringify([{ name: 'main', profile: 'v3', client: credentials }]));
+  config = loadConfig({
+    REDIS_URL: url,
+    REDIS_PREFIX: prefix,
+    LANES_FILE: lanesFile,
+    ID: client.id,
+    SECRET: client.secret,
+    MESSAGING_BASE_URL: simulator.v3.messagingBaseUrl,
+    TOKEN_URL: simulator.v3.tokenUrl,
+    SENDER_ADDRESS: SENDER,
+    REDIS_MAY_LOSE: '0s',
+    QUOTA_WINDOW_MS: '30000',
+    REQUEST_TIMEOUT_MS: '3000',
+    FOLLOW_UP_FIRST_MS: '200',
+    STOP_REPLY: 'You will get no more messages.',
+    ...callback,
+  });
+  if (config.callback !== undefined)
+    ({ url: inbound, securityToken: token } = laneCallback(config.callback, 'main', 'inbound'));
+  volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  app = createHttp({ volley, config });
+  await app.listen({ host: '127.0.0.1', port: Number(callback['HTTP_PORT']) });
+  workers = volley.work();
+  await workers.ready;
+  // Until the inbound subscription exists, the simulator has nobody to tell.
+  await vi.waitFor(
+    () => expect(simulator.inbound({ from: '15550000000', to: SENDER, text: 'Hi' })).toBe(1),
+    10_000,
+  );
+}, 30_000);
+afterAll(async () => {
+  await workers.drain();
+  await app.close();
+  await volley.close();
+  await simulator.close();
+});
+
+const from = async (number: string): Promise<InboundMessage[]> =>
+  (await volley.inbound.list({ limit: 200 })).messages.filter((message) => message.from === number);
+const received = (number: string): Promise<InboundMessage[]> =>
+  vi.waitFor(async () => {
+    const messages = await from(number);
+    expect(messages).not.toEqual([]);
+    return messages;
+  }, 10_000);
+const launch = async (to: string, message: string): Promise<string> => {
+  const outcome = await volley.enqueue({ recipients: [{ to }], message });
+  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  return outcome.id;
+};
+const post = (body: unknown, authorization = `Bearer ${token}`, address = inbound): Promise<Response> =>
+  fetch(address, { method: 'POST', headers: { authorization }, body: JSON.stringify(body) });
+const sms = (messageId: string, more: object = {}) => ({
+  InboundSmsMessage: {
+    messageId,
+    senderAddress: '447700900321',
+    destinationAddress: SENDER,
+    message: 'Hi',
+    ...more,
+  },
+});
+
+test('A reply STOP arrives once, suppresses its sender, and is confirmed from the number that got it', async () => {
+  const number = magicNumber('repliesStop');
+  await launch(number, 'Sale');
+  const [reply, ...others] = await received(number);
+  expect(others).toEqual([]);
+  expect(reply).toMatchObject({
+    lane: 'main',
+    to: SENDER,
+    text: 'STOP',
+    effect: { wish: 'stop', isNew: true },
+  });
+  const confirmation = reply?.effect?.reply ?? '';
+  await vi.waitFor(async () => expect((await volley.status(confirmation)).state).toBe('completed'), 10_000);
+  const sent = [...simulator.ledger.entries()].filter(({ recipients }) => recipients.includes(number));
+  expect(sent.map(({ text }) => text)).toEqual(['Sale', 'You will get no more messages.']);
+  // Nothing else goes there, however it was planned.
+  const next = await volley.status(await launch(number, 'More'));
+  expect(next.counts).toMatchObject({ suppressed: 1 });
+  // The simulator answers the confirmation, too, as machines do.
+  await vi.waitFor(async () => expect(await from(number)).toHaveLength(2), 10_000);
+  expect((await from(number)).map(({ effect }) => effect?.reply ?? null)).toEqual([null, confirmation]);
+});
+
+test('A reply in two parts is joined', async () => {
+  const number = magicNumber('repliesInParts');
+  await launch(number, 'Would you like to know more?');
+  expect(await received(number)).toMatchObject([
+    { text: expect.stringMatching(/^Please .* about your offer\.$/) },
+  ]);
+});
+
+test('Only the service may report messages, and it gets a success only for those that it may', async () => {
+  expect((await post(sms('a'), 'Bearer wrong')).status).toBe(401);
+  expect((await post(sms('a'), '')).status).toBe(401);
+  expect((await post({ other: 'document' })).status).toBe(400);
+  expect((await post(sms('a'), `Bearer ${token}`, `${inbound}x`)).status).toBe(404);
+  expect((await post(sms('a', { senderAddress: 'tel:+447700900322' }))).status).toBe(204);
+  expect(await from('+447700900322')).toHaveLength(1);
+});
+
+test('A stop word is in force when the service gets its success, and the shortest sender names suppress nothing', async () => {
+  expect((await post(sms('b', { senderAddress: '447700900323', message: 'stop' }))).status).toBe(204);
+  expect((await volley.preview({ recipients: [{ to: '+447700900323' }], message: 'Hi' })).suppressed).toBe(1);
+  expect((await post(sms('c', { senderAddress: '20777', message: 'stop' }))).status).toBe(204);
+  expect(await from('20777')).toMatchObject([{ effect: { wish: 'stop', isNew: false, operation: null } }]);
+});
+
+test('The service repeats a message until it is received', async () => {
+  await app.close();
+  simulator.inbound({ from: '447700900324', to: SENDER, text: 'Hi' });
+  app = createHttp({ volley, config });
+  await app.listen({ host: '127.0.0.1', port: Number(new URL(inbound).port) });
+  await received('+447700900324');
+});

@@ -1,4 +1,5 @@
 import type { Arrival } from '../../src/tools/simulator/arrivals.js';
+import type { InboundText } from '../../src/tools/simulator/inbound.js';
 import type { LedgerEntry } from '../../src/tools/simulator/ledger.js';
 import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
 import type { Summary } from '../../src/tools/simulator/summary.js';
@@ -17,6 +18,8 @@ export interface SimulatorProcess {
   arrivals(): Promise<Arrival[]>;
   summary(): Promise<Summary>;
   configure(change: SimulatorOptions): Promise<void>;
+  /** Sends a message of a person to every inbound subscription. */
+  inbound(message: InboundText): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -47,6 +50,9 @@ export async function startSimulatorProcess(options: SimulatorOptions): Promise<
     summary: async () => JSON.parse(await ask('summary')) as Summary,
     configure: async (change) => {
       await ask('configure', { method: 'POST', body: JSON.stringify(change) });
+    },
+    inbound: async (message) => {
+      await ask('inbound', { method: 'POST', body: JSON.stringify(message) });
     },
     stop: async () => {
       await program.end('SIGKILL');

@@ -79,7 +79,7 @@ const received = (number: string): Promise<InboundMessage[]> =>
   }, 10_000);
 const launch = async (to: string, message: string): Promise<string> => {
   const outcome = await volley.enqueue({ recipients: [{ to }], message });
-  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
   return outcome.id;
 };
 const post = (body: unknown, authorization = `Bearer ${token}`, address = inbound): Promise<Response> =>

@@ -118,7 +118,7 @@ async function race(
   await subscribed();
   onProgress('the lane is subscribed');
   const outcome = await volley.enqueue({ recipients: numbers.map((to) => ({ to })), message: 'Sale' });
-  if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+  if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
 
   let [killed, isOver, sent] = [0, false, 0];
   const left = new Set(numbers.keys());
@@ -149,7 +149,9 @@ async function race(
   };
   const killAll = async (): Promise<void> => {
     for (; killed < kills && !isOver; killed += 1) {
-      await delay((0.6 * (1_000 * races)) / PER_SECOND / kills + 500 * random());
+      // While messages are sent, from the first to the last.
+      while (!isOver && sent < (races * (killed + 0.5)) / kills) await delay(TICK_MS);
+      await delay(300 * random());
       const member = members[killed % members.length];
       if (member !== undefined) await kill(member);
       onProgress(`${killed + 1} kills, ${sent} sent or suppressed, ${races - left.size} stops`);

@@ -1,7 +1,8 @@
-import type { Clock } from '../../base/clock.js';
+import { type Clock, pause, systemAlarm } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { RedisUnavailableError } from '../../base/redis/unavailable.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import type { InboundMessage } from '../../campaign/inbound.js';
@@ -88,6 +89,9 @@ export interface Inbound {
 }
 
 const DEFAULT_LIMIT = 50;
+/** How long a repeat waits for the process that acts on the same message, and how often it looks, ms. */
+const BUSY_MS = 100;
+const BUSY_WAITS = 30;
 /** Lanes whose logs are read at the same time. */
 const LANES_AT_ONCE = 50;
 /** A number gets a confirmation at most once in this time, because machines answer each other. */
@@ -155,8 +159,15 @@ export function inboundService(options: InboundOptions) {
     async receive(lane: LaneId, part: ReceivedPart): Promise<void> {
       // Before anything is stored: if this process dies, the sweep of the lane finds it.
       await markDue({ redis, keys }, [lane]);
-      const message = await storeOf(lane).receive(part);
-      if (message !== undefined) await act(lane, message);
+      for (let waits = 0; ; waits += 1) {
+        const message = await storeOf(lane).receive(part);
+        if (message === undefined) return;
+        if (message !== 'busy') return act(lane, message);
+        // No success before the stop word is in force: the other process may have died.
+        if (waits === BUSY_WAITS)
+          throw new RedisUnavailableError('another process stores this message; try again');
+        await pause(systemAlarm, BUSY_MS);
+      }
     },
     /** Acts on the messages of a lane that a process left behind, or whose parts did not come, and deletes old ones. */
     async tend(lane: LaneId): Promise<void> {

@@ -70,7 +70,7 @@ export interface FoundMessage extends LoggedMessage {
 }
 
 /** How long a process has to log a message, before another one may act on it. */
-const LEASE_MS = 30_000;
+const LEASE_MS = 10_000;
 /** How long a message waits for its parts: the service repeats what it could not deliver every two minutes at first. */
 const PARTS_MS = 15 * 60_000;
 const AT_ONCE = 100;
@@ -102,9 +102,11 @@ const taken = z
   .transform((reply) =>
     reply.flatMap((name, at) => (at % 2 === 0 ? [pendingOf(name, reply[at + 1] ?? '{}')] : [])),
   );
-const receiveScript = loadScript(import.meta.url, './receive-inbound.lua', (reply) =>
-  taken.parse(reply).at(0),
-);
+const received = z.array(z.string()).transform(([name = '', json]) => {
+  if (json === undefined) return undefined;
+  return json === '' ? ('busy' as const) : pendingOf(name, json);
+});
+const receiveScript = loadScript(import.meta.url, './receive-inbound.lua', (reply) => received.parse(reply));
 const takeScript = loadScript(import.meta.url, './take-inbound.lua', (reply) => taken.parse(reply));
 const logScript = loadScript(import.meta.url, './log-inbound.lua', String);
 
@@ -134,8 +136,11 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
     }
   };
   return {
-    /** Stores a part. Returns the message that it completes, which the caller must {@link log}; undefined if there is none, or another process acts on it. */
-    receive({ messageId, from, to, text, part }: ReceivedPart): Promise<PendingMessage | undefined> {
+    /**
+     * Stores a part. Returns the message that it completes, which the caller must {@link log}; `busy` while another process acts on that;
+     * undefined if there is nothing to do.
+     */
+    receive({ messageId, from, to, text, part }: ReceivedPart): Promise<PendingMessage | 'busy' | undefined> {
       const { number, total, reference } = part ?? { number: 1, total: 1, reference: messageId };
       const message = digestOf([from, to, String(reference), String(total)]);
       const digest = digestOf([messageId]);

@@ -15,7 +15,8 @@
         text     of the part
         leaseMs  number: how long the caller has to log the message, before another process may
         time     ms, or '' for the server's
-  Returns  the name of the message and its JSON, if the caller is to act on it; else nothing
+  Returns  nothing if there is nothing to do: the message is logged, or lacks parts; its name and its JSON, if the caller is to act on it;
+           its name and '' while another process does
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../base/redis/when-full.lua
@@ -43,4 +44,5 @@ end
 local isMine = pending.count >= pending.total and pending.lease <= now
 if isMine then pending.lease = now + leaseMs end
 if isMine or not known then redis.call('HSET', inboundPendingKey, name, cjson.encode(pending)) end
-return isMine and { name, cjson.encode(pending) } or {}
+if isMine then return { name, cjson.encode(pending) } end
+return pending.count >= pending.total and { name, '' } or {}

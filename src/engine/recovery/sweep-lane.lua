@@ -36,7 +36,7 @@ run_when_full(laneKey)
 -- How soon a lane with requests in flight, or one that recovers from a loss of data, is swept again, ms.
 local SOON_MS = 2000
 -- How soon it is swept again while the messages of people are not logged, ms: as long as a process may take (inbound/inbound-store.ts).
-local INBOUND_AGAIN_MS = 30000
+local INBOUND_AGAIN_MS = 10000
 -- How often the openings of a window are computed again, and how long after its last use it is removed, ms.
 local WINDOW_AGAIN_MS, WINDOW_UNUSED_MS = 86400000, 30 * 86400000
 

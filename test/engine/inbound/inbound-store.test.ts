@@ -22,7 +22,7 @@ test('A message that no process has logged in time is taken by another one, and 
   const store = open('overdue');
   const received = await store.receive(message('a'));
   // The lease of the first process still runs.
-  expect([await store.receive(message('a')), await store.takeOverdue(KEPT_MS)]).toEqual([undefined, []]);
+  expect([await store.receive(message('a')), await store.takeOverdue(KEPT_MS)]).toEqual(['busy', []]);
   const pending = keyNames(prefix).lane('overdue', 'inboundPending');
   const [[name = '', json = ''] = []] = Object.entries(await redis.hgetall(pending));
   await redis.hset(pending, name, JSON.stringify({ ...JSON.parse(json), lease: 0 }));
@@ -56,7 +56,7 @@ test('The log is read by position, and old messages are deleted with all that is
   const store = open('log');
   for (const id of ['c', 'd', 'e']) {
     const received = await store.receive(message(id));
-    if (received !== undefined) await store.log(received, { ...entry, id });
+    if (typeof received === 'object') await store.log(received, { ...entry, id });
   }
   const [first, ...rest] = await store.after('0-0', 10);
   expect([first?.id, rest.map(({ id }) => id)]).toEqual(['c', ['d', 'e']]);
@@ -70,9 +70,9 @@ test('A number is erased from every key, and a repeat of its message is not stor
   const store = open('erase');
   const number = '+447700900555';
   const logged = await store.receive(message('f', { from: number }));
-  if (logged !== undefined) await store.log(logged, { ...entry, from: number });
+  if (typeof logged === 'object') await store.log(logged, { ...entry, from: number });
   const other = await store.receive(message('g'));
-  if (other !== undefined) await store.log(other, { ...entry, id: 'g' });
+  if (typeof other === 'object') await store.log(other, { ...entry, id: 'g' });
   await store.receive({ ...part('h', 1, 'Hi'), from: number });
   const has = async () => {
     const keys = (await keysOf(redis, prefix)).filter((key) => key.includes('erase'));

@@ -362,7 +362,7 @@ test('An endpoint gets each message that people send, in order, and none that wa
   const store = inboundStore(redis, keys, 'default');
   const receive = async (text: string, from: string): Promise<void> => {
     const message = await store.receive({ messageId: text, from, to: 'ACME', text });
-    if (message !== undefined) await store.log(message, { id: text, from, to: 'ACME', text, at: 1 });
+    if (typeof message === 'object') await store.log(message, { id: text, from, to: 'ACME', text, at: 1 });
   };
   await receive('Hello', '+447700900001');
   await receive('Forget me', '+447700900002');

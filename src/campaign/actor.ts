@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { SomeLimits } from './limit-values.js';
 
 /** Who performs an operation. Events, logs, campaigns, and the audit trail name the actor. */
 export const actor = z
@@ -20,8 +21,11 @@ export const actor = z
 /** See {@link actor}. */
 export type Actor = z.output<typeof actor>;
 
-/** An actor that acts now, and the only lanes that it may use; null or undefined: all. */
-export type ActingFor = Actor & { readonly lanes?: readonly string[] | null | undefined };
+/** An actor that acts now, the only lanes that it may use (null or undefined: all), and what else limits it. */
+export type ActingFor = Actor & {
+  readonly lanes?: readonly string[] | null | undefined;
+  readonly limits?: SomeLimits | undefined;
+};
 
 /** An actor in one line, such as `key 0123456789ab (shop)` or `cli anna@mail-1`. */
 export function describeActor({ kind, id, name }: Actor): string {

@@ -1,3 +1,5 @@
+import type { KeyLimits } from './limit-values.js';
+
 /**
  * What an API key may do: `status` shows states and counts without numbers and texts, `metrics` only reads /metrics, `read` shows
  * everything, `send` creates campaigns and suppresses numbers, `operate` pauses, resumes, cancels, and resolves,
@@ -8,7 +10,7 @@ export const API_SCOPES = ['status', 'metrics', 'read', 'send', 'operate', 'inbo
 export type ApiScope = (typeof API_SCOPES)[number];
 
 /** A key of the HTTP API without its secret, which is shown only once. */
-export interface ApiKey {
+export interface ApiKey extends KeyLimits {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly ApiScope[];
@@ -28,8 +30,6 @@ export interface ApiKey {
   readonly needsPreviousKey: boolean;
   /** How many numbers may be suppressed because of this key at the same time. */
   readonly maxSuppressions: number;
-  /** How many requests it may make a minute, in each process; null: as HTTP_REQUESTS_PER_MINUTE says. */
-  readonly requestsPerMinute: number | null;
   /** With a precision of one minute; null before the first use. */
   readonly lastUsedAt: string | null;
 }

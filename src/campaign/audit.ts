@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Actor, actor } from './actor.js';
+import type { SomeLimits } from './limit-values.js';
 
 /**
  * What the audit trail records. Each entry is an operation of an actor, except `key.refused` and `request.refused`, which count
@@ -117,6 +118,8 @@ export interface Operator {
   readonly actor: Actor;
   /** Whether the actor is limited to lanes, as a tenant is. Then it cannot undo what an actor for all lanes has done to protect the service. */
   readonly isLimited: boolean;
+  /** What the actor may send; undefined: anything. */
+  readonly limits?: SomeLimits | undefined;
   /**
    * Rejects if the actor may not act any more, such as a client whose API key was revoked. Every write asks again, because a list may
    * take an hour to arrive.

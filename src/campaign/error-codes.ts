@@ -8,6 +8,7 @@ export const ERROR_CODES = {
   ambiguous: [400, 'badInput', 'The name belongs to several lanes'],
   unauthorised: [401, 'failed', 'The API key is missing or invalid'],
   forbidden: [403, 'failed', 'The API key does not allow this request'],
+  overLimit: [403, 'badInput', 'A limit of the API key or the lane does not allow this'],
   notFound: [404, 'badInput', 'Not found'],
   methodNotAllowed: [405, 'badInput', 'The address does not support this method'],
   requestTimeout: [408, 'failed', 'The request arrived too slowly'],
@@ -56,6 +57,7 @@ export const ERROR_CODES = {
   invalidCountry: [null, null, 'The number is in national format, and the country of its row is unknown'],
   noValue: [null, null, 'A column that the message uses is empty'],
   invalidValue: [null, null, 'A column that the message uses cannot be used'],
+  notAllowed: [null, null, 'A limit of the API key or the lane does not allow the message'],
   row: [null, null, 'The whole row cannot be used'],
 } as const satisfies Readonly<
   Record<string, readonly [status: number | null, exit: Exit | null, title: string]>

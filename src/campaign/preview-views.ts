@@ -10,7 +10,8 @@ import { sendWindow } from './views.js';
 
 /**
  * Why a row is invalid, for programs: a number in national format without a country, a number that is missing or invalid, a country that
- * does not exist, a column that is empty or unusable although the message uses it, or anything else about the whole row.
+ * does not exist, a column that is empty or unusable although the message uses it, a number or a
+ * length that the limits of the API key or the lane do not allow, or anything else about the whole row.
  */
 export const INVALID_CODES = [
   'noCountry',
@@ -19,6 +20,7 @@ export const INVALID_CODES = [
   'invalidCountry',
   'noValue',
   'invalidValue',
+  'notAllowed',
   'row',
 ] as const satisfies readonly ErrorCode[];
 /** See {@link INVALID_CODES}. */
@@ -29,7 +31,7 @@ export const UNIFORM_CODES: readonly InvalidCode[] = ['noCountry', 'noNumber', '
 
 /** What the codes mean. */
 export const INVALID_CODE =
-  '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `invalidCountry`: the number is in national format, and the country of its row is unknown; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `row`: the whole row';
+  '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `invalidCountry`: the number is in national format, and the country of its row is unknown; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `notAllowed`: a limit of the API key or the lane refuses the number or the length of the message; `row`: the whole row';
 /** See {@link INVALID_CODES}. */
 export const invalidCode = z.enum(INVALID_CODES);
 

@@ -95,7 +95,16 @@ export const createCampaign = upload({
     at: ({ id }) => `/campaigns/${id}`,
     existing: 'The existing campaign with this idempotency key',
   },
-  outcomes: ['repeated', 'keyFull', 'invalidRows', 'differentTexts', 'noPrice', 'overBudget', 'conflict'],
+  outcomes: [
+    'repeated',
+    'keyFull',
+    'overLimit',
+    'invalidRows',
+    'differentTexts',
+    'noPrice',
+    'overBudget',
+    'conflict',
+  ],
   async run(volley, input) {
     const outcome = await volley.enqueue(input);
     if (outcome.outcome === 'refused') {
@@ -147,6 +156,7 @@ export const previewCampaign = upload({
   input: z.strictObject({}),
   output: preview,
   returns: 'The preview',
+  outcomes: ['overLimit'],
   run: (volley, input) => volley.preview({ ...input }),
 });
 

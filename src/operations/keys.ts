@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CancelledOfKey, ShownApiKey } from '../app/access/api-keys.js';
 import { API_SCOPES, type ApiKey } from '../campaign/api-key.js';
+import { keyLimits, LIMITS } from '../campaign/limits.js';
 import { allLanes, byApiKey } from './access.js';
 import { call } from './operation.js';
 import { laneName, ofLibrary } from './schemas.js';
@@ -12,7 +13,6 @@ const KEYS = {
 } as const;
 const ID = { id: 'as `keys list` shows it, the beginning of it, or last for the newest one' } as const;
 const MAX_SUPPRESSIONS = 100_000_000;
-const MAX_REQUESTS = 10_000_000;
 
 interface Revoked {
   readonly id: string;
@@ -46,10 +46,7 @@ export const createKey = call({
         value: 'count',
         about: 'how many numbers it may suppress (default: 10000)',
       },
-      requestsPerMinute: {
-        value: 'count',
-        about: 'how many requests it may make a minute (default: HTTP_REQUESTS_PER_MINUTE)',
-      },
+      ...LIMITS,
     },
     examples: ['keys create --name shop --scope read,send --lane default'],
   },
@@ -60,7 +57,7 @@ export const createKey = call({
     /** How long it works, in ms; null: for ever. */
     expires: z.number().nullable().optional(),
     maxSuppressions: z.int().min(0).max(MAX_SUPPRESSIONS).optional(),
-    requestsPerMinute: z.int().min(1).max(MAX_REQUESTS).optional(),
+    ...keyLimits.shape,
   }),
   output: ofLibrary<ShownApiKey>(),
   returns: 'The key, and its text',

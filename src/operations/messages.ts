@@ -45,7 +45,17 @@ export const putMessage = call({
   body: 'message',
   output: putResult,
   returns: 'What was done, and when the message will be sent',
-  outcomes: ['ambiguous', 'notFound', 'sent', 'ended', 'stale', 'closed', 'opensTooLate', 'keyFull'],
+  outcomes: [
+    'ambiguous',
+    'notFound',
+    'sent',
+    'ended',
+    'stale',
+    'closed',
+    'opensTooLate',
+    'keyFull',
+    'overLimit',
+  ],
   async run(volley, input, hooks) {
     const { id, message } = input;
     const { id: given = id } = message;
@@ -119,7 +129,7 @@ export const putMessages = rows({
   returns:
     'A result per message, in their order, as NDJSON. It begins before the list has arrived as a whole.',
   formats: { ndjson: 'application/x-ndjson' },
-  outcomes: ['ambiguous', 'notFound', 'closed', 'keyFull'],
+  outcomes: ['ambiguous', 'notFound', 'closed', 'keyFull', 'overLimit'],
   run(volley, input, hooks) {
     const { list, idColumn, toColumn } = input;
     return outboxOf(volley, input, hooks).import(list, { idColumn, toColumn, onMemory: hooks.onMemory });

@@ -99,7 +99,7 @@ export const createOutbox = call({
   output: outboxStatus,
   returns: 'The new outbox. `Location` is its address.',
   creates: { at, existing: 'The existing outbox' },
-  outcomes: ['exists', 'notFound', 'keyFull'],
+  outcomes: ['exists', 'notFound', 'keyFull', 'overLimit'],
   async run(volley, input) {
     const { outcome, outbox } = await volley.outboxes.create(settingsOf(input));
     return outcome === 'created' ? outbox : new Existing(outbox);
@@ -129,7 +129,7 @@ export const putOutbox = call({
   output: outboxStatus,
   returns: createOutbox.returns,
   creates: { at, existing: 'The outbox with its new settings' },
-  outcomes: ['ambiguous', 'notFound', 'keyFull', 'messagesUnfit'],
+  outcomes: ['ambiguous', 'notFound', 'keyFull', 'overLimit', 'messagesUnfit'],
   async run(volley, { values, ...input }) {
     const { outcome, outbox } = await volley.outboxes.put(settingsOf(input), { values });
     return outcome === 'created' ? outbox : new Existing(outbox);
@@ -149,7 +149,7 @@ export const previewOutbox = call({
   input: allSettings,
   output: outboxChange,
   returns: 'What the change would do',
-  outcomes: ['ambiguous', 'notFound'],
+  outcomes: ['ambiguous', 'notFound', 'overLimit'],
   run: (volley, { values, ...input }) => volley.outboxes.previewPut(settingsOf(input), { values }),
 });
 

@@ -153,7 +153,7 @@ export const addSchedule = call({
     at: ({ id, lane }) => `/schedules/${id}?lane=${lane}`,
     existing: 'The same schedule exists',
   },
-  outcomes: ['keyFull'],
+  outcomes: ['keyFull', 'overLimit'],
   async run(volley, { id, cron, zone, overlap, recipients, provided, catchUp, ...fields }) {
     if ((recipients === undefined) === (provided === undefined))
       throw new InputError('Send either `recipients` or `provided`', { field: 'recipients' });

@@ -26,6 +26,7 @@ const INVALID: Readonly<Record<InvalidCode, string>> = {
   invalidCountry: 'the country is unknown',
   noValue: 'there is no value, but the message uses it',
   invalidValue: 'the value cannot be used',
+  notAllowed: 'a limit of the API key or the lane does not allow the message',
   row: 'the row cannot be read, or its text is too long',
 };
 

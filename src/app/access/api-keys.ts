@@ -10,7 +10,9 @@ import { untilAnswered } from '../../base/redis/until-answered.js';
 import { describeActor } from '../../campaign/actor.js';
 import { API_SCOPES, type ApiKey, type ApiScope } from '../../campaign/api-key.js';
 import type { Operator } from '../../campaign/audit.js';
-import { InputError, NotFoundError } from '../../campaign/errors.js';
+import { InputError, NotFoundError, throwInputErrors } from '../../campaign/errors.js';
+import type { SomeLimits } from '../../campaign/limit-values.js';
+import { allLimits, keyLimits, limitsAmong } from '../../campaign/limits.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { createDigests, type DigestMaker } from '../../service/auth/seal.js';
 import type { RefusedKeys } from './refused-keys.js';
@@ -42,8 +44,7 @@ const unsigned = z.object({
   /** How long a secret lives, ms; null: for ever. */
   lifetime: z.number().nullable(),
   maxSuppressions: z.number(),
-  /** Null: as the server says. */
-  requestsPerMinute: z.number().nullable().default(null),
+  limits: keyLimits.default({}),
   /** The current secret, and after a rotation the one before it. `digest`: of id and secret. `until`: when it ends. */
   secrets: z.array(z.object({ digest: z.string(), until: z.number().nullable() })).min(1),
 });
@@ -73,7 +74,7 @@ const anyKey = unsigned
 const replaceScript = loadScript(import.meta.url, './replace-key.lua', (reply) => reply === 1);
 
 /** What a new key may do. */
-export interface NewApiKey {
+export interface NewApiKey extends SomeLimits {
   readonly name: string;
   readonly scopes: readonly ApiScope[];
   /** The only lanes it may use; default: all. */
@@ -82,8 +83,18 @@ export interface NewApiKey {
   readonly lifetimeMs?: number | null | undefined;
   /** How many numbers may be suppressed because of this key at the same time; default 10,000. */
   readonly maxSuppressions?: number | undefined;
-  /** How many requests it may make a minute; default and null: as HTTP_REQUESTS_PER_MINUTE says. */
-  readonly requestsPerMinute?: number | null | undefined;
+}
+
+/** The limits of a new key. Throws an InputError that names those that are not valid. */
+function checkedLimits(given: SomeLimits): z.output<typeof keyLimits> {
+  const checked = keyLimits.safeParse(limitsAmong(given));
+  throwInputErrors(
+    (checked.error?.issues ?? []).map(({ path: [name], message }) => {
+      const field = String(name);
+      return new InputError(`\`${field}\` ${message}`, { field });
+    }),
+  );
+  return checked.data ?? {};
 }
 
 /** A key and its text, which nothing stores. */
@@ -151,10 +162,11 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const secretDigests = createDigests(secretsKey, previousSecretsKey, 'secrets of API keys', 'api keys');
   const recordDigests = createDigests(secretsKey, previousSecretsKey, 'records of API keys', 'api keys');
   const signedText = (id: string, key: UnsignedKey): string => {
-    const { name, scopes, lanes, created, lifetime, maxSuppressions, requestsPerMinute, secrets } = key;
+    const { name, scopes, lanes, created, lifetime, maxSuppressions, secrets } = key;
     const all = secrets.map(({ digest, until }) => [digest, until]);
-    const limit = requestsPerMinute === null ? [] : [requestsPerMinute];
-    return JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all, ...limit]);
+    const limits = limitsAmong(key.limits);
+    const more = Object.keys(limits).length > 0 ? [limits] : [];
+    return JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all, ...more]);
   };
   const revoked = revokedKeys(redis, keys, recordDigests);
   /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
@@ -191,7 +203,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
       oldSecretUntil: previous === undefined || isOver(previous.until) ? null : isoOrNull(previous.until),
       needsPreviousKey: maker === 'previous',
       maxSuppressions: key?.maxSuppressions ?? 0,
-      requestsPerMinute: key?.requestsPerMinute ?? null,
+      ...allLimits(key?.limits ?? {}),
       lastUsedAt: used === undefined ? null : new Date(Number(used)).toISOString(),
     };
   };
@@ -290,7 +302,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
     const actor = describeActor(by.actor);
     return {
       ...shared,
-      async create({ name, scopes, lanes: only, lifetimeMs, maxSuppressions, requestsPerMinute = null }) {
+      async create({ name, scopes, lanes: only, lifetimeMs, maxSuppressions, ...others }) {
         if (!NAME_FORMAT.test(name.trim())) {
           throw new InputError('a key needs a name of 1 to 100 characters on one line');
         }
@@ -308,7 +320,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
           created: clock(),
           lifetime,
           maxSuppressions: maxSuppressions ?? DEFAULT_MAX_SUPPRESSIONS,
-          requestsPerMinute,
+          limits: checkedLimits(others),
           secrets: [secret.stored],
         };
         const json = signed(id, key);

@@ -160,9 +160,13 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }
   return {
     record,
     /** The operator that acts for `by`, as long as `authorise` does not reject. */
-    operator: ({ lanes, ...by }: ActingFor, authorise: Operator['authorise'] = async () => {}): Operator => ({
+    operator: (
+      { lanes, limits, ...by }: ActingFor,
+      authorise: Operator['authorise'] = async () => {},
+    ): Operator => ({
       actor: by,
       isLimited: (lanes ?? null) !== null,
+      limits,
       authorise,
       async audited<Result>(operation: AuditedOperation, run: () => Promise<Result>): Promise<Result> {
         await authorise();

@@ -150,7 +150,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
           workerHosts: async () => (await heartbeats.alive()).map(({ host }) => host),
           async check(input) {
             const [, { checkCampaign }] = await importModules();
-            return checkCampaign(config, await knowing(input), systemClock());
+            return checkCampaign(config, await knowing(input), systemClock(), by);
           },
           async preview(campaign) {
             const [{ previewChecked }] = await importModules();

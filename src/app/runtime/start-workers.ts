@@ -150,9 +150,9 @@ export function workStarter(
               const lane = [...lanes.current().values()].find((each) => each.id === id);
               return lane && { name: lane.name, window: lane.rules.sendWindow };
             },
-            async enqueue(input, actor, paidBy) {
+            async enqueue(input, actor, { createdBy: paidBy, limits }) {
               const [{ importCampaign }] = await importModules();
-              const deps = importDeps(instance, finder.named, trail.operator(actor));
+              const deps = importDeps(instance, finder.named, trail.operator({ ...actor, limits }));
               return importCampaign({ ...deps, digestOf: occurrenceDigest, paidBy }, input);
             },
           },

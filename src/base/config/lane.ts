@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type LaneLimits, laneLimits } from '../../campaign/limits.js';
 import { readWindow } from '../../campaign/window.js';
 import { parseDuration } from '../duration.js';
 import { PROFILES, type ProfileName } from '../profiles/index.js';
@@ -115,6 +116,8 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
       window: z.string().optional(),
       zone: z.string().optional(),
       except: z.array(z.string(), 'must be a list of dates such as ["2030-05-01"]').optional(),
+      /** What everyone may send on the lane (campaign/limits.ts). */
+      limits: laneLimits.optional(),
     },
     'must be an object with a name and credentials',
   );
@@ -122,8 +125,9 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
 /** How a lane behaves: all that commands need that do not call the service. */
 export type LaneRules = Omit<
   z.output<ReturnType<typeof laneSchema>>,
-  keyof typeof CREDENTIAL_SOURCES.shape | 'clientCorrelator' | 'window' | 'zone' | 'except'
+  keyof typeof CREDENTIAL_SOURCES.shape | 'clientCorrelator' | 'window' | 'zone' | 'except' | 'limits'
 > & {
+  readonly limits?: LaneLimits;
   readonly clientCorrelator: ClientCorrelator;
   /** The rule of its window (campaign/window.ts), if it has one. */
   readonly sendWindow?: string;
@@ -150,11 +154,12 @@ type ReportWindow = (field: 'window' | 'zone' | 'except', reason: string) => voi
 export function laneRules(lane: z.output<ReturnType<typeof laneSchema>>, report: ReportWindow): LaneRules {
   const { apiKey: _key, apiKeyEnv: _variable, account, client: _client, ...keyless } = lane;
   const { authorization: _authorization, xAuthorization: _xAuthorization, ...rest } = keyless;
-  const { window, zone, except, clientCorrelator, ...settings } = rest;
+  const { window, zone, except, clientCorrelator, limits, ...settings } = rest;
   const documentedMs = PROFILES[settings.profile].correlatorLifetimeMs;
   return {
     ...settings,
     ...laneWindow({ window, zone, except }, report),
+    ...(limits !== undefined && { limits }),
     clientCorrelator:
       documentedMs === null ? (clientCorrelator ?? 'off') : { deduplicatesForMs: documentedMs },
     ...(account?.targetAccountId !== undefined && { targetAccountId: account.targetAccountId }),

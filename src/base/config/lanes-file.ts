@@ -1,5 +1,6 @@
 import { findNodeAtLocation, getNodeValue } from 'jsonc-parser';
 import type { z } from 'zod';
+import { LANE_LIMIT_NAMES } from '../../campaign/limits.js';
 import { nearest } from '../../campaign/nearest.js';
 import { PROFILES, type ProfileName } from '../profiles/index.js';
 import { ACCOUNT, CLIENT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
@@ -105,18 +106,20 @@ export function readLane(
   return { ...laneRules(lane.data, (field, reason) => report([field], reason)), credentials };
 }
 
+/** The fields of what is in a field of a lane. */
+const FIELDS_IN: Readonly<Record<string, readonly string[]>> = {
+  account: ACCOUNT.keyof().options,
+  client: CLIENT.keyof().options,
+  limits: LANE_LIMIT_NAMES,
+};
+
 function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], report: Report): void {
   const path = issue.path.filter((step) => typeof step !== 'symbol');
   if (issue.code !== 'unrecognized_keys') {
     report(path, issue.message);
     return;
   }
-  const fields =
-    path[0] === 'account'
-      ? ACCOUNT.keyof().options
-      : path[0] === 'client'
-        ? CLIENT.keyof().options
-        : laneFields;
+  const fields = FIELDS_IN[String(path[0])] ?? laneFields;
   for (const key of issue.keys) {
     const meant = nearest(key, fields);
     const hint = meant === null ? `the fields are ${fields.join(', ')}` : `did you mean ${meant}?`;

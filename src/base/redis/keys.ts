@@ -33,8 +33,8 @@ export type LaneName = string & { readonly lane?: 'name' };
  * - `inboundPending`, hash: message of a person → what has arrived of it, until it is logged; `inboundIds`, hash: digest of the service's id
  *   → its message; `inbound`, stream: the log of messages, with these digests; `inboundMessages`, hash: position in it → the message
  *   (engine/inbound/inbound-store.ts)
- * - `keyBytes`, hash: what each API key has stored on the lane, in bytes, what each campaign takes, and from which key, and the
- *   numbers by which messages name keys (engine/recipients/key-bytes.lua)
+ * - `keyBytes`, hash: what each API key has stored on the lane, in bytes, what each campaign takes, and from which key, the
+ *   numbers by which messages name keys (engine/recipients/key-bytes.lua), and what is stored today (daily.lua)
  * - `campaign:ID`, `campaign:ID:…`: see engine/recipients/campaign-keys.ts
  * - `outboxes`, sorted set: outbox → when it next has something to do
  * - `outbox:NAME`, hash: settings, state, and counts of an outbox; `writer:KIND:ID`: who has stored messages in it; `log:S`: the number

@@ -1,5 +1,6 @@
 --[[
-  forget-campaign: removes the state of a campaign whose data was deleted, and returns what it took to the API key that paid for it.
+  forget-campaign: removes the state of a campaign whose data was deleted, and returns what it took to the API key that paid for it, and
+  what an import had reserved of the day.
   Repeating it changes nothing.
 
   KEYS  states    hash: campaign -> its state, JSON
@@ -8,7 +9,10 @@
   Returns  nothing
 ]]
 -- @include ./key-bytes.lua
+-- @include ./daily.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(statesKey)
 key_bytes.return_campaign(keyBytesKey, id)
+-- Only of an import: a campaign keeps what it has counted.
+daily.release(keyBytesKey, id)
 redis.call('HDEL', statesKey, id)

@@ -19,6 +19,7 @@ import {
   storedFieldsOf,
 } from '../../campaign/field-sets.js';
 import { type CampaignFields, FIELDS, type FieldName, type Taker } from '../../campaign/fields.js';
+import { type Limits, limitsFor, refusedSender } from '../../campaign/limits.js';
 import { readTime } from '../../campaign/moment.js';
 import type { InvalidRow, Preview } from '../../campaign/preview-views.js';
 import { parseLimit } from '../../campaign/price.js';
@@ -133,13 +134,20 @@ export interface CheckedCampaign extends Omit<CampaignInput, 'lane' | 'sendAt' |
   readonly window: string | undefined;
   /** What it may cost at most, in micros; undefined: anything. */
   readonly budget: bigint | undefined;
+  /** What the messages may be, and how many may be stored today. */
+  readonly limits: Limits;
 }
 
 /**
  * Checks all that does not need the list. Throws an InputError for everything that is invalid, and a NoSuchLaneError for an unknown
- * lane. `now`: ms since the epoch.
+ * lane. `now`: ms since the epoch. `by`: whose limits apply, beside those of the lane.
  */
-export function checkCampaign(config: LocalConfig, input: CampaignInput, now: number): CheckedCampaign {
+export function checkCampaign(
+  config: LocalConfig,
+  input: CampaignInput,
+  now: number,
+  by?: Parameters<typeof limitsFor>[1],
+): CheckedCampaign {
   requireMembers(input);
   requireOneList(input);
   const lane = requestedLane(config, input.lane);
@@ -151,6 +159,9 @@ export function checkCampaign(config: LocalConfig, input: CampaignInput, now: nu
   const budget = budgetOf(config, maxCost);
   if (typeof budget === 'string') refuse('maxCost', budget);
   const { sender = '', priority = FIELDS.priority.usual } = fields;
+  const limits = limitsFor(lane, by ?? NOBODY, config.prices?.currency);
+  const senderProblem = sender === '' ? null : refusedSender(limits, sender);
+  if (senderProblem !== null) problems.push(senderProblem);
   const zone = localZone(config, input);
   const start = startOf(given, zone);
   const latest = now + config.maxScheduleAheadMs;
@@ -171,8 +182,12 @@ export function checkCampaign(config: LocalConfig, input: CampaignInput, now: nu
     sendAt,
     window: windowOf({ ...input, zone }, lane.sendWindow, Math.max(now, sendAt ?? now)),
     budget: typeof budget === 'string' ? undefined : budget,
+    limits,
   };
 }
+
+/** Without a limit of its own. */
+const NOBODY = { actor: { kind: 'library', id: null, name: 'nobody' } } as const;
 
 /** The zone of the local times of a campaign: its own, or else that of its lane's window. */
 export function localZone(

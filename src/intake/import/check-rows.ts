@@ -1,4 +1,5 @@
 import { rowError } from '../../campaign/error-item.js';
+import { type Limits, NO_LIMITS, refusedText } from '../../campaign/limits.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { type NumberKinds, numberReader } from '../../campaign/number.js';
 import type { InvalidCode, InvalidRow } from '../../campaign/preview-views.js';
@@ -136,6 +137,8 @@ export interface CheckOptions {
   readonly template?: Template | undefined;
   /** With `keep`, a row with the number of an earlier row and a different text is a recipient; default: it is a duplicate. */
   readonly duplicates?: Duplicates | undefined;
+  /** What numbers and messages may be; default: anything. */
+  readonly limits?: Limits | undefined;
 }
 
 /**
@@ -165,7 +168,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       usedColumn?.countryOf,
     );
     const countries = numberCountries(options.defaultCountry, country);
-    const { template, duplicates } = options;
+    const { template, duplicates, limits = NO_LIMITS } = options;
     const referencePosition = referenceColumn(list.columns);
     const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
     const hasDigests = used.length > 0;
@@ -187,6 +190,9 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
           ? invalid(line, country.name, 'invalidCountry', country.problemOf(row), fields)
           : invalid(line, list.columns[position], code, withCountryAdvice(reason, country), fields);
       }
+      const foreign = limits.refusal('number', outcome.number);
+      if (foreign !== null)
+        return invalid(line, list.columns[position], 'notAllowed', foreign.reason, fields);
       const missing = template?.missing(fields) ?? null;
       if (missing !== null)
         return invalid(line, missing, 'noValue', `is empty, but the message uses {{${missing}}}`, fields);
@@ -202,6 +208,11 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         const reason = `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`;
         return { kind: 'invalid', line, column: null, code: 'row', reason, row: fields };
       }
+      // A message without placeholders has been checked already.
+      const long =
+        hasDigests && template !== undefined ? refusedText(limits, () => template.render(fields)) : null;
+      if (long !== null)
+        return { kind: 'invalid', line, column: null, code: 'notAllowed', reason: long.reason, row: fields };
       const { number, isNotMobile } = outcome;
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
       const earlier = seen.add(number, line, digest, { keepsTexts });

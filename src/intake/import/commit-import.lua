@@ -24,6 +24,7 @@
         validForMs  number: ms from the launch until unsent recipients lapse; 0: never
         leftOutRows number: rows that are stored as left out
         limit       number: how many bytes its API key may store
+        isCounted   number: 1 if its messages are counted for daily limits
         time        ms, or '' for the server's
   ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or leftOut; its number; its blob
   Returns  1, 0 (the import was discarded), or -1 (its key may not store so much); when the campaign was or will be launched (ms, as a string), or how many bytes the key has stored; in how many ms the lane
@@ -32,6 +33,7 @@
 -- @include ../../base/redis/clock.lua
 -- @include ../../engine/lane/campaign.lua
 -- @include ../../engine/recipients/key-bytes.lua
+-- @include ../../engine/recipients/daily.lua
 local stored = campaigns_load(statesKey, { id })[id]
 if not stored then return { 0, '0', -1, '[]' } end
 if stored.state ~= 'importing' then return { 1, string.format('%.0f', stored.launchAt), -1, '[]' } end
@@ -54,6 +56,7 @@ if campaign.ordinals == 1 then campaign.letters = '' end
 campaign_enter(campaign, campaign.launchAt > now and 'scheduled' or 'running')
 redis.call('SET', metaKey, meta)
 redis.call('ZREM', importingKey, id)
+if isCounted == 1 then daily.keep(keyBytesKey, id) end
 -- These are settled already.
 local suppressed = campaign.counts.suppressed or 0
 if suppressed > 0 then results.note(campaign, results.LIST.suppressed, 0, suppressed) end

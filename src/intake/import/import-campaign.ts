@@ -17,6 +17,7 @@ import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { scriptRules } from '../../engine/lane/rules.js';
 import { activated } from '../../engine/lane/wake.js';
 import { CostCollector } from '../../engine/recipients/costs.js';
+import { type Counted, reserveDay } from '../../engine/recipients/daily.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
 import { leftOutLimit, storedRow } from '../../engine/recipients/left-out.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
@@ -94,7 +95,13 @@ export interface ImportDeps extends DraftDeps {
 
 /** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
 export async function previewCampaign(deps: ImportDeps, input: CampaignInput): Promise<Preview> {
-  return previewChecked(deps, checkCampaign(deps.config, input, deps.clock()));
+  const campaign = checkCampaign(deps.config, input, deps.clock(), deps.by);
+  const preview = await previewChecked(deps, campaign);
+  if (campaign.limits.daily.length > 0) {
+    const lane = await deps.laneNamed(campaign.lane.name);
+    await reserveDay({ ...deps, ...dayOf(deps, campaign, lane) }, null, countedOf(preview));
+  }
+  return preview;
 }
 
 /** The same for a campaign that is checked. */
@@ -140,7 +147,11 @@ export async function previewWithoutRedis(
  */
 export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
-  const checked = checkCampaign(deps.config, input, deps.clock());
+  const payingActor = deps.paidBy ?? deps.by.actor;
+  const checked = checkCampaign(deps.config, input, deps.clock(), {
+    actor: payingActor,
+    limits: deps.by.limits,
+  });
   const lane = await deps.laneNamed(checked.lane.name);
   const campaign: CheckedCampaign = {
     ...checked,
@@ -150,7 +161,7 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     },
   };
   const draft = draftOf(deps, campaign, lane.id);
-  const payer = payerOf(deps.paidBy ?? deps.by.actor, deps.config.keyBytes);
+  const payer = payerOf(payingActor, deps.config.keyBytes);
   const key = await beginWithKey(redis, keys, draft.idempotency, campaign, async () => {
     await mustHaveRoom(redis);
     return beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer });
@@ -207,7 +218,7 @@ async function fillAndCommit(
     onRead(content, counts) {
       if (refusedList(counts, campaign, opened.duplicates) !== null) return;
       // What the list costs is known only when it is known which of its numbers are suppressed.
-      if (campaign.budget !== undefined) return;
+      if (campaign.budget !== undefined || campaign.limits.daily.length > 0) return;
       reserving = reserve(content);
       // It is awaited late.
       reserving.catch(() => {});
@@ -233,6 +244,7 @@ async function fillAndCommit(
 
   const earlier = await (reserving ?? reserve(content));
   if (earlier !== null) return { ...REFUSED, code: 'repeated', message: REPEATED, campaign: earlier };
+  await session.reserveDay(dayOf(deps, campaign, lane), countedOf(preview));
   if (campaign.confirm !== undefined && !(await campaign.confirm(preview)))
     return { ...REFUSED, code: 'declined', message: 'the campaign was not confirmed' };
 
@@ -282,6 +294,17 @@ async function fillAndCommit(
   return { outcome: 'created', id: session.id, ...counts, differentTexts: preview.differentTexts, preview };
 }
 
+const dayOf = (
+  { config }: Pick<ImportDeps, 'config'>,
+  { limits }: Pick<CheckedCampaign, 'limits'>,
+  lane: Pick<Lane, 'id' | 'name'>,
+) => ({ lane, limits: limits.daily, currency: config.prices?.currency });
+
+const countedOf = ({ recipientCount, cost }: Pick<Preview, 'recipientCount' | 'cost'>): Counted => ({
+  messages: recipientCount,
+  micros: Number(parseAmount(cost?.total ?? '') ?? 0n),
+});
+
 /** Why a list is refused, whatever the lane has sent before; null if it is not. */
 function refusedList(
   { rows, invalid, differentTexts: different }: Pick<Preview, 'rows' | 'invalid' | 'differentTexts'>,
@@ -297,14 +320,14 @@ function refusedList(
 /** The same, or because of its cost. */
 function refusedCampaign(
   preview: Preview,
-  campaign: Pick<CheckedCampaign, 'skipInvalid' | 'budget'>,
+  campaign: Pick<CheckedCampaign, 'skipInvalid' | 'budget' | 'limits'>,
   { duplicates }: Pick<OpenList, 'duplicates'>,
 ): Exclude<Refusal['code'], 'repeated'> | null {
-  const { budget } = campaign;
+  const { budget, limits } = campaign;
   const refused = refusedList(preview, campaign, duplicates);
-  if (refused !== null || budget === undefined || preview.cost === null) return refused;
-  if (preview.cost.unpriced > 0) return 'noPrice';
-  return (parseAmount(preview.cost.total) ?? 0n) > budget ? 'overBudget' : null;
+  if (refused !== null || preview.cost === null) return refused;
+  if (preview.cost.unpriced > 0 && (budget !== undefined || limits.needsPrices)) return 'noPrice';
+  return budget !== undefined && (parseAmount(preview.cost.total) ?? 0n) > budget ? 'overBudget' : null;
 }
 
 /** What a refusal without a list says. */

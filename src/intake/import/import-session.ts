@@ -11,6 +11,7 @@ import { markDue } from '../../engine/lane/due.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
 import { registerWindow } from '../../engine/lane/windows.js';
 import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../../engine/recipients/campaign-keys.js';
+import { type Counted, type DayOf, reserveDay } from '../../engine/recipients/daily.js';
 import { deleteCampaign } from '../../engine/recipients/delete-campaign.js';
 import { keyFull, NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import { shortList } from '../../engine/recipients/short-list.js';
@@ -106,6 +107,11 @@ export interface ImportSession {
   readonly suppressed: SliceWriter;
   /** Rows that are left out: see recipients/left-out.ts. */
   readonly leftOut: SliceWriter;
+  /**
+   * Counts the messages for the daily limits. Discarding the import returns them. Throws a LimitError, and an {@link ImportLostError} if the
+   * import was discarded meanwhile.
+   */
+  reserveDay(day: Pick<DayOf, 'lane' | 'limits' | 'currency'>, counted: Counted): Promise<void>;
   /** Stores what each message costs, where they cost different amounts: fields and values of `campaign:ID:costs`. */
   storeCosts(chunk: readonly (string | Buffer)[]): Promise<void>;
   /**
@@ -162,6 +168,7 @@ export function beginImport(
   // It is awaited late.
   begun.catch(() => {});
 
+  let isCounted = false;
   let isFirstMetaStored = isMetaStored;
   const write = async (key: string, slices: readonly (string | Buffer)[]): Promise<void> => {
     await begun;
@@ -193,6 +200,11 @@ export function beginImport(
     recipients: writers.slices,
     suppressed: writers.suppressed,
     leftOut: writers.leftOut,
+    async reserveDay(day, counted) {
+      await begun;
+      isCounted = day.limits.length > 0;
+      if (!(await reserveDay({ redis, keys, ...day }, id, counted))) throw new ImportLostError(id);
+    },
     storeCosts: (chunk) => write(costsKey(keys, lane, id), chunk),
     async commit(whole) {
       await begun;
@@ -217,7 +229,15 @@ export function beginImport(
             ...countsOf(writers.slices.count, writers.suppressed.count),
           }),
           storedMeta({ ...whole, list }),
-          ...[whole.at ?? 0, whole.validForMs ?? 0, writers.leftOut.count, limit, '', ...rest],
+          ...[
+            whole.at ?? 0,
+            whole.validForMs ?? 0,
+            writers.leftOut.count,
+            limit,
+            isCounted ? 1 : 0,
+            '',
+            ...rest,
+          ],
         ],
       );
       clearInterval(renewal);

@@ -3,6 +3,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { InputError } from '../../campaign/errors.js';
 import type { LaneOutlook } from '../../campaign/estimate.js';
+import { LimitError, refusedText } from '../../campaign/limits.js';
 import type { Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import type { PriceList } from '../../campaign/price.js';
 import type { ResultsOf } from '../../campaign/results-of.js';
@@ -52,6 +53,12 @@ export async function openList(deps: ListDeps, campaign: Omit<CheckedCampaign, '
     throw new InputError(reason.join('. '), { field: 'message' });
   }
   const { template } = compiled;
+  const { limits } = campaign;
+  const long = template.placeholders.length > 0 ? null : refusedText(limits, () => template.text);
+  if (long !== null) {
+    rows.close();
+    throw new LimitError(`each recipient ${long.reason}`, { ...long, field: 'message' });
+  }
   // A campaign has a number twice only if it was told to keep both texts.
   const usual = toResultsOf === undefined ? (isCsv(recipients) ? 'first' : 'refuse') : 'keep';
   const duplicates = campaign.duplicates ?? usual;
@@ -64,6 +71,7 @@ export async function openList(deps: ListDeps, campaign: Omit<CheckedCampaign, '
     numberKinds: config.numberKinds,
     template,
     duplicates,
+    limits,
   });
   return { list, template, duplicates, prices: config.prices };
 }

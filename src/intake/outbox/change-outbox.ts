@@ -1,4 +1,5 @@
 import { InputError } from '../../campaign/errors.js';
+import type { Limits } from '../../campaign/limits.js';
 import { placeholdersOf } from '../../campaign/template.js';
 import { windowParts } from '../../campaign/window.js';
 import type { OutboxInput } from './define-outbox.js';
@@ -78,17 +79,17 @@ export function inputOf(name: string, lane: string, settings: OutboxSettings): O
 export function waitingReader(
   settings: OutboxSettings,
   windows: readonly string[],
-): (message: WaitingMessage, now: number) => MessageContent {
+): (message: WaitingMessage, now: number, limits?: Limits) => MessageContent {
   const readContent = contentReader(settings, windows);
   const places = new Map(settings.columns.map((name, at) => [name, at]));
-  return (message, now) => {
+  return (message, now, limits) => {
     const { values, due } = message;
     const valueIn = (member: string): string => {
       if (member === 'sendAt') return keepsTime(settings, message) ? new Date(due * 1_000).toISOString() : '';
       const value = values[places.get(member) ?? -1] ?? '';
       return value.trim() === '' ? (settings.fill?.[member] ?? '') : value;
     };
-    return readContent(valueIn, now);
+    return readContent(valueIn, now, limits);
   };
 }
 

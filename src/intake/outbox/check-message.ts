@@ -1,6 +1,10 @@
+import type { LocalConfig } from '../../base/config/index.js';
 import type { ErrorCode } from '../../campaign/error-codes.js';
+import { InputError } from '../../campaign/errors.js';
+import { LimitError, type Limits, NO_LIMITS } from '../../campaign/limits.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
-import { type NumberKinds, numberReader } from '../../campaign/number.js';
+import { numberReader } from '../../campaign/number.js';
+import { priceFinder } from '../../campaign/price.js';
 import { contentReader, type MessageProblem } from './message-content.js';
 import type { OutboxSettings } from './settings.js';
 import type { WaitingMessage } from './stored-message.js';
@@ -21,7 +25,13 @@ export interface OutboxMessage {
 
 /** A message that can be stored, or everything that is wrong with it, at least one problem. */
 export type CheckedMessage =
-  | { readonly ok: true; readonly id: string; readonly message: WaitingMessage }
+  | {
+      readonly ok: true;
+      readonly id: string;
+      readonly message: WaitingMessage;
+      /** In micros; 0 if no limit depends on it. */
+      readonly cost: number;
+    }
   | {
       readonly ok: false;
       readonly id: string;
@@ -32,6 +42,15 @@ export type CheckedMessage =
 export function sentenceOf({ member, reason }: MessageProblem): string {
   return reason.startsWith('"') ? reason : `\`${member}\` ${reason}`;
 }
+
+/** The same of each problem, as errors. */
+export const errorsOf = (problems: readonly MessageProblem[]): InputError[] =>
+  problems.map(({ refused, ...problem }) => {
+    const field = problem.member;
+    return refused === undefined
+      ? new InputError(sentenceOf(problem), { field, itemCode: problem.code })
+      : new LimitError(sentenceOf(problem), { ...refused, field });
+  });
 
 const MAX_ID_BYTES = 128;
 const MAX_REFERENCE_BYTES = 128;
@@ -63,11 +82,12 @@ const isUsable = (value: unknown): boolean =>
 /** Makes the check of an outbox's messages. `windows`: its window and that of its lane. Throws an InputError for an unknown country. */
 export function messageChecker(
   settings: OutboxSettings,
-  defaults: { readonly defaultCountry?: string | undefined; readonly numberKinds: NumberKinds },
+  defaults: Pick<LocalConfig, 'numberKinds'> & Partial<Pick<LocalConfig, 'defaultCountry' | 'prices'>>,
   windows: readonly string[],
-): (message: OutboxMessage, now: number) => CheckedMessage {
+): (message: OutboxMessage, now: number, limits?: Limits) => CheckedMessage {
   const readNumber = numberReader(settings.country ?? defaults.defaultCountry, defaults.numberKinds);
   const readContent = contentReader(settings, windows);
+  const priceOf = defaults.prices && priceFinder(defaults.prices);
 
   /** Empty for a value of another type: that of JSON may have a `toString` that is no function, or be nested too deeply to be a text. */
   const textOf = (message: OutboxMessage, member: string): string => {
@@ -75,7 +95,7 @@ export function messageChecker(
     return isUsable(value) ? String(value ?? '') : '';
   };
 
-  return (message, now) => {
+  return (message, now, limits = NO_LIMITS) => {
     const problems: MessageProblem[] = [];
     const refuse = (member: string, reason: string | null, code: ErrorCode = 'invalidValue'): void => {
       if (reason !== null && !problems.some((known) => known.member === member))
@@ -91,13 +111,18 @@ export function messageChecker(
     const read = readNumber(textOf(message, 'to'));
     // A message cannot set the country.
     if (!read.ok) refuse('to', read.reason.replace(/, or set `country`$/, ''), read.code ?? 'invalidNumber');
+    const foreign = read.ok ? limits.refusal('number', read.number) : null;
+    if (foreign !== null)
+      problems.push({ member: 'to', code: 'notAllowed', reason: foreign.reason, refused: foreign });
+    const price = read.ok && limits.needsPrices ? priceOf?.(read.number) : 0;
+    if (price === undefined) refuse('to', 'has no price, and a daily limit of the cost applies', 'noPrice');
     const version = readVersion(message.version);
     if (version === undefined) refuse('version', VERSION_REASON);
     const reference = textOf(message, 'reference');
     const referenceBytes = Buffer.byteLength(reference);
     if (referenceBytes > MAX_REFERENCE_BYTES)
       refuse('reference', `has ${referenceBytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`);
-    const content = readContent((member) => textOf(message, member), now);
+    const content = readContent((member) => textOf(message, member), now, limits);
     for (const problem of content.problems)
       if (!problems.some(({ member }) => member === problem.member)) problems.push(problem);
     const [first, ...others] = problems;
@@ -109,6 +134,7 @@ export function messageChecker(
     return {
       ok: true,
       id,
+      cost: (price ?? 0) * (content.segments ?? 0),
       message: { due, version, number: read.number, values, reference, hasOwnTime, revision },
     };
   };

@@ -1,7 +1,9 @@
 import { formatDuration } from '../../base/duration.js';
 import type { ErrorCode } from '../../campaign/error-codes.js';
+import { type LimitRefusal, type Limits, NO_LIMITS } from '../../campaign/limits.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { readTime } from '../../campaign/moment.js';
+import { segmentsOf } from '../../campaign/segments.js';
 import { applyRule } from '../../campaign/send-time.js';
 import { compileTemplate } from '../../campaign/template.js';
 import { describeWindow, nextCommonOpening } from '../../campaign/window.js';
@@ -21,6 +23,8 @@ export interface MessageProblem {
   readonly reason: string;
   /** The message is valid, but its time is over. */
   readonly isOver?: true;
+  /** The limit that does not allow it. */
+  readonly refused?: LimitRefusal;
 }
 
 const MAX_TEXT_LENGTH = 20_000;
@@ -34,6 +38,8 @@ export interface MessageContent {
   readonly dueAt: number;
   /** Whether that is its own time, and does not follow the rule. */
   readonly hasOwnTime: boolean;
+  /** How many segments it has; null if no limit depends on that. */
+  readonly segments: number | null;
   readonly problems: readonly MessageProblem[];
 }
 
@@ -47,7 +53,7 @@ interface Due {
 export function contentReader(
   settings: OutboxSettings,
   windows: readonly string[],
-): (valueIn: (member: string) => string, now: number) => MessageContent {
+): (valueIn: (member: string) => string, now: number, limits?: Limits) => MessageContent {
   const rule = ruleOf(settings);
   const compiled = compileTemplate(settings.message, settings.columns);
   if (!compiled.ok) throw new Error(compiled.reason);
@@ -96,7 +102,7 @@ export function contentReader(
     return { at, problem: tooLate(member, Math.max(at, now), `is ${text}`, at) };
   };
 
-  return (valueIn, now) => {
+  return (valueIn, now, limits = NO_LIMITS) => {
     const problems: MessageProblem[] = [];
     const refuse = (member: string, code: ErrorCode, reason: string): void =>
       void problems.push({ member, code, reason });
@@ -108,9 +114,14 @@ export function contentReader(
     const length = missing.length > 0 ? 0 : template.length(values);
     if (length > MAX_TEXT_LENGTH)
       refuse('to', 'row', `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`);
+    const isMeasured = missing.length === 0 && length <= MAX_TEXT_LENGTH && limits.needsSegments;
+    const segments = isMeasured ? segmentsOf(template.render(values)).segments : null;
+    const refused = segments === null ? null : limits.refusal('segments', segments);
+    if (refused !== null)
+      problems.push({ member: 'to', code: 'notAllowed', reason: refused.reason, refused });
     const given = valueIn('sendAt').trim();
     const { at: dueAt, problem } = dueOf(given, valueIn, now);
     if (problem !== undefined) problems.push(problem);
-    return { values, dueAt, hasOwnTime: given !== '', problems };
+    return { values, dueAt, hasOwnTime: given !== '', segments, problems };
   };
 }

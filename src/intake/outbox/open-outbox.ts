@@ -146,16 +146,23 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
       const names = await Promise.all([only, ...others].map(finder.nameOf));
       throw new AmbiguousNameError('outbox', name, names.sort());
     },
-    open(lane, name) {
+    async open(lane, name) {
       const key = cacheKey(lane, name);
       const known = cache.get(key);
-      if (known !== undefined) return known;
+      if (known !== undefined && (await isCurrent(known))) return known;
       const opening = opened(lane, name);
       cache.set(key, opening);
       opening.catch(() => cache.delete(key));
       return opening;
     },
   };
+
+  /** Whether the settings of its lane, such as its window and its limits, are still those by which it was opened. */
+  async function isCurrent(opening: Promise<Opened>): Promise<boolean> {
+    const { lane } = await opening;
+    const configured = (await finder.configured()).get(lane.name);
+    return configured === undefined || configured === lane;
+  }
 
   /** Those of these lanes whose outbox was created. */
   async function existing(lanes: readonly LaneId[], name: string): Promise<LaneId[]> {

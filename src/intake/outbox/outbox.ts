@@ -2,20 +2,29 @@ import type { Readable } from 'node:stream';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../../campaign/errors.js';
+import { type Limits, limitsFor, refusedSender } from '../../campaign/limits.js';
 import { numberReader } from '../../campaign/number.js';
 import type { BulkResult, PutResult } from '../../campaign/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
+import { overDay } from '../../engine/recipients/daily.js';
 import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import { BATCH_BYTES } from '../import/rows.js';
 import { cancelAllWaiting } from './cancel-all.js';
-import { idProblem, type OutboxMessage, readVersion, sentenceOf, VERSION_REASON } from './check-message.js';
+import {
+  type CheckedMessage,
+  errorsOf,
+  idProblem,
+  type OutboxMessage,
+  readVersion,
+  sentenceOf,
+  VERSION_REASON,
+} from './check-message.js';
 import { outboxCommands } from './command-outbox.js';
 import { outboxDeleter } from './delete-outbox.js';
 import { OpensTooLateError, RecoveringError } from './errors.js';
 import { pageOfWaiting } from './list-waiting.js';
-import type { MessageProblem } from './message-content.js';
 import { readMessage, reportMessages } from './message-views.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import type { ImportOptions, Outbox } from './outbox-methods.js';
@@ -32,7 +41,7 @@ import { repliesWhenFull } from './repeated-puts.js';
 import { SeenIds } from './seen-ids.js';
 import { outboxSetter } from './set-outbox.js';
 import { type Entry, OutboxGoneError, type Place, type PutReply } from './store.js';
-import { packMessage, type WaitingMessage } from './stored-message.js';
+import { packMessage } from './stored-message.js';
 import { sliceOf } from './wave.js';
 
 /** Each time, another writer has changed the message between two steps of a put. */
@@ -56,11 +65,6 @@ type ParsedLine = Extract<MessageLine, { message: OutboxMessage }>;
 
 /** Whether the outbox has other settings by now, so that what was checked is to be checked again. */
 const hasChanged = (error: unknown): boolean => error instanceof OutboxGoneError && error.state === 'changed';
-
-const errorsOf = (problems: readonly MessageProblem[]): InputError[] =>
-  problems.map(
-    (problem) => new InputError(sentenceOf(problem), { field: problem.member, itemCode: problem.code }),
-  );
 
 async function* numbered(
   messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>,
@@ -86,6 +90,18 @@ export function operatedOutbox(
     return keyFull(payer, lane.name, await usedBytes(lane.redis, keys, lane.id, payer.key));
   };
 
+  /** What the operator may put into an outbox of a lane. */
+  const limitsOn = ({ settings }: Lane): Limits => limitsFor(settings, by, config.prices?.currency);
+  /** What a put did. Throws if it stored nothing because its key or a daily limit does not allow it. */
+  const allowed = async ({ outcome, over }: PutReply, { counted }: Entry) => {
+    if (outcome === 'full') throw await full();
+    if (outcome !== 'limited') return outcome;
+    const { lane } = await open();
+    const { limits = [], micros = 0 } = counted ?? {};
+    const day = { lane, limits, currency: config.prices?.currency };
+    throw overDay(day, over?.refusal ?? '', over?.endsAt ?? 0, { messages: 1, micros });
+  };
+
   /** When a message is sent that is due at this second. */
   const sentAt = async (due: number | null): Promise<string | null> => {
     const { lane, settings } = await open();
@@ -96,11 +112,8 @@ export function operatedOutbox(
    * What a put of a message that is in a wave did; `changed` if the id has something else by now, so that the put decides again. The
    * state is that of the place in the wave, because another writer may have put the id again meanwhile.
    */
-  const lookInWave = async (
-    id: string,
-    message: WaitingMessage,
-    place: Place,
-  ): Promise<PutDone | 'changed'> => {
+  const lookInWave = async (entry: Entry, place: Place): Promise<PutDone | 'changed'> => {
+    const { id, message } = entry;
     const { lane, storeOne } = await open();
     const [slice, record] = await Promise.all([
       sliceOf(lane, place.wave, Math.floor(place.ordinal / SLICE)),
@@ -113,8 +126,9 @@ export function operatedOutbox(
     const version = message.version ?? -1;
     if (state === 'cancelled' || state === 'lapsed') {
       if (version <= (place.version ?? -1)) return refused(id, 'ended');
-      const { outcome, due } = await storeOne({ id, message, key: payer.key, over: place });
-      if (outcome === 'full') throw await full();
+      const reply = await storeOne({ ...entry, over: place });
+      const outcome = await allowed(reply, entry);
+      const { due } = reply;
       return outcome === 'planned' ? 'changed' : done(id, outcome, await sentAt(due));
     }
     if (version >= 0 && version < (place.version ?? -1)) return refused(id, 'stale');
@@ -127,16 +141,17 @@ export function operatedOutbox(
     return isSame ? done(id, 'unchanged', await sentAt(planned.due)) : refused(id, 'sent');
   };
 
-  const resultOf = async (id: string, message: WaitingMessage, first: PutReply): Promise<PutDone> => {
+  const resultOf = async (entry: Entry, first: PutReply): Promise<PutDone> => {
+    const { id } = entry;
     let reply = first;
     for (let tries = 0; tries < PUT_TRIES; tries += 1) {
-      const { outcome, place, due } = reply;
-      if (outcome === 'full') throw await full();
+      const { place, due } = reply;
+      const outcome = await allowed(reply, entry);
       if (outcome !== 'planned') return done(id, outcome, await sentAt(due));
       if (place === null) return refused(id, 'sent');
-      const result = await lookInWave(id, message, place);
+      const result = await lookInWave(entry, place);
       if (result !== 'changed') return result;
-      reply = await (await open()).storeOne({ id, message, key: payer.key });
+      reply = await (await open()).storeOne(entry);
     }
     throw new Error(`message ${id} was changed by others ${PUT_TRIES} times while it was put: put it again`);
   };
@@ -158,7 +173,9 @@ export function operatedOutbox(
       batch.length === 0 ? [] : ((await repliesWhenFull(lane, store, batch, clock())) ?? (await storeNew()));
     // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
     const stored = await Promise.all(
-      batch.map(({ id, message, parsed: { line }, warnings }, at) => {
+      batch.map((entry, at) => {
+        const { id, parsed, warnings } = entry;
+        const { line } = parsed;
         const reply = replies[at];
         if (reply === undefined) throw new Error('Redis stored a message without a result');
         const { outcome, due } = reply;
@@ -168,22 +185,33 @@ export function operatedOutbox(
           errors: result.code === null ? [] : [lateError(result.code, line)],
           warnings,
         });
-        if (outcome !== 'planned' && outcome !== 'full')
+        if (outcome !== 'planned' && outcome !== 'full' && outcome !== 'limited')
           return shown(done(id, outcome, whenSent(settings, lane, iso(due))));
-        return resultOf(id, message, reply).then(shown);
+        return resultOf(entry, reply).then(shown);
       }),
     );
     return [...invalidLines, ...stored].sort((a, b) => a.line - b.line);
   };
 
+  const entryOf = (
+    { id, message, cost }: CheckedMessage & { readonly ok: true },
+    { daily }: Limits,
+  ): Entry => ({
+    id,
+    message,
+    key: payer.key,
+    ...(daily.length > 0 && { counted: { limits: daily, micros: cost } }),
+  });
+
   /** Checks a message of a list. */
   const lineOf = (
     parsed: ParsedLine,
-    check: Opened['check'],
+    { lane, check }: Opened,
     warnings: readonly string[] = [],
   ): Line | BulkResult => {
-    const checked = check(parsed.message, clock());
-    if (checked.ok) return { id: checked.id, message: checked.message, parsed, key: payer.key, warnings };
+    const limits = limitsOn(lane);
+    const checked = check(parsed.message, clock(), limits);
+    if (checked.ok) return { ...entryOf(checked, limits), parsed, warnings };
     const { line, toColumn = 'to' } = parsed;
     const errors = checked.problems.map((problem) =>
       messageError(problem.member === 'to' ? { ...problem, member: toColumn } : problem, line),
@@ -201,11 +229,11 @@ export function operatedOutbox(
       return await flushedAsChecked(batch, invalidLines);
     } catch (error) {
       if (!hasChanged(error) || tries === 0) throw error;
-      const { check } = await open();
+      const opened = await open();
       const valid: Line[] = [];
       const refused: BulkResult[] = [];
       for (const { parsed, warnings } of batch) {
-        const line = lineOf(parsed, check, warnings);
+        const line = lineOf(parsed, opened, warnings);
         if ('outcome' in line) refused.push(line);
         else valid.push(line);
       }
@@ -218,7 +246,8 @@ export function operatedOutbox(
     onMemory: ImportOptions['onMemory'],
   ): AsyncGenerator<BulkResult> {
     await requireServed();
-    const { check, unused } = await open();
+    const opened = await open();
+    const { unused } = opened;
     const seen = new SeenIds();
     /** Members that a line was warned about: every line of a CSV has the same. */
     const warned = new Set<string>();
@@ -238,7 +267,7 @@ export function operatedOutbox(
         invalidLines.push(invalid(parsed.id, [messageError({ ...parsed, code: 'row' }, line)], line));
         return;
       }
-      const checked = lineOf(parsed, check);
+      const checked = lineOf(parsed, opened);
       if ('outcome' in checked) {
         invalidLines.push(checked);
         return;
@@ -286,16 +315,20 @@ export function operatedOutbox(
     yield* messagesOfCsv(csv, columns, settings.country ?? config.defaultCountry);
   }
 
-  /** Rejects for an outbox whose messages nothing would send. */
+  /** Rejects for an outbox whose messages nothing would send, or whose sender is not that of the operator. */
   const requireServed = async (): Promise<void> => {
-    const why = await (await open()).unserved();
+    const { lane, settings, unserved } = await open();
+    const why = await unserved();
     if (why !== null)
       throw new NotFoundError(`outbox ${name} takes no messages: ${why}, so nothing would send them`);
+    const refused = refusedSender(limitsOn(lane), settings.sender);
+    if (refused !== null) throw refused;
   };
 
   const putOnce = async (input: OutboxMessage): Promise<PutResult> => {
     const { lane, store, check, unused, storeOne, noteWriter } = await open();
-    const checked = check(input, clock());
+    const limits = limitsOn(lane);
+    const checked = check(input, clock(), limits);
     if (!checked.ok) {
       const [first, ...others] = checked.problems;
       if (first.code === 'opensTooLate' && others.length === 0)
@@ -303,13 +336,12 @@ export function operatedOutbox(
       throw inputErrorOf(errorsOf(checked.problems));
     }
     await by.authorise();
-    const { id, message } = checked;
-    const entry = { id, message, key: payer.key };
+    const entry = entryOf(checked, limits);
     const warnings = unused(input).map(({ warning }) => warning);
     const [reply] = (await repliesWhenFull(lane, store, [entry], clock())) ?? [];
-    if (reply !== undefined) return { ...(await resultOf(id, message, reply)), warnings };
+    if (reply !== undefined) return { ...(await resultOf(entry, reply)), warnings };
     await noteWriter(by.actor);
-    return { ...(await resultOf(id, message, await storeOne(entry))), warnings };
+    return { ...(await resultOf(entry, await storeOne(entry))), warnings };
   };
 
   return {
@@ -329,8 +361,8 @@ export function operatedOutbox(
     },
 
     async problems(input) {
-      const { check } = await open();
-      const checked = check(input, clock());
+      const { lane, check } = await open();
+      const checked = check(input, clock(), limitsOn(lane));
       return checked.ok ? [] : errorsOf(checked.problems);
     },
 

@@ -5,6 +5,7 @@ import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError, NotFoundError } from '../../campaign/errors.js';
+import { limitsFor, refusedSender } from '../../campaign/limits.js';
 import type { OutboxChange, OutboxStatus } from '../../campaign/outbox-views.js';
 import { registerWindow } from '../../engine/lane/windows.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
@@ -159,6 +160,8 @@ export function openOutboxes(
         created: clock(),
         createdBy: by.actor,
       };
+      const refused = refusedSender(limitsFor(lane.settings, by, config.prices?.currency), wanted.sender);
+      if (refused !== null) throw refused;
       // Reports an unknown country before anything is stored.
       messageChecker(settings, config, []);
       const key = outboxKeys(keys, lane.id, input.name).fixed.outbox;

@@ -10,7 +10,7 @@
         messages  hash: id -> message
         due       sorted set: id -> when it is next due, s (message.lua)
         recipients  list: the recipients of the wave
-        keyBytes  hash: what the API keys have stored (key-bytes.lua)
+        keyBytes  hash: what the API keys have stored (key-bytes.lua), and today (daily.lua)
   ARGV  rules     JSON: the lane's rules
         name      the outbox
         edition   of its settings, by which the caller has checked the messages
@@ -18,16 +18,20 @@
         plans     number: 1 if what is due now may be planned
         lateMs    number: how late a message may be
         limit     number: how many bytes an API key may store
+        days      JSON: lists of daily limits
         time      ms, or '' for the server's
   ARGV+ entries   per message: its id; the message, with the time 0 if it is due now; the API key that pays for it or ''; how many bytes
                   it pays; the place (`ordinal:wave`) where the caller has seen that the earlier message of the id was cancelled or lapsed
-                  in its wave, or ''
+                  in its wave, or ''; which of the lists of daily limits count it, or 0; what it costs, in micros
   Returns  open, missing, closed, or changed (the outbox has other settings by now, and nothing was stored); the wave of the outbox; 1 if the lane has
-           something to do earlier than before; events; per message created, updated, unchanged, stale, cancelled, lapsed, planned (its id has a message in a wave), or full (its key may not store so
-           much, and nothing was changed); when it is due, s; and the place of one that is planned already, else ''
+           something to do earlier than before; events; per message created, updated, unchanged, stale, cancelled, lapsed, planned (its id has a message in a wave), full (its key may not store so
+           much), or limited (a daily limit does not allow it; in both cases nothing was changed); when it is due, s, or when the day of the limit ends;
+           and the place of one that is planned already, or why a limit does not allow it, else ''
 ]]
 -- @include ./plan.lua
 -- @include ../../engine/recipients/key-bytes.lua
+-- @include ../../engine/recipients/daily.lua
+local ARGS = 7
 local COUNTS = { 'stored', 'total', 'waiting', 'cancelled', 'lapsed' }
 local outbox = redis.call('HMGET', outboxKey, 'state', 'closed', 'wave', unpack(COUNTS))
 if not outbox[1] then return { 'missing', '', 0, '[]' } end
@@ -42,7 +46,7 @@ local since = tonumber(redis.call('HGET', outboxKey, 'since') or 0)
 local second = math.floor(clock(time) / 1000)
 local account = key_bytes.account(keyBytesKey)
 local ids, found, wasStored = {}, {}, {}
-for at = 1, entry_args() / 5 do ids[at] = entry_arg(5 * at - 4) end
+for at = 1, entry_args() / ARGS do ids[at] = entry_arg(ARGS * (at - 1) + 1) end
 for at, raw in ipairs(MESSAGE.read_all(messagesKey, ids)) do found[ids[at]], wasStored[ids[at]] = raw, raw ~= false end
 
 -- What is written at the end: the messages by their ids, and the ids in the order in which they were first changed.
@@ -64,24 +68,37 @@ local function store(id, raw, key, bytes)
   return true
 end
 
-local function put_message(id, raw, key, bytes, endedPlace)
+local day, dayEndsAt = daily.of(clock(time))
+
+-- The same for a message that is new, or changes one that waits: it counts for daily limits. Returns what was done, or why nothing was.
+local function store_counted(done, id, raw, key, bytes, counted)
+  local limits, messages = days[counted.limits], done == 'created' and 1 or 0
+  if limits then
+    local refusal = daily.refusal(keyBytesKey, limits, day, messages, counted.micros)
+    if refusal ~= '' then return 'limited', refusal end
+  end
+  if not store(id, raw, key, bytes) then return 'full' end
+  if limits then daily.count(keyBytesKey, limits, day, messages, counted.micros) end
+  return done
+end
+
+local function put_message(id, raw, key, bytes, endedPlace, counted)
   local before = found[id]
   local isNow = MESSAGE.at(raw) == 0
   local function due_at(at) return string.sub(raw, 1, 1) .. struct.pack('>I4', at) .. string.sub(raw, 6) end
   if isNow then raw = due_at(second) end
   if not before then
-    if not store(id, raw, key, bytes) then return 'full' end
-    for _, field in ipairs({ 'total', 'waiting', 'stored' }) do add(field, 1) end
-    return 'created'
+    local done, why = store_counted('created', id, raw, key, bytes, counted)
+    for _, field in ipairs(done == 'created' and { 'total', 'waiting', 'stored' } or {}) do add(field, 1) end
+    return done, why
   end
   local kind, version, versionBefore = MESSAGE.kind(before), MESSAGE.version(raw), MESSAGE.version(before)
   if kind == 'P' then
     local hasEnded = string.format('%.0f:%s', MESSAGE.at(before), MESSAGE.rest(before)) == endedPlace
     if not hasEnded or version <= versionBefore then return 'planned' end
-    if not store(id, raw, key, bytes) then return 'full' end
-    add('total', 1)
-    add('waiting', 1)
-    return 'created'
+    local done, why = store_counted('created', id, raw, key, bytes, counted)
+    for _, field in ipairs(done == 'created' and { 'total', 'waiting' } or {}) do add(field, 1) end
+    return done, why
   end
   if kind == 'W' then
     -- One that is due already stays as it is.
@@ -91,23 +108,27 @@ local function put_message(id, raw, key, bytes, endedPlace)
     if version < 0 then raw = MESSAGE.versioned(raw, before) end
     -- Neither who has paid nor the revision makes a difference to what is stored.
     if MESSAGE.plain(raw) == MESSAGE.plain(before) and MESSAGE.revision(before) >= since then return 'unchanged' end
-    return store(id, raw, key, bytes) and 'updated' or 'full'
+    return store_counted('updated', id, raw, key, bytes, counted)
   end
   local ended = kind == 'C' and 'cancelled' or 'lapsed'
   if version <= versionBefore then return ended end
-  if not store(id, raw, key, bytes) then return 'full' end
-  add(ended, -1)
-  add('waiting', 1)
-  return 'created'
+  local done, why = store_counted('created', id, raw, key, bytes, counted)
+  if done == 'created' then
+    add(ended, -1)
+    add('waiting', 1)
+  end
+  return done, why
 end
 
 local reply = { 'open', outbox[3] or '', 0, '[]' }
 for at = 1, #ids do
-  local id = ids[at]
-  local outcome = put_message(id, entry_arg(5 * at - 3), entry_arg(5 * at - 2), tonumber(entry_arg(5 * at - 1)), entry_arg(5 * at))
-  local raw = found[id]
-  reply[#reply + 1], reply[#reply + 2] = outcome, raw and MESSAGE.at(raw) or 0
-  reply[#reply + 1] = outcome == 'planned' and MESSAGE.place(raw) or ''
+  local id, first = ids[at], ARGS * (at - 1) + 1
+  local counted = { limits = tonumber(entry_arg(first + 5)), micros = tonumber(entry_arg(first + 6)) }
+  local raw, key, bytes, endedPlace = entry_arg(first + 1), entry_arg(first + 2), tonumber(entry_arg(first + 3)), entry_arg(first + 4)
+  local outcome, why = put_message(id, raw, key, bytes, endedPlace, counted)
+  local stored = found[id]
+  reply[#reply + 1], reply[#reply + 2] = outcome, why and dayEndsAt / 1000 or stored and MESSAGE.at(stored) or 0
+  reply[#reply + 1] = why or outcome == 'planned' and MESSAGE.place(stored) or ''
 end
 
 -- Plans what is due now, in its order. Returns 1 if the lane had nothing to send of the wave before.

@@ -18,7 +18,7 @@ export const refused = (id: string, code: LateCode, sendAt: string | null = null
 /** What the store says about a put of a message that is not in a wave. */
 export function done(
   id: string,
-  outcome: Exclude<PutReply['outcome'], 'planned' | 'full'>,
+  outcome: Exclude<PutReply['outcome'], 'planned' | 'full' | 'limited'>,
   sendAt: string | null,
 ): PutDone {
   switch (outcome) {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
+import { type Limits, limitsFor, refusedSender } from '../../campaign/limits.js';
 import type { OutboxChange } from '../../campaign/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
@@ -44,7 +45,10 @@ export interface OutboxSetter {
 }
 
 /** What a change of an outbox needs of its lane. */
-type ChangedLane = LaneStore & Pick<Lane, 'name' | 'emit'> & Parameters<typeof wakeLane>[0];
+type ChangedLane = LaneStore &
+  Pick<Lane, 'name' | 'emit'> & { readonly settings: Parameters<typeof limitsFor>[0] } & Parameters<
+    typeof wakeLane
+  >[0];
 
 /** What a change needs of an open outbox. */
 interface Changeable extends Pick<Opened, 'settings' | 'forget'> {
@@ -53,7 +57,7 @@ interface Changeable extends Pick<Opened, 'settings' | 'forget'> {
 
 /** What a change needs besides. */
 interface ChangeOptions extends Pick<OutboxesOptions, 'redis' | 'keys' | 'wakers' | 'clock' | 'random'> {
-  readonly config: Pick<OutboxesOptions['config'], 'keyBytes' | 'retentionMs'>;
+  readonly config: Pick<OutboxesOptions['config'], 'keyBytes' | 'retentionMs' | 'prices'>;
   /** Time in ms, for tests. Default: the time of Redis. */
   readonly now?: (() => number) | undefined;
 }
@@ -163,9 +167,12 @@ export function settingsReplacer(
       if (next === null) return { name, changed: [], waiting: 0, moved: 0, dueNow: 0, lapsing: 0, unfit: [] };
       const { settings, changed } = next;
       refuseUnused(settings, values);
+      const limits = limitsFor(lane.settings, by, config.prices?.currency);
+      const sender = refusedSender(limits, settings.sender);
+      if (sender !== null) throw sender;
       // An earlier change is completed first, because its values for messages that lack some are not those of this one.
       if (!isPreview) await rewriteAll(lane, name, stored, clock);
-      const preview = { name, changed, ...(await effectOf(lane, name, settings, clock())) };
+      const preview = { name, changed, ...(await effectOf(lane, name, settings, limits, clock())) };
       if (isPreview) return preview;
       refuseUnfit(preview);
       const details = { outbox: name, changed: changed.join(' ') };
@@ -211,6 +218,7 @@ async function effectOf(
   lane: LaneStore,
   name: string,
   settings: OutboxSettings,
+  limits: Limits,
   now: number,
 ): Promise<Effect> {
   const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
@@ -219,7 +227,7 @@ async function effectOf(
   let [waiting, moved, dueNow, lapsing] = [0, 0, 0, 0];
   for await (const [id, message] of waitingMessages(lane, name)) {
     waiting += 1;
-    const { dueAt, hasOwnTime, problems } = read(message, now);
+    const { dueAt, hasOwnTime, problems } = read(message, now, limits);
     const refusals = problems.filter(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
     for (const { member, reason } of refusals) {
       const known = unfit.get(member) ?? { member, reason, messageCount: 0, ids: [] };

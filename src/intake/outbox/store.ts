@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { DailyLimit } from '../../campaign/limits.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
 import { recipientListKey, statusesKey } from '../../engine/recipients/campaign-keys.js';
+import { scriptLimits } from '../../engine/recipients/daily.js';
 import { outboxKeys } from './outbox-keys.js';
 import {
   isWaiting,
@@ -13,7 +15,7 @@ import {
   type WaitingMessage,
 } from './stored-message.js';
 
-/** What a put did, or why it did nothing. `planned`: its id has a message in a wave. `full`: its API key may not store so much. */
+/** What a put did, or why it did nothing. `planned`: its id has a message in a wave. `full`: its API key may not store so much; `limited`: a daily limit does not allow it. */
 export const PUT_OUTCOMES = [
   'created',
   'updated',
@@ -23,6 +25,7 @@ export const PUT_OUTCOMES = [
   'lapsed',
   'planned',
   'full',
+  'limited',
 ] as const;
 
 /** Where a message is in a wave. */
@@ -39,6 +42,8 @@ export interface PutReply {
   readonly due: number | null;
   /** Of a planned message; otherwise null. */
   readonly place: Place | null;
+  /** Of one that is limited: which limit does not allow it, as daily.lua says it, and when its day ends, ms. */
+  readonly over?: { readonly refusal: string; readonly endsAt: number };
 }
 
 /** A message to be stored under its id. */
@@ -47,6 +52,8 @@ export interface Entry {
   readonly message: WaitingMessage;
   /** The API key that pays for it; default: none. */
   readonly key?: string | undefined;
+  /** The daily limits that count it, and what it costs, in micros. Default: none. */
+  readonly counted?: { readonly limits: readonly DailyLimit[]; readonly micros: number } | undefined;
   /** Where an earlier message of this id was cancelled, or lapsed, in its wave: the new one takes its place if its version is higher. */
   readonly over?: Place | undefined;
 }
@@ -100,8 +107,10 @@ const putScript = laneScript(import.meta.url, './put-messages.lua', (reply) => {
   const replies: PutReply[] = [];
   for (let at = 0; at + 2 < entries.length; at += 3) {
     const outcome = putOutcome.parse(entries[at]);
-    const due = IS_STORED.has(outcome) ? Number(entries[at + 1]) : null;
-    replies.push({ outcome, due, place: placeOf(String(entries[at + 2])) });
+    const [second, why] = [Number(entries[at + 1]), String(entries[at + 2])];
+    const due = IS_STORED.has(outcome) ? second : null;
+    if (outcome !== 'limited') replies.push({ outcome, due, place: placeOf(why) });
+    else replies.push({ outcome, due, place: null, over: { refusal: why, endsAt: second * 1_000 } });
   }
   return { state, wave, isEarlier: isEarlier === 1, events: scriptEvents(events), replies };
 });
@@ -158,14 +167,33 @@ export function outboxStore(
   ): Promise<PutReplies> => {
     const mayPlan = plans && messages.some(({ message }) => message.due === 0);
     if (mayPlan && wave === '') wave = (await redis.hget(boxKeys.fixed.outbox, 'wave')) ?? '';
-    const entryArgs = messages.flatMap(({ id: message, message: content, key = '', over }) => [
+    const days: string[] = [];
+    /** The place of a list of limits among those of the call, from 1; 0: no limits. */
+    const dayOf = (limits: readonly DailyLimit[] = []): number => {
+      if (limits.length === 0) return 0;
+      const list = scriptLimits(limits);
+      if (!days.includes(list)) days.push(list);
+      return days.indexOf(list) + 1;
+    };
+    const entryArgs = messages.flatMap(({ id: message, message: content, key = '', over, counted }) => [
       message,
       packMessage(content),
       key,
       key === '' ? 0 : paidBytes(message, content),
       over === undefined ? '' : `${over.ordinal}:${over.wave}`,
+      dayOf(counted?.limits),
+      counted?.micros ?? 0,
     ]);
-    const args = { name, edition, wave, plans: mayPlan ? 1 : 0, lateMs, limit, time: now };
+    const args = {
+      name,
+      edition,
+      wave,
+      plans: mayPlan ? 1 : 0,
+      lateMs,
+      limit,
+      days: `[${days.join(',')}]`,
+      time: now,
+    };
     const reply = await putScript(lane, args, [], {
       ownKeys: { ...boxKeys.fixed, recipients: recipientListKey(keys, id, wave) },
       entryArgs,

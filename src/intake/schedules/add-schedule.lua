@@ -9,6 +9,7 @@
         definition  what never changes of it, JSON
         recipients  its inline list, JSON; '' if its recipients come from elsewhere
         actor       who adds it, JSON
+        limits      what its creator may send, JSON
         next        number: when it is due first, ms
         revision    number: its first revision. It is random, because a worker may still have an earlier schedule of this id in hand
         most        number: how many schedules there may be
@@ -29,7 +30,7 @@ end
 if redis.call('ZCARD', idsKey) >= most then return { 'full', 0 } end
 if not key_bytes.add(keyBytesKey, key, bytes, limit) then return { 'keyFull', key_bytes.used(keyBytesKey, key) } end
 if key ~= '' then redis.call('HSET', scheduleKey, 'paidBy', key, 'paid', bytes) end
-redis.call('HSET', scheduleKey, 'definition', definition, 'recipients', recipients, 'createdBy', actor,
+redis.call('HSET', scheduleKey, 'definition', definition, 'recipients', recipients, 'createdBy', actor, 'limits', limits,
   'createdAt', clock(time), 'state', 'active', 'next', next, 'revision', revision, 'firstRevision', revision)
 redis.call('ZADD', idsKey, 0, id)
 redis.call('ZADD', dueKey, next, id)

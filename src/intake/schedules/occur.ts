@@ -3,7 +3,6 @@ import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { isUnavailable } from '../../base/redis/unavailable.js';
-import type { Actor } from '../../campaign/actor.js';
 import { nextCommonOpening } from '../../campaign/window.js';
 import { readState } from '../../engine/lane/campaigns.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
@@ -64,8 +63,12 @@ export interface OccurDeps {
   readonly provided: ReadonlyMap<string, ProvidedList>;
   /** A lane that this process serves: its name, and the rule of its window, if it has one. */
   laneOf(id: LaneId): { readonly name: string; readonly window?: string | undefined } | undefined;
-  /** Creates a campaign. Its idempotency key is one of schedules, see `occurrenceDigest`. `paidBy`: who created the schedule. */
-  enqueue(input: CampaignInput, by: ReturnType<typeof actorOf>, paidBy: Actor): Promise<EnqueueOutcome>;
+  /** Creates a campaign of a schedule. Its idempotency key is one of schedules, see `occurrenceDigest`. */
+  enqueue(
+    input: CampaignInput,
+    by: ReturnType<typeof actorOf>,
+    of: Pick<StoredSchedule, 'createdBy' | 'limits'>,
+  ): Promise<EnqueueOutcome>;
 }
 
 /** A schedule that this process has taken. */
@@ -253,7 +256,7 @@ async function create(
         signal,
       },
       actorOf(schedule),
-      schedule.createdBy,
+      schedule,
     );
     if (outcome.outcome !== 'refused') return { at, outcome: 'created', campaign: outcome.id };
     switch (outcome.code) {
@@ -262,9 +265,10 @@ async function create(
         return { at, outcome: 'created', campaign: outcome.campaign };
       case 'invalidRows': {
         const [first] = outcome.errors;
-        return failed(
-          first === undefined ? outcome.message : `${outcome.message}, the first in line ${first.line}`,
-        );
+        if (first === undefined) return failed(outcome.message);
+        // What a limit refuses names no recipient.
+        const why = first.code === 'notAllowed' ? `: ${first.message}` : '';
+        return failed(`${outcome.message}, the first in line ${first.line}${why}`.slice(0, MAX_REASON));
       }
       case 'differentTexts':
       case 'noPrice':

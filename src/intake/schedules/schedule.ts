@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { exactDuration } from '../../base/duration.js';
 import { actor } from '../../campaign/actor.js';
 import { scheduledFields } from '../../campaign/field-schemas.js';
+import type { SomeLimits } from '../../campaign/limit-values.js';
 
 /*
  *                     ┌──────────────── due, and then the next time ────────────────┐
@@ -178,6 +179,8 @@ export interface StoredSchedule {
   readonly run: number;
   readonly createdAt: number;
   readonly createdBy: z.output<typeof actor>;
+  /** What its creator may send, and so its campaigns. */
+  readonly limits: SomeLimits;
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString();

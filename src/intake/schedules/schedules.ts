@@ -196,6 +196,7 @@ export function openSchedules({
         const payer = payerOf(by.actor, keyBytes);
         const { result: done, used } = await store.add(ref, definition, recipients, {
           createdBy: by.actor,
+          limits: by.limits,
           next,
           payer,
         });

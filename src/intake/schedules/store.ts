@@ -8,6 +8,8 @@ import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { actor } from '../../campaign/actor.js';
+import type { SomeLimits } from '../../campaign/limit-values.js';
+import { keyLimits } from '../../campaign/limits.js';
 import { NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import type { ScheduleTotals } from '../../reporting/fleet-snapshot.js';
 import type { RecipientInput } from '../import/read-objects.js';
@@ -65,6 +67,7 @@ const FIELDS = [
   'run',
   'createdAt',
   'createdBy',
+  'limits',
   'created',
   'skipped',
   'missed',
@@ -90,6 +93,11 @@ const row = z.object({
   run: number,
   createdAt: number,
   createdBy: fromJson(actor),
+  limits: z
+    .string()
+    .nullable()
+    .transform((json): unknown => JSON.parse(json ?? '{}'))
+    .pipe(keyLimits),
   created: number,
   skipped: number,
   missed: number,
@@ -171,6 +179,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
               definition: text,
               recipients: list,
               actor: JSON.stringify(of.createdBy),
+              limits: JSON.stringify(of.limits ?? {}),
               next: of.next,
               revision: randomInt(FIRST_REVISIONS),
               most: MAX_SCHEDULES,
@@ -303,6 +312,8 @@ interface ListedSchedules {
 /** What is stored with a new schedule. */
 interface Added {
   readonly createdBy: StoredSchedule['createdBy'];
+  /** Default: none. */
+  readonly limits?: SomeLimits | undefined;
   readonly next: number;
   /** Default: an operator, who is not limited. */
   readonly payer?: Payer;

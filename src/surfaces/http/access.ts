@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Volley } from '../../app/volley.js';
 import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/api-key.js';
 import { NotFoundError } from '../../campaign/errors.js';
+import { limitsAmong } from '../../campaign/limits.js';
 import { allowsLane, type Caller } from '../../operations/access.js';
 import { invalidKeyLimit } from './address-limits.js';
 import { requestEnder } from './end-revoked.js';
@@ -132,8 +133,8 @@ export function keyTextOf({ keyCheck }: FastifyRequest): string {
 
 /** The Volley of the client of a request. It checks the API key again before each write. */
 export function actingFor(volley: Volley, request: FastifyRequest): Volley {
-  const { id, name, lanes } = apiKeyOf(request);
-  return volley.as({ kind: 'key', id, name, lanes }, async () => {
+  const { id, name, lanes, ...limits } = apiKeyOf(request);
+  return volley.as({ kind: 'key', id, name, lanes, limits: limitsAmong(limits) }, async () => {
     const { keyCheck: last } = request;
     if (last?.isWhole === true && performance.now() - last.at < CHECK_HOLDS_MS) return;
     await requireActiveKey(volley, request);

@@ -12,6 +12,7 @@ import {
   OtherFormatError,
   VolleyError,
 } from '../../campaign/errors.js';
+import { LimitError } from '../../campaign/limits.js';
 import { listed } from '../../campaign/listed.js';
 import { RecoveringError } from '../../intake/outbox/errors.js';
 import { invalidParts, itemOf, moreErrors, Problem } from './problem.js';
@@ -59,7 +60,8 @@ export function errorToProblem(
   if (error instanceof VolleyError && isProblemCode(error.code)) {
     const errors = error instanceof InputError ? error.errors : [];
     const detail = error instanceof InputErrors ? firstOf(error) : error.message;
-    return new Problem(error.code, detail, { errors });
+    const members = error instanceof LimitError ? limitOf(error) : {};
+    return new Problem(error.code, detail, { errors, members });
   }
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge();
@@ -84,6 +86,9 @@ const PARTS: Readonly<Record<string, string>> = { querystring: 'query', headers:
 function firstOf({ all: [first, ...others] }: InputErrors): string {
   return `${asSentence(first?.message ?? '')}${moreErrors(others.length)}`;
 }
+
+/** Which limit, for programs. */
+const limitOf = ({ limit, owner, left, resetsAt }: LimitError) => ({ limit, owner, left, resetsAt });
 
 /** Names only lanes that the key may use. */
 export function noSuchLane(

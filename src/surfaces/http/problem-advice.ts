@@ -10,6 +10,8 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
     'Send `Authorization: Bearer vk_…` with a key that `volley keys create` printed and that has not been revoked.',
   forbidden:
     'The key lacks the scope that the request requires, it is limited to lanes and the request covers all, or it has suppressed as many numbers as it may; `detail` says which. Create another key: the scopes and lanes of a key never change.',
+  overLimit:
+    'The sender, a country, the segments of a message, or what is stored in a day exceeds a limit; `limit` names it, `owner` says whether it is one of the `key` or of the `lane`, and `detail` what is allowed. Nothing was stored; of an upload of messages, those before it were. Of a daily limit, `left` says what it still allows, and `resetsAt` when the next day begins: retrying does not help before that.',
   notFound:
     'The campaign, outbox, message, lane, request, or address does not exist, or it belongs to a lane that the key may not use. A campaign is removed at the end of its retention period.',
   methodNotAllowed: 'The header `Allow` lists the methods that it supports; /docs says what they do.',

@@ -175,7 +175,7 @@ test('Without the SECRETS_KEY, write access to Redis neither creates a key nor e
     { scopes: ['read', 'operate'] },
     { lanes: null },
     { maxSuppressions: 1e9 },
-    { requestsPerMinute: 1e6 },
+    { limits: { requestsPerMinute: 1e6 } },
     { lifetime: null },
     { secrets: [{ ...JSON.parse(original).secrets[0], until: null }] },
   ];

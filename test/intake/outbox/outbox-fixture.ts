@@ -220,13 +220,14 @@ export async function outboxFixture(
           wakers: { wake: async () => {} },
           clock: () => now,
           random: Math.random,
-          config: { keyBytes: 0, retentionMs: RETENTION_MS },
+          config: { keyBytes: 0, retentionMs: RETENTION_MS, prices: undefined },
           now: () => now,
         },
         OPERATOR,
         name,
         async () => ({
           lane: {
+            settings: { name: lane.store.id },
             ...lane.store,
             redis: over,
             name: laneId as LaneName,

@@ -36,8 +36,11 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
     retentionMs: 30 * DAY,
     provided,
     laneOf: (id) => (id === lane ? { name: id } : undefined),
-    enqueue: (input, actor, paidBy) =>
-      importCampaign({ ...deps, by: { ...OPERATOR, actor }, digestOf: occurrenceDigest, paidBy }, input),
+    enqueue: (input, actor, { createdBy: paidBy, limits }) =>
+      importCampaign(
+        { ...deps, by: { ...OPERATOR, actor, limits }, digestOf: occurrenceDigest, paidBy },
+        input,
+      ),
   };
   const errors: unknown[] = [];
   return {

@@ -1006,9 +1006,41 @@ export const OPERATION_COMMANDS = [
         reads: { as: 'number', from: 0, to: 100000000 },
       },
       {
+        flags: '--senders <senders>',
+        about: 'the only senders that its messages may have, separated by commas (default: any)',
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--countries <countries>',
+        about: 'the only countries whose numbers it may text, such as GB,DE (default: all)',
+        reads: { as: 'text' },
+      },
+      {
+        flags: '--max-segments <count>',
+        about: 'how many segments each message may have (default: any number)',
+        reads: { as: 'number', from: 1, to: 255 },
+      },
+      {
+        flags: '--recipients-per-day <count>',
+        about: 'how many messages it may store per UTC day on each of its lanes (default: any number)',
+        reads: { as: 'number', from: 1, to: 1000000000 },
+      },
+      {
+        flags: '--cost-per-day <amount>',
+        about:
+          'what the messages may cost that it stores per UTC day on each of its lanes, such as 50 or "50 EUR"; requires prices (default: anything)',
+        reads: { as: 'text' },
+      },
+      {
         flags: '--requests-per-minute <count>',
         about: 'how many requests it may make a minute (default: HTTP_REQUESTS_PER_MINUTE)',
         reads: { as: 'number', from: 1, to: 10000000 },
+      },
+      {
+        flags: '--addresses <networks>',
+        about:
+          'the only addresses or networks from which it may be used, separated by commas (default: all); behind a proxy, set HTTP_TRUSTED_PROXIES',
+        reads: { as: 'text' },
       },
     ],
     json: 'print one JSON object',

@@ -1,0 +1,296 @@
+import { z } from 'zod';
+import { type Actor, describeActor } from './actor.js';
+import { nameOfCountry } from './country-names.js';
+import { InputError } from './errors.js';
+import type { KeyLimits, LimitName, LimitValues, SomeLimits } from './limit-values.js';
+import { listed } from './listed.js';
+import { COUNTRIES, callingCodeOf, countryOfNumber } from './numbering-plan.js';
+import { parseLimit } from './price.js';
+import { segmentsOf } from './segments.js';
+import { checkSender } from './sender.js';
+
+/*
+ * What an API key, or everyone on a lane, may send. Each limit is a row; from the rows follow the flags of `keys create`, the settings of a
+ * lane, what is stored of a key, the checks, and the texts of the refusals. Where the key and the lane have the same limit, both apply.
+ *
+ * What a row limits:
+ *
+ *   sender, number, segments   of each message, when a campaign, a message of an outbox, or an occurrence of a schedule is stored
+ *   day                        what is stored in a UTC day (engine/recipients/daily.lua)
+ *   request                    requests of a key to the HTTP API (surfaces/http)
+ */
+
+/** What a message has that a limit may refuse. */
+interface Given {
+  readonly sender: string;
+  /** E.164 with its plus. */
+  readonly number: string;
+  readonly segments: number;
+}
+
+interface Row<Value, Part extends string> {
+  readonly schema: z.ZodType<Value>;
+  readonly limits: Part;
+  /** What stands for the value in help, and what it limits. */
+  readonly value: string;
+  readonly about: string;
+}
+
+/** A limit of a message. `refusal`: why this is refused, after what it is; null if it is not. `who` has the limit. */
+interface MessageRow<Value, Part extends keyof Given> extends Row<Value, Part> {
+  refusal(limit: Value, given: Given[Part], who: string): string | null;
+}
+
+const ofMessage = <Value, Part extends keyof Given>(row: MessageRow<Value, Part>) => row;
+const of = <Value, Part extends 'day' | 'request'>(row: Row<Value, Part>) => row;
+
+const MOST = 100;
+const several = (item: z.ZodType<string>) => z.array(item).min(1, 'must not be empty').max(MOST).readonly();
+const whole = (most: number) => {
+  const rule = `must be a whole number from 1 to ${most}`;
+  return z.number(rule).int(rule).min(1, rule).max(most, rule);
+};
+
+/** A sender may be written with or without a plus, and with `tel:`. */
+const plain = (sender: string): string => sender.replace(/^(?:tel:)?\+?(?=\d+$)/i, '');
+
+/** A number whose calling code belongs to no country, such as that of a satellite phone, is in no list. */
+const shownCountry = (number: string): string => {
+  const country = countryOfNumber(number);
+  return country === undefined ? `no country (+${callingCodeOf(number)})` : nameOfCountry(country);
+};
+
+const SENDER = 'must be a list of senders such as ["ACME", "447700900000"]';
+const COUNTRY = 'must be a list of countries such as ["GB", "DE"] (ISO 3166)';
+const NETWORK = 'must be a list of addresses or networks such as ["192.0.2.7", "10.0.0.0/8"]';
+const COST = 'must be an amount such as "50" or "50 EUR"';
+
+/** See above. */
+export const LIMITS = {
+  senders: ofMessage({
+    limits: 'sender',
+    schema: several(z.string(SENDER).refine((sender) => checkSender(sender).kind !== 'invalid', SENDER)),
+    value: 'senders',
+    about: 'the only senders that its messages may have, separated by commas (default: any)',
+    refusal: (senders, sender, who) =>
+      senders.some((each) => plain(each) === plain(sender))
+        ? null
+        : `is ${sender}, and ${who} may send only as ${listed(senders, 'or')}`,
+  }),
+  countries: ofMessage({
+    limits: 'number',
+    schema: several(
+      z
+        .string(COUNTRY)
+        .toUpperCase()
+        .refine((country) => COUNTRIES.has(country), COUNTRY),
+    ),
+    value: 'countries',
+    about: 'the only countries whose numbers it may text, such as GB,DE (default: all)',
+    refusal: (countries, number, who) =>
+      countries.includes(countryOfNumber(number) ?? '')
+        ? null
+        : `is a number of ${shownCountry(number)}, and ${who} may text only ${listed(countries)}`,
+  }),
+  maxSegments: ofMessage({
+    limits: 'segments',
+    schema: whole(255),
+    value: 'count',
+    about: 'how many segments each message may have (default: any number)',
+    refusal: (most, segments, who) =>
+      segments <= most
+        ? null
+        : `gets a message of ${segments} segments, and ${who} may send at most ${most} per message`,
+  }),
+  recipientsPerDay: of({
+    limits: 'day',
+    schema: whole(1_000_000_000),
+    value: 'count',
+    about: 'how many messages it may store per UTC day on each of its lanes (default: any number)',
+  }),
+  costPerDay: of({
+    limits: 'day',
+    schema: z.string(COST).regex(/^\d{1,9}(?:\.\d{1,6})?(?: [A-Za-z]{3})?$/, COST),
+    value: 'amount',
+    about:
+      'what the messages may cost that it stores per UTC day on each of its lanes, such as 50 or "50 EUR"; requires prices (default: anything)',
+  }),
+  requestsPerMinute: of({
+    limits: 'request',
+    schema: whole(10_000_000),
+    value: 'count',
+    about: 'how many requests it may make a minute (default: HTTP_REQUESTS_PER_MINUTE)',
+  }),
+  addresses: of({
+    limits: 'request',
+    schema: several(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], NETWORK)),
+    value: 'networks',
+    about:
+      'the only addresses or networks from which it may be used, separated by commas (default: all); behind a proxy, set HTTP_TRUSTED_PROXIES',
+  }),
+} as const satisfies { readonly [Name in LimitName]: Row<LimitValues[Name], string> };
+
+type LaneLimitName = Exclude<LimitName, 'requestsPerMinute' | 'addresses'>;
+
+/** The names of all limits. */
+export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
+/** The names of those that lanes may have. */
+export const LANE_LIMIT_NAMES = LIMIT_NAMES.filter(
+  (name): name is LaneLimitName => LIMITS[name].limits !== 'request',
+);
+
+const shapeOf = <Name extends LimitName>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, (LIMITS[name].schema as z.ZodType).optional()])) as {
+    readonly [Each in Name]: z.ZodOptional<(typeof LIMITS)[Each]['schema']>;
+  };
+
+/** The limits of an API key. */
+export const keyLimits = z.object(shapeOf(LIMIT_NAMES));
+/** The limits of a lane, in its settings. */
+export const laneLimits = z
+  .strictObject(shapeOf(LANE_LIMIT_NAMES), 'must be an object with limits')
+  .readonly();
+/** See {@link laneLimits}. */
+export type LaneLimits = z.output<typeof laneLimits>;
+
+/** The limits among some members, in the order of the table, without those that are not set. */
+export function limitsAmong(members: SomeLimits): SomeLimits {
+  return Object.fromEntries(
+    LIMIT_NAMES.flatMap((name) => (members[name] == null ? [] : [[name, members[name]]])),
+  );
+}
+
+/** All limits, with null for those that are not set. */
+export function allLimits(some: SomeLimits): KeyLimits {
+  return Object.fromEntries(LIMIT_NAMES.map((name) => [name, some[name] ?? null])) as unknown as KeyLimits;
+}
+
+/** Who has limits. */
+export interface Limited {
+  readonly owner: 'key' | 'lane';
+  /** The id of the key; '' for a lane. */
+  readonly key: string;
+  /** In refusals, such as `API key 0123456789ab`. */
+  readonly who: string;
+  readonly limits: SomeLimits;
+}
+
+/** What someone may store in a UTC day on a lane. */
+export interface DailyLimit extends Pick<Limited, 'owner' | 'key' | 'who'> {
+  readonly recipientsPerDay: number | null;
+  /** In micros. */
+  readonly costPerDay: number | null;
+}
+
+/** A limit of an API key or a lane refuses what was asked for. Nothing was stored. */
+export class LimitError extends InputError {
+  override readonly name = 'LimitError';
+  override readonly code = 'overLimit';
+  readonly limit: LimitName;
+  readonly owner: Limited['owner'];
+  /** What is left of a daily limit: messages, or an amount; null for other limits. */
+  readonly left: number | string | null;
+  /** When a daily limit starts anew, ISO 8601; null for other limits. */
+  readonly resetsAt: string | null;
+
+  constructor(
+    message: string,
+    about: Pick<LimitError, 'limit' | 'owner'> & Partial<Pick<LimitError, 'left' | 'resetsAt' | 'field'>>,
+  ) {
+    super(message, { field: about.field });
+    this.limit = about.limit;
+    this.owner = about.owner;
+    this.left = about.left ?? null;
+    this.resetsAt = about.resetsAt ?? null;
+  }
+}
+
+/** A part of a message that a limit refuses, and why; the reason continues what names the part. */
+export interface LimitRefusal extends Pick<LimitError, 'limit' | 'owner'> {
+  readonly reason: string;
+}
+
+/** The limits that apply to messages: those of the key, and those of the lane. */
+export interface Limits {
+  /** Why a limit refuses this part of a message; null if none does. */
+  refusal<Part extends keyof Given>(part: Part, given: Given[Part]): LimitRefusal | null;
+  /** The daily limits. */
+  readonly daily: readonly DailyLimit[];
+  /** Whether the price of each message must be known. */
+  readonly needsPrices: boolean;
+  /** Whether its segments must be. */
+  readonly needsSegments: boolean;
+}
+
+/** What all of these may send. Throws an InputError for a daily limit of the cost that cannot be compared with the prices. */
+export function limitsOf(all: readonly Limited[], currency: string | undefined): Limits {
+  const rowsOf = (part: keyof Given) =>
+    all.flatMap(({ owner, who, limits }) =>
+      LIMIT_NAMES.flatMap((limit) => {
+        const row = LIMITS[limit];
+        const value = limits[limit] ?? null;
+        if (row.limits !== part || value === null) return [];
+        const refusal = (row as MessageRow<unknown, typeof part>).refusal;
+        return [{ limit, owner, reason: (given: Given[typeof part]) => refusal(value, given, who) }];
+      }),
+    );
+  const rows = { sender: rowsOf('sender'), number: rowsOf('number'), segments: rowsOf('segments') };
+  const daily = all.flatMap(({ owner, key, who, limits: { recipientsPerDay = null, costPerDay = null } }) =>
+    recipientsPerDay === null && costPerDay === null
+      ? []
+      : [{ owner, key, who, recipientsPerDay, costPerDay: microsOf(costPerDay, who, currency) }],
+  );
+  const needsPrices = daily.some(({ costPerDay }) => costPerDay !== null);
+  return {
+    refusal(part, given) {
+      for (const { limit, owner, reason } of rows[part]) {
+        const why = reason(given);
+        if (why !== null) return { limit, owner, reason: why };
+      }
+      return null;
+    },
+    daily,
+    needsPrices,
+    needsSegments: needsPrices || rows.segments.length > 0,
+  };
+}
+
+/** What an actor may send on a lane. `limits`: those of the actor; undefined: none. */
+export function limitsFor(
+  lane: { readonly name: string; readonly limits?: LaneLimits },
+  { actor, limits }: { readonly actor: Actor; readonly limits?: SomeLimits | undefined },
+  currency: string | undefined,
+): Limits {
+  const { kind, id } = actor;
+  const who = kind === 'key' ? `API key ${id}` : describeActor(actor);
+  const ofActor: readonly Limited[] =
+    limits === undefined ? [] : [{ owner: 'key', key: id ?? actor.name, who, limits }];
+  const ofLane: readonly Limited[] =
+    lane.limits === undefined
+      ? []
+      : [{ owner: 'lane', key: '', who: `lane ${lane.name}`, limits: lane.limits }];
+  return limitsOf([...ofActor, ...ofLane], currency);
+}
+
+/** No limits. */
+export const NO_LIMITS = limitsOf([], undefined);
+
+function microsOf(costPerDay: string | null, who: string, currency: string | undefined): number | null {
+  if (costPerDay === null) return null;
+  const problem = (reason: string) => new InputError(`the limit \`costPerDay\` of ${who} ${reason}`);
+  if (currency === undefined) throw problem('needs prices: set PRICE_PER_SEGMENT or PRICE_FILE');
+  const micros = parseLimit(costPerDay, currency);
+  if (typeof micros === 'string') throw problem(micros);
+  return Number(micros);
+}
+
+/** Why a limit refuses the sender; null if none does. */
+export function refusedSender(limits: Limits, sender: string): LimitError | null {
+  const refused = limits.refusal('sender', sender);
+  return refused && new LimitError(`the sender ${refused.reason}`, { ...refused, field: 'sender' });
+}
+
+/** Why a limit refuses a message with this text; null if none does. */
+export function refusedText(limits: Limits, text: () => string): LimitRefusal | null {
+  return limits.needsSegments ? limits.refusal('segments', segmentsOf(text()).segments) : null;
+}

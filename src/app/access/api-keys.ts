@@ -136,6 +136,8 @@ export interface ApiKeys {
   refused(address: string): void;
   /** Counts a request of a valid key that was refused, for the audit trail. `code`: that of its problem document. */
   refusedRequest(key: Pick<ApiKey, 'id' | 'name'>, code: string): void;
+  /** Counts a request of a valid key from an address from which it may not be used, for the audit trail. */
+  refusedAddress(key: Pick<ApiKey, 'id' | 'name'>, address: string): void;
   /** Returns whether the key with this text is valid, as `check` does, but does not count as a use of it. */
   isActive(key: string): Promise<boolean>;
 }
@@ -264,7 +266,10 @@ export function apiKeyService(deps: ApiKeyDeps) {
     await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after });
   };
 
-  const shared: Pick<ApiKeys, 'list' | 'check' | 'isActive' | 'refused' | 'refusedRequest'> = {
+  const shared: Pick<
+    ApiKeys,
+    'list' | 'check' | 'isActive' | 'refused' | 'refusedRequest' | 'refusedAddress'
+  > = {
     async list() {
       const [all, used] = await Promise.all([redis.hgetall(keys.apiKeys), redis.hgetall(keys.apiKeysUsed)]);
       const views = await Promise.all(
@@ -290,6 +295,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
 
     refused: (address) => refused.count(address),
     refusedRequest: (key, code) => refused.countRequest(key, code),
+    refusedAddress: (key, address) => refused.countAddress(key, address),
 
     isActive: async (text) => (await validKey(text)) !== null,
   };

@@ -17,6 +17,8 @@ export interface RefusedKeys {
   count(address: string): void;
   /** Counts a request of a valid key that was refused with this code. Never throws. */
   countRequest(key: Pick<ApiKey, 'id' | 'name'>, code: string): void;
+  /** Counts a request of a valid key from an address that it may not be used from. Never throws. */
+  countAddress(key: Pick<ApiKey, 'id' | 'name'>, address: string): void;
   /** Records what is counted, and stops. */
   close(): Promise<void>;
 }
@@ -73,6 +75,14 @@ export function refusedKeys(trail: Pick<AuditTrail, 'record'>, events: Events, c
       beginMinute();
       const actor = { kind: 'key', id, name } as const;
       add(requests, `${id} ${code}`, { actor, action: 'request.refused', of: { code } });
+    },
+    countAddress({ id, name }, address) {
+      beginMinute();
+      const ofKey = [...requests.keys()].filter((known) => known.startsWith(`${id} from `));
+      const named =
+        ofKey.includes(`${id} from ${address}`) || ofKey.length < MAX_ADDRESSES ? address : OTHERS;
+      const actor = { kind: 'key', id, name } as const;
+      add(requests, `${id} from ${named}`, { actor, action: 'request.refused', of: { from: named } });
     },
     close: flush,
   };

@@ -4,7 +4,7 @@ import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/api-key.
 import { NotFoundError } from '../../campaign/errors.js';
 import { limitsAmong } from '../../campaign/limits.js';
 import { allowsLane, type Caller } from '../../operations/access.js';
-import { invalidKeyLimit } from './address-limits.js';
+import { invalidKeyLimit, isWithin } from './address-limits.js';
 import { requestEnder } from './end-revoked.js';
 import { Problem } from './problem.js';
 import { concurrencyLimit, type RateLimit, type RouteCost, rateLimits } from './rate-limit.js';
@@ -99,6 +99,16 @@ export function requireApiKey(
     invalidKeys.accepted(token);
     request.apiKey = key;
     request.keyCheck = { key: token, at: performance.now(), isWhole: request.raw.complete };
+    if (key.addresses !== null && !isWithin(key.addresses, request.ip)) {
+      volley.keys.refusedAddress(key, request.ip);
+      throw new Problem(
+        'overLimit',
+        `The key may not be used from ${request.ip}. \`volley keys list\` shows its addresses.`,
+        {
+          members: { limit: 'addresses', owner: 'key', left: null, resetsAt: null },
+        },
+      );
+    }
     limitRequests(key, request, reply);
     const { scope: required, acceptsUpload, cost } = request.routeOptions.config;
     if (required !== undefined && !allowsScope(key, required)) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { BlockList, isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Volley } from '../../app/volley.js';
 import { exceeded } from './rate-limit.js';
@@ -78,6 +79,19 @@ export function addressLimit(perMinute: number): (address: string) => void {
     if (bucket.take()) return;
     throw exceeded(`The limit is ${perMinute} requests a minute without a key.`, bucket.secondsUntil(1));
   };
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** Whether an address is one of these, or in one of these networks. An IPv4 address in IPv6 form (`::ffff:…`) is that IPv4 address. */
+export function isWithin(networks: readonly string[], address: string): boolean {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [base = '', bits] = network.split('/');
+    if (bits === undefined) list.addAddress(base, familyOf(base));
+    else list.addSubnet(base, Number(bits), familyOf(base));
+  }
+  return isIP(address) !== 0 && list.check(address, familyOf(address));
 }
 
 function digestOf(token: string): string {

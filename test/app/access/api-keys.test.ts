@@ -50,7 +50,7 @@ const keysWith = (
     }),
     clock: () => now,
     events,
-    refused: { count: () => {}, countRequest: () => {}, close: async () => {} },
+    refused: { count: () => {}, countRequest: () => {}, countAddress: () => {}, close: async () => {} },
     secretsKey,
     previousSecretsKey,
   })(by, cancel);

@@ -21,7 +21,7 @@ let outboxes = 0;
 async function outboxWith(...hours: readonly number[]): Promise<string> {
   outboxes += 1;
   const name = `dentist-${outboxes}`;
-  const settings = ['--message', 'Hi {{name}}', '--send-at', 'appointment - 1h', '--zone', 'Europe/London'];
+  const settings = ['--message', 'Hi {{name}}', '--send-rule', 'appointment - 1h', '--zone', 'Europe/London'];
   expect((await volley('outbox', 'create', name, ...settings)).exit).toBe(0);
   for (const [at, hour] of hours.entries()) {
     const message = ['--set', 'name=Ada', '--set', `appointment=${inHours(hour)}`];
@@ -36,13 +36,13 @@ test('The preview of a change counts what would get another time, be due at once
   const name = await outboxWith(2, 30, 60);
   const before = await settingsOf(name);
   // That was 22 hours ago for the first. Messages may be an hour late.
-  const change = ['outbox', 'set', name, '--send-at', 'appointment - 24h', '--preview'];
+  const change = ['outbox', 'set', name, '--send-rule', 'appointment - 24h', '--preview'];
   expect(await json(...change)).toEqual({
     exit: 0,
-    output: { name, changed: ['sendAt'], waiting: 3, moved: 3, dueNow: 0, lapsing: 1, unfit: [] },
+    output: { name, changed: ['sendRule'], waiting: 3, moved: 3, dueNow: 0, lapsing: 1, unfit: [] },
   });
   expect((await volley(...change)).stdout.split('\n').slice(0, 4)).toEqual([
-    `Outbox ${name} would get another sendAt.`,
+    `Outbox ${name} would get another sendRule.`,
     '  3 waiting',
     '  3 of them at another time',
     '  1 of them lapse, because it is too late',

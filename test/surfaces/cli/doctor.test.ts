@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
 import type { LaneStatus } from '../../../src/campaign/views.js';
 import { DATA_FORMAT } from '../../../src/engine/recovery/heartbeats.js';
-import { checkKeys, checkRestoredKeys } from '../../../src/surfaces/cli/doctor/api-keys.js';
+import { checkCountries, checkKeys, checkRestoredKeys } from '../../../src/surfaces/cli/doctor/api-keys.js';
 import { checkLane } from '../../../src/surfaces/cli/doctor/lanes.js';
 import { checkProtection } from '../../../src/surfaces/cli/doctor/protection.js';
 import { checkRedis } from '../../../src/surfaces/cli/doctor/redis.js';
@@ -312,4 +313,17 @@ test('The doctor makes every check that its files define', () => {
   expect(defined.length).toBeGreaterThan(10);
   const unused = defined.filter((name) => (source.match(new RegExp(`\\b${name}\\b`, 'g')) ?? []).length < 2);
   expect(unused).toEqual([]);
+});
+
+test('Doctor names the keys that may text any country, unless their lanes limit the countries', () => {
+  const key = { ...KEY, state: 'active', scopes: ['send'], lanes: null, countries: null } as const;
+  const { lanes } = loadLocalConfig({ API_KEY: 'key' });
+  const limited = lanes.map((lane) => ({ ...lane, limits: { countries: ['GB'] } }));
+  expect(checkCountries([key], { lanes })).toMatchObject([
+    { level: 'ok', found: expect.stringContaining(key.id) },
+  ]);
+  expect(checkCountries([{ ...key, countries: ['GB'] }], { lanes })).toEqual([]);
+  expect(checkCountries([{ ...key, scopes: ['read'] }], { lanes })).toEqual([]);
+  expect(checkCountries([{ ...key, lanes: ['other'] }], { lanes })).toEqual([]);
+  expect(checkCountries([key], { lanes: limited })).toEqual([]);
 });

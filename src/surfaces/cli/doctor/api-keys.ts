@@ -51,6 +51,24 @@ export function checkKeys(
   return checks;
 }
 
+/** Which keys may text any country, on a lane that does not limit them either. That is the default, and no fault. */
+export function checkCountries(
+  keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'scopes' | 'lanes' | 'countries'>[],
+  { lanes }: Pick<LocalConfig, 'lanes'>,
+): Check[] {
+  const open = lanes.filter(({ limits }) => limits?.countries === undefined).map(({ name }) => name);
+  const any = keys.filter(
+    ({ state, scopes, lanes: own, countries }) =>
+      state === 'active' &&
+      scopes.includes('send') &&
+      countries === null &&
+      open.some((lane) => own === null || own.includes(lane)),
+  );
+  if (any.length === 0) return [];
+  const named = any.map(({ id, name }) => `${id} (${oneLine(name)})`).join(', ');
+  return [ok('API keys, countries', `these may text any country: ${named}`)];
+}
+
 /** Each API key that works: after a backup was restored, so does one that was revoked, or had another secret, since the backup. */
 export function checkRestoredKeys(
   keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'scopes' | 'lanes' | 'createdAt' | 'lastUsedAt'>[],

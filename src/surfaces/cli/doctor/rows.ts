@@ -2,7 +2,7 @@ import { keyNames } from '../../../base/redis/keys.js';
 import { fileRemains } from '../../../engine/recovery/rewrite-file.js';
 import { differencesFrom } from '../differences.js';
 import { howToStartWorkers } from '../how-to-start.js';
-import { checkKeys, checkRestoredKeys } from './api-keys.js';
+import { checkCountries, checkKeys, checkRestoredKeys } from './api-keys.js';
 import { fail, type Row } from './check.js';
 import { checkCredentials } from './credentials.js';
 import { checkLane, checkOutboxes, checkUnconfigured } from './lanes.js';
@@ -48,6 +48,7 @@ export const ROWS: readonly Row[] = [
   },
   { needs: 'redis', check: ({ config, context }) => checkProtection(config, context.env) },
   { needs: 'redis', check: async ({ keys, config, now }) => checkKeys(await keys(), config, now) },
+  { needs: 'redis', check: async ({ keys, config }) => checkCountries(await keys(), config) },
   {
     needs: 'redis',
     check: async ({ keys, isRestored, now }) => (isRestored ? checkRestoredKeys(await keys(), now) : []),

@@ -31,6 +31,8 @@ export const COMMANDS = [
   'token',
   'subscription',
   'suppress',
+  'webhook',
+  'inbound',
   'init',
   'up',
   'work',

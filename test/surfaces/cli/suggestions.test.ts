@@ -70,11 +70,12 @@ function examplesOf(): string[][] {
 
 /** These run until they are stopped, ask questions, need the service or a contract, or change what the others use. */
 const ELSEWHERE =
-  /^(?:up|work|serve|simulator|init|conformance|token|subscription|records|outbox)\b|--(?:wait|watch|provided)\b|^lane rename/;
+  /^(?:up|work|serve|simulator|init|conformance|token|subscription|records|outbox)\b|^webhook test\b|--(?:wait|watch|provided)\b|^lane rename/;
 
 describe('An example of the help works when pasted', () => {
-  const cli = commandLine(cwd, { ...redis, ...account });
+  const cli = commandLine(cwd, { ...redis, ...account, SECRETS_KEY: 'a'.repeat(64) });
   beforeAll(async () => {
+    await cli.volley('webhook', 'add', 'https://shop.example/volley');
     await cli.volley(...send);
     await cli.volley('keys', 'create', '--name', 'shop', '--scope', 'read');
     await cli.volley('suppress', 'add', '+447700900999');

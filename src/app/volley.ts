@@ -2,6 +2,7 @@ import type { Config, LaneRules } from '../base/config/index.js';
 import type { Events } from '../base/events/events.js';
 import type { Records } from '../call-records/open-records.js';
 import type { ActingFor } from '../campaign/actor.js';
+import type { ForgottenNumber } from '../campaign/forgotten.js';
 import type { Preview } from '../campaign/preview-views.js';
 import type { LaneStatus } from '../campaign/views.js';
 import type { Inbound } from '../engine/inbound/inbound-service.js';
@@ -25,6 +26,7 @@ import type { ConformanceOptions, ConformanceResult } from '../tools/conformance
 import type { ApiKeys } from './access/api-keys.js';
 import type { AuditReader } from './access/audit-trail.js';
 import type { Positions } from './access/positions.js';
+import type { ForgetOptions } from './forget/forget.js';
 
 export type { Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
 export type { Outbox } from '../intake/outbox/outbox-methods.js';
@@ -89,6 +91,16 @@ export interface Volley
    * `InputError` if you resend requests of a campaign that is cancelled or has lapsed.
    */
   resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
+  /**
+   * Deletes all data of a campaign that has ended, before its retention period is over. Rejects with a `StateError` if it has not ended.
+   */
+  delete(id: string): Promise<{ readonly recipientCount: number }>;
+  /**
+   * Forgets a number on all lanes: cancels what is planned or waits for it, and erases it wherever it is stored. Messages that were sent and
+   * have no final status are erased when they get one: a worker continues until nothing is left. While that goes on, a repeated call changes
+   * nothing, and returns the state. Rejects with an `InputError` if the number is invalid.
+   */
+  forget(number: string, options?: ForgetOptions): Promise<ForgottenNumber>;
   /** Creates and lists outboxes: messages that are sent over time, each under an id of yours. */
   readonly outboxes: Outboxes;
   /**

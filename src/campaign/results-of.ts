@@ -8,11 +8,7 @@ import {
   type WantedStatus,
 } from './reported-status.js';
 
-/*
- * A list that consists of the recipients of an earlier campaign who have certain final states.
- */
-
-/** Whose results make the list. */
+/** A list that consists of the recipients of an earlier campaign who have certain final states. */
 export interface ResultsOf {
   /** The id of a campaign that is completed or cancelled. */
   readonly campaign: string;

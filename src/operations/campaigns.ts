@@ -175,6 +175,19 @@ export const cancelCampaign = call({
   },
 });
 
+export const deleteCampaign = call({
+  ...COMMAND,
+  name: 'deleteCampaign',
+  summary: 'Delete a campaign that has ended',
+  description: 'All of its data is removed, before its retention period is over.',
+  audit: 'campaign.delete',
+  http: 'DELETE /campaigns/{id}',
+  cli: { usage: 'delete <id>', arguments: CAMPAIGN, asks: true, examples: ['delete last'] },
+  output: z.object({ id: z.string(), recipientCount: count }),
+  returns: 'The campaign is deleted',
+  run: async (volley, { id }) => ({ id, ...(await volley.delete(id)) }),
+});
+
 export const getReport = rows({
   name: 'getReport',
   summary: 'Get the report of a campaign',

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { forgotten } from '../campaign/forgotten.js';
 import { type FoundRecipient, foundRecipient } from '../campaign/recipient-views.js';
 import { suppressionOperation } from '../campaign/suppression.js';
-import { byKey, byLane, byLanesOfKey, bySuppressionOperation } from './access.js';
+import { allLanes, byKey, byLane, byLanesOfKey, bySuppressionOperation } from './access.js';
 import { country } from './campaign-members.js';
 import { call, page, rows } from './operation.js';
 import { count, LANE_FLAG, laneName, longList, onlyOfLane } from './schemas.js';
@@ -66,6 +67,42 @@ export const findNumber = call({
     for await (const recipient of volley.find(number, { country, lanes, signal })) recipients.push(recipient);
     return { found: recipients };
   },
+});
+
+export const forgetNumber = call({
+  name: 'forgetNumber',
+  summary: 'Forget a number',
+  description:
+    'Cancels all messages that are planned or wait for it, and erases it on all lanes: from lists, messages, reports, schedules, and suppression lists. Messages that were sent are erased when their status is final. While a request for the number is not done, a repeated one changes nothing and returns its state.',
+  httpNote:
+    'The key must be allowed to use all lanes. This is a POST so that the number appears in no access log.',
+  tag: 'Numbers',
+  scope: 'operate',
+  cost: { tokens: 10 },
+  access: allLanes('Numbers to forget'),
+  audit: 'number.forget',
+  http: 'POST /numbers/forget',
+  cli: {
+    usage: 'forget <number>',
+    arguments: { number: 'in any format; - reads it from standard input' },
+    flags: {
+      keepSuppressed: { about: 'keep a keyed digest of the number, so that no campaign ever sends to it' },
+    },
+    asks: true,
+    examples: ['forget "+44 7700 900123"', 'forget "+44 7700 900123" --keep-suppressed'],
+    byHand: 'its number may come from standard input',
+  },
+  input: z.strictObject({
+    number: z.string().min(1).max(100).describe('In any common spelling'),
+    country,
+    keepSuppressed: z
+      .boolean()
+      .default(false)
+      .describe('Keep a keyed digest of the number, so that no campaign sends to it'),
+  }),
+  output: forgotten,
+  returns: 'What was done, and what is open',
+  run: (volley, { number, ...options }) => volley.forget(number, options),
 });
 
 export const addSuppressions = call({

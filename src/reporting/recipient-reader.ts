@@ -37,7 +37,7 @@ import {
 /** A recipient with its state and its last request. */
 export interface OrdinalRecord {
   readonly ordinal: number;
-  /** E.164 with its plus. */
+  /** E.164 with its plus; empty once it is forgotten. */
   readonly number: string;
   /** Empty if it has none. */
   readonly reference: string;
@@ -204,7 +204,8 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       const slice = slices.get(Math.floor(position / SLICE));
       const place = position % SLICE;
       return {
-        number: `+${slice?.numbers[place] ?? ''}`,
+        // Of a recipient that was forgotten, there is no number.
+        number: slice?.numbers[place] === 0 ? '' : `+${slice?.numbers[place] ?? ''}`,
         reference: slice?.references[place] ?? '',
         values: slice?.recipients[place]?.values ?? [],
       };

@@ -39,10 +39,11 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   tools: { simulator: [], conformance: [] },
   app: {
     access: [],
-    volley: ['access'],
+    forget: ['access'],
+    volley: ['access', 'forget'],
     worker: ['volley'],
     // The composition root.
-    runtime: ['access', 'volley', 'worker'],
+    runtime: ['access', 'forget', 'volley', 'worker'],
   },
   // One row per operation. The surfaces read the rows.
   operations: {},

@@ -26,6 +26,7 @@ const yielding = scripts.filter(({ code }) => yieldsResults(code));
 test('The scripts that settle recipients are these', () => {
   expect(yielding.map(({ path }) => path.replace(/^.*\//, '')).sort()).toEqual([
     'cancel-messages.lua',
+    'cancel-recipients.lua',
     'claim-send.lua',
     'command-campaign.lua',
     'end-old-campaign.lua',

@@ -113,6 +113,11 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   previewUpload: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi' }),
   listCampaigns: async () => ({ limit: 10 }),
   getCampaign: async () => ({ id: await created(LATER) }),
+  deleteCampaign: async () => {
+    const id = await created(LATER);
+    await volley.cancel(id);
+    return { id };
+  },
   pauseCampaign: async () => ({ id: await created(LATER) }),
   resumeCampaign: async () => {
     const id = await created(LATER);
@@ -177,6 +182,7 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     list: { ndjson: Readable.from(['{"id":"b","to":"+447700900123"}\n']) },
   }),
   findNumber: async () => ({ number: '+447700900123' }),
+  forgetNumber: async () => ({ number: '+447700900196' }),
   addSuppressions: async () => ({ numbers: ['+447700900199'] }),
   removeSuppressions: async () => {
     await volley.suppression.add(['+447700900198']);

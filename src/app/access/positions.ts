@@ -12,7 +12,8 @@ export type PositionKind =
   | 'inbound'
   | 'suppressions'
   | 'results'
-  | 'schedules';
+  | 'schedules'
+  | 'forgotten';
 
 /** Turns positions in lists and streams into tokens for clients, which reveal nothing about what other clients own. */
 export interface Positions {

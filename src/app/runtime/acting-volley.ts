@@ -4,7 +4,9 @@ import type { LaneId } from '../../base/redis/keys.js';
 import { withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { auditedRecords } from '../../call-records/audited-records.js';
 import { type ActingFor, describeActor } from '../../campaign/actor.js';
+import { StateError } from '../../campaign/state-error.js';
 import type { InboundService } from '../../engine/inbound/inbound-service.js';
+import { readState } from '../../engine/lane/campaigns.js';
 import { laneNamed } from '../../engine/lane/lane.js';
 import { operatorCommands } from '../../engine/lane/operator-commands.js';
 import { resolveUnknown } from '../../engine/sending/unknown.js';
@@ -17,6 +19,7 @@ import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { CancelledOfKey } from '../access/api-keys.js';
 import { cancelCampaignsOf } from '../access/campaigns-of-key.js';
 import type { Volley } from '../volley.js';
+import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
 import { inboundFor } from './inbound.js';
 import { fullConfig, type Instance, lazily } from './instance.js';
@@ -56,6 +59,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       await finder.live.refresh().catch(() => {});
     return input;
   };
+  const forgetting = lazily(() => openForgettingOf(instance));
 
   const volleyFor = (actor: ActingFor, authorise?: () => Promise<void>): Volley => {
     const by = trail.operator(actor, authorise);
@@ -162,6 +166,20 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       pause: (id) => commands.pause(id),
       resume: (id) => commands.resume(id),
       cancel: (id) => commands.cancel(id),
+      async delete(id) {
+        const { id: lane } = await finder.of(id);
+        const state = await readState(redis, keys, lane, id);
+        if (state !== null && state.endedAt === 0)
+          throw new StateError(
+            `campaign ${id} is ${state.state}, and has messages without a final status: cancel it, and delete it when it has ended`,
+          );
+        const details = { recipientCount: state?.total ?? 0 };
+        await by.audited({ action: 'campaign.delete', lane, campaign: id, details }, () =>
+          removeCampaignOf(instance, lane, id),
+        );
+        return details;
+      },
+      forget: async (number, options = {}) => (await forgetting()).forget(number, options, by),
       resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution, events, by),
       outboxes: withUnavailableErrors<Outboxes>({
         ...outboxes,

@@ -8,15 +8,14 @@ import type { InboundService } from '../../engine/inbound/inbound-service.js';
 import { followLanes } from '../../engine/lane/lane-set.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import type { HighestClaims } from '../../engine/recovery/highest-claims.js';
-import { removeCampaign } from '../../engine/recovery/retention.js';
 import { outboxResults } from '../../intake/outbox/outbox-results.js';
-import { forgetWave } from '../../intake/outbox/wave.js';
 import { resultsLogs } from '../../reporting/results-log.js';
 import { resultsReader } from '../../reporting/results-reader.js';
 import { laneReader } from '../../reporting/webhooks/lane-reader.js';
 import { payloadReader } from '../../reporting/webhooks/payload.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { Volley, Workers } from '../volley.js';
+import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
 import { fullConfig, type Instance, lazily } from './instance.js';
 
@@ -60,14 +59,9 @@ export function workStarter(
       lane.emit(found);
       return next;
     },
-    removeCampaign: async (laneId: LaneId, id: string) => {
-      await forgetWave(await finder.withId(laneId), id);
-      const recipientCount = await removeCampaign(redis, keys, laneId, id);
-      const lane = await finder.nameOf(laneId);
-      if (recipientCount !== null)
-        events.emit({ type: 'retention.removed', lane, campaign: id, recipientCount });
-    },
+    removeCampaign: (laneId: LaneId, id: string) => removeCampaignOf(instance, laneId, id),
   };
+  const forgetting = lazily(() => openForgettingOf(instance));
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;
     const made = redisMayLoseMs === 'auto' ? watchDurability(redis) : statedDurability(redis, redisMayLoseMs);
@@ -137,6 +131,7 @@ export function workStarter(
             maxCampaignAgeMs: config.maxCampaignAgeMs,
             followUpPastMaxAgeMs: config.followUpPastMaxAgeMs,
             alarm: systemAlarm,
+            forget: async () => (await forgetting()).resume(),
           },
           onReconnected: () => void finder.restore().catch(() => {}),
           schedules: {

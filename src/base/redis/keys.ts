@@ -117,6 +117,15 @@ export function keyNames(prefix: string) {
       removed: (operation: string): string => `{${prefix}:suppression:lists}:removed:${operation}`,
       /** Hash: the id of a lane, or '' for the whole installation → when its list last lost a number, ms. */
       removedAt: `{${prefix}:suppression:lists}:removedAt`,
+      /** Hash: keyed digest of a number that was forgotten and stays suppressed for all lanes → when, ms. */
+      digests: `{${prefix}:suppression:lists}:digests`,
+    },
+    /** Requests to forget numbers (app/forget/forget.ts): which are due when, ms; each of them; who works on it; the secret of the digests. */
+    forget: {
+      due: `{${prefix}:forget:all}:due`,
+      request: (id: string): string => `{${prefix}:forget:all}:request:${id}`,
+      lease: (id: string): string => `{${prefix}:forget:all}:lease:${id}`,
+      secret: `{${prefix}:forget:all}:secret`,
     },
     /** Sorted set: numbers whose stop word was confirmed in the last day → when it arrived, ms. */
     stopsConfirmed: `${prefix}:stopsConfirmed`,

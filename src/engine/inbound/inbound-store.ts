@@ -193,8 +193,13 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
       const isOf = ({ from, to }: { from: string; to: string }): boolean =>
         [from, to].some((each) => each.replace('+', '') === number.replace('+', ''));
       let erased = 0;
-      for (const [name, json] of Object.entries(await redis.hgetall(inboundPending)))
-        if (isOf(pendingShape.parse(JSON.parse(json)))) erased += await redis.hdel(inboundPending, name);
+      for (const [name, json] of Object.entries(await redis.hgetall(inboundPending))) {
+        const pending = pendingShape.parse(JSON.parse(json));
+        if (!isOf(pending)) continue;
+        // Its name is a digest of the numbers, without a key.
+        for (const { digest } of Object.values(pending.parts)) await redis.hset(inboundIds, digest, '');
+        erased += await redis.hdel(inboundPending, name);
+      }
       for (let last: string | undefined; ; ) {
         const batch = await this.before(last, READ_AT_ONCE);
         for (const { position } of batch.filter(isOf)) erased += await redis.hdel(inboundMessages, position);

@@ -3,8 +3,9 @@
 
   KEYS  all      hash: number -> operations that added it; for all lanes
         lane     hash: number -> operations that added it; for one lane
+        digests  hash: keyed digest of a number -> when it was forgotten; for all lanes
   ARGV  numbers  8 bytes each
-  Returns  for each number 1 or 0, as one string; '' if none is suppressed
+  Returns  for each number 1 or 0, as one string, '' if none is suppressed; 1 if there are digests, which the caller has to compare
 ]]
 local packed, letters, found = {}, {}, false
 for at = 1, #numbers, 8 do packed[#packed + 1] = string.sub(numbers, at, at + 7) end
@@ -15,4 +16,4 @@ for i = 1, #packed do
   letters[i] = isSuppressed and '1' or '0'
   found = found or isSuppressed
 end
-return found and table.concat(letters) or ''
+return { found and table.concat(letters) or '', redis.call('EXISTS', digestsKey) }

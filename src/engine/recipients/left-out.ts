@@ -84,7 +84,9 @@ export function storedRow(row: LeftOutRow): StoredRecipient {
 }
 
 /** Reads what {@link storedRow} made. */
-export function readLeftOut({ number, values, reference = '' }: StoredRecipient): LeftOutRow {
+export function readLeftOut({ number: digits, values, reference = '' }: StoredRecipient): LeftOutRow {
+  // Of a row that was forgotten, there is no number.
+  const number = digits === '+0' ? '' : digits;
   const [kind = '', line, detail = '', text = ''] = values;
   const own = { line: Number(line), reference };
   if (kind === SENT_BEFORE) return { kind: 'duplicate', ...own, number, firstLine: null, isSameText: true };
@@ -95,7 +97,7 @@ export function readLeftOut({ number, values, reference = '' }: StoredRecipient)
   return {
     kind: 'invalid',
     ...own,
-    number: number === '+0' ? text : number,
+    number: number === '' ? text : number,
     code: kind as InvalidCode,
     column: detail === '' ? null : detail === REFERENCE ? REFERENCE : Number(detail),
   };

@@ -17,14 +17,14 @@ interface ReadCache<Value> {
 }
 
 /**
- * Makes a cache of the `max` values used most recently, for values that never change. Calls for a key that is being read share
- * that read. A failed read is not kept.
+ * Makes a cache of the `max` values used most recently, for values that change only when a number is forgotten. Calls for a key that is
+ * being read share that read. A failed read is not kept. After `keptMs`, no process has a number that was forgotten.
  */
-export function createReadCache<Value>(max: number): ReadCache<Value> {
+export function createReadCache<Value>(max: number, keptMs = 60_000): ReadCache<Value> {
   // Made on first use: the cache allocates room for all its values, and most lanes of a large fleet are idle.
   let cache: LRUCache<string, Promise<Value>> | undefined;
   const again = (key: string, read: () => Promise<Value>): Promise<Value> => {
-    cache ??= new LRUCache({ max });
+    cache ??= new LRUCache({ max, ttl: keptMs, ttlAutopurge: true });
     const reading = read();
     cache.set(key, reading);
     reading.catch(() => cache?.delete(key));

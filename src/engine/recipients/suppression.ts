@@ -6,6 +6,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { type Actor, actor } from '../../campaign/actor.js';
 import { NotAllowedError } from '../../campaign/errors.js';
+import { openNumberDigests } from './number-digests.js';
 
 /*
  * Which numbers are never sent to. There is a list for the whole installation, and one for each lane. Each is a hash from the
@@ -22,10 +23,15 @@ const PACKED_BYTES = 8;
 /** How long a removal can be undone. Until then, the removed numbers are kept. */
 export const KEEP_REMOVED_MS = 30 * 86_400_000;
 
-const checkScript = loadScript(import.meta.url, './check-suppressed.lua', String);
+const checkScript = loadScript(import.meta.url, './check-suppressed.lua', (reply) => {
+  const [letters, digests] = z.tuple([z.string(), z.number()]).parse(reply);
+  return [letters, digests === 1] as const;
+});
 const changeScript = loadScript(import.meta.url, './change-suppressed.lua', (reply) =>
   z.number().parse(reply),
 );
+/** Stands for the id of an operation that keeps nothing. */
+const FORGET = 'forgotten';
 type Change = 'add' | 'remove' | 'undo-add' | 'undo-remove';
 
 const storedOperation = z.object({
@@ -132,13 +138,26 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     }
     return false;
   };
+  let opening: ReturnType<typeof openNumberDigests> | undefined;
+  /** The keyed digests of these numbers: some that were forgotten stay suppressed by them. */
+  const digestsOf = async (numbers: readonly string[]): Promise<Buffer[]> => {
+    opening ??= openNumberDigests(redis, keys);
+    opening.catch(() => {
+      opening = undefined;
+    });
+    return numbers.map(await opening);
+  };
   /** A letter for each number: 1 if it is suppressed; '' if none is. */
-  const check = (lane: LaneId, numbers: readonly string[]): Promise<string> =>
-    checkScript.run(
+  const check = async (lane: LaneId, numbers: readonly string[]): Promise<string> => {
+    const [letters, hasDigests] = await checkScript.run(
       redis,
-      { all: names.list(null), lane: names.list(lane) },
+      { all: names.list(null), lane: names.list(lane), digests: names.digests },
       { numbers: Buffer.concat(packed(numbers)) },
     );
+    if (!hasDigests) return letters;
+    const kept = await redis.hmget(names.digests, ...(await digestsOf(numbers)));
+    return kept.map((at, place) => (at !== null || letters.charAt(place) === '1' ? '1' : '0')).join('');
+  };
   const singleChecks = new Map<LaneId, ReturnType<typeof joinCalls<string, string>>>();
   /** Checks one number, together with others that are checked for the lane at the same time. */
   const isSuppressed = async (lane: LaneId, number: string): Promise<boolean> => {
@@ -225,12 +244,52 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       perform('add', numbers, operation),
     /** Whether none of the numbers is on a list. */
     async hasNone(list: LaneId | null, numbers: Iterable<string>): Promise<boolean> {
-      for (const batch of batches(numbers)) if ((await countNew(list, batch)) < batch.length) return false;
+      for (const batch of batches(numbers)) {
+        if ((await countNew(list, batch)) < batch.length) return false;
+        if (list !== null || (await redis.exists(names.digests)) === 0) continue;
+        const kept = await redis.hmget(names.digests, ...(await digestsOf(batch)));
+        if (kept.some((at) => at !== null)) return false;
+      }
       return true;
     },
     /** Removes numbers from a list and returns the operation, which can be undone for 30 days. It has no record if no number was on the list. */
-    remove: (numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> =>
-      perform('remove', batches(numbers), operation),
+    async remove(numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> {
+      if (operation.list !== null || (await redis.exists(names.digests)) === 0)
+        return perform('remove', batches(numbers), operation);
+      const all = [...numbers];
+      for (const batch of batches(all)) await redis.hdel(names.digests, ...(await digestsOf(batch)));
+      return perform('remove', batches(all), operation);
+    },
+    /**
+     * Takes a number off the lists of the installation and of these lanes, and out of what is kept of removals, so that nothing can be undone.
+     * `keptAs`: its keyed digest, which stays suppressed on all lanes from this time on, ms; null: nothing stays. `rewrite` takes it out of the texts of operations.
+     * Returns how many entries it has changed. Repeating it is harmless.
+     */
+    async forget(
+      number: string,
+      lanes: readonly LaneId[],
+      keptAs: { readonly digest: Buffer; readonly at: number } | null,
+      rewrite: (text: string) => string,
+    ): Promise<number> {
+      let changed = 0;
+      if (keptAs !== null) await redis.hset(names.digests, keptAs.digest, keptAs.at);
+      for (const list of [null, ...lanes]) changed += await change('remove', list, FORGET, packed([number]));
+      await redis.unlink(names.removed(FORGET));
+      for await (const { id, change: how } of this.operations()) {
+        if (how === 'remove') changed += await redis.hdel(names.removed(id), ...packed([number]));
+        // It may be undone meanwhile.
+        for (;;) {
+          const before = await redis.hget(names.operations, id);
+          if (before === null) break;
+          const stored = storedOperation.parse(JSON.parse(before));
+          const after = { ...stored, source: rewrite(stored.source), reason: rewrite(stored.reason) };
+          if (after.source === stored.source && after.reason === stored.reason) break;
+          await write(id, after);
+          changed += 1;
+        }
+      }
+      return changed;
+    },
     /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added stay. */
     undo,
     operation: read,
@@ -260,8 +319,9 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     },
     /** How many numbers are suppressed for a lane; one that is on both lists counts twice. */
     async count(lane: LaneId): Promise<number> {
-      const [all, own] = await Promise.all([redis.hlen(names.list(null)), redis.hlen(names.list(lane))]);
-      return all + own;
+      const lists = [names.list(null), names.list(lane), names.digests];
+      const counts = await Promise.all(lists.map((list) => redis.hlen(list)));
+      return counts.reduce((sum, count) => sum + count, 0);
     },
     /** Every number of a list once, in no particular order. A number added or removed meanwhile may or may not appear. */
     async *list(list: LaneId | null): AsyncGenerator<string> {

@@ -11,10 +11,13 @@ const OLD_CAMPAIGNS_EVERY_MS = 3_600_000;
 /** What {@link startDataRemoval} needs. */
 export interface DataRemovalOptions extends OldCampaignsOptions {
   readonly alarm: Alarm;
+  /** Continues to forget numbers. By default, there is nothing to continue. */
+  forget?(): Promise<void>;
 }
 
 /**
- * Ends campaigns that never end by themselves, and rewrites the append-only file after removals. Unlike the sweep, it covers lanes
+ * Ends campaigns that never end by themselves, continues to forget numbers, and rewrites the append-only file after
+ * removals. Unlike the sweep, it covers lanes
  * that are not configured. Errors are reported and tried again a minute later.
  */
 export function startDataRemoval(options: DataRemovalOptions): { stop(): Promise<void> } {
@@ -28,6 +31,7 @@ export function startDataRemoval(options: DataRemovalOptions): { stop(): Promise
     try {
       const isMine = await redis.set(keys.oldCampaignsChecked, '', 'PX', OLD_CAMPAIGNS_EVERY_MS, 'NX');
       if (isMine === 'OK') await checkOldCampaigns(options);
+      await options.forget?.();
       await rewrite();
     } catch (error) {
       events.emit({ type: 'sweep.failed', error: error instanceof Error ? error : new Error(String(error)) });

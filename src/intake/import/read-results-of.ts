@@ -42,6 +42,8 @@ export async function rowsOfResults(
     let [line, bytes] = [0, 0];
     let batch: Row[] = [];
     for await (const { to, reference, values } of rows) {
+      // It was forgotten.
+      if (to === '') continue;
       line += 1;
       const own = stored.map((name) => values?.[name] ?? '');
       const fields = [to, ...own, ...(hasReference ? [] : [reference])];

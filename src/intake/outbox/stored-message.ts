@@ -56,7 +56,7 @@ export type StoredMessage =
 export interface EndedMessage {
   /** In seconds since the epoch. */
   readonly at: number;
-  /** E.164 with its plus. */
+  /** E.164 with its plus; empty once it is forgotten. */
   readonly number: string;
   readonly reference: string;
 }
@@ -65,6 +65,7 @@ const HEAD_BYTES = 6;
 const [PAID, OWN_TIME, REVISED] = [128, 64, 32];
 const LENGTHS = 32;
 const PAYMENT_BYTES = 5;
+const ENDED_AT_BYTES = 4;
 const REVISION_BYTES = 2;
 /** The highest revision that a message can name. */
 export const MAX_REVISION = 0xffff;
@@ -138,10 +139,19 @@ export function unpackMessage(raw: Buffer): StoredMessage {
   }
 }
 
+/** Where the recipient of a message begins that waited and has ended. */
+export function endedOffset(raw: Buffer): number {
+  const flags = raw[5] ?? 0;
+  const revision = (flags & REVISED) === 0 ? 0 : REVISION_BYTES;
+  const payment = (flags & PAID) === 0 ? 0 : PAYMENT_BYTES;
+  return HEAD_BYTES + (flags % LENGTHS) + revision + payment + ENDED_AT_BYTES;
+}
+
 function unpackEnded(raw: Buffer, from: number): EndedMessage | null {
   if (raw.length <= from) return null;
-  const { number, reference } = unpackRecipient(raw, from + 4);
-  return { at: raw.readUInt32BE(from), number, reference };
+  const { number, reference } = unpackRecipient(raw, from + ENDED_AT_BYTES);
+  // Of a message that was forgotten, there is no number.
+  return { at: raw.readUInt32BE(from), number: number === '+0' ? '' : number, reference };
 }
 
 interface HeadOptions {

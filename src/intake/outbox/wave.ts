@@ -48,6 +48,10 @@ export function outboxOf({ name, placeholders }: CampaignMeta): string | null {
 export const valueNames = ({ placeholders }: Pick<CampaignMeta, 'placeholders'>): readonly string[] =>
   placeholders.slice(0, -HIDDEN.length);
 
+/** How many of the last values of its recipients are hidden: none, unless it is a wave. */
+export const hiddenValues = ({ placeholders }: Pick<CampaignMeta, 'placeholders'>): number =>
+  placeholders.includes(HIDDEN[0]) ? HIDDEN.length : 0;
+
 /** A recipient of a wave as the message that it was. */
 export interface WaveMessage {
   readonly id: string;

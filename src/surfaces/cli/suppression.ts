@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { invalidRows } from '../../intake/import/invalid-groups.js';
-import { addSuppressions, removeSuppressions } from '../../operations/suppressions.js';
+import { addSuppressions, forgetNumber, removeSuppressions } from '../../operations/suppressions.js';
 import { tableOf } from './answers/suppressions.js';
 import type { Answer, Context } from './context.js';
-import { badInput } from './errors.js';
+import { badInput, CliError } from './errors.js';
 import { openListFile, readNumbers, STDIN } from './input.js';
 import { withLocalVolley } from './open.js';
 import { countriesText, countryColumnText, lookOf, renderInvalid, renderWarnings } from './preview.js';
@@ -68,6 +68,34 @@ export async function remove(
         ? `${numbers.length === 1 ? 'The number is' : 'None of the numbers is'} ${numbers.length === 1 ? 'not ' : ''}on ${where}, so nothing has changed.`
         : `${counted(removed, 'number')} removed. To undo it: volley suppress undo ${operation}`;
     return { json: { removed, operation: operation || null }, lines: [line] };
+  });
+}
+
+/** `volley forget` */
+export async function forget(
+  context: Context,
+  typed: string,
+  { country, keepSuppressed, yes }: NumberOptions & { keepSuppressed?: boolean; yes?: boolean },
+): Promise<Answer> {
+  const [number = ''] = await readNumbers(context, [typed]);
+  if (yes !== true && context.interactive && !context.json) {
+    const question = `Cancel what is planned for ${number}, and erase it everywhere? This cannot be undone.`;
+    if (!(await context.confirm(question, 'nothing was changed')))
+      throw new CliError('declined', 'Nothing was changed.');
+  }
+  return runCall(context, forgetNumber, { number, country, keepSuppressed }, async (run) => {
+    const done = await run();
+    const { state, cancelled, erased, open, suppressed } = done;
+    const what = `${counted(cancelled, 'message')} cancelled; the number is erased in ${counted(erased, 'place')}`;
+    const rest = {
+      done: 'Nothing of it is left.',
+      waiting: `${counted(open, 'message')} ${open === 1 ? 'has' : 'have'} no final status yet: workers erase ${open === 1 ? 'it' : 'them'} then.`,
+      running: 'The search is not over: workers continue. To see its state, run the command again.',
+    }[state];
+    const after = suppressed
+      ? 'It stays suppressed for all lanes.'
+      : 'It is not suppressed: a new list may contain it.';
+    return { json: done, lines: [`${what}. ${rest} ${after}`] };
   });
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import {
@@ -150,6 +150,15 @@ test('Calls for a value that is being read share one read', async () => {
   const { read, get } = recordingCache();
   expect(await Promise.all([get('a'), get('a')])).toEqual(['A', 'A']);
   expect(read).toEqual(['a']);
+});
+
+test('A value leaves the cache after a while, so that no process keeps a number that was forgotten', async () => {
+  let value = 'with the number';
+  const cached = createReadCache<string>(2, 20);
+  const get = (): Promise<string> => cached('a', async () => value);
+  await get();
+  value = 'without';
+  await vi.waitFor(async () => expect(await get()).toBe('without'));
 });
 
 test('A failed read is not kept', async () => {

@@ -50,6 +50,17 @@ const answers: Answers<'Campaigns', typeof operations> = {
     return { json: done, lines: [`Campaign ${id} is cancelled. ${rest}${running}.`] };
   },
 
+  async deleteCampaign(run, { asks, context, volley, input: { id } }) {
+    if (asks) {
+      const { name, counts } = await volley.status(id);
+      const question = `Delete campaign ${id} (${cut(oneLine(name), 40)}) with ${counted(counts.total, 'recipient')}? This cannot be undone.`;
+      if (!(await context.confirm(question, 'nothing was deleted')))
+        throw new CliError('declined', 'Nothing was deleted.');
+    }
+    const done = await run();
+    return { json: done, lines: [`Campaign ${id} is deleted.`] };
+  },
+
   getReport: {
     async after({ volley, input: { id } }) {
       const { cost } = await volley.status(id);

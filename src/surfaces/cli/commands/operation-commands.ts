@@ -142,6 +142,19 @@ export const OPERATION_COMMANDS = [
     byHand: false,
   },
   {
+    name: 'deleteCampaign',
+    tag: 'Campaigns',
+    usage: 'delete <id>',
+    summary: 'delete a campaign that has ended',
+    description:
+      'Delete a campaign that has ended. All of its data is removed, before its retention period is over. On a terminal it asks first.',
+    arguments: { '<id>': 'the campaign: its id, the beginning of it, its name, or last for the newest one' },
+    flags: [{ flags: '-y, --yes', about: 'do not ask' }],
+    json: 'print one JSON object',
+    examples: ['delete last'],
+    byHand: false,
+  },
+  {
     name: 'getReport',
     tag: 'Campaigns',
     usage: 'report <id>',
@@ -849,6 +862,25 @@ export const OPERATION_COMMANDS = [
     flags: [],
     json: 'print one JSON object',
     examples: ['find "+44 7700 900123"'],
+    byHand: true,
+  },
+  {
+    name: 'forgetNumber',
+    tag: 'Numbers',
+    usage: 'forget <number>',
+    summary: 'forget a number',
+    description:
+      'Forget a number. Cancels all messages that are planned or wait for it, and erases it on all lanes: from lists, messages, reports, schedules, and suppression lists. Messages that were sent are erased when their status is final. While a request for the number is not done, a repeated one changes nothing and returns its state. On a terminal it asks first.',
+    arguments: { '<number>': 'in any format; - reads it from standard input' },
+    flags: [
+      {
+        flags: '--keep-suppressed',
+        about: 'keep a keyed digest of the number, so that no campaign ever sends to it',
+      },
+      { flags: '-y, --yes', about: 'do not ask' },
+    ],
+    json: 'print one JSON object',
+    examples: ['forget "+44 7700 900123"', 'forget "+44 7700 900123" --keep-suppressed'],
     byHand: true,
   },
   {

@@ -26,6 +26,7 @@ export function addNumberCommands(program: Command, context: Context): void {
       before: (command) => withCountry(command.helpGroup('Campaigns:')),
       action: action(context, () => import('../campaign.js'), 'find'),
     },
+    forgetNumber: { before: (command) => withCountry(command), action: action(context, verbs, 'forget') },
     addSuppressions: {
       before: (command) => withCountry(command.argument(...NUMBERS)),
       action: action(context, verbs, 'add'),

@@ -1,0 +1,55 @@
+--[[
+  cancel-recipients: cancels single recipients of a campaign that are planned. One that is claimed, or may have been accepted, stays as it
+  is. Nothing is cancelled while the lane recovers from a loss of data: it does not know yet what was claimed. Repeating it changes nothing.
+
+  KEYS  lane      hash: the lane's record
+        states    hash: campaign -> its state, JSON
+        ended     sorted set: campaign -> when it ended, ms
+        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
+        statuses  string: a letter per recipient
+  ARGV  rules     JSON: the lane's rules
+        id        the campaign
+        tail      the last digits of the number, which are taken out of the record of an only request
+        time      ms, or '' for the server's
+  ARGV+ entries   their ordinals, at most 1000
+  Returns  1; 0 if the campaign must be looked at again, because it is being imported, or its lane recovers; events
+]]
+-- @include ../../intake/outbox/released.lua
+-- @include ../../base/redis/when-full.lua
+run_when_full(laneKey)
+local lane, now = lane_load(laneKey, time)
+local events = {}
+local campaigns = campaigns_load(statesKey, { id })
+local c = campaigns[id]
+if not c then return { 1, '[]' } end
+if c.state == 'importing' then return { 0, '[]' } end
+WORKERS.recognise(lane, rules, 0, now, events)
+
+-- What is planned before the ordinal becomes a range that is claimed first, so that the batches after it begin elsewhere.
+local function take(ordinal)
+  if c.outbox or ordinal < c.cursor then return take_planned(c, ordinal) end
+  if ordinal > c.cursor then c.released[#c.released + 1] = { first = c.cursor, count = ordinal - c.cursor } end
+  c.cursor = ordinal + 1
+  return true
+end
+
+local function cancel(ordinal)
+  if statuses_read(c, statusesKey, ordinal, 1) ~= '\0' or c.remainder ~= 'planned' or not take(ordinal) then return end
+  if not c.outbox then c.irregularAt = now end
+  campaign_move(c, 'planned', 'cancelled', 1, ordinal)
+  statuses_write(c, statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
+end
+
+if not lane_is_recovering(lane) then
+  for at = 1, entry_args() do cancel(tonumber(entry_arg(at))) end
+end
+campaign_end(endedKey, lapsingKey, id, c, now, events)
+if c.record and entry_args() > 0 and not campaign_is_open(c) then
+  local head, reason, requestId = string.match(c.record, '^(%d+,%d+,%d+,)([^,]*)(,.*)$')
+  c.record = head .. string.gsub(reason, '%+?%d*' .. tail, '…') .. requestId
+end
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
+lane_save(laneKey, lane)
+return { lane_is_recovering(lane) and 0 or 1, #events > 0 and cjson.encode(events) or '[]' }

@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import type { Clock } from '../../base/clock.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys } from '../../base/redis/keys.js';
+import { RECORDS_OVER } from '../../call-records/states.js';
+import { recordsStore } from '../../call-records/store.js';
+import { inboundStore } from '../../engine/inbound/inbound-store.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { packRecipient } from '../../engine/recipients/packed-recipient.js';
+import type { Suppression } from '../../engine/recipients/suppression.js';
+import { indexedOutboxes } from '../../intake/outbox/outbox-index.js';
+import { OutboxGoneError, outboxStore } from '../../intake/outbox/store.js';
+import { endedOffset, unpackMessage } from '../../intake/outbox/stored-message.js';
+import type { ScheduleStore } from '../../intake/schedules/store.js';
+import { replaceIn, withoutNumber } from './places.js';
+
+/*
+ * A number in everything but campaigns. Each function returns how many messages it has cancelled, and how many entries it has erased; repeating
+ * it is harmless.
+ */
+
+/** What {@link ELSEWHERE} needs. */
+export interface ElsewhereDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly finder: Pick<LaneFinder, 'withId' | 'ids'>;
+  readonly scheduled: Pick<ScheduleStore, 'list'>;
+  readonly suppression: Pick<Suppression, 'forget'>;
+  readonly clock: Clock;
+  readonly retentionMs: number;
+  /** Reads a number that people have written, in the country of their list. Null if it is none. */
+  readNumber(text: string, country: string | undefined): string | null;
+}
+
+/** What was done. `isLeft`: something is open, and to be looked at again. */
+export interface Done {
+  readonly cancelled: number;
+  readonly erased: number;
+  readonly isLeft?: boolean;
+}
+
+/** A number, E.164 with its plus; its keyed digest, and whether that stays as suppression. */
+export interface Forgotten {
+  readonly number: string;
+  readonly digest: Buffer;
+  readonly isKept: boolean;
+}
+
+/** Messages of outboxes that wait are cancelled; those that have ended lose number and reference. Of planned ones, their wave has both. */
+async function inOutboxes(deps: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
+  const { redis, keys, finder, clock, retentionMs } = deps;
+  let [cancelled, erased] = [0, 0];
+  for (const { name, lane: id } of await indexedOutboxes(redis, keys)) {
+    const lane = await finder.withId(id);
+    const store = outboxStore(lane, name, { lateMs: 0 });
+    const target = store.keys.fixed.messages;
+    const blankEnded = async (message: string): Promise<boolean> => {
+      for (;;) {
+        const raw = await redis.hgetBuffer(target, message);
+        const stored = raw && unpackMessage(raw);
+        if (raw === null || (stored?.kind !== 'cancelled' && stored?.kind !== 'lapsed')) return false;
+        if (stored.ended?.number !== number) return false;
+        const blank = packRecipient({ number: '0', values: [], reference: '' });
+        const after = Buffer.concat([raw.subarray(0, endedOffset(raw)), blank]);
+        if (await replaceIn(redis, { target, kind: 'hash', place: message }, raw, after)) return true;
+      }
+    };
+    for await (const some of store.all()) {
+      for (const [message, raw] of some) {
+        const stored = unpackMessage(raw);
+        if (stored.kind === 'waiting' && stored.number === number) {
+          const options = { version: null, now: clock(), retentionMs };
+          const done = await store.cancel(message, options).catch((error: unknown) => {
+            if (error instanceof OutboxGoneError) return { outcome: 'unknown' as const, events: [] };
+            throw error;
+          });
+          lane.emit(done.events);
+          if (done.outcome === 'cancelled') cancelled += 1;
+        } else if (!('ended' in stored) || stored.ended?.number !== number) continue;
+        if (await blankEnded(message)) erased += 1;
+      }
+    }
+  }
+  return { cancelled, erased };
+}
+
+/** The rows of stored lists of schedules go, and reasons of occurrences lose the number. */
+async function inSchedules(
+  { redis, keys, scheduled, readNumber }: ElsewhereDeps,
+  { number }: Forgotten,
+): Promise<Done> {
+  let erased = 0;
+  for await (const { ref, definition } of scheduled.list()) {
+    const target = keys.schedules.one(ref);
+    const replaced = async (place: string, change: (text: string) => string): Promise<boolean> => {
+      for (;;) {
+        const before = await redis.hget(target, place);
+        const after = before === null || before === '' ? before : change(before);
+        if (before === after || before === null || after === null) return false;
+        if (await replaceIn(redis, { target, kind: 'hash', place }, before, after)) return true;
+      }
+    };
+    const { country } = definition.campaign;
+    let rows = 0;
+    await replaced('recipients', (json) => {
+      const all = z.array(z.looseObject({ to: z.unknown() })).parse(JSON.parse(json));
+      const kept = all.filter(({ to }) => readNumber(String(to), country) !== number);
+      rows = all.length - kept.length;
+      return rows === 0 ? json : JSON.stringify(kept);
+    });
+    if (rows > 0) {
+      erased += rows;
+      await replaced('definition', (json) => {
+        const { source, ...rest } = JSON.parse(json);
+        return JSON.stringify({
+          ...rest,
+          source: { ...source, recipientCount: source.recipientCount - rows },
+        });
+      });
+    }
+    await replaced('reason', (text) => withoutNumber(text, number));
+    const occurrences = keys.schedules.occurrences(ref);
+    const members = await redis.zrange(occurrences, '0', '-1', 'WITHSCORES');
+    for (let at = 0; at + 1 < members.length; at += 2) {
+      const [member = '', score = '0'] = [members[at], members[at + 1]];
+      const occurrence = JSON.parse(member);
+      const reason = withoutNumber(String(occurrence.reason ?? ''), number);
+      if (reason === (occurrence.reason ?? '')) continue;
+      await redis
+        .multi()
+        .zrem(occurrences, member)
+        .zadd(occurrences, score, JSON.stringify({ ...occurrence, reason }))
+        .exec();
+    }
+  }
+  return { cancelled: 0, erased };
+}
+
+const waitingReports = z.looseObject({
+  letters: z.record(z.string(), z.string()),
+  words: z.record(z.string(), z.string()).optional(),
+});
+
+/** Reports that wait for their request lose their entry for the number. */
+async function inReports({ redis, keys, finder }: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
+  const digits = number.replace('+', '');
+  const without = <Value>(entries: Readonly<Record<string, Value>>): Record<string, Value> =>
+    Object.fromEntries(Object.entries(entries).filter(([of]) => of !== digits));
+  let erased = 0;
+  for (const lane of await finder.ids()) {
+    const target = keys.lane(lane, 'early');
+    for (let cursor = '0'; ; ) {
+      const [next, flat] = await redis.hscan(target, cursor, 'COUNT', 100);
+      for (let at = 0; at + 1 < flat.length; at += 2) {
+        const [place = '', before = ''] = [flat[at], flat[at + 1]];
+        if (!before.includes(digits)) continue;
+        const { letters, words, ...rest } = waitingReports.parse(JSON.parse(before));
+        if (!(digits in letters) && !(digits in (words ?? {}))) continue;
+        const after = { ...rest, letters: without(letters), ...(words && { words: without(words) }) };
+        if (await replaceIn(redis, { target, kind: 'hash', place }, before, JSON.stringify(after)))
+          erased += 1;
+      }
+      cursor = next;
+      if (cursor === '0') break;
+    }
+  }
+  return { cancelled: 0, erased };
+}
+
+/** Messages that people sent to a lane, or that were sent to the number, as far as they are kept. */
+async function inInbound({ redis, keys, finder }: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
+  let erased = await redis.zrem(keys.stopsConfirmed, number, number.replace('+', ''));
+  for (const lane of await finder.ids()) erased += await inboundStore(redis, keys, lane).erase(number);
+  return { cancelled: 0, erased };
+}
+
+/** The lists of suppressed numbers, and what people wrote about their changes. */
+async function inSuppressions(
+  { finder, suppression, clock }: ElsewhereDeps,
+  { number, digest, isKept }: Forgotten,
+): Promise<Done> {
+  const erased = await suppression.forget(
+    number,
+    await finder.ids(),
+    isKept ? { digest, at: clock() } : null,
+    (text) => withoutNumber(text, number),
+  );
+  return { cancelled: 0, erased };
+}
+
+/** Requests for call records of the number lose it when they are over. */
+async function inRecords({ redis, keys }: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
+  const store = recordsStore(redis, keys, 0);
+  let [erased, isLeft] = [0, false];
+  for (const credential of await store.credentials()) {
+    for await (const { id, state, parameters, reason = '' } of store.list(credential)) {
+      const target = keys.records(credential, `request:${id}`);
+      const blank = Object.fromEntries(
+        Object.entries(parameters).map(([name, value]) => [name, withoutNumber(value, number)]),
+      );
+      const [before, after] = [JSON.stringify(parameters), JSON.stringify(blank)];
+      if (before === after && withoutNumber(reason, number) === reason) continue;
+      if (!RECORDS_OVER.includes(state)) {
+        isLeft = true;
+        continue;
+      }
+      // The digest of the content has no key.
+      await redis.hset(target, { parameters: after, reason: withoutNumber(reason, number), key: '' });
+      erased += 1;
+    }
+  }
+  return { cancelled: 0, erased, isLeft };
+}
+
+/** By their names, in the order in which a request goes through them, before and after the campaigns. */
+export const ELSEWHERE = { inOutboxes, inSchedules, inReports, inInbound, inSuppressions, inRecords };

@@ -1,0 +1,307 @@
+import { z } from 'zod';
+import { type Redis, serverTime } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import type { Operator } from '../../campaign/audit.js';
+import { InputError } from '../../campaign/errors.js';
+import type { ForgottenNumber } from '../../campaign/forgotten.js';
+import { listCampaigns } from '../../engine/lane/campaigns.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { type NumberDigest, openNumberDigests } from '../../engine/recipients/number-digests.js';
+import { noteRemoval } from '../../engine/recipients/removals.js';
+import type { Positions } from '../access/positions.js';
+import { type Done, ELSEWHERE, type ElsewhereDeps, type Forgotten } from './elsewhere.js';
+import { forgetInCampaign, type InCampaign } from './in-campaign.js';
+
+/*
+ * Forgets a number. A request is a hash under the keyed digest of the number:
+ *
+ *   state, step, cursor          where it is; see STEPS
+ *   number                       sealed with the secret of the installation (positions.ts), until the request is done
+ *   planned                      `campaign` and the ordinals that are about to be cancelled, so that they are counted once
+ *   cancelled, erased, keep, createdAt, endedAt
+ *   left:LANE CAMPAIGN           the ordinals that are open, JSON; null: search the campaign again; left:inRecords: look again
+ *
+ * The process that gets the request works on it at once, and its answer has what was done until then. If that process dies, or something is
+ * open, a worker continues. Every step may be repeated. A number that comes back with a new list is not forgotten.
+ *
+ *   running ── all steps are done ──► waiting ── nothing is left ──► done, and without the number
+ */
+
+/** What {@link openForgetting} needs. */
+export interface ForgetDeps extends Omit<ElsewhereDeps, 'finder'> {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly finder: Pick<LaneFinder, 'withId' | 'ids'>;
+  readonly positions: Pick<Positions, 'conceal' | 'reveal'>;
+}
+
+/** How a number is forgotten. */
+export interface ForgetOptions {
+  /** Country of a number in national format; default `DEFAULT_COUNTRY`. */
+  readonly country?: string | undefined;
+  /** Whether a keyed digest of the number stays, so that no campaign sends to it. Default: it does not. */
+  readonly keepSuppressed?: boolean | undefined;
+}
+
+// Outboxes twice: a wave whose outbox gets other settings returns messages to it.
+const STEPS = [
+  'inOutboxes',
+  'inSchedules',
+  'inCampaigns',
+  'inOutboxes',
+  'inReports',
+  'inInbound',
+  'inSuppressions',
+  'inRecords',
+] as const;
+/** How long a process answers for its step before another takes over. */
+const LEASE_MS = 30_000;
+/** How long the process that gets a request works on it before it answers. */
+const ANSWER_WITHIN_MS = 15_000;
+/** When what is open is looked at again. */
+const AGAIN_MS = 60_000;
+/** How long the record of a request that is done is kept. */
+const KEPT_MS = 30 * 86_400_000;
+/** Campaigns that are searched in a step, and at the same time. */
+const CAMPAIGNS_AT_ONCE = 20;
+/** Requests that a worker looks at in a round. */
+const REQUESTS_AT_ONCE = 100;
+const LEFT = 'left:';
+
+const whole = z.coerce.number();
+const stored = z.object({
+  state: z.enum(['running', 'waiting', 'done']),
+  step: whole,
+  cursor: z.string(),
+  number: z.string().default(''),
+  planned: z.string().default(''),
+  cancelled: whole,
+  erased: whole,
+  keep: z.string(),
+  createdAt: whole,
+  endedAt: whole.default(0),
+});
+/** A step that goes through something else than campaigns. */
+type Elsewhere = keyof typeof ELSEWHERE;
+const isElsewhere = (name: string): name is Elsewhere => Object.hasOwn(ELSEWHERE, name);
+
+type Request = z.output<typeof stored> & { readonly left: ReadonlyMap<string, readonly number[] | null> };
+
+/** Opens what forgets numbers. */
+export function openForgetting(deps: ForgetDeps) {
+  const { redis, keys, positions, finder } = deps;
+  const names = keys.forget;
+
+  const read = async (id: string): Promise<Request | null> => {
+    const fields = await redis.hgetall(names.request(id));
+    if (fields['state'] === undefined) return null;
+    const left = Object.entries(fields).flatMap(([name, value]): [string, readonly number[] | null][] =>
+      name.startsWith(LEFT) ? [[name.slice(LEFT.length), JSON.parse(value)]] : [],
+    );
+    return { ...stored.parse(fields), left: new Map(left) };
+  };
+
+  const view = (id: string, request: Request): ForgottenNumber => ({
+    id,
+    state: request.state,
+    cancelled: request.cancelled,
+    erased: request.erased,
+    open: [...request.left.values()].reduce((sum, ordinals) => sum + (ordinals?.length ?? 0), 0),
+    suppressed: request.keep === '1',
+    createdAt: new Date(request.createdAt).toISOString(),
+    endedAt: request.endedAt === 0 ? null : new Date(request.endedAt).toISOString(),
+  });
+
+  /** Records what a step has done together with how the request goes on, so that nothing is counted twice. */
+  const record = async (
+    id: string,
+    { cancelled, erased }: Pick<Done, 'cancelled' | 'erased'>,
+    fields: Readonly<Record<string, string | number>>,
+    left: ReadonlyMap<string, readonly number[] | null | undefined> = new Map(),
+  ): Promise<void> => {
+    const key = names.request(id);
+    const change = redis.multi().hincrby(key, 'cancelled', cancelled).hincrby(key, 'erased', erased);
+    change.hset(key, { planned: '', ...fields });
+    for (const [what, ordinals] of left) {
+      if (ordinals === undefined) change.hdel(key, LEFT + what);
+      else change.hset(key, LEFT + what, JSON.stringify(ordinals));
+    }
+    change.zadd(names.due, (await serverTime(redis)) + LEASE_MS, id);
+    await change.exec();
+  };
+
+  const inCampaign = async (
+    id: string,
+    request: Request,
+    { number }: Forgotten,
+    { lane: laneId, campaign }: { lane: LaneId; campaign: string },
+    only: readonly number[] | null,
+  ): Promise<InCampaign> => {
+    const lane = await finder.withId(laneId);
+    const [before, ordinals = '[]'] = request.planned.split(' ');
+    const done = await forgetInCampaign(lane, campaign, number, only, async (planned) => {
+      const all = [...planned, ...(before === campaign ? JSON.parse(ordinals) : [])];
+      if (planned.length > 0)
+        await redis.hset(names.request(id), 'planned', `${campaign} ${JSON.stringify(all)}`);
+      return all;
+    });
+    lane.emit(done.events);
+    return done;
+  };
+
+  /** Goes through some campaigns, newest first. Those that have the number are recorded one by one. */
+  const inCampaigns = async (id: string, request: Request, forgotten: Forgotten): Promise<void> => {
+    const some: { id: string; lane: LaneId }[] = [];
+    for await (const campaign of listCampaigns(
+      redis,
+      keys,
+      request.cursor === '' ? undefined : request.cursor,
+    )) {
+      some.push(campaign);
+      if (some.length === CAMPAIGNS_AT_ONCE) break;
+    }
+    let current = request;
+    for (const { id: campaign, lane } of some) {
+      const done = await inCampaign(id, current, forgotten, { lane, campaign }, null);
+      current = { ...current, planned: '' };
+      if (done.erased + done.cancelled === 0 && !('left' in done)) continue;
+      await record(id, done, { cursor: campaign }, new Map([[`${lane} ${campaign}`, done.left]]));
+    }
+    const last = some.at(-1);
+    const isLast = some.length < CAMPAIGNS_AT_ONCE;
+    const next = isLast ? { step: request.step + 1, cursor: '' } : { cursor: last?.id ?? '' };
+    await record(id, { cancelled: 0, erased: 0 }, next);
+  };
+
+  /** Looks again at what was open. */
+  const lookAgain = async (id: string, request: Request, forgotten: Forgotten): Promise<void> => {
+    let current = request;
+    for (const [what, ordinals] of request.left) {
+      if (isElsewhere(what)) {
+        const done = await ELSEWHERE[what](deps, forgotten);
+        await record(id, done, {}, new Map([[what, done.isLeft === true ? null : undefined]]));
+        continue;
+      }
+      const space = what.lastIndexOf(' ');
+      const of = { lane: what.slice(0, space), campaign: what.slice(space + 1) };
+      const done = await inCampaign(id, current, forgotten, of, ordinals);
+      current = { ...current, planned: '' };
+      await record(id, done, {}, new Map([[what, done.left]]));
+    }
+  };
+
+  const end = async (id: string): Promise<void> => {
+    await noteRemoval(redis, keys);
+    const key = names.request(id);
+    const endedAt = await serverTime(redis);
+    await redis
+      .multi()
+      .hset(key, { state: 'done', endedAt })
+      .hdel(key, 'number', 'planned')
+      .pexpire(key, KEPT_MS)
+      .zrem(names.due, id)
+      .exec();
+  };
+
+  /** Takes one step. Returns whether another one may follow at once. */
+  const step = async (id: string, digestOf: NumberDigest): Promise<boolean> => {
+    const request = await read(id);
+    if (request === null || request.state === 'done') {
+      await redis.zrem(names.due, id);
+      return false;
+    }
+    const number = await positions.reveal('forgotten', request.number);
+    if (number === null) throw new Error(`the number of the request ${id} cannot be opened`);
+    const forgotten = { number, digest: digestOf(number), isKept: request.keep === '1' };
+    const name = STEPS[request.step] ?? '';
+    if (name === 'inCampaigns') {
+      await inCampaigns(id, request, forgotten);
+      return true;
+    }
+    if (isElsewhere(name)) {
+      const done = await ELSEWHERE[name](deps, forgotten);
+      const left = new Map(done.isLeft === true ? [[name, null]] : []);
+      await record(id, done, { step: request.step + 1 }, left);
+      return true;
+    }
+    if (request.state === 'waiting') await lookAgain(id, request, forgotten);
+    if (((await read(id))?.left.size ?? 0) === 0) {
+      await end(id);
+      return false;
+    }
+    await redis.hset(names.request(id), 'state', 'waiting');
+    await redis.zadd(names.due, (await serverTime(redis)) + AGAIN_MS, id);
+    return false;
+  };
+
+  /** Works on a request, unless another process does. `withinMs`: for how long at most. */
+  const work = async (id: string, withinMs: number): Promise<void> => {
+    const lease = names.lease(id);
+    if ((await redis.set(lease, '', 'PX', LEASE_MS, 'NX')) === null) return;
+    const digestOf = await openNumberDigests(redis, keys);
+    const until = performance.now() + withinMs;
+    while ((await step(id, digestOf)) && performance.now() < until) await redis.pexpire(lease, LEASE_MS);
+    await redis.unlink(lease);
+  };
+
+  return {
+    /**
+     * Forgets a number on all lanes. While an earlier request for it is not done, that one continues, and is returned. Rejects with an
+     * InputError if the number is invalid.
+     */
+    async forget(
+      text: string,
+      { country, keepSuppressed = false }: ForgetOptions,
+      by: Operator,
+    ): Promise<ForgottenNumber> {
+      const number = deps.readNumber(text, country);
+      if (number === null)
+        throw new InputError(
+          'this is not a phone number: write it with its calling code, such as +447700900123',
+          {
+            field: 'number',
+          },
+        );
+      const digest = (await openNumberDigests(redis, keys))(number);
+      const id = digest.toString('hex');
+      const sealed = await positions.conceal('forgotten', number);
+      const details = { request: id, keepSuppressed: keepSuppressed ? 'yes' : 'no' };
+      await by.audited({ action: 'number.forget', details }, async () => {
+        const before = await read(id);
+        if (before !== null && before.state !== 'done') return;
+        const now = await serverTime(redis);
+        const key = names.request(id);
+        const counts = { cancelled: 0, erased: 0 };
+        const fields = { state: 'running', step: 0, cursor: '', number: sealed, ...counts };
+        await redis
+          .multi()
+          .unlink(key)
+          .hset(key, { ...fields, keep: keepSuppressed ? '1' : '', createdAt: now })
+          .zadd(names.due, now + LEASE_MS, id)
+          .exec();
+        // At once: what is removed from the lists later stays suppressed all the time.
+        if (keepSuppressed) await redis.hset(keys.suppression.digests, digest, now);
+      });
+      await work(id, ANSWER_WITHIN_MS);
+      const request = await read(id);
+      if (request === null) throw new Error('Redis has lost the request to forget a number');
+      return view(id, request);
+    },
+
+    /** Continues the requests that are due. */
+    async resume(): Promise<void> {
+      const due = await redis.zrangebyscore(
+        names.due,
+        '-inf',
+        await serverTime(redis),
+        'LIMIT',
+        0,
+        REQUESTS_AT_ONCE,
+      );
+      for (const id of due) await work(id, LEASE_MS);
+    },
+  };
+}
+
+/** See {@link openForgetting}. */
+export type Forgetting = ReturnType<typeof openForgetting>;

@@ -1,0 +1,263 @@
+import { z } from 'zod';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { RECIPIENT_STATE } from '../../campaign/recipient.js';
+import { readMeta } from '../../engine/lane/campaign-meta.js';
+import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
+import {
+  metaKey,
+  RECORDS_PER_HASH,
+  recipientListKey,
+  recordsKey,
+  type Series,
+  slicesKey,
+  statusesKey,
+} from '../../engine/recipients/campaign-keys.js';
+import { packRecipient } from '../../engine/recipients/packed-recipient.js';
+import { blobOf } from '../../engine/recipients/short-list.js';
+import { packSlice, SLICE, type StoredRecipient } from '../../engine/recipients/slice-blob.js';
+import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/stored-slices.js';
+import { hiddenValues } from '../../intake/outbox/wave.js';
+import { recipientReader } from '../../reporting/recipient-reader.js';
+import { replaceIn, tailOf, withoutNumber } from './places.js';
+
+/*
+ * A number in one campaign. Planned recipients are cancelled. A recipient that is settled becomes a tombstone at its ordinal: the number 0, no
+ * values, and no reference; of a wave, it keeps the id of its message. An open one keeps its number until it is settled: polls and reports need
+ * it. A row that was left out keeps its line and its code.
+ */
+
+const cancelScript = laneScript(import.meta.url, './cancel-recipients.lua', (reply) => {
+  const [isDone, events] = z.tuple([z.number(), z.string()]).parse(reply);
+  return { isDone: isDone === 1, events: scriptEvents(events) };
+});
+
+/** Cancels those of these recipients that are planned. `tail`: the last digits of their number. `now` is for tests. */
+export const cancelRecipients = (
+  lane: LaneStore,
+  campaign: string,
+  ordinals: readonly number[],
+  tail: string,
+  now?: number,
+) =>
+  cancelScript(lane, { id: campaign, tail, time: now }, [], {
+    ownKeys: { statuses: statusesKey(lane.keys, lane.id, campaign) },
+    entryArgs: ordinals,
+  });
+
+/** What was done in a campaign. */
+export interface InCampaign {
+  readonly cancelled: number;
+  readonly erased: number;
+  /** The ordinals that are open; null if the whole campaign is to be searched again. Undefined if it is done. */
+  readonly left?: readonly number[] | null;
+  readonly events: readonly ScriptEvent[];
+}
+
+/** Slices that are read at a time. */
+const SLICES_AT_ONCE = 64;
+/** More recipients with one number are a mistake of a list. */
+const ORDINALS_AT_ONCE = 1_000;
+
+interface Of {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly lane: LaneId;
+  readonly campaign: string;
+}
+
+/**
+ * Forgets a number, E.164 with its plus, in a campaign. `only`: the ordinals that were open; by default, the campaign is searched. `planned` is
+ * called with the ordinals that are about to be cancelled: a process that dies then counts them once. Repeating it is harmless.
+ */
+export async function forgetInCampaign(
+  lane: LaneStore,
+  campaign: string,
+  number: string,
+  only: readonly number[] | null,
+  planned: (ordinals: readonly number[]) => Promise<readonly number[]>,
+): Promise<InCampaign> {
+  const { redis, keys, id } = lane;
+  const of = { redis, keys, lane: id, campaign };
+  const reader = recipientReader(redis, keys, id, campaign);
+  const ordinals = (only ?? (await reader.ordinalsOf(number))).slice(0, ORDINALS_AT_ONCE);
+  const meta = await readMeta(redis, keys, id, campaign);
+  const states = async () => Promise.all(ordinals.map(async (one) => (await reader.record(one))?.state));
+  let result: Pick<InCampaign, 'cancelled' | 'events'> & { isDone: boolean } = {
+    cancelled: 0,
+    events: [],
+    isDone: true,
+  };
+  if (ordinals.length > 0) {
+    const before = await states();
+    const intended = await planned(ordinals.filter((_, at) => before[at] === 'planned'));
+    const { isDone, events } = await cancelRecipients(lane, campaign, ordinals, tailOf(number));
+    const after = await states();
+    const cancelled = ordinals.filter((one, at) => after[at] === 'cancelled' && intended.includes(one));
+    result = { cancelled: cancelled.length, events, isDone };
+  }
+  const now = await states();
+  // Of a campaign that is being imported, there are no states yet.
+  const isOpen = (at: number): boolean => {
+    const state = now[at];
+    return state === undefined || RECIPIENT_STATE[state].open;
+  };
+  const settled = result.isDone ? ordinals.filter((_, at) => !isOpen(at)) : [];
+  const open = ordinals.filter((one) => !settled.includes(one));
+  const hidden = meta === null ? 0 : hiddenValues(meta);
+  const blank = ({ values }: StoredRecipient): StoredRecipient => ({
+    number: '0',
+    values: values.map((value, at) => (at < values.length - hidden ? '' : value)),
+    reference: '',
+  });
+  const isSettled = new Set(settled);
+  if (settled.length > 0) {
+    await rewrite(
+      of,
+      'slices',
+      [...new Set(settled.map((one) => Math.floor(one / SLICE)))],
+      (one, ordinal) => (isSettled.has(ordinal) ? blank(one) : one),
+    );
+    await eraseReasons(of, number, settled);
+  }
+  let leftOut = 0;
+  if (only === null) {
+    const isOf = ({ number: own, values }: StoredRecipient): boolean =>
+      own === number || withoutNumber(values[3] ?? '', number) !== (values[3] ?? '');
+    leftOut =
+      (await rewriteAll(of, 'suppressed', (one) => (one.number === number ? blank(one) : one))) +
+      (await rewriteAll(of, 'leftOut', (one) =>
+        isOf(one) ? { number: '0', values: [...one.values.slice(0, 3), ''], reference: '' } : one,
+      ));
+  }
+  if (ordinals.length + leftOut > 0) await dropFingerprint(of);
+  const isAgain = !result.isDone || (only === null && (await isUnsettled(of, meta === null)));
+  const left = isAgain ? null : open.length > 0 ? open : undefined;
+  return {
+    cancelled: result.cancelled,
+    erased: settled.length + leftOut,
+    events: result.events,
+    ...(left !== undefined && (ordinals.length > 0 || isAgain) && { left }),
+  };
+}
+
+/** Whether a number may still come into the campaign, or come back: it is being imported, or another process may be packing its list. */
+async function isUnsettled({ redis, keys, lane, campaign }: Of, isMissing: boolean): Promise<boolean> {
+  const [importing, list] = await Promise.all([
+    redis.zscore(keys.lane(lane, 'importing'), campaign),
+    redis.exists(recipientListKey(keys, lane, campaign)),
+  ]);
+  return importing !== null || (list === 1 && !isMissing);
+}
+
+type Change = (recipient: StoredRecipient, position: number) => StoredRecipient;
+
+/** Rewrites slices in which a recipient changes. Returns how many recipients did. */
+async function rewrite(of: Of, series: Series, indices: readonly number[], change: Change): Promise<number> {
+  let changed = 0;
+  for (const index of indices) {
+    // Until nobody has written it in between.
+    for (;;) {
+      const [slice = null] = await readSlices(of.redis, of.keys, { ...of, series }, [index]);
+      if (slice === null) break;
+      const before = recipientsOf(slice);
+      const after = before.map((one, place) => change(one, index * SLICE + place));
+      const places = [...before.keys()].filter((place) => before[place] !== after[place]);
+      if (places.length === 0 || (await write(of, series, index, slice, after, places))) {
+        changed += places.length;
+        break;
+      }
+    }
+  }
+  return changed;
+}
+
+async function rewriteAll(of: Of, series: Series, change: Change): Promise<number> {
+  const total = await countSlices(of.redis, of.keys, { ...of, series });
+  const wanted: number[] = [];
+  for (let first = 0; first < total; first += SLICES_AT_ONCE) {
+    const indices = Array.from({ length: Math.min(SLICES_AT_ONCE, total - first) }, (_, at) => first + at);
+    const slices = await readSlices(of.redis, of.keys, { ...of, series }, indices);
+    for (const [at, slice] of slices.entries())
+      if (slice !== null && recipientsOf(slice).some((one) => change(one, 0) !== one))
+        wanted.push(first + at);
+  }
+  return rewrite(of, series, wanted, change);
+}
+
+/** Replaces a slice where it is stored. False if another process has changed it since it was read. */
+async function write(
+  { redis, keys, lane, campaign }: Of,
+  series: Series,
+  index: number,
+  before: Buffer | readonly Buffer[],
+  after: readonly StoredRecipient[],
+  places: readonly number[],
+): Promise<boolean> {
+  if (!Buffer.isBuffer(before)) {
+    const target = recipientListKey(keys, lane, campaign);
+    for (const place of places) {
+      const [own, next] = [before[place], after[place]];
+      if (own === undefined || next === undefined) continue;
+      const at = { target, kind: 'list', place: index * SLICE + place } as const;
+      if (!(await replaceIn(redis, at, own, packRecipient(next)))) return false;
+    }
+    return true;
+  }
+  const packed = packSlice(after);
+  const target = slicesKey(keys, lane, campaign, series);
+  if (await replaceIn(redis, { target, kind: 'hash', place: String(index) }, before, packed)) return true;
+  return changeMeta({ redis, keys, lane, campaign }, ({ list, ...meta }) =>
+    typeof list === 'string' && blobOf(list).equals(before)
+      ? { ...meta, list: packed.toString('base64') }
+      : null,
+  );
+}
+
+/** Changes the part of a campaign that never changes otherwise. False if another process did, or if there is nothing to change. */
+async function changeMeta(
+  { redis, keys, lane, campaign }: Of,
+  change: (meta: Readonly<Record<string, unknown>>) => object | null,
+): Promise<boolean> {
+  const target = metaKey(keys, lane, campaign);
+  const before = await redis.get(target);
+  const after = before === null ? null : change(JSON.parse(before));
+  if (before === null || after === null) return false;
+  return replaceIn(redis, { target, kind: 'string' }, before, JSON.stringify(after));
+}
+
+/** Removes the digest of the list, which has no key: whoever knows the other recipients could find the number by it. */
+async function dropFingerprint(of: Of): Promise<void> {
+  const isThere = async (): Promise<boolean> =>
+    Object.hasOwn(
+      JSON.parse((await of.redis.get(metaKey(of.keys, of.lane, of.campaign))) ?? '{}'),
+      'fingerprint',
+    );
+  while (await isThere()) await changeMeta(of, ({ fingerprint: _fingerprint, ...meta }) => meta);
+}
+
+const RECORD = /^(\d+,\d+,\d+,)([^,]*)(,.*)$/s;
+
+/** Takes the number out of what the service said about the requests of recipients. */
+async function eraseReasons(
+  { redis, keys, lane, campaign }: Of,
+  number: string,
+  ordinals: readonly number[],
+): Promise<void> {
+  // A batch may begin anywhere in the slice of its recipients.
+  const firsts = new Set(
+    ordinals.flatMap((one) => {
+      const start = one - (one % SLICE);
+      return [start, start + RECORDS_PER_HASH];
+    }),
+  );
+  for (const first of firsts) {
+    const target = recordsKey(keys, lane, campaign, first);
+    for (const [place, before] of Object.entries(await redis.hgetall(target))) {
+      const [, head = '', reason = before, rest = ''] = RECORD.exec(before) ?? [];
+      const after = `${head}${withoutNumber(reason, number)}${rest}`;
+      if (after !== before) await replaceIn(redis, { target, kind: 'hash', place }, before, after);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+const count = z.int().min(0);
+
+/** A request to forget a number, for people and programs. It does not name the number. */
+export const forgotten = z
+  .object({
+    id: z.string().describe('Identifies the request; the same number has the same id'),
+    state: z
+      .enum(['running', 'waiting', 'done'])
+      .describe(
+        '`running`: a worker still searches; `waiting`: nothing more is sent to the number, and `open` messages are erased when they are final; `done`: nothing is left',
+      ),
+    cancelled: count.describe('Planned and waiting messages that were cancelled'),
+    erased: count.describe('Messages, rows, and entries that have lost the number, cancelled ones included'),
+    open: count.describe(
+      'Messages that were sent and have no final status yet. They are erased when they do',
+    ),
+    suppressed: z.boolean().describe('A keyed digest of the number stays, so that no campaign sends to it'),
+    createdAt: z.string(),
+    endedAt: z.string().nullable(),
+  })
+  .readonly()
+  .meta({ id: 'ForgottenNumber' });
+/** See {@link forgotten}. */
+export type ForgottenNumber = z.output<typeof forgotten>;

@@ -1,0 +1,70 @@
+import type { Redis } from '../../../src/base/redis/connection.js';
+import { keysOf } from '../../../src/base/redis/keys-with-prefix.js';
+import { unpackRecipient } from '../../../src/engine/recipients/packed-recipient.js';
+import { unpackSlice } from '../../../src/engine/recipients/slice-blob.js';
+import { unpackMessage } from '../../../src/intake/outbox/stored-message.js';
+
+/*
+ * Finds a person in Redis, whatever the form: in texts, in packed numbers, in slices, in messages of outboxes, and in what is base64 in JSON.
+ */
+
+/** A person: the number with its plus, and texts that belong to it, such as a name and a reference. */
+export interface Person {
+  readonly number: string;
+  readonly texts: readonly string[];
+}
+
+/** The bytes of a value as they are, and in every form in which code packs it. */
+function formsOf(value: Buffer): string[] {
+  const forms = [value.toString('latin1'), value.toString('utf8')];
+  const add = (read: () => unknown): void => {
+    try {
+      forms.push(JSON.stringify(read()));
+    } catch {
+      // It is not of this form.
+    }
+  };
+  add(() => unpackSlice(value));
+  add(() => unpackRecipient(value));
+  if ('WCL'.includes(value.toString('latin1', 0, 1))) add(() => unpackMessage(value));
+  if (value.length === 8) add(() => value.readDoubleBE());
+  const json = /^\{.*"list":"([A-Za-z0-9+/=]+)"/s.exec(value.toString('utf8'));
+  if (json?.[1] !== undefined) forms.push(...formsOf(Buffer.from(json[1], 'base64')));
+  return forms;
+}
+
+async function valuesOf(redis: Redis, key: string): Promise<Buffer[]> {
+  switch (await redis.type(key)) {
+    case 'string':
+      return [(await redis.getBuffer(key)) ?? Buffer.alloc(0)];
+    case 'hash':
+      return Object.values(await redis.hgetallBuffer(key)).concat(await redis.hkeysBuffer(key));
+    case 'list':
+      return redis.lrangeBuffer(key, 0, -1);
+    case 'zset':
+      return redis.zrangeBuffer(key, '0', '-1');
+    case 'set':
+      return redis.smembersBuffer(key);
+    case 'stream': {
+      const entries = await redis.xrange(key, '-', '+');
+      return entries.flatMap(([, fields]) => fields.map((field) => Buffer.from(field)));
+    }
+    default:
+      throw new TypeError(`a key of an unknown type: ${key}`);
+  }
+}
+
+/** The keys that contain the person, without the prefix, and with what they contain. */
+export async function keysWith(redis: Redis, prefix: string, { number, texts }: Person): Promise<string[]> {
+  const tail = number.slice(-8);
+  const found: string[] = [];
+  for (const key of await keysOf(redis, prefix)) {
+    const values = [Buffer.from(key), ...(await valuesOf(redis, key))];
+    const forms = values.flatMap(formsOf);
+    const has = forms.some(
+      (form) => form.replace(/[ ()./-]/g, '').includes(tail) || texts.some((text) => form.includes(text)),
+    );
+    if (has) found.push(key.replace(`{${prefix}:`, '{').replace(`${prefix}:`, ''));
+  }
+  return found.sort();
+}

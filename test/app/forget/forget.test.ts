@@ -1,0 +1,312 @@
+import { afterAll, expect, test } from 'vitest';
+import { openForgettingOf } from '../../../src/app/runtime/forgetting.js';
+import { openInstance } from '../../../src/app/runtime/instance.js';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
+import { recordsKey, statusesKey } from '../../../src/engine/recipients/campaign-keys.js';
+import { tendDue } from '../../../src/intake/outbox/tend-lane.js';
+import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { OPERATOR } from '../access/operator.js';
+import { keysWith, type Person } from './find-number.js';
+import { HOLDS, kindOf, kindsInCode, NEVER } from './key-kinds.js';
+
+const { url, prefix, redis } = testRedis('forget');
+const ADA: Person = { number: '+447700900123', texts: ['Zebedea', 'ref-ada'] };
+const LANE = 'default';
+
+/** An installation under a prefix of its own. */
+function installation(name: string) {
+  const own = `${prefix}-${name}`;
+  const config = loadLocalConfig({
+    REDIS_URL: url,
+    REDIS_PREFIX: own,
+    API_KEY: 'key',
+    SENDER_ADDRESS: 'ACME',
+    DEFAULT_COUNTRY: 'GB',
+    MAX_SCHEDULE_AHEAD: '365000d',
+  });
+  const events = createEvents({ level: 'silent' });
+  const volley = createVolley({ config, events });
+  const instance = openInstance({ config, redisUrl: url, events, random: Math.random });
+  afterAll(async () => {
+    await volley.close();
+    for (const close of instance.closers.reverse()) await close();
+  });
+  const keys = keyNames(own);
+  const withAda = () => keysWith(redis, own, ADA);
+  const setState = (id: string, state: object) =>
+    redis.hset(keys.lane(LANE, 'states'), id, JSON.stringify({ launchAt: 1, counts: {}, ...state }));
+  /** Lets the workers look again at what is open, as they do a minute later. */
+  const resume = async (): Promise<void> => {
+    for (const id of await redis.zrange(keys.forget.due, '0', '-1')) await redis.zadd(keys.forget.due, 0, id);
+    await (await openForgettingOf(instance)).resume();
+  };
+  return { prefix: own, volley, instance, keys, withAda, setState, resume };
+}
+
+type Installation = ReturnType<typeof installation>;
+
+const others = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    to: `+4477109${String(10_000 + at)}`,
+    name: `Other ${at}`,
+    reference: `ref-${at}`,
+  }));
+const ada = { to: ADA.number, name: 'Zebedea', reference: 'ref-ada' };
+const AT = '2999-01-01T00:00:00Z';
+const IN_AN_HOUR = new Date(Date.now() + 3_600_000).toISOString();
+
+let sent = 0;
+async function enqueue(
+  { volley }: Installation,
+  recipients: readonly object[],
+  more: object = {},
+): Promise<string> {
+  sent += 1;
+  const message = `Hi {{name}} ${sent}`;
+  const outcome = await volley.enqueue({ message, sendAt: AT, recipients: recipients as never, ...more });
+  if (!('recipientCount' in outcome)) throw new Error(outcome.code);
+  return outcome.id;
+}
+
+/** Every kind of key that may contain a number, with the number in it. Returns the campaign in which it is planned. */
+async function everything(own: Installation): Promise<string> {
+  const { volley, keys, setState, instance } = own;
+  const planned = await enqueue(
+    own,
+    [...others(5), ada, { ...ada, to: '07700 900123' }, ...others(300).slice(5)],
+    {
+      idempotencyKey: 'spring',
+      skipInvalid: true,
+    },
+  );
+  await enqueue(own, [ada], { idempotencyKey: 'only' });
+  // One whose batch was refused with a reason that names the number.
+  const refused = await enqueue(own, [...others(3), ada]);
+  await setState(refused, { state: 'completed', total: 4, ordinals: 4, cursor: 4, endedAt: 1 });
+  await redis.set(statusesKey(keys, LANE, refused), 'RRRR');
+  await redis.hset(recordsKey(keys, LANE, refused, 0), '0', '4,1,0,no such number: 447700900123,request-1');
+  const onlyRefused = await enqueue(own, [ada]);
+  const record = '1,1,0,no such number: 447700900123,request-2';
+  await setState(onlyRefused, {
+    state: 'completed',
+    total: 1,
+    ordinals: 1,
+    cursor: 1,
+    endedAt: 1,
+    letters: 'R',
+    record,
+  });
+
+  await volley.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
+  const outbox = volley.outbox('box');
+  await outbox.put({ ...ada, id: 'waiting', sendAt: IN_AN_HOUR });
+  await outbox.put({ ...ada, id: 'cancelled', sendAt: IN_AN_HOUR });
+  await outbox.cancel('cancelled');
+  await outbox.put({ ...ada, id: 'planned' });
+  await tendDue(await instance.finder.withId(LANE), {
+    random: Math.random,
+    clock: Date.now,
+    retentionMs: 86_400_000,
+  });
+
+  const schedule = { cron: '0 9 * * 1', zone: 'Europe/London', message: 'Hi {{name}}' };
+  await volley.schedules.add({
+    ...schedule,
+    id: 'weekly',
+    recipients: [...others(2), { to: '07700 900 123', name: 'Zebedea' }] as never,
+  });
+  const [ref = ''] = await redis.zrange(keys.schedules.ids, '0', '0');
+  await redis.hset(keys.schedules.one(ref), 'reason', 'line 3: 07700-900123 cannot be used');
+  const occurrence = { at: 1, outcome: 'failed', reason: 'line 3: 07700-900123 cannot be used' };
+  await redis.zadd(keys.schedules.occurrences(ref), 1, JSON.stringify(occurrence));
+
+  const letters = { '447700900123': 'T', '447700900124': 'T' };
+  await redis.hset(keys.lane(LANE, 'early'), 'early', JSON.stringify({ sender: '', letters, at: 1 }));
+
+  await redis.zadd(keys.stopsConfirmed, 1, ADA.number);
+  const inbound = inboundStore(redis, keys, LANE);
+  const reply = { from: ADA.number, to: '12345', text: 'I am Zebedea' };
+  const whole = await inbound.receive({ ...reply, messageId: 'whole' });
+  if (whole !== undefined && whole !== 'busy') await inbound.log(whole, { ...reply, id: 'whole', at: 1 });
+  await inbound.receive({ ...reply, messageId: 'part', part: { reference: 1, number: 1, total: 2 } });
+
+  await volley.suppression.add([ADA.number, '+447700900124'], { reason: 'asked for by +44 7700 900123' });
+  await volley.suppression.add([ADA.number], { lane: LANE });
+  await enqueue(own, [...others(2), ada]);
+  await volley.suppression.remove([ADA.number], { lane: LANE });
+
+  await redis.sadd(keys.recordsCredentials, 'credential');
+  await redis.zadd(keys.records('credential', 'all'), 1, 'r1');
+  await redis.hset(keys.records('credential', 'request:r1'), {
+    ...{ id: 'r1', lane: LANE, state: 'downloaded', from: '2026-01-01', to: '2026-01-31', key: 'digest' },
+    ...{ parameters: '{"number":"447700900123"}', claimedUntil: 0, sentAt: 1, createdAt: 1, updatedAt: 1 },
+  });
+  return planned;
+}
+
+test('Each kind of key that code can make is known, and said to contain numbers or not', () => {
+  const known = new Set<string>([...HOLDS, ...Object.keys(NEVER)]);
+  expect(kindsInCode().filter((kind) => !known.has(kind))).toEqual([]);
+});
+
+test('A number is found in every kind of key before it is forgotten, and in none afterwards', async () => {
+  const own = installation('all');
+  const { volley, withAda } = own;
+  const planned = await everything(own);
+  const all = await keysOf(redis, own.prefix);
+  const kinds = new Set(
+    [...all].map((key) => kindOf(key.replace(`${own.prefix}:`, '').replace(own.prefix, ''))),
+  );
+  expect(
+    [...kinds].filter((kind) => !(HOLDS as readonly string[]).includes(kind) && !(kind in NEVER)),
+  ).toEqual([]);
+  const before = await withAda();
+  expect([...new Set(before.map(kindOf))].sort()).toEqual([...HOLDS].sort());
+
+  const totals = (await volley.status(planned)).counts.total;
+  const result = await volley.forget('07700 900123');
+  // A wave that is not packed is looked at again.
+  expect(result).toMatchObject({ state: 'waiting', cancelled: 4, open: 0, suppressed: false, endedAt: null });
+  expect(await withAda()).toEqual([]);
+  await own.resume();
+  expect(await withAda()).toEqual([]);
+
+  const { counts } = await volley.status(planned);
+  expect(counts).toMatchObject({ total: totals, cancelled: 1, planned: totals - 1 });
+  const rows: string[] = [];
+  for await (const { to, status, reference } of volley.report(planned))
+    rows.push(`${to} ${status} ${reference}`);
+  expect(rows.filter((row) => row.startsWith(' '))).toEqual([' cancelled ', ' duplicate ']);
+  expect(rows.filter((row) => / planned ref-/.test(row))).toHaveLength(totals - 1);
+  expect(await volley.outbox('box').message('waiting')).toMatchObject({ state: 'cancelled', to: '' });
+  expect(await volley.suppression.entries('+447700900124')).toHaveLength(1);
+  expect((await volley.schedules.get('weekly')).recipients).toEqual({ kind: 'inline', recipientCount: 2 });
+});
+
+test('A message that was sent is erased when its status is final, and a repeated request changes nothing before', async () => {
+  const own = installation('open');
+  const { volley, keys, withAda, setState } = own;
+  const id = await enqueue(own, [...others(2), ada]);
+  const running = { state: 'running', total: 3, ordinals: 3, cursor: 3 };
+  await setState(id, { ...running, counts: { deliveredToNetwork: 3 } });
+  await redis.set(statusesKey(keys, LANE, id), 'NNN');
+  const first = await volley.forget(ADA.number);
+  expect(first).toMatchObject({ state: 'waiting', cancelled: 0, open: 1, endedAt: null });
+  const open = [`{${LANE}}:campaign:${id}`];
+  expect(await withAda()).toEqual(open);
+  expect(await volley.forget('07700 900123')).toEqual(first);
+  await own.resume();
+  expect(await withAda()).toEqual(open);
+
+  await redis.set(statusesKey(keys, LANE, id), 'NNT');
+  await own.resume();
+  expect(await withAda()).toEqual([]);
+  // The others keep theirs: polls need them.
+  const rows: string[] = [];
+  for await (const { to, status } of volley.report(id)) rows.push(`${to} ${status}`);
+  expect(rows).toEqual([
+    '+447710910000 deliveredToNetwork',
+    '+447710910001 deliveredToNetwork',
+    ' deliveredToTerminal',
+  ]);
+  const [request = ''] = await redis.keys(`{${own.prefix}:forget:all}:request:*`);
+  expect(await redis.hgetall(request)).toMatchObject({ state: 'done', erased: '1', cancelled: '0' });
+  expect(await redis.hexists(request, 'number')).toBe(0);
+  expect(await redis.zscore(keys.removals, 'campaigns')).toBe('1');
+});
+
+test('A number that stays suppressed is stored only as a keyed digest, and no list sends to it until it is removed', async () => {
+  const own = installation('kept');
+  const { volley, withAda, keys } = own;
+  await volley.suppression.add([ADA.number], { lane: LANE });
+  expect(await volley.forget(ADA.number, { keepSuppressed: true })).toMatchObject({
+    state: 'done',
+    suppressed: true,
+  });
+  expect(await withAda()).toEqual([]);
+  expect(await redis.hlen(keys.suppression.digests)).toBe(1);
+  const statuses = async (id: string): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const { status } of volley.report(id)) found.push(status);
+    return found;
+  };
+  expect(await statuses(await enqueue(own, [...others(2), ada]))).toEqual([
+    'planned',
+    'planned',
+    'suppressed',
+  ]);
+  expect(await statuses(await enqueue(own, [ada]))).toEqual(['suppressed']);
+  await volley.suppression.remove([ADA.number]);
+  expect(await statuses(await enqueue(own, [...others(2), ada]))).toEqual(['planned', 'planned', 'planned']);
+});
+
+test('Without that, a new list may contain the number again, and a new request forgets it again', async () => {
+  const own = installation('again');
+  await enqueue(own, [...others(2), ada]);
+  const first = await own.volley.forget(ADA.number);
+  expect(first).toMatchObject({ state: 'done', cancelled: 1, erased: 1 });
+  await enqueue(own, [...others(2), ada]);
+  const second = await own.volley.forget(ADA.number);
+  expect(second).toMatchObject({ id: first.id, state: 'done', cancelled: 1, erased: 1 });
+  expect(await own.withAda()).toEqual([]);
+  await expect(own.volley.forget('no number')).rejects.toThrow('this is not a phone number');
+});
+
+/** A connection of a process that is killed when it sends its command number `last`. */
+function dyingAfter(instance: Installation['instance'], last: number): Installation['instance'] {
+  let sentCommands = 0;
+  const redis = new Proxy(instance.redis, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function' || name === 'on') return member;
+      return (...args: unknown[]) => {
+        sentCommands += 1;
+        if (sentCommands > last) throw new Error('killed');
+        return member.apply(target, args);
+      };
+    },
+  });
+  return {
+    ...instance,
+    redis,
+    finder: { ...instance.finder, withId: async (id) => ({ ...(await instance.finder.withId(id)), redis }) },
+  };
+}
+
+test('Wherever the process is killed, a worker forgets the number completely, and each message is cancelled once', async () => {
+  let [last, isDone, runs] = [1, false, 0];
+  while (!isDone) {
+    runs += 1;
+    const own = installation(`killed-${last}`);
+    const { volley, keys, instance } = own;
+    const id = await enqueue(own, [...others(1), ada, ...others(3).slice(1), ada], { duplicates: 'keep' });
+    await volley.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
+    await volley.outbox('box').put({ ...ada, id: 'waiting', sendAt: IN_AN_HOUR });
+    const dying = await openForgettingOf(dyingAfter(instance, last));
+    await dying.forget(ADA.number, {}, OPERATOR).then(
+      () => {
+        isDone = true;
+      },
+      (error: Error) => expect(error.message).toBe('killed'),
+    );
+    const [request] = await redis.keys(`{${own.prefix}:forget:all}:request:*`);
+    if (request !== undefined) {
+      // The lease of the process that was killed expires.
+      await redis.unlink(keys.forget.lease(request.split(':').at(-1) ?? ''));
+      await own.resume();
+      expect([last, await own.withAda()]).toEqual([last, []]);
+      const { counts } = await volley.status(id);
+      expect([last, counts.cancelled, counts.planned]).toEqual([last, 1, 3]);
+      expect(await redis.hgetall(request)).toMatchObject({
+        state: 'done',
+        cancelled: expect.stringMatching(/^[12]$/),
+      });
+    }
+    last += 1;
+  }
+  expect(runs).toBeGreaterThan(40);
+}, 120_000);

@@ -179,7 +179,7 @@ test('On a full Redis, a repeated campaign and schedule are answered as before, 
     outcome: 'existing',
     id: 'id' in created && created.id,
   });
-  expect((await volley.enqueue({ ...campaign, message: 'two' })).outcome).toBe('conflict');
+  expect(await volley.enqueue({ ...campaign, message: 'two' })).toMatchObject({ code: 'conflict' });
   await expect(volley.enqueue({ ...campaign, idempotencyKey: 'order-2' })).rejects.toThrow(
     /^Redis is (?:almost )?full/,
   );

@@ -67,7 +67,7 @@ describe('An idempotency key', () => {
     ['other recipients', { recipients: to(20, 2) }],
     ['another text', { message: 'Other' }],
     ['another sender', { sender: '54321' }],
-    ['another time', { at: Date.now() + 86_400_000 }],
+    ['another time', { sendAt: Date.now() + 86_400_000 }],
     ['another end', { validForMs: 3_600_000 }],
     ['another priority', { priority: 'high' as const }],
     ['other tags', { tags: ['spring'] }],

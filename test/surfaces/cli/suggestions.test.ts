@@ -70,7 +70,7 @@ function examplesOf(): string[][] {
 
 /** These run until they are stopped, ask questions, need the service or a contract, or change what the others use. */
 const ELSEWHERE =
-  /^(?:up|work|serve|simulator|init|conformance|token|subscription|records|outbox)\b|^webhook test\b|--(?:wait|watch|provided)\b|^lane rename/;
+  /^(?:up|work|serve|simulator|init|conformance|token|subscription|records|outbox)\b|^webhook test\b|--(?:wait|watch|provided|to-results-of)\b|^lane rename/;
 
 describe('An example of the help works when pasted', () => {
   const cli = commandLine(cwd, { ...redis, ...account, SECRETS_KEY: 'a'.repeat(64) });
@@ -84,7 +84,7 @@ describe('An example of the help works when pasted', () => {
   });
 
   // The last campaign is sent to the list, not to a test number. Nothing can be done with a cancelled campaign afterwards.
-  const all = [/--test-to/, /^(?!cancel|.*--test-to)/, /^cancel/].flatMap((order) =>
+  const all = [/--test-to/, /^(?!cancel|delete|.*--test-to)/, /^cancel/, /^delete/].flatMap((order) =>
     examplesOf().filter((words) => order.test(words.join(' ')) && !ELSEWHERE.test(words.join(' '))),
   );
 
@@ -92,7 +92,7 @@ describe('An example of the help works when pasted', () => {
 
   test.each(all.map((words) => [words.join(' '), words] as const))('%s', async (line, words) => {
     // On a terminal, these ask.
-    const asks = /^(?:send|cancel)\b/.test(line) && !line.includes('--yes') ? ['--yes'] : [];
+    const asks = /^(?:send|cancel|delete)\b/.test(line) && !line.includes('--yes') ? ['--yes'] : [];
     const settles = line === 'resolve last' ? ['--abandon'] : [];
     const { exit, stderr } = await cli.volley(
       ...words.map((word) => word.replace(/(^@?)\S*examples\//, `$1${examples}`)),

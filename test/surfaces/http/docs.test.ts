@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { describe, expect, test } from 'vitest';
+import { API_SCOPES } from '../../../src/campaign/api-key.js';
 import { BROADCAST_EVENTS } from '../../../src/reporting/event-feed.js';
 import { PROBLEMS } from '../../../src/surfaces/http/problem.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -48,7 +49,7 @@ test('Each operation has a summary, the scope that it requires, and its error re
     expect(operation.summary, path).toMatch(/^[A-Z].{8,}[^.]$/);
     expect(operation.tags, path).toHaveLength(1);
     if (!path.startsWith('/v1/')) continue;
-    expect(['status', 'metrics', 'read', 'send', 'operate'], path).toContain(operation['x-scope']);
+    expect(API_SCOPES, path).toContain(operation['x-scope']);
     const refusals = Object.entries(operation.responses ?? {}).filter(([status]) => Number(status) >= 400);
     expect(refusals.map(([status]) => status)).toEqual(
       expect.arrayContaining(['400', '401', '403', '429', '500', '503']),

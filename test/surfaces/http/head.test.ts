@@ -23,6 +23,7 @@ const { app, call, key, origin, volley } = await serveApi(
     REDIS_PREFIX: prefix,
     CALLBACK_URL: CALLBACK.url,
     CALLBACK_SECURITY_TOKEN: CALLBACK.securityToken,
+    SECRETS_KEY: 'a'.repeat(64),
   },
   { also: (api) => void api.get('/long', (_request, reply) => sendStream(reply, long(), volley)) },
 );
@@ -32,6 +33,8 @@ const { id } = (await call('POST', '/v1/campaigns', { body })).json as { id: str
 const schedule = { id, cron: '0 9 * * 1', zone: 'Europe/London', lane: 'default', message: 'Hi' };
 await call('POST', '/v1/schedules', { body: { ...schedule, recipients: body.recipients } });
 const own = await key();
+const webhook = (await call('POST', '/v1/webhooks', { body: { url: 'https://shop.example/volley' } }))
+  .json as { id: string };
 const keys = keyNames(prefix);
 const request = { id: 'records', lane: 'default', state: 'pending', from: '2026-01-01', to: '2026-01-02' };
 await redis.sadd(keys.recordsCredentials, 'lane-default');
@@ -72,6 +75,7 @@ test('HEAD returns the headers of GET and no body', async () => {
     // A download begins at the service, and has no HEAD.
     .filter(([path, item]) => item?.get !== undefined && !path.endsWith('/download'))
     .map(([path]) => path.replace('/records/{id}', '/records/records'))
+    .map((path) => path.replace('/webhooks/{id}', `/webhooks/${webhook.id}`))
     .map((path) => path.replace('{id}', id).replace('{name}', 'default'));
   expect(described.length).toBeGreaterThan(9);
   for (const path of [...described, '/docs', '/openapi.json']) {

@@ -15,14 +15,14 @@ const { call, key } = await serveApi({
   API_KEY: '',
   LANES_FILE: lanesFile,
 });
-const at = '2999-01-01T00:00:00Z';
+const sendAt = '2999-01-01T00:00:00Z';
 const list = ['+447700900123', '+447700900124'].map((to, no) => ({ to, no }));
 const create = (body: object, by?: string) => call('POST', '/v1/campaigns', { body, key: by });
 const idOf = ({ json }: { json: unknown }): string => (json as { id: string }).id;
 
 /** A cancelled campaign on the lane `one`. */
 async function cancelled(): Promise<string> {
-  const body = { message: 'No {{no}}', recipients: list, at, lane: 'one', again: true };
+  const body = { message: 'No {{no}}', recipients: list, sendAt, lane: 'one', again: true };
   const id = idOf(await create(body));
   await call('POST', `/v1/campaigns/${id}/cancel`);
   return id;
@@ -30,7 +30,7 @@ async function cancelled(): Promise<string> {
 
 const follow = (campaign: string, more: object = {}) => ({
   message: 'Again {{no}}',
-  at,
+  sendAt,
   lane: 'one',
   again: true,
   toResultsOf: { campaign, status: ['cancelled'] },
@@ -91,7 +91,7 @@ test('A campaign has either recipients or a source, and a form has no source', a
   const source = await cancelled();
   const both = await create(follow(source, { recipients: list }));
   expect([both.status, both.json]).toMatchObject([400, { errors: [{ pointer: '/toResultsOf' }] }]);
-  const neither = await create({ message: 'x', at });
+  const neither = await create({ message: 'x', sendAt });
   expect([neither.status, neither.json]).toMatchObject([
     400,
     { errors: [{ pointer: '/recipients', message: 'It is missing.' }] },

@@ -25,6 +25,7 @@ import type { TokenCache } from '../service/auth/token-cache.js';
 import type { ConformanceOptions, ConformanceResult } from '../tools/conformance/report.js';
 import type { ApiKeys } from './access/api-keys.js';
 import type { AuditReader } from './access/audit-trail.js';
+import type { LaneAdmin } from './access/lane-admin.js';
 import type { Positions } from './access/positions.js';
 import type { ForgetOptions } from './forget/forget.js';
 
@@ -114,6 +115,8 @@ export interface Volley
   knownLanes(): readonly LaneRules[];
   /** Reads which lanes are stored now. Operations do so by themselves when a lane is named that this process does not know. */
   refreshLanes(): Promise<void>;
+  /** Adds, changes, and removes lanes that are stored in Redis. */
+  readonly storedLanes: LaneAdmin;
   /** Returns the lanes that have campaigns, but are not configured here. */
   unconfiguredLanes(): Promise<UnconfiguredLane[]>;
   /** Returns why {@link Volley.work} and {@link Volley.enqueue} refuse configured lanes, and what to do; one text per lane. */

@@ -168,15 +168,21 @@ export function work(options: WorkOptions): Workers {
       const { lane } = served;
       const signal = AbortSignal.any([draining, served.changed.signal]);
       const turn: TurnOptions = { turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, signal };
+      const upToDate = async (end: TurnEnd): Promise<TurnEnd> => {
+        if (end.why === 'fenced') await lanes.refresh();
+        return end;
+      };
       if (stage === 'poll')
-        return followUpTurn(lane, { ...served, claims: served.polls, tokens, events }, turn);
+        return upToDate(await followUpTurn(lane, { ...served, claims: served.polls, tokens, events }, turn));
+      // A lane that is being removed has nothing to send. What was stored meanwhile is cancelled.
+      if (lane.settings.stored?.isLeaving) return { kind: 'idle', why: 'nothing', requests: 0 };
       await joined;
       const failed = (of: string, error: Error): void =>
         events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
       const end = await sendTurn(lane, { ...served, claims: served.sends, tokens, failed }, turn);
       // The sent requests need a follow-up. The sweep would wake the lane as well, but later.
       if (end.requests > 0) await wakeLane(lane, wakers, ['poll']);
-      return end;
+      return upToDate(end);
     };
   };
   const lookAgain = async (id: LaneId): Promise<void> => {

@@ -58,9 +58,9 @@ export function recordsLanes(
   const lane = (id: string, name: string): RecordsLane => ({ id, name, access: () => accessTo(name) });
 
   return {
-    /** By name; default: the only lane. Rejects with a NotFoundError. */
+    /** By name; default: the only lane of the configuration. Rejects with a NotFoundError. */
     async named(name: string | undefined): Promise<RecordsLane> {
-      const names = config.lanes.map((each) => each.name);
+      const names = config.lanes.filter(({ stored }) => stored === undefined).map((each) => each.name);
       const [only, ...others] = names;
       if (name === undefined && (only === undefined || others.length > 0)) {
         throw new InputError(`there are several lanes; choose one: ${listed(names)}`, { field: 'lane' });

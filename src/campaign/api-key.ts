@@ -3,9 +3,9 @@ import type { KeyLimits } from './limit-values.js';
 /**
  * What an API key may do: `status` shows states and counts without numbers and texts, `metrics` only reads /metrics, `read` shows
  * everything, `send` creates campaigns and suppresses numbers, `operate` pauses, resumes, cancels, and resolves,
- * `inbound` only submits messages that people have sent.
+ * `inbound` only submits messages that people have sent, `admin` adds, changes, and removes lanes.
  */
-export const API_SCOPES = ['status', 'metrics', 'read', 'send', 'operate', 'inbound'] as const;
+export const API_SCOPES = ['status', 'metrics', 'read', 'send', 'operate', 'inbound', 'admin'] as const;
 /** See {@link API_SCOPES}. */
 export type ApiScope = (typeof API_SCOPES)[number];
 

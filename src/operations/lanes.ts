@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { Volley } from '../app/volley.js';
+import { actor } from '../campaign/actor.js';
 import { NoSuchLaneError } from '../campaign/errors.js';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
 import { allLanes, byLanesOfKey, byNamedLane } from './access.js';
 import { call } from './operation.js';
-import { laneName } from './schemas.js';
+import { Refused } from './outcomes.js';
+import { count, laneName, wholeNumber } from './schemas.js';
 
 const ofLane = z.strictObject({ name: laneName });
 const laneState = z.object({ lane: z.string(), state: z.string() });
@@ -132,5 +134,171 @@ export const renameLane = call({
   async run(volley, { name: from, to: { name: lane } }) {
     const { id } = await volley.renameLane(from, lane);
     return { lane, from, id };
+  },
+});
+
+/** A setting of a lane that has its default without a value. */
+const setting = <Schema extends z.ZodType>(schema: Schema, about: string) =>
+  schema.nullable().optional().describe(about);
+const secret = z.string().min(1);
+
+/** The library checks the values, as it checks those of a lanes file. */
+const settings = z.strictObject({
+  profile: setting(z.enum(['v1', 'v3']), 'The version of the service; default `v1`'),
+  apiKey: setting(secret, 'Its API key'),
+  account: setting(
+    z.strictObject({ username: secret, password: secret, targetAccountId: secret.optional() }),
+    'Its account, instead of an API key or beside it',
+  ),
+  client: setting(
+    z.strictObject({ id: secret, secret, product: secret }),
+    'Its OAuth 2 client, with profile `v3`',
+  ),
+  authorization: setting(
+    z.enum(['apiKey', 'accessToken']),
+    'What the header `Authorization` carries, with a key and an account',
+  ),
+  xAuthorization: setting(
+    z.enum(['none', 'accessToken']),
+    'What the header `X-Authorization` carries, with a key and an account',
+  ),
+  hourlyQuota: setting(
+    z.union([z.int(), z.literal('auto')]),
+    'Requests per quota window; default `auto`: Volley learns it from the 429 responses of the service',
+  ),
+  pollShare: setting(z.number(), 'The largest share of the quota that is reserved for polls; default 0.2'),
+  pacing: setting(
+    z.enum(['burst', 'smooth']),
+    '`smooth` spreads the requests over the quota window; default `burst`',
+  ),
+  maxRecipientsPerRequest: setting(z.int(), 'Recipients per request; default 1'),
+  unknownOutcome: setting(z.string(), '`hold`, `abandon after 24h`, or `resend after 24h`; default `hold`'),
+  clientCorrelator: setting(z.string(), '`off`, `send`, or `deduplicates: 24h`; default `off`'),
+  window: setting(z.string(), 'When it may send, such as `Mon-Sat 09:00-20:00`; default: at any time'),
+  zone: setting(z.string(), 'The time zone of the window, such as `Europe/Paris`'),
+  except: setting(z.array(z.string()), 'Dates on which the window stays closed'),
+});
+const ofStored = settings.extend({ name: laneName });
+
+const storedLane = z
+  .object({
+    name: z.string(),
+    id: z.string().describe('The first name of the lane; its data is stored under it'),
+    state: z
+      .enum(['active', 'leaving', 'disabled'])
+      .describe(
+        '`active`: workers serve it; `leaving`: it is being removed, and waits for its last reports; `disabled`: a lane of the configuration has its name or its credentials',
+      ),
+    problem: z.string().nullable().describe('Why it is not served; null if it is'),
+    settings: settings.partial().loose().describe('The settings that it was given, without credentials'),
+    createdAt: z.string(),
+    createdBy: actor,
+  })
+  .meta({ id: 'StoredLane' });
+
+/** An operation on the lanes that are stored in Redis. */
+const STORED = {
+  tag: 'Lanes',
+  scope: 'admin',
+  bucket: 'control',
+  access: allLanes('Lanes'),
+  httpNote: 'Requires a key for all lanes.',
+} as const;
+
+const FILE = {
+  arguments: {
+    name: 'the lane',
+    file: 'a JSON object with the fields of a lane in LANES_FILE, without `baseUrl`; `-`: standard input',
+  },
+  byHand: 'its settings come from a file, because the command line of a process is no secret',
+} as const;
+
+export const addLane = call({
+  ...STORED,
+  name: 'addLane',
+  summary: 'Add a lane',
+  description:
+    'It is stored in Redis, beside the lanes of the configuration, and workers serve it within 5 seconds, without a restart. Its credentials are encrypted with SECRETS_KEY, and are sent only to the address in the configuration. With the credentials of a lane that was removed, it continues that lane and its quota.',
+  audit: 'lane.add',
+  http: 'POST /lanes',
+  cli: { usage: 'lane add <name> <file>', ...FILE, examples: ['lane add acme acme.json'] },
+  input: ofStored,
+  output: storedLane,
+  returns: 'The lane',
+  outcomes: ['badInput', 'laneTaken'],
+  creates: {
+    at: ({ name }) => `/lanes/${encodeURIComponent(name)}/settings`,
+    existing: 'The lane',
+  },
+  run: (volley, { name, ...given }) => volley.storedLanes.add(name, given),
+});
+
+export const setLane = call({
+  ...STORED,
+  name: 'setLane',
+  summary: 'Change a lane that was added',
+  description:
+    'Settings that you do not name stay; null gives one its default. When it is done, no request starts with the earlier settings or credentials. Lanes of the configuration cannot be changed.',
+  audit: 'lane.set',
+  http: 'PUT /lanes/{name}',
+  cli: { usage: 'lane set <name> <file>', ...FILE, examples: ['lane set acme quota.json'] },
+  input: ofStored,
+  output: storedLane,
+  returns: 'The lane',
+  outcomes: ['badInput', 'notFound', 'laneTaken'],
+  run: (volley, { name, ...changes }) => volley.storedLanes.set(name, changes),
+});
+
+export const getLaneSettings = call({
+  ...STORED,
+  name: 'getLaneSettings',
+  summary: 'Show a lane that was added',
+  http: 'GET /lanes/{name}/settings',
+  cli: {
+    usage: 'lane show <name>',
+    arguments: { name: 'the lane' },
+    examples: ['lane show acme'],
+  },
+  input: ofLane,
+  output: storedLane,
+  returns: 'The lane',
+  outcomes: ['badInput', 'notFound'],
+  run: (volley, { name }) => volley.storedLanes.get(name),
+});
+
+export const removeLane = call({
+  ...STORED,
+  name: 'removeLane',
+  summary: 'Remove a lane that was added',
+  description:
+    'Everything that waits on it is cancelled for good, with its schedules. Requests in flight finish, and reports still arrive. Then its credentials and its subscription are deleted, and its name is free. Its campaigns can be read until RETENTION is over.',
+  audit: 'lane.remove',
+  http: 'DELETE /lanes/{name}',
+  cli: {
+    usage: 'lane remove <name>',
+    arguments: { name: 'the lane' },
+    flags: {
+      expect: {
+        about: 'how many recipients this cancels; without it, or if it is another number, nothing is removed',
+      },
+    },
+    examples: ['lane remove acme --expect 0'],
+  },
+  input: ofLane.extend({
+    expect: wholeNumber(0, Number.MAX_SAFE_INTEGER)
+      .optional()
+      .describe(
+        'How many recipients this cancels. If it is another number, nothing is changed, and `recipientCount` says it',
+      ),
+  }),
+  output: z.object({ name: z.string(), cancelled: count.describe('Recipients') }),
+  returns: 'The lane is being removed',
+  outcomes: ['badInput', 'notFound', 'laneTaken', 'unexpected'],
+  async run(volley, { name, expect = -1 }) {
+    const removal = await volley.storedLanes.remove(name, expect);
+    if (removal.outcome === 'removed') return { name, cancelled: removal.cancelled };
+    const { recipientCount } = removal;
+    const message = `Removing lane ${name} cancels ${recipientCount} recipients: repeat it with this number.`;
+    return new Refused('unexpected', message, { name, recipientCount }, { recipientCount });
   },
 });

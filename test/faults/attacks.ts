@@ -5,6 +5,7 @@ import { dueAtOnceRun } from '../end-to-end/due-at-once-run.js';
 import { outboxSetRun } from '../end-to-end/outbox-set-run.js';
 import { cancelledRace, outboxWritersRun, versionsRace } from '../end-to-end/outbox-writers-run.js';
 import { webhooksKillRun } from '../end-to-end/webhooks-kill-run.js';
+import { tenantsRun } from '../end-to-end/tenants-run.js';
 import { scheduleReplaceRun } from '../intake/schedules/replace-run.js';
 import { lateWritesRun } from './late-writes.js';
 
@@ -114,6 +115,12 @@ const ATTACKS = {
         random: seededRandom(seed),
         onProgress: note,
       }),
+  },
+  /** Lanes are added over HTTP while four workers send. `times`: lanes. */
+  tenants: {
+    times: 200,
+    run: ({ redisUrl, times, note }) =>
+      tenantsRun({ redisUrl, prefix: 'tenants', lanes: times, workers: 4, onProgress: note }),
   },
 } as const satisfies Record<string, Attack>;
 

@@ -40,6 +40,7 @@ const config = loadConfig({
   CALLBACK_URL: 'https://volley.example/in',
   CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
   SENDER_ADDRESS: 'ACME',
+  SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
   MESSAGING_BASE_URL: `http://127.0.0.1:${port}`,
   ALLOW_INSECURE: 'service',
   MAX_SCHEDULE_AHEAD: '365000d',
@@ -92,6 +93,14 @@ const fromPerson = () => ({
   to: 'ACME',
   text: 'Hi',
 });
+
+const newLane = () => ({ name: `lane-${Math.random()}`, apiKey: `key-${Math.random()}` });
+/** The name of a new stored lane. */
+const storedLane = async (): Promise<{ name: string }> => {
+  const { name, ...settings } = newLane();
+  await volley.storedLanes.add(name, settings);
+  return { name };
+};
 
 /** The id of a new API key. */
 const apiKey = async (): Promise<{ id: string }> => {
@@ -212,6 +221,10 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
     await volley.holdLane(LANE.name);
     return LANE;
   },
+  addLane: async () => newLane(),
+  setLane: async () => ({ ...(await storedLane()), hourlyQuota: 5 }),
+  getLaneSettings: storedLane,
+  removeLane: async () => ({ ...(await storedLane()), expect: 0 }),
   renameLane: async () => {
     await volley.renameLane(LANE.name, 'other');
     return { name: 'other', to: LANE };

@@ -7,7 +7,7 @@ import { listCampaigns, readState } from '../../engine/lane/campaigns.js';
 interface CampaignsOfKey {
   readonly redis: Redis;
   readonly keys: Keys;
-  cancel(id: string): Promise<unknown>;
+  cancel(id: string): Promise<{ readonly cancelled: number }>;
   /** Pauses the schedules that an API key has added. The result says whether the one with an id on a lane is among them. */
   pauseSchedules(key: string): Promise<(id: string, lane: LaneId) => boolean>;
   /** Discards an import, so that it cannot be committed any more. False: it was committed meanwhile. */
@@ -37,6 +37,32 @@ export async function cancelCampaignsOf(
       cancelled.push(id);
     } catch (error) {
       // It has ended by itself meanwhile.
+      if (!(error instanceof InputError || error instanceof NotFoundError)) throw error;
+    }
+  }
+  return cancelled;
+}
+
+/** Cancels every campaign of a lane that has not ended, also those whose list still arrives. Returns how many recipients were cancelled. */
+export async function cancelCampaignsOn({
+  redis,
+  keys,
+  lane,
+  cancel,
+  discardImport,
+}: Pick<CampaignsOfKey, 'redis' | 'keys' | 'cancel' | 'discardImport'> & {
+  readonly lane: LaneId;
+}): Promise<number> {
+  let cancelled = 0;
+  for (const id of await redis.hkeys(keys.lane(lane, 'states'))) {
+    const state = await readState(redis, keys, lane, id);
+    // What waits in outboxes is cancelled there, with their waves.
+    if (state === null || state.outbox !== undefined) continue;
+    if (state.state === 'completed' || state.state === 'cancelled') continue;
+    try {
+      if (state.state !== 'importing' || !(await discardImport(lane, id)))
+        cancelled += (await cancel(id)).cancelled;
+    } catch (error) {
       if (!(error instanceof InputError || error instanceof NotFoundError)) throw error;
     }
   }

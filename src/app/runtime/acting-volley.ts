@@ -16,8 +16,10 @@ import type { Outbox } from '../../intake/outbox/outbox-methods.js';
 import type { Outboxes } from '../../intake/outbox/outboxes.js';
 import { openSchedules, pauseSchedulesOf } from '../../intake/schedules/schedules.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
+import { countCampaigns } from '../../reporting/fleet-snapshot.js';
 import type { CancelledOfKey } from '../access/api-keys.js';
-import { cancelCampaignsOf } from '../access/campaigns-of-key.js';
+import { cancelCampaignsOf, cancelCampaignsOn } from '../access/campaigns-of-key.js';
+import { laneAdmin } from '../access/lane-admin.js';
 import type { Volley } from '../volley.js';
 import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
@@ -100,6 +102,35 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         return run();
       });
     };
+    const admin = laneAdmin(
+      {
+        stored: instance.stored,
+        lanes: instance.lanes,
+        finder,
+        events,
+        clock: systemClock,
+        async configuredElsewhere() {
+          const { laneSettings } = await import('../../engine/recovery/lane-settings.js');
+          return laneSettings(redis, keys).lanesOf(await heartbeats.alive());
+        },
+        async countWaiting(lane) {
+          const [{ counts }, waiting] = await Promise.all([
+            countCampaigns(redis, keys, lane.id),
+            outboxes.list({ lanes: [lane.name] }),
+          ]);
+          return waiting.reduce((sum, outbox) => sum + outbox.counts.waiting, counts.planned);
+        },
+        async cancelAll(lane) {
+          const [of, onLane] = [{ lanes: [lane.name] }, { ...cancelling, lane: lane.id }];
+          for (const { id } of await schedules.list(of)) await schedules.remove(id, of);
+          let cancelled = await cancelCampaignsOn(onLane);
+          for (const { name } of await outboxes.list(of))
+            cancelled += (await outboxes.open(name, of).cancelAll()).cancelled;
+          return cancelled;
+        },
+      },
+      by,
+    );
     const previewing = importDeps(instance, async (name) => laneNamed(await finder.configured(), name), by);
     // The input is checked first: what is invalid is reported even while Redis is away, and no lane is registered for it.
     const enqueuing = importDeps(
@@ -110,6 +141,24 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       by,
     );
+    const schedules = openSchedules({
+      store: scheduled,
+      finder,
+      events,
+      by,
+      provided,
+      keyBytes: config.keyBytes,
+      workerHosts: async () => (await heartbeats.alive()).map(({ host }) => host),
+      async check(input) {
+        const [, { checkCampaign }] = await importModules();
+        return checkCampaign(config, await knowing(input), systemClock(), by);
+      },
+      async preview(campaign) {
+        const [{ previewChecked }] = await importModules();
+        return previewChecked(previewing, campaign);
+      },
+      laneNamed: enqueuing.laneNamed,
+    });
     return withUnavailableErrors<Volley>({
       ...shared,
       as: volleyFor,
@@ -143,26 +192,8 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         await by.audited({ action: 'campaign.export', lane, campaign: id, ...details }, async () => {});
         yield* shared.report(id, options);
       },
-      schedules: withUnavailableErrors(
-        openSchedules({
-          store: scheduled,
-          finder,
-          events,
-          by,
-          provided,
-          keyBytes: config.keyBytes,
-          workerHosts: async () => (await heartbeats.alive()).map(({ host }) => host),
-          async check(input) {
-            const [, { checkCampaign }] = await importModules();
-            return checkCampaign(config, await knowing(input), systemClock(), by);
-          },
-          async preview(campaign) {
-            const [{ previewChecked }] = await importModules();
-            return previewChecked(previewing, campaign);
-          },
-          laneNamed: enqueuing.laneNamed,
-        }),
-      ),
+      schedules: withUnavailableErrors(schedules),
+      storedLanes: withUnavailableErrors(admin),
       pause: (id) => commands.pause(id),
       resume: (id) => commands.resume(id),
       cancel: (id) => commands.cancel(id),

@@ -16,6 +16,7 @@ import { payloadReader } from '../../reporting/webhooks/payload.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { Volley, Workers } from '../volley.js';
 import { openForgettingOf, removeCampaignOf } from './forgetting.js';
+import { finishRemovals } from './finish-removals.js';
 import { importDeps, importModules } from './import-deps.js';
 import { fullConfig, type Instance, lazily } from './instance.js';
 
@@ -198,7 +199,15 @@ export function workStarter(
         trim();
         const trimming = setInterval(trim, TRIM_AUDIT_EVERY_MS);
         const following = followLanes(() => lanes.refresh());
-        return { reconciler, workers, trimming, following };
+        const removals = finishRemovals(instance);
+        // A lane that cannot be served keeps no other from being served.
+        for (const { name, state, by } of instance.lanes.stored.filter(({ state }) => state === 'disabled'))
+          events.emit({
+            type: 'config.hint',
+            hint: `the stored lane ${name} is ${state}: the configured lane ${by} has its name or its credentials`,
+          });
+        for (const hint of instance.lanes.problems) events.emit({ type: 'config.hint', hint });
+        return { reconciler, workers, trimming, following, removals };
       })();
       const ready = starting.then(({ workers }) => workers.ready);
       const drained = {
@@ -210,7 +219,7 @@ export function workStarter(
           // If it could not start, `ready` says why.
           const started = await starting.catch(() => null);
           clearInterval(started?.trimming);
-          await started?.following.stop();
+          await Promise.all([started?.following.stop(), started?.removals.stop()]);
           await Promise.all([started?.reconciler.stop(), started?.workers.drain()]);
         },
       };

@@ -9,7 +9,7 @@ import type { ScriptEvent } from './script-events.js';
  * - `joining`: the process or the campaign is too new. If Redis lost data now, nothing would show its claims (workers.lua).
  * - `window`: the lane's window is closed.
  * - `unbounded`: nothing bounds how much Redis may lose in a failover, so nothing may be sent.
- * - `fenced`: another turn serves the lane. `again`: this call was made before; the reply repeats its unsettled claims.
+ * - `fenced`: another turn serves the lane, or this process has earlier settings of it. `again`: this call was made before; the reply repeats its unsettled claims.
  * - The others: the lane is closed (gate.lua).
  */
 export const WHY = [

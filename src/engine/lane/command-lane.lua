@@ -1,13 +1,14 @@
 --[[
   command-lane: holds, resumes, or stops a whole lane. `hold` and `resume` are an operator's; a turn stops the lane for a cause that
   waiting cannot fix, such as an account that the service blocks. `awaitToken` notes that the lane has no token yet, until its next
-  claim shows that it has one. An operator who is limited to lanes, such as a tenant with a key of its own, cannot lift the hold of one
+  claim shows that it has one. `settings` requires a revision of the settings of a stored lane: processes with an earlier one start nothing.
+  An operator who is limited to lanes, such as a tenant with a key of its own, cannot lift the hold of one
   who is not.
 
   KEYS  lane     hash: the lane's record
-  ARGV  command  hold, resume, stop, or awaitToken
+  ARGV  command  hold, resume, stop, awaitToken, or settings
         reason   for people
-        epoch    number: for `stop`: the lane's epoch, read before the cause was checked
+        epoch    number: for `stop`: the lane's epoch, read before the cause was checked; for `settings`: the revision
         isLimited  number: 1 if the operator is limited to lanes
         inMs     number: for `awaitToken`: when the lane tries again; 0 while it is trying, which keeps an earlier reason
         time     ms, or '' for the server's
@@ -28,6 +29,9 @@ elseif command == 'stop' then
 elseif command == 'awaitToken' then
   changed = inMs > 0 or lane.tokenReason == ''
   if changed then lane.tokenAt, lane.tokenReason = lane.time + inMs, reason end
+elseif command == 'settings' then
+  changed = epoch > lane.settingsRevision
+  if changed then lane.settingsRevision = epoch end
 elseif command == 'resume' then
   if lane.held ~= '' and isLimited > lane.heldByTenant then return -1 end
   changed = lane.held ~= '' or lane.stopped ~= '' or lane.paused ~= ''

@@ -234,6 +234,11 @@ export function openLanes({ redis, keys, config, events, random, ...options }: L
       ...set.problems,
     ],
     async rename(from, to) {
+      await load();
+      if (set.stored.some(({ name }) => name === from))
+        throw new InputError(
+          `lane ${from} is stored in Redis, and keeps its name: add it again under another one`,
+        );
       const id = await registry.rename(from, to);
       findAgainAt = 0;
       return { id };

@@ -17,7 +17,11 @@ const LOOK_MS = 1_000;
 export interface LaneSet {
   /** The lanes as of the last refresh: first those of the configuration, then the stored ones that this process can serve. */
   readonly lanes: readonly (LaneRules | LaneSettings)[];
-  /** Why this process cannot serve stored lanes; a sentence for each. */
+  /** All stored lanes, also those that are not served. */
+  readonly stored: readonly StoredLane[];
+  /** Why this process cannot serve a stored lane; undefined if it can. */
+  problemOf(id: LaneId): string | undefined;
+  /** The same for all; a sentence for each. */
   readonly problems: readonly string[];
   /** Reads what has changed. */
   refresh(): Promise<void>;
@@ -49,6 +53,10 @@ export function laneSet(config: Config | LocalConfig, stored: StoredLanes): Lane
     opened.set(lane.id, { revision: lane.revision, settings });
     return settings;
   };
+  const problemOf = (id: LaneId): string | undefined => {
+    const settings = opened.get(id)?.settings;
+    return typeof settings === 'string' ? settings : undefined;
+  };
   const isServed = ({ name, state }: StoredLane): boolean =>
     (state === 'active' || state === 'leaving') && !configured.has(name);
 
@@ -74,8 +82,12 @@ export function laneSet(config: Config | LocalConfig, stored: StoredLanes): Lane
     get lanes() {
       return lanes;
     },
+    get stored() {
+      return [...records.values()];
+    },
+    problemOf,
     get problems() {
-      return [...opened.values()].flatMap(({ settings }) => (typeof settings === 'string' ? settings : []));
+      return [...opened.keys()].flatMap((id) => problemOf(id) ?? []);
     },
     refresh,
     async reload() {

@@ -67,6 +67,15 @@ export function commandStore(store: LaneStore) {
      */
     stop: async (reason: string, epoch: number): Promise<boolean> =>
       (await commandLane(store, { command: 'stop', reason, epoch, inMs: 0, isLimited: 0 })) === 1,
+    /** Lets only processes with this revision of the settings of a stored lane start requests. */
+    requireSettings: async (revision: number): Promise<void> =>
+      void (await commandLane(store, {
+        command: 'settings',
+        reason: '',
+        epoch: revision,
+        inMs: 0,
+        isLimited: 0,
+      })),
     /**
      * Notes that the lane has no token, and tries again to get one in `inMs` ms; 0: it is trying, which keeps an earlier reason. Its next
      * claim shows that it has one.

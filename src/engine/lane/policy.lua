@@ -10,6 +10,8 @@ local POLICY = {
   CLOCK_WITNESS_MS = 3000,
   -- A new campaign starts this many requests ahead in the lane's virtual time, so that a small one need not wait.
   HEAD_START = 5,
+  -- When a process with earlier settings of a stored lane asks again.
+  SETTINGS_MS = 250,
   -- Refused requests, with none accepted, after which a campaign is paused.
   REFUSALS_TO_PAUSE = 5,
   -- Failures in a row that pause a lane.

@@ -18,6 +18,8 @@ end
 -- Why the lane may start no request of a kind now, and from when on it may, ms (0: when an operator acts); nil if it may. `pollDue`: a
 -- poll could probe; `own`: requests of this kind in flight that this turn started; `isNoted`: the script may write.
 function READY.lane(keys, lane, rules, now, kind, pollDue, own, isNoted)
+  -- A stored lane was changed: this process must read its new settings before it starts another request.
+  if isNoted and rules.revision and rules.revision < lane.settingsRevision then return 'fenced', now + POLICY.SETTINGS_MS end
   local why, from = GATE.closed(lane, rules, now, kind, pollDue, own)
   if why or kind == 'poll' then return why, from end
   local opensAt = READY.window(keys, lane, rules, now, isNoted)

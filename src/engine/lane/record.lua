@@ -35,8 +35,9 @@ local LANE_NUMBERS = {
   'maxRecipients', 'firstPoll',
   -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing
   'virtualTime', 'paceAt',
-  -- command-lane.lua: when the lane without a token tries again to get one
-  'tokenAt',
+  -- command-lane.lua: when the lane without a token tries again to get one; of a stored lane, the revision of its settings that is needed
+  -- to start a request
+  'tokenAt', 'settingsRevision',
   -- claim.lua: number of the last call, requests left in flight by the turn before
   'sendCall', 'pollCall', 'sendInherited', 'pollInherited',
   -- workers.lua: see there

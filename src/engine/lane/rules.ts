@@ -35,6 +35,8 @@ export interface ScriptRules {
   readonly sendWindow?: string;
   /** Age at which the lane's policy resolves a request with an unknown outcome; 0: never. */
   readonly resolveAfter: number;
+  /** Of a stored lane: the revision of these settings. */
+  readonly revision?: number;
   /** Set if notifications are on: the lane keeps an index of request ids. */
   readonly notify?: true;
   /** With `notify`: notifications carry the references of their batches, so the lane needs no index of request ids. */
@@ -84,6 +86,7 @@ export function scriptRules(lane: LaneRules, config: LocalConfig): ScriptRules {
     profile: lane.profile,
     resolveAfter: lane.unknownOutcome.action === 'hold' ? 0 : lane.unknownOutcome.afterMs,
     ...(lane.sendWindow === undefined ? {} : { sendWindow: lane.sendWindow }),
+    ...(lane.stored === undefined ? {} : { revision: lane.stored.revision }),
     ...(config.callback === undefined
       ? {}
       : {

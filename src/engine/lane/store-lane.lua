@@ -50,8 +50,18 @@ if owner and owner ~= id then
   local isFree = owning and owning.state == 'removed' and now - owning.revision > reserve
   if not isFree then return { 'credentials', owning and owning.state == 'disabled' and owning.by or name_of(owner), '' } end
 end
+if current.state == 'disabled' then
+  -- Its id may be that of a configured lane, which keeps it.
+  if mode == 'remove' then
+    local gone = STORED.put(storedKey, changesKey, id, 'removed', '-', record)
+    redis.call('HDEL', storedKey, id)
+    return { 'stored', id, gone }
+  end
+  local named = redis.call('HGET', idsKey, name)
+  if named and named ~= id then return { 'name', name, '' } end
+  STORED.rename(namesKey, idsKey, id, name)
+end
 if credential ~= '' then redis.call('HSET', credentialsKey, credential, id) end
--- A disabled lane has no id of its own any more: a configured lane may have taken it.
-if mode == 'remove' and current.state ~= 'disabled' then STORED.rename(namesKey, idsKey, id, 'removed~' .. id) end
+if mode == 'remove' then STORED.rename(namesKey, idsKey, id, 'removed~' .. id) end
 local state = ({ set = 'active', leave = 'leaving', remove = 'removed' })[mode]
 return { 'stored', id, STORED.put(storedKey, changesKey, id, state, '-', record) }

@@ -54,6 +54,7 @@ export interface StoredLane extends Content {
 /** The name or the credentials of a lane are in use, or somebody else has just changed it. */
 export class LaneTakenError extends InputError {
   override readonly name = 'LaneTakenError';
+  override readonly code = 'laneTaken';
 }
 
 const storeScript = loadScript(import.meta.url, './store-lane.lua', (reply) =>

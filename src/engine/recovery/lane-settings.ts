@@ -125,6 +125,12 @@ export function laneSettings(redis: Redis, keys: Keys) {
       await redis.hset(key, worker, JSON.stringify(await fingerprintsOf(config, secret)));
     },
 
+    /** The names of the lanes that these workers have in their configurations. */
+    async lanesOf(alive: readonly Pick<WorkerProcess, 'id'>[]): Promise<string[]> {
+      const texts = alive.length === 0 ? [] : await redis.hmget(key, ...alive.map(({ id }) => id));
+      return [...new Set(texts.flatMap((text) => Object.keys(parsed(text ?? undefined) ?? {})))];
+    },
+
     /** Forgets a worker that stops. */
     async withdraw(worker: string): Promise<void> {
       await redis.hdel(key, worker);

@@ -1,9 +1,20 @@
+import { type Actor, describeActor } from '../../campaign/actor.js';
 import type { LaneStatus, SendWindow } from '../../campaign/views.js';
 import { until } from './moments.js';
 import { bar, quotaUse } from './progress.js';
 import { failureText } from './sentence.js';
 import type { Paint } from './terminal.js';
 import { counted, grouped, oneLine, padded } from './text.js';
+
+/** As an operation returns it. */
+interface StoredLane {
+  readonly name: string;
+  readonly id: string;
+  readonly state: string;
+  readonly problem: string | null;
+  readonly settings: object;
+  readonly createdBy: Actor;
+}
 
 const BAR_WIDTH = 24;
 const STEPS_SHOWN = 4;
@@ -90,5 +101,15 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} for messages, ${grouped(quota.used.poll)} for delivery reports, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(permits === '' ? [] : [`${label('next')}${permits}`]),
     `${label('work')}${counted(campaigns.running, 'campaign')} with messages to send, ${campaigns.waiting === 0 ? '' : `${grouped(campaigns.waiting)} waiting for their windows, `}${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${lane.throttled === 0 ? 'no response' : counted(lane.throttled, 'response')} with 429 (too many requests) so far`,
+  ];
+}
+
+/** A lane that is stored in Redis, with the settings that it was given. */
+export function storedLaneLines({ name, id, state, problem, settings, createdBy }: StoredLane): string[] {
+  const given = Object.entries(settings).map(([field, value]) => `  ${field}: ${JSON.stringify(value)}`);
+  return [
+    `${name}  ${state}${id === name ? '' : ` (id ${id})`}${problem === null ? '' : `: ${oneLine(problem)}`}`,
+    ...given,
+    `  added by ${describeActor(createdBy)}; its credentials are encrypted`,
   ];
 }

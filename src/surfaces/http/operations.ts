@@ -89,7 +89,8 @@ export const operations: Routes = (app, options, memory) => {
         if (operation.position !== undefined)
           return followed(operation, operation.position, acting, input, hooks);
         const result = await operation.run(acting, input, hooks);
-        if (result instanceof Refused) throw new Problem(result.code, result.message);
+        if (result instanceof Refused)
+          throw new Problem(result.code, result.message, { members: result.members });
         if (operation.creates !== undefined) return created(reply, operation.creates, result);
         const output = isShownWithoutRead(operation) ? redactedFor(key, result) : result;
         const version = operation.version?.(output);

@@ -32,6 +32,10 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
   closed: 'It accepts no new messages. Those that it has are still sent.',
   notEmpty:
     'It still knows messages: some wait, or it keeps the ids of those that were sent or have ended, so that none is sent twice. Nothing was deleted. Cancel what waits, and delete the outbox RETENTION after the last message has ended; close it until then.',
+  laneTaken:
+    'Two lanes with the same credentials would each use the whole quota of the service; `detail` names the other lane. Nothing was changed. Give each lane its own name and credentials. A lane that was changed at the same time can be changed again.',
+  unexpected:
+    'Nothing was changed. `recipientCount` says how many recipients wait. To keep the number from falling while you decide, hold the lane first. Repeat the request with this number as `expect`.',
   repeated:
     'It has the same list, text, and sender; `campaign` names it. If you retried because a response was lost, it is the campaign that you wanted. Send an `Idempotency-Key` to make retries safe. To send the messages once more, set `again`.',
   gone: 'They were removed with their campaigns, or Redis has lost the data that the cursor belongs to; `detail` says which. Read from the beginning, without `cursor`: results that you have seen are repeated.',

@@ -39,6 +39,21 @@ export const LANE_EVENTS = {
     { lane: id, from: id, id, actor: id },
     (e) => `lane ${e.from} was renamed to ${e.lane} by ${e.actor}; its quota and campaigns stay with it`,
   ),
+  'lane.stored': entry(
+    'info',
+    { lane: id, change: oneOf('added', 'changed', 'leaving'), actor: id },
+    (e) =>
+      ({
+        added: `lane ${e.lane} was added by ${e.actor}`,
+        changed: `lane ${e.lane} was changed by ${e.actor}`,
+        leaving: `lane ${e.lane} is being removed by ${e.actor}; its credentials are deleted when its last reports have arrived`,
+      })[e.change] ?? '',
+  ),
+  'lane.removed': entry(
+    'info',
+    { lane: id },
+    (e) => `lane ${e.lane} is removed; its credentials and its subscription are deleted`,
+  ),
   'quota.learned': entry(
     'info',
     { lane: id, quota: number, from: optional(number, 'unknown') },

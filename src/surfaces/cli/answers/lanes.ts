@@ -1,6 +1,7 @@
 import * as operations from '../../../operations/lanes.js';
 import { differenceLine, differencesFrom } from '../differences.js';
-import { renderLane } from '../lane.js';
+import { renderLane, storedLaneLines } from '../lane.js';
+import { counted } from '../text.js';
 import type { Answers } from './answer.js';
 
 /** What a lane does after it is resumed, by its state. */
@@ -38,6 +39,22 @@ const answers: Answers<'Lanes', typeof operations> = {
       lines: [
         `Lane ${name} is resumed.${NEXT[resumed.state] ?? ''}`,
         ...differences.filter(({ lane }) => lane === name).map(differenceLine),
+      ],
+    };
+  },
+
+  async getLaneSettings(run) {
+    const lane = await run();
+    return { json: lane, lines: storedLaneLines(lane) };
+  },
+
+  async removeLane(run, { input: { name } }) {
+    const removed = await run();
+    const { cancelled } = removed;
+    return {
+      json: removed,
+      lines: [
+        `Lane ${name} is being removed; ${counted(cancelled, 'recipient')} ${cancelled === 1 ? 'was' : 'were'} cancelled. Its credentials are deleted when its last reports have arrived.`,
       ],
     };
   },

@@ -7,10 +7,12 @@ import { addOperations } from './operation.js';
 export function addLaneCommands(program: Command, context: Context): void {
   program
     .command('lane')
-    .summary('hold, resume, or rename a lane')
-    .description('Holds, resumes, or renames a lane.')
+    .summary('add, change, hold, or remove a lane')
+    .description('Adds, changes, holds, resumes, renames, or removes a lane.')
     .addHelpText('after', examples('lane hold default', 'lane resume default'));
   addOperations(program, context, 'Lanes', {
+    addLane: { action: action(context, () => import('../store-lane.js'), 'add') },
+    setLane: { action: action(context, () => import('../store-lane.js'), 'set') },
     renameLane: { action: action(context, () => import('../rename-lane.js'), 'rename') },
   });
 

@@ -754,6 +754,71 @@ export const OPERATION_COMMANDS = [
     byHand: true,
   },
   {
+    name: 'addLane',
+    tag: 'Lanes',
+    usage: 'lane add <name> <file>',
+    summary: 'add a lane',
+    description:
+      'Add a lane. It is stored in Redis, beside the lanes of the configuration, and workers serve it within 5 seconds, without a restart. Its credentials are encrypted with SECRETS_KEY, and are sent only to the address in the configuration. With the credentials of a lane that was removed, it continues that lane and its quota.',
+    arguments: {
+      '<name>': 'the lane',
+      '<file>':
+        'a JSON object with the fields of a lane in LANES_FILE, without `baseUrl`; `-`: standard input',
+    },
+    flags: [],
+    json: 'print one JSON object',
+    examples: ['lane add acme acme.json'],
+    byHand: true,
+  },
+  {
+    name: 'setLane',
+    tag: 'Lanes',
+    usage: 'lane set <name> <file>',
+    summary: 'change a lane that was added',
+    description:
+      'Change a lane that was added. Settings that you do not name stay; null gives one its default. When it is done, no request starts with the earlier settings or credentials. Lanes of the configuration cannot be changed.',
+    arguments: {
+      '<name>': 'the lane',
+      '<file>':
+        'a JSON object with the fields of a lane in LANES_FILE, without `baseUrl`; `-`: standard input',
+    },
+    flags: [],
+    json: 'print one JSON object',
+    examples: ['lane set acme quota.json'],
+    byHand: true,
+  },
+  {
+    name: 'getLaneSettings',
+    tag: 'Lanes',
+    usage: 'lane show <name>',
+    summary: 'show a lane that was added',
+    description: 'Show a lane that was added.',
+    arguments: { '<name>': 'the lane' },
+    flags: [],
+    json: 'print one JSON object',
+    examples: ['lane show acme'],
+    byHand: false,
+  },
+  {
+    name: 'removeLane',
+    tag: 'Lanes',
+    usage: 'lane remove <name>',
+    summary: 'remove a lane that was added',
+    description:
+      'Remove a lane that was added. Everything that waits on it is cancelled for good, with its schedules. Requests in flight finish, and reports still arrive. Then its credentials and its subscription are deleted, and its name is free. Its campaigns can be read until RETENTION is over.',
+    arguments: { '<name>': 'the lane' },
+    flags: [
+      {
+        flags: '--expect <expect>',
+        about: 'how many recipients this cancels; without it, or if it is another number, nothing is removed',
+        reads: { as: 'number', from: 0, to: 9007199254740991 },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['lane remove acme --expect 0'],
+    byHand: false,
+  },
+  {
     name: 'showToken',
     tag: 'Tokens',
     usage: 'token show',
@@ -1018,7 +1083,7 @@ export const OPERATION_COMMANDS = [
           'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them), inbound (only submit messages that people have sent)',
         reads: {
           as: 'names',
-          names: ['status', 'metrics', 'read', 'send', 'operate', 'inbound'],
+          names: ['status', 'metrics', 'read', 'send', 'operate', 'inbound', 'admin'],
           isRequired: true,
         },
       },

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { loadDotEnv, readProblem } from '../../base/config/index.js';
+import { addLane, setLane } from '../../operations/lanes.js';
+import type { Answer, Context } from './context.js';
+import { badInput } from './errors.js';
+import { storedLaneLines } from './lane.js';
+import { runCall } from './run-operation.js';
+
+/** `volley lane add` */
+export function add(context: Context, name: string, file: string): Promise<Answer> {
+  return store(context, addLane, name, file, 'added; workers serve it within 5 seconds');
+}
+
+/** `volley lane set` */
+export function set(context: Context, name: string, file: string): Promise<Answer> {
+  return store(context, setLane, name, file, 'changed; no request starts with its earlier settings');
+}
+
+async function store(
+  context: Context,
+  row: typeof addLane | typeof setLane,
+  name: string,
+  file: string,
+  done: string,
+): Promise<Answer> {
+  const settings = await settingsIn(context, file);
+  return runCall(context, row, { ...settings, name }, async (run) => {
+    const lane = await run();
+    return { json: lane, lines: [`Lane ${name} is ${done}.`, ...storedLaneLines(lane)] };
+  });
+}
+
+/** The fields of a lane. Those that name a variable, such as `apiKeyEnv`, get its value here. */
+async function settingsIn({ stdin, cwd, env }: Context, file: string): Promise<object> {
+  let contents: string;
+  try {
+    contents = file === '-' ? await text(stdin) : readFileSync(resolve(cwd, file), 'utf8');
+  } catch (error) {
+    throw badInput(readProblem(error, file) ?? `The file ${file} cannot be read.`);
+  }
+  const variables = loadDotEnv(cwd, env);
+  const resolved = (fields: object): object =>
+    Object.fromEntries(
+      Object.entries(fields).map(([field, value]: [string, unknown]) => {
+        if (typeof value === 'object' && value !== null && !Array.isArray(value))
+          return [field, resolved(value)];
+        if (!field.endsWith('Env') || typeof value !== 'string') return [field, value];
+        const found = variables[value];
+        if (found === undefined) throw badInput(`${field} names ${value}, which is not set.`);
+        return [field.slice(0, -'Env'.length), found];
+      }),
+    );
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(contents);
+  } catch {
+    parsed = null;
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw badInput(`The file ${file} must contain one JSON object: the fields of a lane.`);
+  return resolved(parsed);
+}

@@ -206,6 +206,8 @@ export function workStarter(
             type: 'config.hint',
             hint: `the stored lane ${name} is ${state}: the configured lane ${by} has its name or its credentials`,
           });
+        // Every process has the new key by now: see docs/operations.md.
+        for (const lane of instance.lanes.stored) await instance.stored.sealAgain(lane).catch(() => {});
         for (const hint of instance.lanes.problems) events.emit({ type: 'config.hint', hint });
         return { reconciler, workers, trimming, following, removals };
       })();

@@ -229,10 +229,7 @@ export function openLanes({ redis, keys, config, events, random, ...options }: L
         if (found.some(({ isReserved }) => isReserved) && performance.now() >= findAgainAt) await register();
       },
     },
-    problems: async () => [
-      ...(await registry.find()).flatMap(({ problem }) => problem ?? []),
-      ...set.problems,
-    ],
+    problems: async () => (await registry.find()).flatMap(({ problem }) => problem ?? []),
     async rename(from, to) {
       await load();
       if (set.stored.some(({ name }) => name === from))

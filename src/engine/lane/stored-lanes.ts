@@ -36,6 +36,8 @@ const content = z.object({
   fields,
   /** The others, JSON; '' of a removed lane. */
   sealed: z.string(),
+  /** The fingerprint of the key. */
+  sealedWith: z.string(),
   createdAt: z.number(),
   createdBy: actor,
 });
@@ -158,7 +160,7 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
         return outcome satisfies never;
     }
   };
-  const sealed = (name: string, given: LaneFields): Pick<Content, 'fields' | 'sealed'> => {
+  const sealed = (name: string, given: LaneFields): Pick<Content, 'fields' | 'sealed' | 'sealedWith'> => {
     if (config.secretsKey === undefined)
       throw new InputError(
         'SECRETS_KEY must be set, because the credentials of a stored lane are encrypted with it; generate it with `openssl rand -base64 32`, and give it to every process',
@@ -167,7 +169,11 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
     const entries = Object.entries(given);
     const secrets = Object.fromEntries(entries.filter(([field]) => isSecret(field)));
     const open = Object.fromEntries(entries.filter(([field]) => !isSecret(field)));
-    return { fields: open, sealed: seal.close(JSON.stringify(secrets), contextOf(name)) };
+    return {
+      fields: open,
+      sealed: seal.close(JSON.stringify(secrets), contextOf(name)),
+      sealedWith: seal.fingerprint,
+    };
   };
 
   return {
@@ -231,16 +237,28 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
       return write('set', lane, { name, createdAt, createdBy, ...sealed(name, given) }, credential);
     },
 
+    /** Seals the credentials of a lane with the current key, after a change of `SECRETS_KEY`. */
+    async sealAgain(lane: StoredLane): Promise<void> {
+      if (lane.state !== 'active' || lane.sealedWith === seal.fingerprint) return;
+      await write('set', lane, { ...content.parse(lane), ...sealed(lane.name, fieldsOf(lane)) });
+    },
+
     /** Begins to remove a lane: no process starts anything on it. */
     async leave(lane: StoredLane) {
-      const { name, fields: open, sealed: secrets, createdAt, createdBy } = lane;
-      return write('leave', lane, { name, fields: open, sealed: secrets, createdAt, createdBy });
+      return write('leave', lane, content.parse(lane));
     },
 
     /** Deletes the secrets of a lane, and frees its name. */
     async remove(lane: StoredLane) {
       const { name, createdAt, createdBy } = lane;
-      return write('remove', lane, { name, fields: {}, sealed: '', createdAt, createdBy });
+      return write('remove', lane, {
+        name,
+        fields: {},
+        sealed: '',
+        sealedWith: '',
+        createdAt,
+        createdBy,
+      });
     },
   };
 }

@@ -229,3 +229,14 @@ test('A configured lane with the name or the credentials of a stored one disable
     ['beta', 'beta'],
   ]);
 });
+
+test('After a change of SECRETS_KEY, a worker seals the credentials of lanes again', async () => {
+  const [old, current] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
+  await processOf('sealed', undefined, { SECRETS_KEY: old }).storedLanes.add('acme', ACME);
+  const unsealed = processOf('sealed', undefined, { SECRETS_KEY: current });
+  expect((await unsealed.storedLanes.get('acme')).problem).toMatch(/do not open with the SECRETS_KEY/);
+  const both = { SECRETS_KEY: current, SECRETS_KEY_PREVIOUS: old };
+  await processOf('sealed', undefined, both).work().ready;
+  const sealed = processOf('sealed', undefined, { SECRETS_KEY: current });
+  expect((await sealed.storedLanes.get('acme')).problem).toBeNull();
+});

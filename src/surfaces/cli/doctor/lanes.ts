@@ -1,3 +1,4 @@
+import type { StoredLaneDetails } from '../../../app/access/lane-admin.js';
 import type { OutboxStatus } from '../../../campaign/outbox-views.js';
 import type { LaneStatus } from '../../../campaign/views.js';
 import type { UnconfiguredLane } from '../../../reporting/fleet-snapshot.js';
@@ -94,4 +95,16 @@ export function checkOutboxes(outboxes: readonly OutboxStatus[], lanes: readonly
         `If the lane has a new name, run \`volley lane rename\` with both names. Otherwise configure it again, or run \`volley outbox cancel ${name} --all --lane ${lane}\``,
       ),
     );
+}
+
+/** Whether a lane that is stored in Redis is served. `workers` may have what this process lacks. */
+export function checkStored({ name, state, problem }: StoredLaneDetails): Check[] {
+  const title = `stored lane ${name}`;
+  if (state === 'leaving') return [ok(title, 'is being removed; it waits for its last reports')];
+  if (problem === null) return [];
+  const todo =
+    state === 'disabled'
+      ? `Remove it with \`volley lane remove ${name} --expect 0\`, or correct the configuration, and store it again with \`volley lane set\``
+      : 'Give every process the same SECRETS_KEY, and TOKEN_URL if its lane has a client.';
+  return [fail(title, problem, todo)];
 }

@@ -5,7 +5,7 @@ import { howToStartWorkers } from '../how-to-start.js';
 import { checkCountries, checkKeys, checkRestoredKeys } from './api-keys.js';
 import { fail, type Row } from './check.js';
 import { checkCredentials } from './credentials.js';
-import { checkLane, checkOutboxes, checkUnconfigured } from './lanes.js';
+import { checkLane, checkOutboxes, checkStored, checkUnconfigured } from './lanes.js';
 import { checkSubscriptions } from './notifications.js';
 import { checkProtection } from './protection.js';
 import { checkRecords } from './records.js';
@@ -58,6 +58,7 @@ export const ROWS: readonly Row[] = [
     check: async ({ volley }) =>
       (await volley.laneProblems()).map((each) => fail('lane names', each, 'Otherwise nothing is sent.')),
   },
+  { needs: 'redis', check: async ({ volley }) => (await volley.storedLanes.list()).flatMap(checkStored) },
   { needs: 'redis', check: async ({ volley }) => (await volley.unconfiguredLanes()).map(checkUnconfigured) },
   {
     needs: 'redis',

@@ -55,6 +55,7 @@ export type {
   WebhookTest,
   WebhookWithSecret,
 } from './campaign/webhook-views.js';
+export { LaneTakenError } from './engine/lane/stored-lanes.js';
 export type { NotificationService } from './engine/notifications/notification-service.js';
 export type {
   SubscribeOutcome,

@@ -4,8 +4,8 @@ import { seededRandom } from '../../src/tools/simulator/random.js';
 import { dueAtOnceRun } from '../end-to-end/due-at-once-run.js';
 import { outboxSetRun } from '../end-to-end/outbox-set-run.js';
 import { cancelledRace, outboxWritersRun, versionsRace } from '../end-to-end/outbox-writers-run.js';
-import { webhooksKillRun } from '../end-to-end/webhooks-kill-run.js';
 import { tenantsRun } from '../end-to-end/tenants-run.js';
+import { webhooksKillRun } from '../end-to-end/webhooks-kill-run.js';
 import { scheduleReplaceRun } from '../intake/schedules/replace-run.js';
 import { lateWritesRun } from './late-writes.js';
 

@@ -40,7 +40,6 @@ const config = loadConfig({
   CALLBACK_URL: 'https://volley.example/in',
   CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
   SENDER_ADDRESS: 'ACME',
-  SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
   MESSAGING_BASE_URL: `http://127.0.0.1:${port}`,
   ALLOW_INSECURE: 'service',
   MAX_SCHEDULE_AHEAD: '365000d',

@@ -15,8 +15,8 @@ import { laneReader } from '../../reporting/webhooks/lane-reader.js';
 import { payloadReader } from '../../reporting/webhooks/payload.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { Volley, Workers } from '../volley.js';
-import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { finishRemovals } from './finish-removals.js';
+import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
 import { fullConfig, type Instance, lazily } from './instance.js';
 

@@ -48,7 +48,7 @@ const recipients = (count: number) =>
 
 async function create(volley: Volley, lane: string, count: number, message = 'Hi'): Promise<string> {
   const outcome = await volley.enqueue({ lane, recipients: recipients(count), message });
-  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
   return outcome.id;
 }
 
@@ -157,8 +157,8 @@ test('A removal needs the number of recipients that it cancels, and frees the na
   simulator.configure({ deliveryTime: 4_000 });
   const sent = await create(volley, 'acme', 3);
   await until('it is sent', () => sentWith('acme') === 3);
-  const later = { lane: 'acme', recipients: recipients(7), message: 'Later', at: Date.now() + 3_600_000 };
-  expect((await volley.enqueue(later)).kind).toBe('created');
+  const later = { lane: 'acme', recipients: recipients(7), message: 'Later', sendAt: Date.now() + 3_600_000 };
+  expect((await volley.enqueue(later)).outcome).toBe('created');
   expect(await volley.storedLanes.remove('acme', 3)).toEqual({ outcome: 'unexpected', recipientCount: 7 });
   expect(await volley.storedLanes.remove('acme', 7)).toEqual({ outcome: 'removed', cancelled: 7 });
   await expect(create(volley, 'acme', 1)).rejects.toThrow('is being removed');

@@ -74,27 +74,16 @@ export function durationProblems(
   timeoutMs: number,
 ): { readonly field: 'unknownOutcome' | 'clientCorrelator'; readonly message: string }[] {
   const timeout = `REQUEST_TIMEOUT_MS (${formatDuration(timeoutMs)})`;
-  const isTooShort = unknownOutcome.action !== 'hold' && unknownOutcome.afterMs <= timeoutMs;
-  const isForgotten =
-    typeof clientCorrelator === 'object' && clientCorrelator.deduplicatesForMs <= 3 * timeoutMs;
-  return [
-    ...(isTooShort
-      ? [
-          {
-            field: 'unknownOutcome' as const,
-            message: `must wait longer than ${timeout}, because a response may arrive until then`,
-          },
-        ]
-      : []),
-    ...(isForgotten
-      ? [
-          {
-            field: 'clientCorrelator' as const,
-            message: `must deduplicate for longer than three times ${timeout}; otherwise no request can be repeated in time`,
-          },
-        ]
-      : []),
-  ];
+  const found: ReturnType<typeof durationProblems> = [];
+  if (unknownOutcome.action !== 'hold' && unknownOutcome.afterMs <= timeoutMs) {
+    const message = `must wait longer than ${timeout}, because a response may arrive until then`;
+    found.push({ field: 'unknownOutcome', message });
+  }
+  if (typeof clientCorrelator === 'object' && clientCorrelator.deduplicatesForMs <= 3 * timeoutMs) {
+    const message = `must deduplicate for longer than three times ${timeout}; otherwise no request can be repeated in time`;
+    found.push({ field: 'clientCorrelator', message });
+  }
+  return found;
 }
 
 function singleLaneCredentials(

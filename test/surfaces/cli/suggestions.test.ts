@@ -70,7 +70,7 @@ function examplesOf(): string[][] {
 
 /** These run until they are stopped, ask questions, need the service or a contract, or change what the others use. */
 const ELSEWHERE =
-  /^(?:up|work|serve|simulator|init|conformance|token|subscription|records|outbox)\b|^webhook test\b|--(?:wait|watch|provided|to-results-of)\b|^lane rename/;
+  /^(?:up|work|serve|simulator|init|conformance|token|subscription|records|outbox)\b|^webhook test\b|--(?:wait|watch|provided|to-results-of)\b|^lane (?:rename|add|set|show|remove)\b/;
 
 describe('An example of the help works when pasted', () => {
   const cli = commandLine(cwd, { ...redis, ...account, SECRETS_KEY: 'a'.repeat(64) });

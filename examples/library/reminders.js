@@ -29,7 +29,7 @@ try {
     message: 'Dear {{name}}, we expect you on {{day}} at {{time}}.',
     sendRule: 'appointment - 1d', // the same time on the day before, also when the clocks change in between
     zone: 'Europe/London',
-    lateMs: 6 * 3_600_000, // a reminder not sent within six hours is useless
+    late: '6h', // a reminder not sent within six hours is useless
   });
   const outbox = volley.outbox('clinic');
   for await (const line of createInterface({ input: createReadStream(file) })) {

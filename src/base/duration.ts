@@ -1,3 +1,5 @@
+import { InputError } from '../campaign/errors.js';
+
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION = /^(?<amount>\d{1,12})(?<unit>ms|[smhd])$/;
 
@@ -12,6 +14,18 @@ export function parseDuration(text: string): number | undefined {
   const groups = DURATION.exec(text)?.groups;
   const unit = Object.entries(UNITS).find(([name]) => name === groups?.['unit'])?.[1];
   return unit === undefined ? undefined : Number(groups?.['amount']) * unit;
+}
+
+/** Milliseconds of a duration above zero that a program passes; null for anything else. */
+export function durationOf(value: unknown): number | null {
+  return (typeof value === 'string' && parseDuration(value)) || null;
+}
+
+/** Milliseconds of a duration that a program passes as an option of this name, or its default. Throws an InputError. */
+export function durationOption(name: string, value: string | undefined, usualMs: number): number {
+  const ms = value === undefined ? usualMs : parseDuration(String(value));
+  if (ms !== undefined) return ms;
+  throw new InputError(`${JSON.stringify(value)} is not a duration: use ${DURATION_FORM}`, { field: name });
 }
 
 /** Milliseconds in their two largest units, rounded down: `1h 5m`, `12s`, `1.5s`, `340ms`. */
@@ -33,7 +47,10 @@ export function formatDuration(ms: number): string {
     .join(' ');
 }
 
-/** A duration in its largest unit that divides it, as {@link parseDuration} reads it: `90m`, `1h`. */
+/**
+ * A duration as the library, the HTTP API, and `--json` show it: exact, in its largest unit that divides it, so that {@link parseDuration}
+ * reads the same duration. `90m` stays `90m`; `60m` becomes `1h`.
+ */
 export function exactDuration(ms: number): string {
   const [unit, size] = Object.entries(UNITS).findLast(([, each]) => ms % each === 0) ?? ['ms', 1];
   return `${ms / size}${unit}`;

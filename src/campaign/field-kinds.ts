@@ -11,15 +11,12 @@ export type Kind =
   | { readonly kind: 'switch' }
   /** In code: ms since the epoch, or ISO 8601. Without an offset, it is a local time of the field `zone`. */
   | { readonly kind: 'time' }
-  /** In code: ms. */
+  /** A text, such as `90m`. Campaigns store ms. */
   | { readonly kind: 'duration' }
   | { readonly kind: 'message' | 'country' | 'amount' }
   | { readonly kind: 'text'; readonly longest: number }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
-  /**
-   * Hours, and the dates on which they do not count, which have a flag of their own. Campaigns and outboxes store the rule that follows from
-   * both and the field `zone`.
-   */
+  /** Hours, and closed dates, which have a flag of their own. Campaigns and outboxes store the rule that follows from both and `zone`. */
   | { readonly kind: 'window'; readonly exceptFlag: string; readonly exceptHelp: string }
   /** A set: the order of the labels means nothing. */
   | { readonly kind: 'labels' }
@@ -29,19 +26,17 @@ export type Kind =
 /** What the type of a field's values says about its row. */
 export type KindOf<Value> = [Value] extends [boolean]
   ? { readonly kind: 'switch' }
-  : [Value] extends [number]
-    ? { readonly kind: 'duration' }
-    : [Value] extends [readonly string[]]
-      ? { readonly kind: 'labels' }
-      : [Value] extends [ResultsOf]
-        ? { readonly kind: 'resultsOf' }
-        : [Value] extends [Metadata]
-          ? { readonly kind: 'entries' }
-          : [Value] extends [{ readonly hours: string }]
-            ? { readonly kind: 'window'; readonly exceptFlag: string; readonly exceptHelp: string }
-            : string extends Value
-              ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'text' }
-              : { readonly kind: 'choice'; readonly choices: readonly Value[] };
+  : [Value] extends [readonly string[]]
+    ? { readonly kind: 'labels' }
+    : [Value] extends [ResultsOf]
+      ? { readonly kind: 'resultsOf' }
+      : [Value] extends [Metadata]
+        ? { readonly kind: 'entries' }
+        : [Value] extends [{ readonly hours: string }]
+          ? { readonly kind: 'window'; readonly exceptFlag: string; readonly exceptHelp: string }
+          : string extends Value
+            ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'duration' | 'text' }
+            : { readonly kind: 'choice'; readonly choices: readonly Value[] };
 
 /** The value of a field that says nothing. */
 export function emptyOf(field: Kind): unknown {
@@ -73,8 +68,6 @@ export function emptyOf(field: Kind): unknown {
  */
 export function storedForm({ kind }: Kind, value: unknown): unknown {
   switch (kind) {
-    case 'duration':
-      return Math.round(Number(value));
     case 'amount':
       return String(value);
     case 'entries':

@@ -102,6 +102,7 @@ export const scheduledFields = {
     readonly [Name in ScheduledName]: Name extends 'message' ? SchemaOf<Name> : z.ZodOptional<SchemaOf<Name>>;
   }),
   window: windowHours.optional(),
+  validFor: z.string().optional(),
 };
 
 /** What an outbox stores of the fields of its waves. */

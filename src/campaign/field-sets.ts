@@ -15,13 +15,6 @@ export type FieldOf<By extends Taker> = {
   [Name in FieldName]: By extends Fields[Name]['takenBy'][number] ? Name : never;
 }[FieldName];
 
-/** How JSON, flags, and errors spell the name of a field. */
-export type Spelled<Name extends FieldName> = Fields[Name] extends {
-  readonly spelled: infer Text extends string;
-}
-  ? Text
-  : Name;
-
 type NameStored<How extends 'always' | 'ifGiven'> = {
   [Name in FieldName]: Fields[Name]['stored'] extends How ? Name : never;
 }[FieldName];
@@ -41,9 +34,11 @@ export type StoredValue<Name extends FieldName> = Fields[Name]['kind'] extends '
   ? Extract<CampaignFields[Name], string | undefined>
   : Fields[Name]['kind'] extends 'time'
     ? Extract<CampaignFields[Name], number | undefined>
-    : Fields[Name]['kind'] extends 'window'
-      ? string | undefined
-      : CampaignFields[Name];
+    : Fields[Name]['kind'] extends 'duration'
+      ? number | undefined
+      : Fields[Name]['kind'] extends 'window'
+        ? string | undefined
+        : CampaignFields[Name];
 
 /** The fields of a stored campaign, with their defaults. */
 export type StoredFields = {
@@ -68,9 +63,6 @@ export function fieldsOf<By extends Taker>(by: By): readonly FieldOf<By>[] {
   return FIELD_NAMES.filter((name): name is FieldOf<By> => fieldNamed(name).takenBy.includes(by));
 }
 
-/** How JSON, flags, and errors spell the name of a field. */
-export const spelled = (name: FieldName): string => fieldNamed(name).spelled ?? name;
-
 /** The fields with which campaigns are stored. */
 export const STORED_NAMES = FIELD_NAMES.filter(
   (name): name is StoredName => fieldNamed(name).stored !== 'never',
@@ -81,7 +73,7 @@ export const storedAs = (name: StoredName): keyof StoredFields =>
   (fieldNamed(name).storedAs ?? name) as keyof StoredFields;
 
 /**
- * The fields that something takes, from values by their spelled names. `read` turns what a client has sent into the value of a field. Without
+ * The fields that something takes, from values by their names. `read` turns what a client has sent into the value of a field. Without
  * it, the values are used as they are.
  */
 export function fieldsFrom<By extends Taker>(
@@ -92,16 +84,18 @@ export function fieldsFrom<By extends Taker>(
   const given = new Map<string, unknown>(Object.entries(values));
   return Object.fromEntries(
     fieldsOf(by).flatMap((name) => {
-      const value = given.get(spelled(name));
+      const value = given.get(name);
       return value === undefined ? [] : [[name, read(fieldNamed(name), value)]];
     }),
   ) as unknown as Pick<CampaignFields, FieldOf<By>>;
 }
 
-/** The form of a value that is stored. A window is not a rule yet. */
+/** The form of a value that is stored. A window is not a rule yet, and a duration is as it was given. */
 type FormOf<Name extends FieldName> = Name extends 'window'
   ? { readonly hours: string; readonly except: readonly string[] } | undefined
-  : StoredValue<Name>;
+  : Fields[Name]['kind'] extends 'duration'
+    ? CampaignFields[Name]
+    : StoredValue<Name>;
 
 /** Some fields in the form in which they are stored, and no field that is not given. */
 export function storedValues<Name extends FieldName>(
@@ -130,10 +124,8 @@ export function problemsOf(names: readonly FieldName[], fields: Partial<Campaign
     const field = fieldNamed(name);
     const value = fields[name];
     const problem =
-      value === undefined
-        ? field.missing
-        : (tooLong(field, spelled(name), value) ?? field.problem?.(value as never));
-    return typeof problem === 'string' ? [new InputError(problem, { field: spelled(name) })] : [];
+      value === undefined ? field.missing : (tooLong(field, name, value) ?? field.problem?.(value as never));
+    return typeof problem === 'string' ? [new InputError(problem, { field: name })] : [];
   });
 }
 

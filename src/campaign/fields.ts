@@ -63,8 +63,8 @@ export interface CampaignFields {
   readonly sendAt?: number | string | undefined;
   /** `high` gets a larger share of the lane; default: `normal`. */
   readonly priority?: 'high' | 'normal' | undefined;
-  /** Milliseconds after launch until recipients that were not sent to lapse; default: never. */
-  readonly validForMs?: number | undefined;
+  /** How long after the launch recipients that were not sent to lapse, such as `90m`; default: never. */
+  readonly validFor?: string | undefined;
   /** When messages may be sent; default: at any time that the lane allows. */
   readonly window?:
     | {
@@ -104,8 +104,6 @@ export type Taker = 'campaign' | 'preview' | 'schedule' | 'outbox';
 
 /** A row: all that is known about a field. */
 export type Field = Kind & {
-  /** How JSON, flags, and errors spell its name, if it is not the name in code. */
-  readonly spelled?: string;
   /** What the documentation of the HTTP API says. */
   readonly description: string;
   /** Its flag on the command line, and what help says about it. */
@@ -309,17 +307,16 @@ export const FIELDS = {
     compared: 'priority',
     withoutRead: 'whole',
   },
-  validForMs: {
+  validFor: {
     kind: 'duration',
-    spelled: 'validFor',
     description: 'Messages that have not been sent this long after the start lapse. For example: `24h`.',
     flag: '--valid-for <duration>',
     help: 'messages not sent within this time after the start lapse: 90m, 24h',
     takenBy: LISTS,
     stored: 'ifGiven',
+    storedAs: 'validForMs',
     compared: 'validity',
     withoutRead: 'whole',
-    problem: (ms) => (ms > 0 ? null : 'the validity of a campaign must be longer than 0'),
   },
   window: {
     kind: 'window',

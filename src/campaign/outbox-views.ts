@@ -34,7 +34,9 @@ export const outboxStatus = z
       .string()
       .describe('When a message without a time of its own is sent, such as `appointment - 24h`'),
     zone: z.string().nullable().describe('The zone of local times'),
-    lateMs: count.describe('How long after its time a message may still be sent; then it lapses'),
+    late: z
+      .string()
+      .describe('How long after its time a message may still be sent, such as `1h`; then it lapses'),
     window: sendWindow.nullable().describe('When messages may be sent; null: whenever the lane may send'),
     ...returnedOutboxFields,
     createdAt: time,

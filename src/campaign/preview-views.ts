@@ -165,7 +165,10 @@ export const preview = z
     laneWindow: sendWindow
       .nullable()
       .describe('When the lane may send, as of the start; null: at any time. Both windows apply'),
-    validForMs: count.nullable().describe('Messages not sent this long after the start lapse; null: never'),
+    validFor: z
+      .string()
+      .nullable()
+      .describe('Messages not sent this long after the start lapse, such as `90m`; null: never'),
     refusal: refusal.nullable().describe('Why the campaign would be refused; null if it would not'),
     columns: z.array(z.string()).readonly(),
     toColumn: z.string(),

@@ -90,7 +90,7 @@ export const webhookTest = z
     outcome: z.enum(['accepted', 'failed']),
     status: z.int().nullable().describe('The HTTP status of the response; null if there was none'),
     reason: z.string().nullable().describe('Why it failed; null if it was accepted'),
-    tookMs: count,
+    took: z.string().describe('How long it took, such as `83ms`'),
   })
   .readonly()
   .meta({ id: 'WebhookTest' });

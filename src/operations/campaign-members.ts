@@ -2,15 +2,7 @@ import { z } from 'zod';
 import { DURATION_FORM, parseDuration } from '../base/duration.js';
 import { asSentence } from '../campaign/errors.js';
 import { LABEL, LABEL_FORM, WINDOW_ADVICE } from '../campaign/field-kinds.js';
-import {
-  type FieldOf,
-  type Fields,
-  fieldNamed,
-  fieldsFrom,
-  fieldsOf,
-  type Spelled,
-  spelled,
-} from '../campaign/field-sets.js';
+import { type FieldOf, type Fields, fieldNamed, fieldsFrom, fieldsOf } from '../campaign/field-sets.js';
 import type { CampaignFields, Field, FieldName, Taker } from '../campaign/fields.js';
 import { readMoment } from '../campaign/moment.js';
 import { FINAL_STATUSES, parseFinalStatus } from '../campaign/results-of.js';
@@ -88,20 +80,14 @@ function schemaOf(field: Field): z.ZodType {
   }
 }
 
-/** The value of a member whose schema has accepted it. */
-function valueFrom({ kind }: Field, value: unknown): unknown {
-  if (kind === 'duration') return parseDuration(String(value));
-  return value;
-}
-
-/** Times and durations are texts in JSON. */
-type JsonOf<Name extends FieldName> = Fields[Name]['kind'] extends 'time' | 'duration'
+/** Times are texts in JSON. */
+type JsonOf<Name extends FieldName> = Fields[Name]['kind'] extends 'time'
   ? string
   : NonNullable<CampaignFields[Name]>;
 
 /** The schemas of members by their names. */
 export type Members<Name extends FieldName> = {
-  readonly [Each in Name as Spelled<Each>]: Each extends 'message'
+  readonly [Each in Name]: Each extends 'message'
     ? z.ZodType<JsonOf<Each>>
     : z.ZodOptional<z.ZodType<JsonOf<Each>>>;
 };
@@ -127,7 +113,7 @@ export function shapeOf<Name extends FieldName>(names: readonly Name[]): Members
     names.map((name) => {
       const { description } = fieldNamed(name);
       const schema = schemaOf(fieldNamed(name));
-      return [spelled(name), (name === 'message' ? schema : schema.optional()).describe(description)];
+      return [name, (name === 'message' ? schema : schema.optional()).describe(description)];
     }),
   ) as Members<Name>;
 }
@@ -137,4 +123,4 @@ export const { country } = shapeOf(['country']);
 
 /** The fields that something takes, from members that match their schemas. */
 export const fieldsIn = <By extends Taker>(by: By, members: object): Pick<CampaignFields, FieldOf<By>> =>
-  fieldsFrom(by, members, valueFrom);
+  fieldsFrom(by, members);

@@ -55,14 +55,14 @@ export const createKey = call({
     scope: z.array(z.enum(API_SCOPES)),
     lane: z.array(laneName).optional(),
     /** How long it works, in ms; null: for ever. */
-    expires: z.number().nullable().optional(),
+    expires: z.string().nullable().optional(),
     maxSuppressions: z.int().min(0).max(MAX_SUPPRESSIONS).optional(),
     ...keyLimits.shape,
   }),
   output: ofLibrary<ShownApiKey>(),
   returns: 'The key, and its text',
-  run: (volley, { scope: scopes, lane: lanes, expires: lifetimeMs, ...others }) =>
-    volley.keys.create({ ...others, scopes, lanes, lifetimeMs }),
+  run: (volley, { scope: scopes, lane: lanes, expires: lifetime, ...others }) =>
+    volley.keys.create({ ...others, scopes, lanes, lifetime }),
 });
 
 export const listKeys = call({
@@ -126,9 +126,9 @@ export const rotateKey = call({
   input: z.strictObject({
     id: z.string(),
     /** In ms. */
-    overlap: z.number().optional(),
+    overlap: z.string().optional(),
   }),
   output: ofLibrary<ShownApiKey>(),
   returns: 'The key, and its new text',
-  run: (volley, { id, overlap: overlapMs }) => volley.keys.rotate(id, { overlapMs }),
+  run: (volley, { id, overlap }) => volley.keys.rotate(id, { overlap }),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Outbox } from '../app/volley.js';
-import { DURATION_FORM, parseDuration } from '../base/duration.js';
+import { DURATION_FORM, durationOf } from '../base/duration.js';
 import { outboxChange, outboxMessage, outboxStatus } from '../campaign/outbox-views.js';
 import { byLane, byLanesOfKey } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
@@ -31,7 +31,7 @@ interface Settings {
 /** What the library takes for the settings of a request. */
 const settingsOf = ({ name, sendRule, zone, late, ...fields }: Settings) => ({
   ...fieldsIn('outbox', fields),
-  ...{ name, sendRule, zone, lateMs: late === undefined ? undefined : parseDuration(late) },
+  ...{ name, sendRule, zone, late },
 });
 
 /** The flags of the settings that are not fields of messages. */
@@ -88,10 +88,7 @@ export const createOutbox = call({
       zone: text.optional().describe('The IANA zone of local times. Required unless `sendRule` is `now`'),
       late: z
         .string()
-        .refine(
-          (time) => (parseDuration(time) ?? 0) > 0,
-          `Use a duration greater than zero: ${DURATION_FORM}`,
-        )
+        .refine((time) => durationOf(time) !== null, `Use a duration greater than zero: ${DURATION_FORM}`)
         .optional()
         .describe('How long after its time a message may still be sent; then it lapses. Default: `1h`'),
     })

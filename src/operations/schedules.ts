@@ -164,7 +164,7 @@ export const addSchedule = call({
         recipients === undefined
           ? { provided: provided ?? '' }
           : await listOfRows(recipients, MAX_INLINE_RECIPIENTS),
-      catchUpMs: catchUp === undefined ? undefined : parseDuration(catchUp),
+      catchUp,
     });
     return added.kind === 'added' ? added.schedule : new Existing(added.schedule);
   },

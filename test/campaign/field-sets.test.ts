@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FIELD_NAMES, fieldNamed, problemsOf, spelled } from '../../src/campaign/field-sets.js';
+import { FIELD_NAMES, fieldNamed, problemsOf } from '../../src/campaign/field-sets.js';
 
 const texts = FIELD_NAMES.flatMap((name) => {
   const field = fieldNamed(name);
@@ -9,7 +9,7 @@ const texts = FIELD_NAMES.flatMap((name) => {
 test.each(texts)('$name has at most $longest characters, in code as over HTTP', ({ name, longest }) => {
   const problems = (length: number): string[] =>
     problemsOf([name], { [name]: 'x'.repeat(length) }).map(({ message }) => message);
-  const tooLong = `${spelled(name)} has ${longest + 1} characters; the maximum is ${longest}`;
+  const tooLong = `${name} has ${longest + 1} characters; the maximum is ${longest}`;
   expect(problems(longest + 1)).toEqual([tooLong]);
   expect(problems(longest)).not.toContain(tooLong);
 });

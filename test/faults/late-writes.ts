@@ -153,7 +153,7 @@ async function attack(
   const dueAt = 1_000 * (Math.ceil(Date.now() / 1_000) + 5);
   const window = dueAt + CLOSES_AFTER_MS;
   await setOpenings([dueAt - 60_000, window, dueAt + 3_600_000, dueAt + 7_200_000]);
-  await volley.outboxes.create({ name: 'late', message: '{{text}}', lateMs: LATE_MS });
+  await volley.outboxes.create({ name: 'late', message: '{{text}}', late: `${LATE_MS}ms` });
   await volley.outboxes.create({ name: 'window', message: '{{text}}', ...WINDOW });
   await volley.outboxes.create({ name: 'suppressed', message: '{{text}}' });
   for (const kind of KINDS) {

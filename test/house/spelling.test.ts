@@ -12,6 +12,11 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   numberColumn: 'toColumn',
   launchAt: 'sendAt',
   startsAt: 'sendAt',
+  validForMs: 'validFor',
+  lateMs: 'late',
+  catchUpMs: 'catchUp',
+  lifetimeMs: 'lifetime',
+  overlapMs: 'overlap',
 };
 
 /** Lists, which are never counts. How many there are has a name of its own. */
@@ -105,6 +110,18 @@ describe('The OpenAPI document', () => {
       expect(named).toContain(`#/components/schemas/${schema}/sendRule`);
       expect(named).not.toContain(`#/components/schemas/${schema}/sendAt`);
     }
+  });
+
+  test('has durations as texts, without a unit in their names', () => {
+    expect(
+      [...members()].filter(({ name }) => name.endsWith('Ms')).map(({ path, name }) => `${path}/${name}`),
+    ).toEqual([]);
+    const durations = [...members()].filter(({ name }) =>
+      /^(?:validFor|late|catchUp|took|grace)$/.test(name),
+    );
+    expect(durations.length).toBeGreaterThan(8);
+    for (const { path, name, schema } of durations)
+      expect(JSON.stringify(schema), `${path}/${name}`).toContain('string');
   });
 
   test('has a window as an object with hours, and its zone beside it', () => {

@@ -190,7 +190,7 @@ test('Cancelling a long campaign is one entry for its recipients, which pages di
 
 test('A campaign whose validity ends reports what was not sent', async () => {
   const { feed, campaign, lane } = fixture();
-  await campaign({ recipients: people(2), validForMs: 1_000 });
+  await campaign({ recipients: people(2), validFor: '1s' });
   await lane.views.tend(86_400_000, Date.now() + 5_000);
   expect(shown((await readAll(feed)).results)).toEqual(['order-0 lapsed', 'order-1 lapsed']);
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
-import { formatDuration } from '../../base/duration.js';
+import { durationOption, formatDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
@@ -79,8 +79,8 @@ export interface NewApiKey extends SomeLimits {
   readonly scopes: readonly ApiScope[];
   /** The only lanes it may use; default: all. */
   readonly lanes?: readonly string[] | undefined;
-  /** How long it works, in ms; null: for ever. Default: 365 days. */
-  readonly lifetimeMs?: number | null | undefined;
+  /** How long it works, such as `90d`; null: for ever. Default: `365d`. */
+  readonly lifetime?: string | null | undefined;
   /** How many numbers may be suppressed because of this key at the same time; default 10,000. */
   readonly maxSuppressions?: number | undefined;
 }
@@ -119,10 +119,10 @@ export interface ApiKeys {
   /** Lists the keys that are not revoked, oldest first. */
   list(): Promise<ApiKey[]>;
   /**
-   * Gives a key a new secret, with a new lifetime. The old one works for `overlapMs` more, default 24 hours. Rejects with a
+   * Gives a key a new secret, with a new lifetime. The old one works for `overlap` more, default `1d`. Rejects with a
    * `NotFoundError` if there is no such key, and with an `InputError` if it is invalid.
    */
-  rotate(id: string, options?: { readonly overlapMs?: number | undefined }): Promise<ShownApiKey>;
+  rotate(id: string, options?: { readonly overlap?: string | undefined }): Promise<ShownApiKey>;
   /**
    * Revokes a key immediately. With `cancelCampaigns`, also cancels every campaign that it has created and that has not ended, and
    * everything that waits in the outboxes to which only this key wrote. Returns the ids of the campaigns, and these outboxes; `shared` are
@@ -308,7 +308,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
     const actor = describeActor(by.actor);
     return {
       ...shared,
-      async create({ name, scopes, lanes: only, lifetimeMs, maxSuppressions, ...others }) {
+      async create({ name, scopes, lanes: only, lifetime: wanted, maxSuppressions, ...others }) {
         if (!NAME_FORMAT.test(name.trim())) {
           throw new InputError('a key needs a name of 1 to 100 characters on one line');
         }
@@ -317,7 +317,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
         }
         const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.known));
         const id = randomBytes(6).toString('hex');
-        const lifetime = lifetimeMs === undefined ? DEFAULT_LIFETIME_MS : lifetimeMs;
+        const lifetime = wanted === null ? null : durationOption('lifetime', wanted, DEFAULT_LIFETIME_MS);
         const secret = newSecret(id, lifetime);
         const key: UnsignedKey = {
           name: name.trim(),
@@ -337,7 +337,8 @@ export function apiKeyService(deps: ApiKeyDeps) {
         return { ...(await viewOf({ id, json, key, maker: 'current' })), key: secret.text };
       },
 
-      async rotate(id, { overlapMs = DEFAULT_OVERLAP_MS } = {}) {
+      async rotate(id, { overlap: given } = {}) {
+        const overlapMs = durationOption('overlap', given, DEFAULT_OVERLAP_MS);
         const { json: before, key: found } = await require(id);
         const [current, previous] = found?.secrets ?? [];
         if (found === null || current === undefined) {

@@ -43,7 +43,7 @@ export function openInbound(instance: Instance): InboundService {
           name: 'Confirmation of a stop word',
           metadata: { suppressionOperation: operation, inboundMessage: messageId },
           idempotencyKey: `stop:${lane}:${messageId}`,
-          validForMs: 300_000,
+          validFor: '5m',
           again: true,
         },
       );

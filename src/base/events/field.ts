@@ -3,7 +3,7 @@ import { type Mask, maskNumber } from './mask.js';
 
 /** A kind of event field: the type of its value, and how it appears in the log. */
 export interface Field<Value> {
-  readonly kind: 'id' | 'enum' | 'phone' | 'prose' | 'failure' | 'number' | 'time';
+  readonly kind: 'id' | 'enum' | 'phone' | 'prose' | 'failure' | 'number' | 'time' | 'span';
   readonly isNullable?: boolean;
   /** The value in a JSON log line, for programs. */
   toJson(value: Value, mask: Mask): string | number | null;
@@ -57,8 +57,8 @@ export function count(singular: string, plural = `${singular}s`): Field<number> 
 /** A plain number, such as an epoch. */
 export const number: Field<number> = { kind: 'number', toJson: (value) => value, toText: String };
 
-/** A duration in milliseconds. */
-export const span: Field<number> = { kind: 'number', toJson: (value) => value, toText: formatDuration };
+/** A duration in milliseconds, with a name such as `tookMs`. The HTTP API has a text called `took`. */
+export const span: Field<number> = { kind: 'span', toJson: (value) => value, toText: formatDuration };
 
 /** A time in milliseconds since the epoch. */
 export const time: Field<number> = {

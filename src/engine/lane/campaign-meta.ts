@@ -113,7 +113,7 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     zone: null,
     window: null,
     laneZone: null,
-    validForMs: null,
+    validFor: null,
     refusal: null,
     columns,
     toColumn: numberColumn,

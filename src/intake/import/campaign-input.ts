@@ -3,21 +3,14 @@ import type { Readable } from 'node:stream';
 import type { Clock, Random } from '../../base/clock.js';
 import type { LaneRules, LocalConfig } from '../../base/config/index.js';
 import { requestedLane } from '../../base/config/requested-lane.js';
-import { formatDuration } from '../../base/duration.js';
+import { DURATION_FORM, durationOf, formatDuration } from '../../base/duration.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { Operator } from '../../campaign/audit.js';
 import { newCampaignId, usualCampaignName } from '../../campaign/campaign.js';
 import type { ErrorItem } from '../../campaign/error-codes.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
 import { storedForm } from '../../campaign/field-kinds.js';
-import {
-  type FieldOf,
-  fieldNamed,
-  fieldsOf,
-  problemsOf,
-  spelled,
-  storedFieldsOf,
-} from '../../campaign/field-sets.js';
+import { type FieldOf, fieldNamed, fieldsOf, problemsOf, storedFieldsOf } from '../../campaign/field-sets.js';
 import { type CampaignFields, FIELDS, type FieldName, type Taker } from '../../campaign/fields.js';
 import { type Limits, limitsFor, refusedSender } from '../../campaign/limits.js';
 import { readTime } from '../../campaign/moment.js';
@@ -123,13 +116,16 @@ interface RefusedCampaign {
 }
 
 /** A campaign whose fields are checked, with the defaults of the configuration. */
-export interface CheckedCampaign extends Omit<CampaignInput, 'lane' | 'sendAt' | 'window' | 'maxCost'> {
+export interface CheckedCampaign
+  extends Omit<CampaignInput, 'lane' | 'sendAt' | 'validFor' | 'window' | 'maxCost'> {
   /** The settings of its lane. */
   readonly lane: LaneRules;
   readonly sender: string;
   readonly priority: 'high' | 'normal';
   /** When sending begins, ms since the epoch; undefined: now. */
   readonly sendAt: number | undefined;
+  /** How long it is valid, ms. */
+  readonly validFor: number | undefined;
   /** The rule of its window. */
   readonly window: string | undefined;
   /** What it may cost at most, in micros; undefined: anything. */
@@ -151,11 +147,11 @@ export function checkCampaign(
   requireMembers(input);
   requireOneList(input);
   const lane = requestedLane(config, input.lane);
-  const { sendAt: given, window, maxCost, ...rest } = input;
+  const { sendAt: given, validFor, window, maxCost, ...rest } = input;
   const fields = withDefaults(config, 'campaign', { ...rest, lane: lane.name });
   const problems = problemsOf(fieldsOf('campaign'), fields);
   const refuse = (name: FieldName, reason: string): void =>
-    void problems.push(new InputError(reason, { field: spelled(name) }));
+    void problems.push(new InputError(reason, { field: name }));
   const budget = budgetOf(config, maxCost);
   if (typeof budget === 'string') refuse('maxCost', budget);
   const { sender = '', priority = FIELDS.priority.usual } = fields;
@@ -164,6 +160,12 @@ export function checkCampaign(
   if (senderProblem !== null) problems.push(senderProblem);
   const zone = localZone(config, input);
   const start = startOf(given, zone);
+  const validForMs = validFor === undefined ? undefined : durationOf(validFor);
+  if (validForMs === null)
+    refuse(
+      'validFor',
+      `the validity ${JSON.stringify(validFor)} is not a duration above 0: write ${DURATION_FORM}`,
+    );
   const latest = now + config.maxScheduleAheadMs;
   if (!start.ok) refuse('sendAt', `the start ${start.reason}`);
   else if (!((start.at ?? now) <= latest))
@@ -180,6 +182,7 @@ export function checkCampaign(
     sender,
     priority,
     sendAt,
+    validFor: validForMs ?? undefined,
     window: windowOf({ ...input, zone }, lane.sendWindow, Math.max(now, sendAt ?? now)),
     budget: typeof budget === 'string' ? undefined : budget,
     limits,

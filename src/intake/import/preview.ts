@@ -1,3 +1,4 @@
+import { exactDuration } from '../../base/duration.js';
 import { PRIORITY_WEIGHT } from '../../campaign/campaign.js';
 import {
   estimate,
@@ -40,7 +41,17 @@ interface Previewed {
 
 /** Collects the preview of a campaign while its list is read. */
 export function previewBuilder(template: Template, { campaign, lane, prices, now }: Previewed) {
-  const { sender, senderName, sendAt, validForMs, priority, country, budget, zone, window } = campaign;
+  const {
+    sender,
+    senderName,
+    sendAt,
+    validFor: validForMs,
+    priority,
+    country,
+    budget,
+    zone,
+    window,
+  } = campaign;
   const isShared = template.placeholders.length === 0;
   const shared = isShared ? segmentsOf(template.text) : undefined;
   const ucs2Characters = new Set<string>();
@@ -153,7 +164,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         window: windowNow(window, startsAt),
         laneZone: zoneOf(lane.rules.sendWindow),
         laneWindow: windowNow(lane.rules.sendWindow, startsAt),
-        validForMs: validForMs ?? null,
+        validFor: validForMs === undefined ? null : exactDuration(validForMs),
         refusal: null,
         columns: list.columns,
         toColumn: list.numberColumn,

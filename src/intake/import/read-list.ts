@@ -152,7 +152,7 @@ export async function readList(
   const used = template.placeholders.map((name) => list.columns.indexOf(name));
   const digest = contentDigest(JSON.stringify([sender, senderName, template.text]), used);
   // Lapsing depends on when the messages are sent, and is a warning.
-  const isEstimated = campaign.estimate === true || campaign.validForMs !== undefined;
+  const isEstimated = campaign.estimate === true || campaign.validFor !== undefined;
   // Read at the same time: most lists are short.
   const early = { outlook: isEstimated ? lane.outlook() : null, at: lane.monotonic() };
   early.outlook?.catch(() => {});

@@ -1,3 +1,4 @@
+import { exactDuration } from '../../base/duration.js';
 import { InputError } from '../../campaign/errors.js';
 import type { Limits } from '../../campaign/limits.js';
 import { placeholdersOf } from '../../campaign/template.js';
@@ -69,7 +70,8 @@ export function definitionOf(settings: OutboxSettings): OutboxDefinition {
 
 /** The input with which an outbox would be created with these settings. */
 export function inputOf(name: string, lane: string, settings: OutboxSettings): OutboxInput {
-  const { window: rule, ...others } = definitionOf(settings);
+  const { window: rule, lateMs, ...fields } = definitionOf(settings);
+  const others = { ...fields, late: exactDuration(lateMs) };
   if (rule === undefined) return { ...others, name, lane };
   const { hours, except } = windowParts(rule);
   return { ...others, name, lane, window: { hours, except } };

@@ -1,5 +1,6 @@
 import type { LocalConfig } from '../../base/config/index.js';
 import { requestedLane } from '../../base/config/requested-lane.js';
+import { durationOf } from '../../base/duration.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
 import { type FieldOf, fieldsOf, OUTBOX_NAMES, problemsOf, storedValues } from '../../campaign/field-sets.js';
 import { type CampaignFields, FIELDS } from '../../campaign/fields.js';
@@ -17,8 +18,8 @@ export interface OutboxInput extends Pick<CampaignFields, FieldOf<'outbox'>> {
   readonly sendRule?: string | undefined;
   /** The IANA zone of local times and of `- 1d`, such as `Europe/London`. Required unless `sendRule` is `now`. */
   readonly zone?: string | undefined;
-  /** How long after its time a message may still be sent, ms; then it lapses. Default: 1 hour. */
-  readonly lateMs?: number | undefined;
+  /** How long after its time a message may still be sent, such as `90m`; then it lapses. Default: `1h`. */
+  readonly late?: string | undefined;
 }
 
 const LATE_MS = 3_600_000;
@@ -68,7 +69,7 @@ export function defineOutbox(
     );
   const { sendWindow } = lane ?? requestedLane(config, input.lane);
   const window = windowOf(input, sendWindow, now);
-  const lateMs = Math.round(input.lateMs ?? LATE_MS);
+  const lateMs = input.late === undefined ? LATE_MS : (durationOf(input.late) ?? 0);
   if (!(lateMs >= 1_000 && lateMs <= MAX_LATE_MS))
     refuse('late', '`late` must be between 1s and 30d: how long after its time a message may still be sent');
   return {

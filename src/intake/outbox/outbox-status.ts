@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { exactDuration } from '../../base/duration.js';
 import { loadScript } from '../../base/redis/script.js';
 import { returnedOfOutbox } from '../../campaign/field-sets.js';
 import type { OutboxStatus } from '../../campaign/outbox-views.js';
@@ -56,7 +57,7 @@ export async function readOutboxStatus(
     sender: settings.sender,
     sendRule: settings.sendRule,
     zone: settings.zone ?? null,
-    lateMs: settings.lateMs,
+    late: exactDuration(settings.lateMs),
     window: windowNow(settings.window, lane.clock()),
     ...returnedOfOutbox(settings),
     createdAt: new Date(settings.created).toISOString(),

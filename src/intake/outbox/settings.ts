@@ -4,7 +4,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { actor } from '../../campaign/actor.js';
 import { outboxFields } from '../../campaign/field-schemas.js';
-import { OUTBOX_NAMES, type OutboxName, spelled } from '../../campaign/field-sets.js';
+import { OUTBOX_NAMES, type OutboxName } from '../../campaign/field-sets.js';
 import { parseSendTimeRule, type SendTimeRule } from '../../campaign/send-time.js';
 import { outboxKeys } from './outbox-keys.js';
 
@@ -55,10 +55,7 @@ export function differencesOf(stored: OutboxDefinition, wanted: OutboxDefinition
   const isDifferent = (name: keyof OutboxDefinition): boolean =>
     !isDeepStrictEqual(stored[name], wanted[name]);
   const own = Object.keys(OWN) as (keyof typeof OWN)[];
-  return [
-    ...OUTBOX_NAMES.filter(isDifferent).map(spelled),
-    ...own.filter(isDifferent).map((name) => OWN[name]),
-  ];
+  return [...OUTBOX_NAMES.filter(isDifferent), ...own.filter(isDifferent).map((name) => OWN[name])];
 }
 
 /** Names some settings, so that a process finds out whether they are still those of the outbox, or of another one of the same name. */

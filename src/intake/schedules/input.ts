@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { formatDuration } from '../../base/duration.js';
+import { durationOf, formatDuration } from '../../base/duration.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { rowProblem } from '../../campaign/error-item.js';
 import { checkAll, InputError } from '../../campaign/errors.js';
@@ -36,8 +36,8 @@ export interface ScheduleInput extends Pick<CampaignFields, FieldOf<'schedule'>>
   readonly recipients: string | readonly RecipientInput[] | { readonly provided: string };
   /** If the last campaign still has messages to send: skip the occurrence, let it wait, or run it anyway. Default: skip. */
   readonly overlap?: Overlap | undefined;
-  /** After downtime, the newest missed occurrence runs if it is at most this late; 1 minute to 7 days, default 1 hour. */
-  readonly catchUpMs?: number | undefined;
+  /** After downtime, the newest missed occurrence runs if it is at most this late; `1m` to `7d`, default `1h`. */
+  readonly catchUp?: string | undefined;
 }
 
 /** What {@link checkInput} needs. */
@@ -56,7 +56,8 @@ export async function checkInput(
   input: ScheduleInput,
   { now, laneNamed, check, preview }: CheckDeps,
 ): Promise<{ definition: Definition; recipients: readonly RecipientInput[] | null }> {
-  const { id, cron, zone, overlap = 'skip', catchUpMs = DEFAULT_CATCH_UP_MS } = input;
+  const { id, cron, zone, overlap = 'skip', catchUp } = input;
+  const catchUpMs = catchUp === undefined ? DEFAULT_CATCH_UP_MS : (durationOf(catchUp) ?? 0);
   const { window, lane, name = id } = input;
   // The zone says nothing without a window.
   const campaign = storedValues(SCHEDULED_NAMES, { ...input, zone: window === undefined ? undefined : zone });

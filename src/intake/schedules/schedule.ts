@@ -24,7 +24,7 @@ export const OCCURRENCE_OUTCOMES = ['created', 'skipped', 'missed', 'failed'] as
 /** See {@link OCCURRENCE_OUTCOMES}. */
 export type OccurrenceOutcome = (typeof OCCURRENCE_OUTCOMES)[number];
 
-/** The default of `catchUpMs`. */
+/** The default of `catchUp`. */
 export const DEFAULT_CATCH_UP_MS = 3_600_000;
 /** The shortest and the longest time within which an occurrence may be late. */
 export const CATCH_UP_RANGE_MS = [60_000, 7 * 86_400_000] as const;
@@ -123,10 +123,7 @@ export const schedule = z
     overlap: z.enum(OVERLAPS),
     catchUp: z.string().describe('How late an occurrence may be, such as `1h`'),
     recipients: source,
-    campaign: campaign
-      .omit({ validForMs: true })
-      .extend({ validFor: z.string().optional() })
-      .describe('The options of each campaign, as they were given'),
+    campaign: campaign.describe('The options of each campaign, as they were given'),
     occurrences: z
       .object({ created: total, skipped: total, missed: total, failed: total })
       .describe('How many occurrences had which outcome'),
@@ -188,7 +185,6 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 /** A stored schedule as people and programs see it. `lane`: the name of its lane; `problem`: why it fails, if it does. */
 export function viewOf(stored: StoredSchedule, lane: string, problem: string | null): Schedule {
   const { definition, counts, reason } = stored;
-  const { validForMs, ...options } = definition.campaign;
   return {
     id: stored.id,
     name: definition.name,
@@ -203,7 +199,7 @@ export function viewOf(stored: StoredSchedule, lane: string, problem: string | n
     overlap: definition.overlap,
     catchUp: exactDuration(definition.catchUpMs),
     recipients: definition.source,
-    campaign: validForMs === undefined ? options : { ...options, validFor: exactDuration(validForMs) },
+    campaign: definition.campaign,
     occurrences: counts,
     failuresInARow: stored.failures,
     lastCampaign: stored.lastCampaign === '' ? null : stored.lastCampaign,

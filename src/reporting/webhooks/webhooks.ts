@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
-import { formatDuration } from '../../base/duration.js';
+import { durationOption, exactDuration, formatDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
@@ -69,10 +69,10 @@ export interface Webhooks {
   remove(id: string, choice?: WebhookChoice): Promise<void>;
   /** Posts an event of the type `webhook.test` at once, and returns what the endpoint answered. */
   test(id: string, choice?: WebhookChoice): Promise<WebhookTest>;
-  /** Gives an endpoint another secret. Its events are signed with the former one, too, for `overlapMs` more, default 24 hours. */
+  /** Gives an endpoint another secret. Its events are signed with the former one, too, for `overlap` more, default `1d`. */
   rotate(
     id: string,
-    options?: WebhookChoice & { readonly overlapMs?: number | undefined },
+    options?: WebhookChoice & { readonly overlap?: string | undefined },
   ): Promise<WebhookWithSecret>;
   /** Enables an endpoint: it gets everything since it was disabled, as far as it is kept. */
   enable(id: string, choice?: WebhookChoice): Promise<Webhook>;
@@ -259,12 +259,13 @@ export function webhookService(deps: WebhookDeps) {
             outcome: answer.kind === 'accepted' ? 'accepted' : 'failed',
             status: exchange.kind === 'reply' ? exchange.status : null,
             reason: 'reason' in answer ? answer.reason : null,
-            tookMs: Math.max(0, clock() - now),
+            took: exactDuration(Math.max(0, clock() - now)),
           };
         });
       },
 
-      async rotate(id, { overlapMs = DEFAULT_OVERLAP_MS, ...choice } = {}) {
+      async rotate(id, { overlap, ...choice } = {}) {
+        const overlapMs = durationOption('overlap', overlap, DEFAULT_OVERLAP_MS);
         const endpoint = await require(id, choice);
         const made = sealed(endpoint);
         const now = clock();

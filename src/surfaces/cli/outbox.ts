@@ -4,7 +4,6 @@ import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import type { Outbox } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
-import { formatDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
 import type { ErrorItem } from '../../campaign/error-codes.js';
 import { rowProblem } from '../../campaign/error-item.js';
@@ -37,7 +36,7 @@ import { counted, grouped, oneLine } from './text.js';
 interface CreateOptions extends CampaignFlags<'outbox'> {
   sendRule?: string;
   zone?: string;
-  late?: number;
+  late?: string;
 }
 
 interface OutboxOptions {
@@ -76,7 +75,7 @@ export function create(context: Context, name: string, options: CreateOptions): 
       name,
       sendRule,
       zone,
-      lateMs: late,
+      late,
     });
     const destination = destinationOf(setting, outbox.lane);
     const first =
@@ -95,12 +94,12 @@ interface SetFlags extends Partial<CreateOptions> {
 
 /** `volley outbox set` */
 export function set(context: Context, name: string, options: SetFlags): Promise<Answer> {
-  const { sendRule, zone, late: lateMs, window, value: values, preview, yes, lane } = options;
+  const { sendRule, zone, late, window, value: values, preview, yes, lane } = options;
   if (preview !== true && yes !== true) requireTerminal(context, 'outbox set');
   return withOutbox(context, name, { lane }, async (outbox) => {
     const changes = {
       ...fieldsFrom('outbox', { ...options, lane: undefined }),
-      ...{ sendRule, zone, lateMs, window: window?.hours === 'none' ? null : window },
+      ...{ sendRule, zone, late, window: window?.hours === 'none' ? null : window },
     };
     const expected = await outbox.previewSet(changes, { values });
     const { changed, unfit } = expected;
@@ -164,13 +163,13 @@ export function show(
 }
 
 function outboxLines(outbox: OutboxStatus, now: number): string[] {
-  const { name, lane, state, reason, sendRule, zone, lateMs, counts: messages, nextDue } = outbox;
+  const { name, lane, state, reason, sendRule, zone, late, counts: messages, nextDue } = outbox;
   const { total, ...counts } = messages;
   const nonZero = Object.entries(counts).filter(([, count]) => count > 0);
   return [
     `Outbox ${name}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
     `  lane      ${lane}`,
-    `  sends     ${sendRule}${zone === null ? '' : `, ${zone}`}; up to ${formatDuration(lateMs)} late`,
+    `  sends     ${sendRule}${zone === null ? '' : `, ${zone}`}; up to ${late} late`,
     ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, zone, now)}`]),
     `  text      ${oneLine(outbox.message)}`,
     `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,

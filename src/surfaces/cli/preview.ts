@@ -1,5 +1,5 @@
 import type { Volley } from '../../app/volley.js';
-import { formatDuration } from '../../base/duration.js';
+import { formatDuration, parseDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
 import type { ErrorItem } from '../../campaign/error-codes.js';
 import { rowProblem } from '../../campaign/error-item.js';
@@ -249,8 +249,9 @@ export function countriesText({ countries }: Pick<Preview, 'countries'>): string
   return listed(countries.map(countryText));
 }
 
-function validityText({ sendAt, validForMs, zone }: Preview, now: number): string {
-  if (validForMs === null) return 'no limit';
+function validityText({ sendAt, validFor, zone }: Preview, now: number): string {
+  if (validFor === null) return 'no limit';
+  const validForMs = parseDuration(validFor) ?? 0;
   const end = (sendAt === null ? now : Date.parse(sendAt)) + validForMs;
   return `${formatDuration(validForMs)}: messages not sent by ${moment(end, now, zone)} lapse`;
 }

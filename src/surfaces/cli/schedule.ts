@@ -15,7 +15,7 @@ interface AddOptions extends CampaignFlags<'schedule'> {
   id?: string;
   provided?: string;
   overlap?: 'skip' | 'wait' | 'allow';
-  catchUp?: number;
+  catchUp?: string;
 }
 
 /** Occurrences that `add` shows, so that a mistake in the expression is seen at once. */
@@ -23,7 +23,7 @@ const SHOWN_AFTER_ADD = 3;
 
 /** `volley schedule add` */
 export function add(context: Context, file: string | undefined, options: AddOptions): Promise<Answer> {
-  const { provided, id, cron, zone, overlap, catchUp: catchUpMs } = options;
+  const { provided, id, cron, zone, overlap, catchUp } = options;
   if ((file === undefined) === (provided === undefined))
     throw badInput(
       'Give the path of a CSV file, or the name of a list that your code provides with --provided.',
@@ -41,7 +41,7 @@ export function add(context: Context, file: string | undefined, options: AddOpti
       overlap,
       id: id ?? idFrom(provided ?? basename(path ?? '', extname(path ?? ''))),
       recipients: path ?? { provided: provided ?? '' },
-      catchUpMs,
+      catchUp,
     });
     const times = await volley.schedules.next(schedule.id, SHOWN_AFTER_ADD, {
       lanes: [schedule.lane],

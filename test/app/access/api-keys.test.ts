@@ -129,9 +129,9 @@ test('The last use of a key is recorded to the minute', async () => {
 });
 
 test('A key expires after its lifetime, a year by default', async () => {
-  const short = await apiKeys.create({ name: 'a month', scopes: ['read'], lifetimeMs: 30 * DAY_MS });
+  const short = await apiKeys.create({ name: 'a month', scopes: ['read'], lifetime: '30d' });
   const usual = await apiKeys.create({ name: 'a year', scopes: ['read'] });
-  const endless = await apiKeys.create({ name: 'for ever', scopes: ['read'], lifetimeMs: null });
+  const endless = await apiKeys.create({ name: 'for ever', scopes: ['read'], lifetime: null });
   const valid = async () =>
     Promise.all([short, usual, endless].map(async ({ key }) => (await apiKeys.check(key)) !== null));
   const before = now;
@@ -146,9 +146,9 @@ test('A key expires after its lifetime, a year by default', async () => {
 });
 
 test('After a rotation, the new secret works, and the old one until the end of the overlap', async () => {
-  const { key: old, id } = await apiKeys.create({ name: 'shop', scopes: ['read'], lifetimeMs: 10 * DAY_MS });
+  const { key: old, id } = await apiKeys.create({ name: 'shop', scopes: ['read'], lifetime: '10d' });
   now += 9 * DAY_MS;
-  const rotated = await apiKeys.rotate(id, { overlapMs: 3_600_000 });
+  const rotated = await apiKeys.rotate(id, { overlap: '1h' });
   expect(rotated.key).not.toBe(old);
   expect(rotated).toMatchObject({ id, expiresAt: new Date(now + 10 * DAY_MS).toISOString() });
   const valid = async () =>
@@ -156,7 +156,7 @@ test('After a rotation, the new secret works, and the old one until the end of t
   expect(await valid()).toEqual([true, true]);
   now += 3_600_000;
   expect(await valid()).toEqual([false, true]);
-  const again = await apiKeys.rotate(id, { overlapMs: 0 });
+  const again = await apiKeys.rotate(id, { overlap: '0s' });
   expect(await apiKeys.check(rotated.key)).toBeNull();
   expect(again.oldSecretUntil).toBeNull();
   await expect(apiKeys.rotate('0'.repeat(12))).rejects.toThrow('there is no key');
@@ -219,7 +219,7 @@ test('The restored record of a rotated key does not bring back the secret that w
   const names = keyNames(prefix);
   const { key: first, id } = await apiKeys.create({ name: 'shop', scopes: ['read'] });
   const record = (await redis.hget(names.apiKeys, id)) ?? '';
-  const { key: second } = await apiKeys.rotate(id, { overlapMs: 3_600_000 });
+  const { key: second } = await apiKeys.rotate(id, { overlap: '1h' });
   const rotated = (await redis.hget(names.apiKeys, id)) ?? '';
   await redis.hset(names.apiKeys, id, record);
   expect(await apiKeys.check(first)).toMatchObject({ id });
@@ -229,9 +229,9 @@ test('The restored record of a rotated key does not bring back the secret that w
 
   await redis.hset(names.apiKeys, id, rotated);
   expect(await apiKeys.check(second)).toMatchObject({ id });
-  await apiKeys.rotate(id, { overlapMs: 3_600_000 });
+  await apiKeys.rotate(id, { overlap: '1h' });
   // A second rotation in the overlap ends the secret before at once.
-  const { key: fourth } = await apiKeys.rotate(id, { overlapMs: 0 });
+  const { key: fourth } = await apiKeys.rotate(id, { overlap: '0s' });
   await redis.hset(names.apiKeys, id, rotated);
   expect([await apiKeys.check(second), await apiKeys.check(fourth)]).toEqual([null, null]);
   await apiKeys.revoke(id);
@@ -250,7 +250,7 @@ test('A replaced secret stays replaced when the SECRETS_KEY changes', async () =
       expect(await changing.check(key)).toMatchObject({ id });
       await expect.poll(() => redis.hget(names.apiKeys, id)).not.toBe(record);
     }
-    await changing.rotate(id, { overlapMs: 0 });
+    await changing.rotate(id, { overlap: '0s' });
     await redis.hset(names.apiKeys, id, record);
     expect(await changing.check(key), String(isUsed)).toBeNull();
   }
@@ -336,7 +336,7 @@ test('Creating, rotating, and revoking a key is recorded, and names the actor in
   recorded.length = 0;
   emitted.length = 0;
   const { id } = await apiKeys.create({ name: 'shop', scopes: ['read'], lanes: ['main'] });
-  await apiKeys.rotate(id, { overlapMs: 0 });
+  await apiKeys.rotate(id, { overlap: '0s' });
   expect(await apiKeys.revoke(id, { cancelCampaigns: true })).toMatchObject({
     cancelled: [`a campaign of ${id}`],
   });

@@ -237,6 +237,7 @@ function tainted(type: EventType, text: string): VolleyEvent {
         return [name, 'value'];
       case 'number':
       case 'time':
+      case 'span':
         return [name, 3];
       default:
         return kind satisfies never;

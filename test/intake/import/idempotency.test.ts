@@ -68,7 +68,7 @@ describe('An idempotency key', () => {
     ['another text', { message: 'Other' }],
     ['another sender', { sender: '54321' }],
     ['another time', { sendAt: Date.now() + 86_400_000 }],
-    ['another end', { validForMs: 3_600_000 }],
+    ['another end', { validFor: '1h' }],
     ['another priority', { priority: 'high' as const }],
     ['other tags', { tags: ['spring'] }],
   ])('with %s is a conflict and creates nothing', async (what, change) => {

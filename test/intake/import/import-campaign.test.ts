@@ -86,7 +86,7 @@ test('A new campaign starts five requests before the virtual time of its lane', 
 
 test('A campaign with a time is scheduled, and its validity counts from its launch', async () => {
   const at = Date.now() + 3_600_000;
-  const { id, state } = await created({ sendAt: at, validForMs: 60_000 });
+  const { id, state } = await created({ sendAt: at, validFor: '1m' });
   expect(state).toMatchObject({ state: 'scheduled', launchAt: at, lapseAt: at + 60_000 });
   expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBe(String(at));
   expect(await redis.zscore(keys.lane(lane, 'lapsing'), id)).toBe(String(at + 60_000));
@@ -282,7 +282,7 @@ test.each([
     /senderName contains half/,
   ],
   ['half a surrogate pair in its name', { name: '\udc4d Sale' }, /name contains half/],
-  ['a validity of 0', { validForMs: 0 }, /valid/],
+  ['a validity of 0', { validFor: '0s' }, /valid/],
 ] as const)(
   'An import with %s is refused as invalid input and leaves nothing behind',
   async (_what, change, message) => {
@@ -365,7 +365,7 @@ test('An import estimates when it is sent only if it is asked to, or if messages
   };
   expect(await etaOf({})).toBeNull();
   expect(await etaOf({ estimate: true })).not.toBeNull();
-  expect(await etaOf({ validForMs: 3_600_000 })).not.toBeNull();
+  expect(await etaOf({ validFor: '1h' })).not.toBeNull();
 });
 
 test('A preview expects few polls on a lane that receives notifications', async () => {

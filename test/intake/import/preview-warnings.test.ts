@@ -29,28 +29,28 @@ test('A message without anything odd has no warnings and is not refused', async 
 
 test('A validity that cannot hold is warned about, with how many messages lapse', async () => {
   const slow = importFixture(redis, `${prefix}-slow`, { HOURLY_QUOTA: '30' }).deps;
-  expect((await warningsOf({ validForMs: 600_000 }, slow)).join()).toMatch(
+  expect((await warningsOf({ validFor: '10m' }, slow)).join()).toMatch(
     /^At least \d+% of the messages \(\d+ of 100\) will lapse: the lane can send at most \d+ within 10m after the start\./,
   );
   // Later starts make no difference, and more time does.
   const at = Date.now() + 86_400_000;
-  expect((await warningsOf({ validForMs: 600_000, sendAt: at }, slow)).join()).toMatch(/will lapse/);
-  expect(await warningsOf({ validForMs: 36_000_000, sendAt: at }, slow)).toEqual([]);
+  expect((await warningsOf({ validFor: '10m', sendAt: at }, slow)).join()).toMatch(/will lapse/);
+  expect(await warningsOf({ validFor: '10h', sendAt: at }, slow)).toEqual([]);
 });
 
 test('The requests of a preview leave out messages that will lapse, also their polls', async () => {
   const slow = importFixture(redis, `${prefix}-slow-polls`, { HOURLY_QUOTA: '30' }).deps;
   const { requests } = await preview({}, slow);
   expect(requests.send).toBe(100);
-  const lapsing = await preview({ validForMs: 600_000 }, slow);
+  const lapsing = await preview({ validFor: '10m' }, slow);
   expect(lapsing.requests.send).toBeLessThanOrEqual(30);
   expect(lapsing.requests.poll / lapsing.requests.send).toBeCloseTo(requests.poll / requests.send, 0);
 });
 
 test('A validity that nothing ensures is warned about, with the reason', async () => {
   const learning = importFixture(redis, `${prefix}-learning`, { HOURLY_QUOTA: 'auto' }).deps;
-  expect(await warningsOf({ validForMs: 86_400_000 }, learning)).toEqual([]);
-  expect(await warningsOf({ validForMs: 600_000 }, learning)).toEqual([
+  expect(await warningsOf({ validFor: '1d' }, learning)).toEqual([]);
+  expect(await warningsOf({ validFor: '10m' }, learning)).toEqual([
     'Messages may lapse: nothing ensures that the lane sends all of them within 10m after the start (the quota is still being learned).',
   ]);
 });

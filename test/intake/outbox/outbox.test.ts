@@ -103,7 +103,7 @@ describe('An outbox', () => {
       return volley;
     };
     const before = await configure('kept', 'removed');
-    await before.outboxes.create({ name: 'codes', lane: 'removed', message: 'Hi', lateMs: 5_000 });
+    await before.outboxes.create({ name: 'codes', lane: 'removed', message: 'Hi', late: '5s' });
     const outbox = before.outbox('codes');
     // Held, so that nothing is sent meanwhile.
     await before.holdLane('removed');

@@ -58,7 +58,7 @@ describe('A schedule that is due', () => {
       country: 'GB',
       countryColumn: 'home',
       priority: 'high',
-      validForMs: 2 * HOUR,
+      validFor: '2h',
       window: { hours: 'Mon-Sun 00:00-24:00', except: ['2030-12-25'] },
       duplicates: 'keep',
       skipInvalid: true,

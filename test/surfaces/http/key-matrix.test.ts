@@ -58,13 +58,13 @@ async function request(http: string, key: string | undefined, from?: string): Pr
 }
 
 const newKey = async (
-  more: SomeLimits & { readonly lifetimeMs?: number; readonly lanes?: readonly string[] } = {},
+  more: SomeLimits & { readonly lifetime?: string; readonly lanes?: readonly string[] } = {},
   scopes: readonly ApiScope[] = API_SCOPES,
 ) => volley.keys.create({ name: 'matrix', scopes, ...more });
 
 const [revoked, expired, elsewhere] = await Promise.all([
   newKey(),
-  newKey({ lifetimeMs: 1 }),
+  newKey({ lifetime: '1ms' }),
   newKey({ addresses: ['192.0.2.0/24', '2001:db8::/32', '203.0.113.7'] }),
 ]);
 await volley.keys.revoke(revoked.id);

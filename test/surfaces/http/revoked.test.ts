@@ -11,7 +11,7 @@ const idOf = (own: string): string => own.split('_')[1] ?? '';
 /** The two ways in which a secret ends at once. */
 const ENDS = [
   ['is revoked', async (own: string) => void (await volley.keys.revoke(idOf(own)))],
-  ['gets a new secret', async (own: string) => void (await volley.keys.rotate(idOf(own), { overlapMs: 0 }))],
+  ['gets a new secret', async (own: string) => void (await volley.keys.rotate(idOf(own), { overlap: '0s' }))],
 ] as const;
 
 interface Begun {
@@ -135,7 +135,7 @@ test('A rotation without an overlap ends the streams of the old secret, and no o
   const follow = async (secret: string) =>
     (await fetch(`${origin}/v1/events`, { headers: { authorization: `Bearer ${secret}` } })).body;
   const old = await follow(own);
-  const { key: renewed } = await volley.keys.rotate(idOf(own), { overlapMs: 0 });
+  const { key: renewed } = await volley.keys.rotate(idOf(own), { overlap: '0s' });
   const current = (await follow(renewed))?.getReader();
   let text = '';
   for await (const chunk of old ?? []) text += Buffer.from(chunk).toString();

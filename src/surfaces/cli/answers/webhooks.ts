@@ -45,7 +45,7 @@ const answers: Answers<'Webhooks', typeof operations> = {
     const test = await run();
     const line =
       test.outcome === 'accepted'
-        ? `The endpoint accepted the test with status ${test.status} after ${test.tookMs} ms.`
+        ? `The endpoint accepted the test with status ${test.status} after ${test.took}.`
         : `The endpoint did not accept the test: ${oneLine(test.reason ?? '')}.`;
     return { json: test, lines: [line], ...(test.outcome === 'accepted' ? {} : { exit: EXIT.failed }) };
   },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readProblem } from '../../../base/config/file-problem.js';
 import { LABEL, LABEL_FORM } from '../../../campaign/field-kinds.js';
-import { type FieldOf, fieldNamed, fieldsOf, type Spelled, spelled } from '../../../campaign/field-sets.js';
+import { type FieldOf, fieldNamed, fieldsOf } from '../../../campaign/field-sets.js';
 import {
   type CampaignFields,
   FIELDS,
@@ -31,7 +31,7 @@ const STDIN = '-';
 
 /** What people set of a campaign on the command line, by the names of the fields. */
 export type CampaignFlags<By extends Taker = 'preview'> = {
-  readonly [Name in FieldOf<By> as Spelled<Name>]: CampaignFields[Name];
+  readonly [Name in FieldOf<By>]: CampaignFields[Name];
 };
 
 /** Adds the argument with the list, which may be the results of a campaign instead. */
@@ -71,7 +71,7 @@ export function withFields(
     const about = help[name] ?? field.help;
     const shown = {
       ...field,
-      spelled: spelled(name),
+      name,
       help: isChange ? about.replace(/ \(default: [^)]*\)/, '') : about,
     };
     withField(command, context, shown, isChange);
@@ -82,7 +82,7 @@ export function withFields(
 function withField(
   command: Command,
   context: Context,
-  field: Field & { readonly spelled: string },
+  field: Field & { readonly name: string },
   isChange: boolean,
 ): Command {
   const { flag, help } = field;
@@ -100,7 +100,7 @@ function withField(
     case 'time': {
       const example = help.replace('{tomorrow}', tomorrow(context.clock()));
       const read = (text: string): string => momentOrWords(text, context.clock);
-      return command.addOption(new FieldOption(flag, example, field.spelled).argParser(read));
+      return command.addOption(new FieldOption(flag, example, field.name).argParser(read));
     }
     case 'duration':
       return command.option(flag, help, duration);
@@ -108,7 +108,7 @@ function withField(
       return command.option(flag, help, amount);
     case 'window': {
       const option = (flags: string, about: string, member: string, read: (text: string) => unknown) =>
-        new FieldOption(flags, about, field.spelled).argParser((text: string, before?: object) => ({
+        new FieldOption(flags, about, field.name).argParser((text: string, before?: object) => ({
           ...before,
           [member]: read(text),
         }));
@@ -119,7 +119,7 @@ function withField(
     case 'resultsOf':
       return withResultsOf(command, field);
     case 'labels':
-      return command.addOption(new FieldOption(flag, help, field.spelled).argParser(listOf(label)));
+      return command.addOption(new FieldOption(flag, help, field.name).argParser(listOf(label)));
     case 'entries':
       return command.option(flag, help, namedValues('shop=17'));
     default:

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Clock } from '../../../base/clock.js';
-import { DURATION_FORM, parseDuration } from '../../../base/duration.js';
+import { DURATION_FORM, durationOf, parseDuration } from '../../../base/duration.js';
 import { readMoment, spelledOut } from '../../../campaign/moment.js';
 import { nearest } from '../../../campaign/nearest.js';
 
@@ -83,22 +83,20 @@ export function amount(text: string): string {
   throw new InvalidArgumentError('Use an amount with at most six decimals, such as 50 or "49.90 EUR".');
 }
 
-/** A duration longer than zero, in ms. */
-export function duration(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined || ms === 0) throw new InvalidArgumentError(`Use ${DURATION_FORM}.`);
-  return ms;
+/** A duration longer than zero. */
+export function duration(text: string): string {
+  if (durationOf(text) === null) throw new InvalidArgumentError(`Use ${DURATION_FORM}.`);
+  return text;
 }
 
-/** A duration, or zero, in ms. */
-export function durationOrZero(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError(`Use ${DURATION_FORM}.`);
-  return ms;
+/** A duration, or zero. */
+export function durationOrZero(text: string): string {
+  if (parseDuration(text) === undefined) throw new InvalidArgumentError(`Use ${DURATION_FORM}.`);
+  return text;
 }
 
 /** A parser that also accepts `never`, as null. */
-export function orNever(parse: (text: string) => number): (text: string) => number | null {
+export function orNever<Value>(parse: (text: string) => Value): (text: string) => Value | null {
   return (text) => (text.toLowerCase() === 'never' ? null : parse(text));
 }
 

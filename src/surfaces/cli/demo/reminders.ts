@@ -21,7 +21,7 @@ export async function remind(volley: Volley, now: number, signal: AbortSignal): 
     lane: 'main',
     message: 'Hi {{name}}, your appointment is tomorrow.',
     zone: 'Europe/London',
-    lateMs: 60_000,
+    late: '1m',
   });
   const outbox = volley.outbox(OUTBOX);
   const [movedFrom, movedTo] = [inSeconds(8), inSeconds(14)];

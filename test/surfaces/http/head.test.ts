@@ -72,8 +72,8 @@ test('HEAD returns the headers of GET and no body', async () => {
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   await volley.outbox('default').put({ id, to: '+447700900123', name: 'Ada', sendAt });
   const described = Object.entries(document.paths ?? {})
-    // A download begins at the service, and has no HEAD.
-    .filter(([path, item]) => item?.get !== undefined && !path.endsWith('/download'))
+    // A download begins at the service, and has no HEAD. No lane is stored here, so none has settings to show.
+    .filter(([path, item]) => item?.get !== undefined && !/\/(?:download|settings)$/.test(path))
     .map(([path]) => path.replace('/records/{id}', '/records/records'))
     .map((path) => path.replace('/webhooks/{id}', `/webhooks/${webhook.id}`))
     .map((path) => path.replace('{id}', id).replace('{name}', 'default'));

@@ -83,7 +83,7 @@ try {
     const page = await feed.results({ cursor: after, limit: PAGE });
     pages.push(performance.now() - from);
     for (const { reference, status } of page.results)
-      if (status === 'deliveredToTerminal') references.add(reference);
+      if (status === 'deliveredToTerminal' && reference !== null) references.add(reference);
     [after, isMore] = [page.nextCursor, page.hasMore];
   }
   const seconds = (performance.now() - began) / 1000;

@@ -46,7 +46,7 @@ function store(id, { type, data }) {
   processed.add(id);
   if (type === 'recipients.settled')
     for (const { campaign, message, reference, to, status } of data.results)
-      stored.statuses[message || reference || `${campaign} ${to}`] = status;
+      stored.statuses[message ?? reference ?? `${campaign} ${to}`] = status;
   stored.processed = [...processed];
   saving = saving.then(save);
   return saving;

@@ -7,8 +7,6 @@ import {
   RETURNED_NAMES,
   RETURNED_OUTBOX_NAMES,
   type ReturnedName,
-  SCHEDULED_NAMES,
-  type ScheduledName,
   STORED_NAMES,
   type StoredAs,
   type StoredName,
@@ -46,11 +44,13 @@ interface Schemas {
   readonly resultsOf: typeof resultsOf;
 }
 
-type SchemaOf<Name extends FieldName> = Fields[Name]['kind'] extends keyof Schemas
+/** The type of that schema. */
+export type SchemaOf<Name extends FieldName> = Fields[Name]['kind'] extends keyof Schemas
   ? Schemas[Fields[Name]['kind']]
   : z.ZodType<NonNullable<CampaignFields[Name]>>;
 
-function schemaOf<Name extends FieldName>(name: Name): SchemaOf<Name> {
+/** The schema of the stored values of a field. */
+export function schemaOf<Name extends FieldName>(name: Name): SchemaOf<Name> {
   return ofKind(fieldNamed(name)) as SchemaOf<Name>;
 }
 
@@ -93,17 +93,6 @@ function storedSchemaOf(name: FieldName): z.ZodType {
 export const storedFields = Object.fromEntries(
   STORED_NAMES.map((name) => [storedAs(name), storedSchemaOf(name)]),
 ) as { readonly [Name in StoredName as StoredAs<Name>]: IfGiven<Name> };
-
-/** What a schedule stores of the fields of its campaigns. The rule of their window follows from its zone each time. */
-export const scheduledFields = {
-  ...(Object.fromEntries(
-    SCHEDULED_NAMES.map((name) => [name, name === 'message' ? schemaOf(name) : schemaOf(name).optional()]),
-  ) as {
-    readonly [Name in ScheduledName]: Name extends 'message' ? SchemaOf<Name> : z.ZodOptional<SchemaOf<Name>>;
-  }),
-  window: windowHours.optional(),
-  validFor: z.string().optional(),
-};
 
 /** What an outbox stores of the fields of its waves. */
 export const outboxFields = Object.fromEntries(OUTBOX_NAMES.map((name) => [name, storedSchemaOf(name)])) as {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { returnedFields } from './field-schemas.js';
-import { CAMPAIGN_COST, campaignCost } from './measures.js';
+import { CAMPAIGN_COST, campaignCost, time } from './measures.js';
 import { INVALID_CODE, invalidCode } from './preview-views.js';
 import { REPORTED_STATUSES } from './reported-status.js';
 
@@ -37,21 +37,24 @@ const reported = {
     .describe(
       "The recipient's state. `deliveredToNetwork`, `deliveredToTerminal`, and `deliveryImpossible` are the service's delivery statuses (`DeliveredToNetwork`, …). `duplicate`: a row of the list that was left out, because its number is that of an earlier row. `invalid`: a row that was left out because it is invalid and `skipInvalid` was set",
     ),
-  reason: z.string(),
+  reason: z.string().nullable(),
   requestId: z
     .string()
+    .nullable()
     .describe("The service's id of the request, or our reference if the outcome of the request is unknown"),
-  reference: z.string().describe('The `reference` of the recipient in your list, or empty'),
-  sentAt: z.string().describe('ISO 8601, or empty'),
-  updatedAt: z.string().describe('ISO 8601, or empty'),
+  reference: z.string().nullable().describe('The `reference` of the recipient in your list'),
+  sentAt: time.nullable(),
+  updatedAt: time.nullable(),
   serviceStatus: z
     .string()
+    .nullable()
     .describe(
-      "The service's own word for the delivery status, such as `InvalidDestAddress`, where it says more than `status`: another word, one that Volley does not know, or one with a code that explains it. Empty for a plain `DeliveredToNetwork` or `DeliveredToTerminal`, and if the service has not reported any",
+      "The service's own word for the delivery status, such as `InvalidDestAddress`, where it says more than `status`: another word, one that Volley does not know, or one with a code that explains it. Null for a plain `DeliveredToNetwork` or `DeliveredToTerminal`, and if the service has not reported any",
     ),
   serviceCode: z
     .string()
-    .describe('The code that the service gave with `serviceStatus`, such as `11`, or empty'),
+    .nullable()
+    .describe('The code that the service gave with `serviceStatus`, such as `11`'),
   leftOut: leftOut
     .nullable()
     .describe('Where a row that was left out (`duplicate`, `invalid`) is in the list; null for recipients'),
@@ -95,12 +98,16 @@ export const recipientResult = z
   .object({
     campaign: z
       .string()
+      .nullable()
       .describe(
-        'Id of the campaign. A message of an outbox has that of its wave, or an empty one if it was cancelled or lapsed before it was planned',
+        'Id of the campaign. A message of an outbox has that of its wave; null if it was cancelled or lapsed before it was planned',
       ),
     lane: z.string(),
-    outbox: z.string().describe('Name of the outbox, which is unique on its lane, or empty'),
-    message: z.string().describe('Your id of the message in its outbox, or empty'),
+    outbox: z
+      .string()
+      .nullable()
+      .describe('Name of the outbox, which is unique on its lane; null for a campaign'),
+    message: z.string().nullable().describe('Your id of the message in its outbox'),
     ...reported,
   })
   .readonly()

@@ -10,7 +10,7 @@ export const suppressionOperation = z
     createdAt: z.string().describe('ISO 8601, UTC'),
     actor,
     source: z.string().describe('Where the numbers came from, such as `HTTP API` or the name of a file'),
-    reason: z.string().describe('Why, as the actor gave it; may be empty'),
+    reason: z.string().nullable().describe('Why, as the actor gave it'),
     numberCount: z.int().min(0).describe('Numbers that the list got, or lost'),
     undone: z
       .object({ createdAt: z.string(), actor, numberCount: z.int().min(0) })

@@ -22,7 +22,8 @@ const numberList = z.strictObject({
 });
 const operation = z
   .string()
-  .describe('The id of the operation, with which it can be undone; empty if it changed nothing');
+  .nullable()
+  .describe('The id of the operation, with which it can be undone; null if it changed nothing');
 const changedLane = z
   .string()
   .nullable()
@@ -128,7 +129,7 @@ export const addSuppressions = call({
   returns: 'The numbers are suppressed',
   async run(volley, { numbers, ...options }, { key }) {
     const done = await volley.suppression.add(numbers, { ...options, max: key?.maxSuppressions });
-    return { operation: done.operation ?? '', lane: options.lane ?? null, added: done.numberCount };
+    return { operation: done.operation, lane: options.lane ?? null, added: done.numberCount };
   },
 });
 
@@ -154,7 +155,7 @@ export const removeSuppressions = call({
   returns: 'The numbers are no longer on the list',
   async run(volley, { numbers, ...options }, { key }) {
     const done = await volley.suppression.remove(numbers, { ...options, max: key?.maxSuppressions });
-    return { operation: done.operation ?? '', lane: options.lane ?? null, removed: done.numberCount };
+    return { operation: done.operation, lane: options.lane ?? null, removed: done.numberCount };
   },
 });
 

@@ -81,11 +81,14 @@ export function forSpreadsheet(row: ReportRow): ReportRow {
   return {
     ...row,
     to: OWN_NUMBER.test(row.to) ? row.to : spreadsheetSafe(printable(row.to)),
-    reason: spreadsheetSafe(printable(row.reason)),
-    requestId: spreadsheetSafe(printable(row.requestId)),
-    reference: spreadsheetSafe(printable(row.reference)),
-    serviceStatus: spreadsheetSafe(printable(row.serviceStatus)),
-    serviceCode: spreadsheetSafe(printable(row.serviceCode)),
-    leftOut: row.leftOut && { ...row.leftOut, column: spreadsheetSafe(printable(row.leftOut.column ?? '')) },
+    reason: safe(row.reason),
+    requestId: safe(row.requestId),
+    reference: safe(row.reference),
+    serviceStatus: safe(row.serviceStatus),
+    serviceCode: safe(row.serviceCode),
+    leftOut: row.leftOut && { ...row.leftOut, column: safe(row.leftOut.column) },
   };
 }
+
+const safe = (text: string | null): string | null =>
+  text === null ? null : spreadsheetSafe(printable(text));

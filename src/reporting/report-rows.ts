@@ -56,13 +56,13 @@ export function reportRow(meta: CampaignMeta, record: OrdinalRecord): ReportedRe
   return {
     to: number,
     status: state,
-    reason: request?.reason || (REASONS[state] ?? ''),
-    requestId,
-    sentAt: sentAt === null ? '' : iso(sentAt),
-    updatedAt: updatedAt === null ? '' : iso(updatedAt),
-    reference,
-    serviceStatus: word?.word ?? '',
-    serviceCode: word?.code ?? '',
+    reason: request?.reason || (REASONS[state] ?? null),
+    requestId: requestId || null,
+    sentAt: sentAt === null ? null : iso(sentAt),
+    updatedAt: updatedAt === null ? null : iso(updatedAt),
+    reference: reference || null,
+    serviceStatus: word?.word || null,
+    serviceCode: word?.code || null,
     leftOut: null,
   };
 }
@@ -72,7 +72,7 @@ export function suppressedRow(
   { created }: CampaignMeta,
   { number, reference }: Omit<NamedRecipient, 'values'>,
 ): ReportedRecipient {
-  return { ...settledRow('suppressed', number, created, reference), reason: REASONS.suppressed ?? '' };
+  return { ...settledRow('suppressed', number, created, reference), reason: REASONS.suppressed ?? null };
 }
 
 /** The row of a row of the list that was left out. */
@@ -135,13 +135,13 @@ function settledRow(
   return {
     to,
     status,
-    reason: '',
-    requestId: '',
-    sentAt: '',
+    reason: null,
+    requestId: null,
+    sentAt: null,
     updatedAt: iso(created),
-    reference,
-    serviceStatus: '',
-    serviceCode: '',
+    reference: reference || null,
+    serviceStatus: null,
+    serviceCode: null,
     leftOut: null,
   };
 }

@@ -98,8 +98,8 @@ export function resultsReader({ redis, keys, finder, outboxes }: ResultsReaderOp
           position,
           {
             campaign: meta.id,
-            outbox: wave?.outbox ?? '',
-            message: wave?.ids.get(position) ?? '',
+            outbox: wave?.outbox ?? null,
+            message: wave?.ids.get(position) ?? null,
             ...row,
           },
         ]),

@@ -118,7 +118,7 @@ async function killOutbox(
   const learn = async (): Promise<void> => {
     for (let hasMore = true; hasMore; ) {
       const page = await volley.results({ cursor: cursor, limit: 1_000 });
-      for (const { message: id, status } of page.results) learned.set(id, status);
+      for (const { message: id, status } of page.results) if (id !== null) learned.set(id, status);
       cursor = page.nextCursor;
       hasMore = page.hasMore;
     }

@@ -214,7 +214,7 @@ async function race(
     const at = storedAt.get(effect.operation ?? '') ?? Number.POSITIVE_INFINITY;
     if (at === Number.POSITIVE_INFINITY) untimed += 1;
     expect(
-      operation?.reason.endsWith(found[0]?.messageId ?? '?') === true,
+      operation?.reason?.endsWith(found[0]?.messageId ?? '?') === true,
       `${number}: no record names the message`,
     );
     const after = (sales.get(number) ?? []).filter((arrivedAt) => arrivedAt > at).length;

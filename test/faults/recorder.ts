@@ -115,7 +115,9 @@ export function createRecorder(history: History, volley: Volley): Recorder {
           recipient,
           status: recipientStatus,
         } as const;
-        history.add(recipientStatus === 'unknown' ? { ...row, request: requestId } : row);
+        history.add(
+          recipientStatus === 'unknown' && requestId !== null ? { ...row, request: requestId } : row,
+        );
       }
     },
     async requests(simulator) {

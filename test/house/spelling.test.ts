@@ -143,6 +143,44 @@ describe('The OpenAPI document', () => {
   });
 });
 
+/** The members of the schemas of responses that a response may leave out, with their paths. */
+function* leftOut(part: unknown, path: string, seen: Set<string>): Generator<string> {
+  if (!isObject(part)) return;
+  const { $ref: reference } = part;
+  if (typeof reference === 'string') {
+    const name = reference.split('/').at(-1) ?? '';
+    if (seen.has(name)) return;
+    seen.add(name);
+    yield* leftOut(Object(Object(document['components'])['schemas'])[name], name, seen);
+    return;
+  }
+  const { properties } = part;
+  if (isObject(properties)) {
+    const required = Array.isArray(part['required']) ? part['required'] : [];
+    for (const [name, schema] of Object.entries(properties)) {
+      if (!required.includes(name)) yield `${path}/${name}`;
+      yield* leftOut(schema, `${path}/${name}`, seen);
+    }
+  }
+  for (const name of ['items', 'anyOf', 'oneOf', 'allOf', 'additionalProperties']) {
+    const inner = part[name];
+    for (const one of Array.isArray(inner) ? inner : [inner]) yield* leftOut(one, path, seen);
+  }
+}
+
+test('A response has every member: what is absent is null', () => {
+  const seen = new Set<string>();
+  const missing = operations.flatMap(({ operationId, responses }) =>
+    [...objectsIn(responses)]
+      .filter(({ path }) => path.endsWith('/schema'))
+      .flatMap(({ part }) => [...leftOut(part, operationId, seen)])
+      // The settings of a stored lane are those that it was given.
+      .filter((path) => !path.startsWith('StoredLane/settings/')),
+  );
+  expect(seen.size).toBeGreaterThan(25);
+  expect(missing).toEqual([]);
+});
+
 test('The declarations of the library have one name for each thing', () => {
   const declared = read('index.api.md').matchAll(/^\s+(?:readonly )?(\w+)\??: (.*)$/gm);
   const wrong = [...declared].filter(

@@ -55,7 +55,7 @@ test('A number with two texts in a campaign is found with both, and with the row
   const find = async () => {
     const found: string[] = [];
     for await (const { status, reason } of findRecipients(deps, mobile(800)))
-      found.push(`${status} ${reason}`.trim());
+      found.push(`${status} ${reason ?? ''}`.trim());
     return found;
   };
   const input = { recipients: rows, message: 'Your {{what}}' };
@@ -68,7 +68,7 @@ test('A number with two texts in a campaign is found with both, and with the row
   expect((await find()).slice(0, 3)).toEqual([suppressed, suppressed, 'duplicate line 4 repeats line 1']);
 });
 
-const NO_WORD = { serviceStatus: '', serviceCode: '' };
+const NO_WORD = { serviceStatus: null, serviceCode: null };
 
 test('A row shows the state, reason, request, and times of a recipient in every state', async () => {
   await deps.suppression.add([mobile(102)], SUPPRESSING);
@@ -109,8 +109,8 @@ test('A row shows the state, reason, request, and times of a recipient in every 
   await change(id, { cursor: 11, released: {} });
   const sent = new Date(SENT).toISOString();
   const later = (ms: number): string => new Date(SENT + ms).toISOString();
-  const none = { reason: '', requestId: '', sentAt: '', updatedAt: '' };
-  const request = { reason: '', requestId: '9b1c-4,with,commas', sentAt: sent, updatedAt: later(61_000) };
+  const none = { reason: null, requestId: null, sentAt: null, updatedAt: null };
+  const request = { reason: null, requestId: '9b1c-4,with,commas', sentAt: sent, updatedAt: later(61_000) };
   const unknown = {
     reason: 'the connection broke',
     requestId: `${id}-71`,
@@ -125,10 +125,10 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     { status: 'deliveredToNetwork', ...request },
     { status: 'deliveredToTerminal', ...request },
     { status: 'deliveryImpossible', ...request },
-    { status: 'rejected', reason: 'refused; so to say', requestId: '', sentAt: '', updatedAt: later(5) },
+    { status: 'rejected', reason: 'refused; so to say', requestId: null, sentAt: null, updatedAt: later(5) },
     { status: 'unknown', ...unknown },
     { status: 'unknown', ...unknown },
-    { status: 'abandoned', reason: 'given up', requestId: '', sentAt: sent, updatedAt: later(90_000) },
+    { status: 'abandoned', reason: 'given up', requestId: null, sentAt: sent, updatedAt: later(90_000) },
     {
       status: 'unconfirmed',
       reason: 'no report by the deadline',
@@ -139,8 +139,8 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     {
       status: 'suppressed',
       reason: 'suppressed before it was sent',
-      requestId: '',
-      sentAt: '',
+      requestId: null,
+      sentAt: null,
       updatedAt: later(1),
     },
     { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
@@ -151,7 +151,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     ...expected.map((row, at) => ({
       to: number(at),
       ...row,
-      reference: '',
+      reference: null,
       ...(at === 2 ? { serviceStatus: 'InvalidDestAddress', serviceCode: '11' } : NO_WORD),
       leftOut: null,
       values: null,
@@ -162,7 +162,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
       ...none,
       reason: 'on the suppression list',
       updatedAt: expect.stringMatching(/^20/),
-      reference: '',
+      reference: null,
       ...NO_WORD,
       leftOut: null,
       values: null,
@@ -176,7 +176,7 @@ test('Recipients that were never sent to have the state of the remainder', async
   await change(id, { state: 'cancelled', remainder: 'cancelled' });
   expect((await rows(id)).map(({ status, reason }) => [status, reason])).toEqual([
     ['cancelled', 'cancelled before it was sent'],
-    ['deliveredToTerminal', ''],
+    ['deliveredToTerminal', null],
     ['cancelled', 'cancelled before it was sent'],
   ]);
   await change(id, { state: 'completed', remainder: 'lapsed' });
@@ -195,7 +195,7 @@ test('The report of a long campaign is complete and in the order of the list, wi
   }
   const all = await rows(id);
   expect(all.map(({ to }) => to)).toEqual(Array.from({ length: count }, (_, at) => mobile(10_000 + at)));
-  expect(all.slice(0, 3_000).every(({ requestId }) => requestId.startsWith('id-'))).toBe(true);
+  expect(all.slice(0, 3_000).every(({ requestId }) => requestId?.startsWith('id-'))).toBe(true);
   expect(all[2_999]?.requestId).toBe('id-2916');
   expect(all.slice(3_000).every(({ status }) => status === 'planned')).toBe(true);
   expect(await rows(id, 'deliveredtoterminal')).toEqual(

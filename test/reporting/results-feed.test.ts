@@ -53,17 +53,17 @@ test('Each recipient that becomes settled or unknown is a result with its refere
   expect(first.results[0]).toEqual({
     campaign: id,
     lane: 'default',
-    outbox: '',
-    message: '',
+    outbox: null,
+    message: null,
     to: mobile(1),
     reference: 'order-1',
     status: 'deliveredToTerminal',
-    reason: '',
+    reason: null,
     requestId: 'r-1',
     sentAt: expect.stringMatching(/^20.*Z$/),
     updatedAt: expect.stringMatching(/^20.*Z$/),
-    serviceStatus: '',
-    serviceCode: '',
+    serviceStatus: null,
+    serviceCode: null,
     leftOut: null,
   });
   expect(first.campaigns).toEqual({
@@ -139,17 +139,17 @@ test('An invalid row that is left out is a result with its reference, line, colu
   expect(results[0]).toEqual({
     campaign: id,
     lane: 'default',
-    outbox: '',
-    message: '',
+    outbox: null,
+    message: null,
     to: mobile(2),
     reference: 'order-B',
     status: 'invalid',
     reason: 'line 2, column "name": there is no value, but the message uses it',
-    requestId: '',
-    sentAt: '',
+    requestId: null,
+    sentAt: null,
     updatedAt: expect.stringMatching(/^20.*Z$/),
-    serviceStatus: '',
-    serviceCode: '',
+    serviceStatus: null,
+    serviceCode: null,
     leftOut: { line: 2, firstLine: null, column: 'name', code: 'noValue' },
   });
   expect(results.slice(1)).toMatchObject([
@@ -159,7 +159,7 @@ test('An invalid row that is left out is a result with its reference, line, colu
       leftOut: { line: 3, column: 'to', code: 'invalidNumber' },
     },
     { reference: 'order-A-again', status: 'duplicate', leftOut: { line: 4, firstLine: 1 } },
-    { to: mobile(3), reference: '', leftOut: { line: 5, column: 'reference', code: 'invalidValue' } },
+    { to: mobile(3), reference: null, leftOut: { line: 5, column: 'reference', code: 'invalidValue' } },
   ]);
 });
 

@@ -13,7 +13,7 @@ async function resultsAfter(volley: Volley, after?: string): Promise<string[] | 
   const campaigns: string[] = [];
   try {
     for (let page = await volley.results({ cursor: after, limit: 10 }); ; ) {
-      campaigns.push(...page.results.map(({ campaign }) => campaign));
+      campaigns.push(...page.results.map(({ campaign }) => campaign ?? ''));
       if (!page.hasMore) return campaigns;
       page = await volley.results({ cursor: page.nextCursor, limit: 10 });
     }

@@ -64,7 +64,7 @@ async function accepted(recipients: number, words?: readonly PlacedWord[], lette
     async shown(): Promise<string[]> {
       const page = await recipientPage(redis, keys, id, {});
       return page.recipients.map(({ status, serviceStatus, serviceCode }) =>
-        `${status} ${serviceStatus} ${serviceCode}`.trim(),
+        [status, serviceStatus, serviceCode].filter((word) => word !== null).join(' '),
       );
     },
   };

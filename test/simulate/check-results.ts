@@ -53,8 +53,8 @@ export class ResultsChecker {
       this.#cursor = page?.nextCursor;
       for (const { campaign, message, to: recipient, status } of page?.results ?? []) {
         if (status === 'duplicate' || status === 'invalid') continue;
-        if (campaign === '') {
-          this.#ended.set(message, status);
+        if (campaign === null) {
+          if (message !== null) this.#ended.set(message, status);
           continue;
         }
         this.#ordered(`${campaign} ${recipient}`, status);

@@ -46,7 +46,7 @@ export async function rowsOfResults(
       if (to === '') continue;
       line += 1;
       const own = stored.map((name) => values?.[name] ?? '');
-      const fields = [to, ...own, ...(hasReference ? [] : [reference])];
+      const fields = [to, ...own, ...(hasReference ? [] : [reference ?? ''])];
       batch.push({ line, fields, fault: null });
       bytes += rowBytes(fields);
       if (batch.length < ROWS_PER_BATCH && bytes < BATCH_BYTES) continue;

@@ -190,7 +190,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       createdAt: new Date(at).toISOString(),
       actor: found.actor,
       source,
-      reason,
+      reason: reason || null,
       numberCount: numbers,
       undone:
         undone === undefined

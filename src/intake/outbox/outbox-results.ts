@@ -49,18 +49,18 @@ export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
         const { kind, ended } = message;
         if (ended === null) continue;
         results.set(position, {
-          campaign: '',
+          campaign: null,
           outbox,
           message: id,
           to: ended.number,
           status: kind,
-          reason: REASONS[kind] ?? '',
-          requestId: '',
-          reference: ended.reference,
-          sentAt: '',
+          reason: REASONS[kind] ?? null,
+          requestId: null,
+          reference: ended.reference || null,
+          sentAt: null,
           updatedAt: new Date(ended.at * 1_000).toISOString(),
-          serviceStatus: '',
-          serviceCode: '',
+          serviceStatus: null,
+          serviceCode: null,
           leftOut: null,
         });
       }

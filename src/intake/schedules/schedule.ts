@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { exactDuration } from '../../base/duration.js';
 import { actor } from '../../campaign/actor.js';
-import { scheduledFields } from '../../campaign/field-schemas.js';
 import type { SomeLimits } from '../../campaign/limit-values.js';
+import { scheduledFields, shownScheduledFields } from '../../campaign/scheduled-fields.js';
 
 /*
  *                     ┌──────────────── due, and then the next time ────────────────┐
@@ -53,6 +53,9 @@ const source = z.discriminatedUnion('kind', [
 
 /** The fields of the campaigns of a schedule. */
 const campaign = z.object(scheduledFields);
+
+/** The same as people and programs see them. */
+const shownCampaign = z.object(shownScheduledFields);
 
 /** What never changes of a schedule. */
 export const storedDefinition = z.object({
@@ -123,7 +126,7 @@ export const schedule = z
     overlap: z.enum(OVERLAPS),
     catchUp: z.string().describe('How late an occurrence may be, such as `1h`'),
     recipients: source,
-    campaign: campaign.describe('The options of each campaign, as they were given'),
+    campaign: shownCampaign.describe('The options of each campaign, as they were given; null: not given'),
     occurrences: z
       .object({ created: total, skipped: total, missed: total, failed: total })
       .describe('How many occurrences had which outcome'),
@@ -199,13 +202,18 @@ export function viewOf(stored: StoredSchedule, lane: string, problem: string | n
     overlap: definition.overlap,
     catchUp: exactDuration(definition.catchUpMs),
     recipients: definition.source,
-    campaign: definition.campaign,
+    campaign: shownCampaignOf(definition.campaign),
     occurrences: counts,
     failuresInARow: stored.failures,
     lastCampaign: stored.lastCampaign === '' ? null : stored.lastCampaign,
     createdAt: iso(stored.createdAt),
     createdBy: stored.createdBy,
   };
+}
+
+function shownCampaignOf(options: Definition['campaign']): Schedule['campaign'] {
+  const notGiven = Object.fromEntries(Object.keys(shownCampaign.shape).map((name) => [name, null]));
+  return shownCampaign.parse({ ...notGiven, ...options });
 }
 
 /** A stored occurrence as people and programs see it. */

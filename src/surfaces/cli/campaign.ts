@@ -151,13 +151,13 @@ export async function find(context: Context, typed: string, options: { country?:
     for (const number of numbers)
       for await (const recipient of volley.find(number, options)) recipients.push(recipient);
     const now = context.clock();
-    const time = (iso: string): string => (iso === '' ? '' : moment(Date.parse(iso), now));
+    const time = (iso: string | null): string => (iso === null ? '' : moment(Date.parse(iso), now));
     const rows = recipients.map((recipient) => [
       recipient.campaign,
       cut(oneLine(recipient.name), 24),
       recipient.status,
-      oneLine(recipient.reference),
-      oneLine(recipient.requestId),
+      oneLine(recipient.reference ?? ''),
+      oneLine(recipient.requestId ?? ''),
       time(recipient.sentAt),
       time(recipient.updatedAt),
       explanation(recipient),

@@ -26,7 +26,7 @@ export async function doctor(
 }
 
 function pasteableCheck({ found, todo, ...check }: Check): Check {
-  return { ...check, found: pasteable(found), ...(todo === undefined ? {} : { todo: pasteable(todo) }) };
+  return { ...check, found: pasteable(found), todo: todo === null ? null : pasteable(todo) };
 }
 
 /** Yields each check as it completes, because an address that does not answer takes seconds. */
@@ -119,7 +119,7 @@ const INK = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 function renderCheck({ name, level, found, todo }: Check, paint: Paint, width?: number): string[] {
   const line = `${paint(INK[level], padded(level, 4))}  ${name}: ${pasteable(found)}`;
   const lines = wrapped(line, width, INDENT);
-  if (todo === undefined) return lines;
+  if (todo === null) return lines;
   const room = width === undefined ? undefined : width - INDENT - 2;
   const [first = '', ...others] = wrapped(pasteable(todo), room);
   const margin = ' '.repeat(INDENT);

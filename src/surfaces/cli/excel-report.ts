@@ -77,17 +77,19 @@ export async function* excelReport(
     record_delimiter: 'windows',
   });
   csv.write([...own, ...columns].map(spreadsheetSafe));
-  const time = (iso: string): string => (iso ? localText(zone, Date.parse(iso)) : '');
+  const time = (iso: string | null): string => (iso === null ? '' : localText(zone, Date.parse(iso)));
   const write = async (): Promise<void> => {
     for await (const row of all) {
       const values = { ...list?.valuesOf(row), ...known(row.values) };
       const cells = [
         numberCell(row.to),
         stateLabel(row.status),
-        spreadsheetSafe(row.reason),
+        spreadsheetSafe(row.reason ?? ''),
         time(row.sentAt),
         time(row.updatedAt),
-        ...[row.reference, row.requestId, row.serviceStatus, row.serviceCode].map(excelCell),
+        ...[row.reference, row.requestId, row.serviceStatus, row.serviceCode].map((text) =>
+          excelCell(text ?? ''),
+        ),
         String(row.leftOut?.line ?? ''),
         ...columns.map((name) => excelCell(values[name] ?? '')),
       ];

@@ -49,8 +49,9 @@ export async function walkUnknown(
 async function rowsByRequest(volley: Volley, id: string): Promise<Map<string, ReportRow[]>> {
   const rows = new Map<string, ReportRow[]>();
   for await (const row of volley.report(id, { status: 'unknown' })) {
-    const known = rows.get(row.requestId) ?? [];
-    rows.set(row.requestId, known);
+    const request = row.requestId ?? '';
+    const known = rows.get(request) ?? [];
+    rows.set(request, known);
     if (known.length < NUMBERS_SHOWN) known.push(row);
   }
   return rows;
@@ -67,7 +68,7 @@ function evidence(
   const more =
     recipientCount > rows.length ? `, and ${counted(recipientCount - rows.length, 'more', 'more')}` : '';
   const [first] = rows;
-  const sent = first === undefined || first.sentAt === '' ? undefined : Date.parse(first.sentAt);
+  const sent = first === undefined || first.sentAt === null ? undefined : Date.parse(first.sentAt);
   return [
     '',
     `${paintErr('bold', request)}  ${counted(recipientCount, 'recipient')}`,

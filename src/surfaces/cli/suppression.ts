@@ -64,7 +64,7 @@ export async function remove(
     const { operation, removed, lane } = await run();
     const where = lane === null ? 'the list for all lanes' : `the list of lane ${lane}`;
     const line =
-      operation === ''
+      operation === null
         ? `${numbers.length === 1 ? 'The number is' : 'None of the numbers is'} ${numbers.length === 1 ? 'not ' : ''}on ${where}, so nothing has changed.`
         : `${counted(removed, 'number')} removed. To undo it: volley suppress undo ${operation}`;
     return { json: { removed, operation: operation || null }, lines: [line] };

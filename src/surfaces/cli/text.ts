@@ -10,9 +10,9 @@ export function explanation({
   serviceStatus,
   serviceCode,
 }: Pick<ReportRow, 'reason' | 'serviceStatus' | 'serviceCode'>): string {
-  const code = serviceCode === '' ? '' : ` (${serviceCode})`;
-  const word = serviceStatus === '' ? '' : `the service says ${serviceStatus}${code}`;
-  return oneLine([reason, word].filter((part) => part !== '').join('; '));
+  const code = serviceCode === null ? '' : ` (${serviceCode})`;
+  const word = serviceStatus === null ? null : `the service says ${serviceStatus}${code}`;
+  return oneLine([reason, word].filter((part) => part !== null).join('; '));
 }
 
 /** Cuts an uncoloured text to `width` columns; the last column is an ellipsis if something was cut. */

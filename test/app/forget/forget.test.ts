@@ -179,7 +179,7 @@ test('A number is found in every kind of key before it is forgotten, and in none
   expect(counts).toMatchObject({ total: totals, cancelled: 1, planned: totals - 1 });
   const rows: string[] = [];
   for await (const { to, status, reference } of volley.report(planned))
-    rows.push(`${to} ${status} ${reference}`);
+    rows.push(`${to} ${status} ${reference ?? ''}`);
   expect(rows.filter((row) => row.startsWith(' '))).toEqual([' cancelled ', ' duplicate ']);
   expect(rows.filter((row) => / planned ref-/.test(row))).toHaveLength(totals - 1);
   expect(await volley.outbox('box').message('waiting')).toMatchObject({ state: 'cancelled', to: '' });

@@ -189,7 +189,7 @@ test.each(STEPS)(
       const { total, sum, waiting } = await own.counts();
       expect([sum, waiting], `killed after ${commands} commands`).toEqual([total, 0]);
       const results = await own.follow()();
-      const learned = results.filter(({ campaign }) => campaign === '');
+      const learned = results.filter(({ campaign }) => campaign === null);
       expect(new Map(learned.map(({ message, status }) => [message, status]))).toEqual(await own.ended());
     }
     expect(commands).toBeGreaterThan(1);

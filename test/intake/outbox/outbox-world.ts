@@ -249,7 +249,7 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
     // A server that has lost data begins its log anew, which the simulation plays.
     if (isLossy) continue;
     for (const { campaign, message, status } of await follow())
-      if (campaign === '') learned.set(message, status);
+      if (campaign === null && message !== null) learned.set(message, status);
     for (const [ended, state] of await own.ended()) expect(learned.get(ended)).toBe(state);
   }
   await own.settle(inFlight, 'accepted');

@@ -18,11 +18,11 @@ describe('The results', () => {
     await own.tend();
     expect(await own.cancel('moved-away', 3)).toBe('cancelled');
     const none = {
-      campaign: '',
+      campaign: null,
       lane: own.laneId,
       outbox: own.name,
-      requestId: '',
-      sentAt: '',
+      requestId: null,
+      sentAt: null,
       leftOut: null,
     };
     expect(await follow()).toEqual([
@@ -34,8 +34,8 @@ describe('The results', () => {
         status: 'cancelled',
         reason: 'cancelled before it was sent',
         updatedAt: new Date(own.now()).toISOString(),
-        serviceStatus: '',
-        serviceCode: '',
+        serviceStatus: null,
+        serviceCode: null,
       },
     ]);
     await own.settle(await own.claim(), 'unknown');

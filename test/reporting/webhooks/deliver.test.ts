@@ -18,7 +18,7 @@ let fixtures = 0;
 const fixture = (options?: Parameters<typeof webhookFixture>[2]) =>
   webhookFixture(redis, `${prefix}-${++fixtures}`, options);
 
-const references = (): string[] => receiver.results().map(({ reference }) => reference);
+const references = (): string[] => receiver.results().map(({ reference }) => reference ?? '');
 
 test('An endpoint gets each result once, signed as Standard Webhooks says, with its campaign', async () => {
   const { campaign, send, add, turn, webhooks } = fixture();
@@ -130,7 +130,7 @@ test('Requests that name the same recipient are never in flight together', async
     }
   };
   receiver.answer(async ({ event }) => {
-    const named = event.data.results.map(({ reference }) => reference);
+    const named = event.data.results.map(({ reference }) => reference ?? '');
     count(named, 1);
     await delay(20);
     count(named, -1);

@@ -184,7 +184,7 @@ describe('a report', () => {
     reason: '=HYPERLINK("http://x","y")',
     requestId: '@SUM(1)',
     sentAt: '2026-05-02T12:00:00.000Z',
-    updatedAt: '',
+    updatedAt: null,
     reference: '=1+1',
     serviceStatus: '=2',
     serviceCode: '-8',

@@ -158,7 +158,7 @@ test('The library says on which lists a number is, and why', async () => {
   await volley.suppression.add([mine], { lane: 'main', reason: 'complaint' });
   await volley.suppression.add([mine]);
   expect(await volley.suppression.entries(mine)).toMatchObject([
-    { lane: null, operations: [{ reason: '', source: 'library' }] },
+    { lane: null, operations: [{ reason: null, source: 'library' }] },
     { lane: 'main', operations: [{ reason: 'complaint' }] },
   ]);
   await expect(volley.suppression.add([mine], { lane: 'nowhere' })).rejects.toThrow(

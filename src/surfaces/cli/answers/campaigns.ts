@@ -72,11 +72,11 @@ const answers: Answers<'Campaigns', typeof operations> = {
     const page = await run();
     const now = context.clock();
     const rows = page.results.map((result) => [
-      oneLine(result.reference || result.message),
+      oneLine(result.reference ?? result.message ?? ''),
       oneLine(result.to),
       result.status,
-      result.campaign || `outbox ${result.outbox} (lane ${result.lane})`,
-      result.updatedAt === '' ? '' : moment(Date.parse(result.updatedAt), now),
+      result.campaign ?? `outbox ${result.outbox} (lane ${result.lane})`,
+      result.updatedAt === null ? '' : moment(Date.parse(result.updatedAt), now),
       explanation(result),
     ]);
     const heading = ['REFERENCE OR ID', 'RECIPIENT', 'STATUS', 'CAMPAIGN', 'UPDATED', 'REASON'];

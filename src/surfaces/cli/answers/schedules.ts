@@ -186,10 +186,10 @@ function renderSchedule(details: ScheduleDetails, context: Context): string[] {
       : []),
     `${label('lane')}${lane}`,
     `${label('list')}${oneLine(listOf(details))}`,
-    `${label('sender')}${campaign.sender === undefined ? 'SENDER_ADDRESS of the workers' : oneLine(campaign.sender)}`,
-    ...(campaign.window === undefined ? [] : [`${label('window')}${windowText(details)}`]),
+    `${label('sender')}${campaign.sender === null ? 'SENDER_ADDRESS of the workers' : oneLine(campaign.sender)}`,
+    ...(campaign.window === null ? [] : [`${label('window')}${windowText(details)}`]),
     `${label('message')}${cut(oneLine(campaign.message), TEXT_SHOWN)}`,
-    ...(campaign.maxCost === undefined ? [] : [`${label('max cost')}${oneLine(campaign.maxCost)}`]),
+    ...(campaign.maxCost === null ? [] : [`${label('max cost')}${oneLine(campaign.maxCost)}`]),
     `${label('overlap')}${overlap}; catches up within ${catchUp}`,
     `${label('so far')}${counts}`,
     ...(rows.length === 0

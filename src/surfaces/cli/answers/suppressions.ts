@@ -33,7 +33,7 @@ export function tableOf({ clock, stdout }: Context, operations: readonly Suppres
       moment(Date.parse(createdAt), clock()),
       oneLine(describeActor(actor)),
       oneLine(source),
-      oneLine(reason),
+      oneLine(reason ?? ''),
     ],
   );
   const heading = ['ID', 'CHANGE', 'NUMBERS', 'LIST', 'TIME', 'ACTOR', 'SOURCE', 'REASON'];

@@ -11,12 +11,17 @@ export interface Check {
   readonly level: 'ok' | 'warn' | 'fail';
   /** What the check found. */
   readonly found: string;
-  /** What to do about it; undefined if the check passed. */
-  readonly todo?: string;
+  /** What to do about it; null if there is nothing to do. */
+  readonly todo: string | null;
 }
 
 /** A check that passed. */
-export const ok = (name: string, found: string): Check => ({ name, level: 'ok', found });
+export const ok = (name: string, found: string): Check => ({
+  name,
+  level: 'ok',
+  found,
+  todo: null,
+});
 /** A warning. */
 export const warn = (name: string, found: string, todo: string): Check => ({
   name,
@@ -25,11 +30,11 @@ export const warn = (name: string, found: string, todo: string): Check => ({
   todo,
 });
 /** A failure. */
-export const fail = (name: string, found: string, todo?: string): Check => ({
+export const fail = (name: string, found: string, todo: string | null = null): Check => ({
   name,
   level: 'fail',
   found,
-  ...(todo === undefined ? {} : { todo }),
+  todo,
 });
 
 /** An installation whose Redis answers. */

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { type SchemaOf, schemaOf, windowHours } from './field-schemas.js';
+import { SCHEDULED_NAMES, type ScheduledName } from './field-sets.js';
+
+/*
+ * The fields of the campaigns of a schedule.
+ */
+
+/** What a schedule stores of the fields of its campaigns. The rule of their window follows from its zone each time. */
+export const scheduledFields = {
+  ...(Object.fromEntries(
+    SCHEDULED_NAMES.map((name) => [name, name === 'message' ? schemaOf(name) : schemaOf(name).optional()]),
+  ) as {
+    readonly [Name in ScheduledName]: Name extends 'message' ? SchemaOf<Name> : z.ZodOptional<SchemaOf<Name>>;
+  }),
+  window: windowHours.optional(),
+  validFor: z.string().optional(),
+};
+
+/** The same as people and programs see it; null: not given. */
+export const shownScheduledFields = {
+  ...(Object.fromEntries(
+    SCHEDULED_NAMES.map((name) => [name, name === 'message' ? schemaOf(name) : schemaOf(name).nullable()]),
+  ) as {
+    readonly [Name in ScheduledName]: Name extends 'message' ? SchemaOf<Name> : z.ZodNullable<SchemaOf<Name>>;
+  }),
+  window: windowHours.nullable(),
+  validFor: z.string().nullable(),
+};

@@ -8,7 +8,7 @@ const { url, prefix, redis } = testRedis('lane-admin');
 
 const QUOTA = 10;
 const simulator = await startSimulator({
-  keys: ['configured', 'acme', 'beta', 'new'].map((key) => ({ key, quota: 10 * QUOTA })),
+  keys: ['configured', 'acme', 'beta', 'new'].map((key) => ({ key, quota: 1_000_000 })),
   magicRecipients: 'off',
 });
 afterAll(() => simulator.close());
@@ -150,8 +150,38 @@ test('When a change of a lane resolves, no request starts with the earlier quota
   expect((await volley.storedLanes.get('acme')).settings).toEqual({ pollShare: 0, pacing: 'smooth' });
 });
 
+test('While a lane sends, no request starts with the earlier key once a change resolves', async () => {
+  const volley = processOf('fast');
+  await volley.storedLanes.add('acme', { apiKey: 'acme', hourlyQuota: 100_000 });
+  await processOf('fast').work().ready;
+  simulator.configure({ latency: 20 });
+  const keys = ['beta', 'new', 'acme', 'beta', 'new'];
+  await create(volley, 'acme', 20_000);
+  let before = 'acme';
+  for (const key of keys) {
+    const from = Date.now();
+    await until(`requests carry ${before}`, () =>
+      [...simulator.arrivals()].some((arrival) => arrival.key === before && arrival.at >= from),
+    );
+    await volley.storedLanes.set('acme', { apiKey: key });
+    const resolvedAt = Date.now();
+    await delay(1_200);
+    const late = [...simulator.arrivals()].filter(
+      (arrival) => arrival.key === before && arrival.at > resolvedAt + 200,
+    );
+    expect(late).toEqual([]);
+    before = key;
+  }
+  simulator.configure({ latency: 0 });
+});
+
 test('A removal needs the number of recipients that it cancels, and frees the name when the last report has arrived', async () => {
-  const volley = processOf('removed', undefined, { FOLLOW_UP_FIRST_MS: '300' });
+  const volley = processOf('removed', undefined, {
+    FOLLOW_UP_FIRST_MS: '300',
+    // Workers look as often as twice a second for lanes whose removal can end.
+    QUOTA_WINDOW_MS: '60000',
+    REQUEST_TIMEOUT_MS: '3000',
+  });
   await volley.work().ready;
   await volley.storedLanes.add('acme', { ...ACME, hourlyQuota: 100 });
   simulator.configure({ deliveryTime: 4_000 });
@@ -181,19 +211,30 @@ test('A removal needs the number of recipients that it cancels, and frees the na
   simulator.configure({ deliveryTime: 1_000 });
 });
 
-test('A lane that is added again with its credentials continues its quota', async () => {
-  const volley = processOf('again');
+test.each([
+  ['before its last report', 'leaving', 'acme'],
+  ['after it was removed', 'removed', 'acme'],
+  ['under another name', 'removed', 'other'],
+])('A lane that is added again %s continues the quota of its credentials', async (_, state, name) => {
+  const volley = processOf(`again-${state}-${name}`, undefined, {
+    FOLLOW_UP_FIRST_MS: state === 'leaving' ? '50000' : '2000',
+    QUOTA_WINDOW_MS: '60000',
+    REQUEST_TIMEOUT_MS: '3000',
+  });
   await volley.work().ready;
-  await volley.storedLanes.add('acme', ACME);
-  await create(volley, 'acme', QUOTA);
-  await until('the quota is used', () => usedUp(volley, 'acme'));
-  const cancelled = await volley.storedLanes.remove('acme', 0);
-  expect(cancelled).toMatchObject({ outcome: 'removed' });
-  // Its reports are not final, so it is still known.
-  await volley.storedLanes.add('acme', ACME);
-  await create(volley, 'acme', 5, 'Again');
-  await delay(2_000);
-  expect(sentWith('acme')).toBe(QUOTA);
+  const quota = 2 * QUOTA;
+  await volley.storedLanes.add('acme', { ...ACME, hourlyQuota: quota });
+  await create(volley, 'acme', 6);
+  await until('it is sent', () => sentWith('acme') === 6);
+  expect(await volley.storedLanes.remove('acme', 0)).toMatchObject({ outcome: 'removed' });
+  if (state === 'removed')
+    await until('it is gone', async () => (await volley.storedLanes.list()).length === 0);
+  await volley.storedLanes.add(name, { ...ACME, hourlyQuota: quota });
+  await create(volley, name, 2 * quota, 'Again');
+  await until('the rest of the quota is used', () => sentWith('acme') >= quota / 2);
+  await delay(3_000);
+  const requests = [...simulator.arrivals()].filter(({ key }) => key === 'acme').length;
+  expect(requests).toBeLessThanOrEqual(quota);
 });
 
 test('A configured lane with the name or the credentials of a stored one disables it, and the worker starts', async () => {

@@ -49,7 +49,7 @@ test('Of an invalid row, the report has the number, the reference, and where it 
     [long.slice(0, 64), 'b', 'line 3, column "phone": the number is invalid'],
     [mobile(2), 'c', 'line 4, column "name": there is no value, but the message uses it'],
     // Its fields are shifted: what is in the place of the number is not the whole row, and nothing passes for the reference.
-    ['Secret', '', 'line 5: the row cannot be read, or its text is too long'],
+    ['Secret', null, 'line 5: the row cannot be read, or its text is too long'],
     ['=1+1', 'd', 'line 6, column "phone": the number is invalid'],
   ]);
   expect(JSON.stringify(rows.filter(({ to }) => to !== 'Secret'))).not.toContain('Secret');

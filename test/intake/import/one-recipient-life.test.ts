@@ -65,7 +65,7 @@ const ownKeys = async (id: string): Promise<string[]> =>
 
 test('A campaign of one recipient is sent, found, and reported from one key of its own', async () => {
   const id = await enqueue();
-  expect(await row(id)).toMatchObject({ to: mobile(1), status: 'planned', requestId: '' });
+  expect(await row(id)).toMatchObject({ to: mobile(1), status: 'planned', requestId: null });
   await settle('accepted');
   expect(await row(id)).toMatchObject({ status: 'deliveredToNetwork', requestId: 'r1' });
   const [located = null] = await locateRequests(redis, lane.keys, 'default', ['r1']);
@@ -113,7 +113,7 @@ test('An unknown outcome is reported, and resolved by sending again or by giving
   await settle('unknown', 'no answer');
   expect(await row(id)).toMatchObject({ status: 'unknown', reason: 'no answer' });
   await resolve('resend');
-  expect(await row(id)).toMatchObject({ status: 'planned', reason: '', requestId: '' });
+  expect(await row(id)).toMatchObject({ status: 'planned', reason: null, requestId: null });
   await settle('unknown', 'no answer again');
   await resolve('abandon');
   expect(await row(id)).toMatchObject({ status: 'abandoned', reason: 'by the operator' });

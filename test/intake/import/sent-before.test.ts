@@ -219,7 +219,7 @@ test('Recipients who get the text already are left out and reported, as duplicat
   for await (const { to, status, reason } of reportRows(redis, deps.keys, id))
     rows.push([to, status, reason]);
   expect(rows).toEqual([
-    [mobile(3), 'planned', ''],
+    [mobile(3), 'planned', null],
     [mobile(1), 'duplicate', 'line 1 gets the same text from an earlier campaign'],
     [mobile(2), 'duplicate', 'line 2 gets the same text from an earlier campaign'],
     [mobile(3), 'duplicate', 'line 4 repeats line 3'],

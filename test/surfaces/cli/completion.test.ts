@@ -33,7 +33,7 @@ describe('Completion', () => {
     [['sta'], ['status']],
     [
       ['lane', ''],
-      ['hold', 'resume', 'rename'],
+      ['hold', 'resume', 'rename', 'add', 'set', 'show', 'remove'],
     ],
     [['lane', 'hold', ''], ['default']],
     [['send', 'x.csv', '--pri'], ['--priority']],

@@ -179,7 +179,7 @@ describe('without workers', () => {
 
 describe('with a worker', () => {
   beforeAll(async () => {
-    worker = await cli.start(/Working \(send, follow-up\) for 1 lane/, 'work');
+    worker = await cli.start(/Working \(send, follow-up, webhooks\) for 1 lane/, 'work');
   });
 
   test('send --wait ends when every recipient is in a final state, and the report lists each of them', async () => {

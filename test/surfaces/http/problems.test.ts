@@ -91,7 +91,7 @@ test('A request that arrives while the process shuts down gets a problem documen
 });
 
 test.each([
-  ['POST', '/v1/lanes', 'GET, HEAD'],
+  ['POST', '/v1/results', 'GET, HEAD'],
   ['GET', '/v1/preview', 'POST'],
   ['OPTIONS', '/v1/campaigns', 'GET, HEAD, POST'],
   ['DELETE', '/v1/lanes/default/hold?force=1', 'POST'],

@@ -172,7 +172,7 @@ function exampleOf(status: number): object {
   const code = kind?.code ?? 'failed';
   const errors = code === 'badInput' ? [itemOf('/message', MISSING, 'missing')] : [];
   const detail = code === 'badInput' ? '`message` is missing.' : `${kind?.title}.`;
-  return { type: `/docs#problem-${code}`, title: kind?.title, status, code, detail, ...errors };
+  return { type: `/docs#problem-${code}`, title: kind?.title, status, code, detail, errors };
 }
 
 /** The body of a campaign as JSON, where it may not be null. */

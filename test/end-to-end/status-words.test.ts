@@ -10,7 +10,7 @@ const { url, prefix } = testRedis('end-to-end-words');
 async function reported({ volley }: Fleet, id: string): Promise<string[]> {
   const rows: string[] = [];
   for await (const { status, serviceStatus, serviceCode } of volley.report(id))
-    rows.push(`${status} ${serviceStatus} ${serviceCode}`.trim());
+    rows.push([status, serviceStatus, serviceCode].filter((word) => word !== null).join(' '));
   return rows;
 }
 

@@ -130,7 +130,7 @@ export interface Volley
   /** Holds a lane until {@link Volley.resumeLane}: it starts no requests. */
   holdLane(name: string): Promise<void>;
   /**
-   * Reopens a lane that is held, paused, or stopped. Rejects with a `NotAllowedError` if an actor for all lanes holds it, and this one is
+   * Reopens a lane that is held, backing off, or stopped. Rejects with a `NotAllowedError` if an actor for all lanes holds it, and this one is
    * limited to some.
    */
   resumeLane(name: string): Promise<void>;

@@ -58,7 +58,7 @@ export interface LaneOutlook extends LaneState {
   readonly maxRecipients: number;
   readonly stopped: string;
   readonly held: string;
-  /** Whether the lane is paused because the service does not respond. */
+  /** Whether the lane backs off because the service does not respond. */
   readonly isUnreachable: boolean;
   /** Why the lane has no token; empty if it has one. */
   readonly noToken: string;
@@ -259,8 +259,8 @@ function unbounded(lane: LaneOutlook, own: EstimatedCampaign): string | null {
 const POLLED_DESPITE_NOTIFICATIONS = 0.05;
 /** The part of the polls that is followed by another: a lane moves its first polls to where four in five requests are final. */
 const REPEATED = 0.2;
-/** While a learned quota is not proven, a 429 pauses the lane for this part of a window (UNPROVEN_PAUSE in lane/policy.lua). */
-const UNPROVEN_PAUSE = 0.2;
+/** While a learned quota is not proven, the lane backs off after a 429 for this part of a window (UNPROVEN_BACKOFF in lane/policy.lua). */
+const UNPROVEN_BACKOFF = 0.2;
 
 function forecastOf(
   lane: LaneOutlook,
@@ -295,7 +295,7 @@ function forecastOf(
   const pad = window / 100 + Math.min(1_000, window / 20);
   if (isEarly) return Math.max(start, sentAt - pad);
   // The last permits of a learned quota are used one at a time.
-  const learning = rules.quota > 0 ? 0 : 2 * pad + (lane.isProven ? 0 : UNPROVEN_PAUSE * window);
+  const learning = rules.quota > 0 ? 0 : 2 * pad + (lane.isProven ? 0 : UNPROVEN_BACKOFF * window);
   return sentAt + assumed.latency + learning + pad;
 }
 

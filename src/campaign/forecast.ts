@@ -26,9 +26,9 @@ export interface LaneState {
   readonly lastPollAt: number;
   /** Smooth pacing counts from here. */
   readonly paceAt: number;
-  /** When a pause ends; in the past if there is none. `isPaused`: a probe has to be answered then. */
+  /** When the lane stops backing off, or is open again; in the past if it is. `isBackingOff`: a probe has to be answered then. */
   readonly opensAt: number;
-  readonly isPaused: boolean;
+  readonly isBackingOff: boolean;
   /** Requests that were never polled, and others, that are due within so many windows (`dueWithin`), and in total. */
   readonly unpolled: readonly number[];
   readonly polled: readonly number[];
@@ -91,7 +91,7 @@ export function forecast(
   const pending = [...events].sort((one, other) => one.at - other.at);
   const history: Sent[] = [];
 
-  let now = Math.max(lane.now, lane.opensAt) + (lane.isPaused ? latency : 0);
+  let now = Math.max(lane.now, lane.opensAt) + (lane.isBackingOff ? latency : 0);
   let { lastSendAt, lastPollAt, paceAt } = lane;
   let [sent, followed, repeats, sendSlotAt, pollSlotAt] = [0, 0, 0, now, now];
 

@@ -27,9 +27,6 @@ const recipientCounts = z.object({ total: count, ...inState }).readonly();
 /** See {@link recipientCounts}. */
 export type RecipientCounts = z.output<typeof recipientCounts>;
 
-/** Why a lane starts no requests, and until when. */
-const pause = z.object({ reason: z.string(), until: time.nullable() });
-
 /** That sending or polling on a lane fails again and again. */
 const turnFailure = z
   .object({
@@ -49,12 +46,24 @@ const turnFailures = z
     'What fails on the lane because of an error in its stored data, in Redis, or in Volley. Workers try it again every second; empty if nothing fails',
   );
 
-/** Why a campaign does not continue, and until when. */
-const block = pause.extend({
+/** Why a campaign or a lane starts no requests. */
+const block = z.object({
+  reason: z.string(),
+  until: time.nullable().describe('When it ends by itself; null if that is not known, or it does not'),
   state: z
-    .enum(['paused', 'recovering', 'held', 'stopped', 'noToken', 'failing', 'scheduled', 'waiting'])
+    .enum([
+      'paused',
+      'backingOff',
+      'recovering',
+      'held',
+      'stopped',
+      'noToken',
+      'failing',
+      'scheduled',
+      'waiting',
+    ])
     .describe(
-      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `recovering`: the lane, for seconds after Redis may have lost data; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `noToken`: the lane, until the account service gives it an access token, next tried at `until` (null: now); `failing`: sending or polling on the lane fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
+      '`paused`: the campaign, until an operator resumes it; `backingOff`: the lane, for a while after a 429 or failures of the service; `recovering`: the lane, for seconds after Redis may have lost data; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `noToken`: the lane, until the account service gives it an access token, next tried at `until` (null: now); `failing`: sending or polling on the lane fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
     ),
 });
 
@@ -162,9 +171,9 @@ export const laneStatus = z
       .nullable()
       .describe("The child organisation that the lane's account acts for; null for all but resellers"),
     state: z
-      .enum(['open', 'waiting', 'paused', 'probing', 'recovering', 'noToken', 'stopped', 'held'])
+      .enum(['open', 'waiting', 'backingOff', 'probing', 'recovering', 'noToken', 'stopped', 'held'])
       .describe(
-        '`waiting`: until its window opens; `paused`: resumes by itself; `probing`: one request tests the service; `recovering`: for seconds after Redis may have lost data, while workers report again what they sent; `noToken`: until the account service gives an access token, next tried at `until` of `pause`; `stopped`: until you fix the cause and resume it; `held`: by an operator, until one resumes it',
+        '`waiting`: until its window opens; `backingOff`: sends nothing for a while, because the service returned 429 or does not respond, then probes; `probing`: one request tests the service; `recovering`: for seconds after Redis may have lost data, while workers report again what they sent; `noToken`: until the account service gives an access token, next tried at `until` of `blockedBy`; `stopped`: until you fix the cause and resume it; `held`: by an operator, until one resumes it',
       ),
     quota: z
       .object({
@@ -182,7 +191,10 @@ export const laneStatus = z
           .describe('Permits that become free within the next hour (or window), in up to 12 steps'),
       })
       .readonly(),
-    pause: pause.readonly().nullable(),
+    blockedBy: block
+      .readonly()
+      .nullable()
+      .describe('Why the lane starts no requests; null if nothing prevents it'),
     turnFailures,
     zone: z.string().nullable().describe('The time zone of `window`; null without one'),
     window: sendWindow.nullable().describe('When the lane may send; null: at any time'),

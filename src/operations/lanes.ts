@@ -44,7 +44,7 @@ export const listLanes = call({
   name: 'listLanes',
   summary: 'List the lanes and their status',
   description:
-    'The status says how much of the quota is used, when more requests may be sent, and why the lane is paused.',
+    'The status says how much of the quota is used, when more requests may be sent, and why the lane sends nothing.',
   httpNote: 'Only the lanes that the key may use.',
   tag: 'Lanes',
   scope: 'status',
@@ -81,7 +81,7 @@ export const holdLane = call({
   name: 'holdLane',
   summary: 'Hold a lane',
   description:
-    'No request of the lane starts until you resume it. A lane that is paused resumes by itself; one that is held or stopped does not.',
+    'No request of the lane starts until you resume it. A lane that is backing off reopens by itself; one that is held or stopped does not.',
   httpNote: 'Its state becomes `held`.',
   audit: 'lane.hold',
   http: 'POST /lanes/{name}/hold',
@@ -96,7 +96,7 @@ export const holdLane = call({
 export const resumeLane = call({
   ...COMMAND,
   name: 'resumeLane',
-  summary: 'Resume a held, paused, or stopped lane',
+  summary: 'Resume a lane that is held, stopped, or backing off',
   description: 'If an error stopped the lane, fix its cause first.',
   audit: 'lane.resume',
   http: 'POST /lanes/{name}/resume',

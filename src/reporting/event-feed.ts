@@ -28,7 +28,7 @@ export const BROADCAST_EVENTS = [
   'schedule.paused',
   'inbound.received',
   'lane.held',
-  'lane.paused',
+  'lane.backingOff',
   'lane.reopened',
   'lane.stopped',
   'quota.learned',

@@ -25,9 +25,9 @@ import { laneStatus } from './status.js';
 /**
  * Why a lane starts no requests, or only a probe. `throttled`: the service returned 429; `unreachable`: it does not
  * respond; `recovery`: Redis may have lost data; `noToken`: the account service has given it no access token yet; `operator`: an operator
- * paused the lane; `stopped`: a response that retrying cannot fix, such as 403, stopped it. The lane's status describes the reason in words.
+ * holds the lane; `stopped`: a response that retrying cannot fix, such as 403, stopped it. The lane's status describes the reason in words.
  */
-export const PAUSE_CAUSES = [
+export const CLOSED_CAUSES = [
   'throttled',
   'unreachable',
   'recovery',
@@ -35,14 +35,14 @@ export const PAUSE_CAUSES = [
   'operator',
   'stopped',
 ] as const;
-/** See {@link PAUSE_CAUSES}. */
-type PauseCause = (typeof PAUSE_CAUSES)[number];
+/** See {@link CLOSED_CAUSES}. */
+type ClosedCause = (typeof CLOSED_CAUSES)[number];
 
 /** The status of a lane and the totals of its campaigns. */
 export interface LaneSnapshot extends CampaignCounts {
   readonly status: LaneStatus;
-  /** Null while the lane is open. A lane that probes keeps the cause of its pause. */
-  readonly cause: PauseCause | null;
+  /** Null while the lane is open. A lane that probes keeps the cause of its backoff. */
+  readonly cause: ClosedCause | null;
   /** How long the earliest due poll is overdue, in ms; 0 if no poll is due. */
   readonly pollOverdueMs: number;
   /** For how long the turns of each stage have failed, in ms; 0 if they do not. */
@@ -242,13 +242,13 @@ async function notificationSnapshot(redis: Redis, keys: Keys, lane: LaneId): Pro
   };
 }
 
-function causeOf(view: LaneStatusRecord): PauseCause | null {
+function causeOf(view: LaneStatusRecord): ClosedCause | null {
   if (view.stopped !== '') return 'stopped';
   if (view.held !== '') return 'operator';
   if (view.graceUntil > view.now || view.unboundedAt > 0) return 'recovery';
   if (view.tokenReason !== '') return 'noToken';
-  if (view.paused === '') return null;
-  return view.paused === 'throttled' ? 'throttled' : 'unreachable';
+  if (view.backingOff === '') return null;
+  return view.backingOff === 'throttled' ? 'throttled' : 'unreachable';
 }
 
 /** The totals of a lane's stored campaigns. */

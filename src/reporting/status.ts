@@ -1,8 +1,8 @@
+import { describeBackoff } from '../campaign/backoff-reason.js';
 import { requestReference } from '../campaign/campaign.js';
 import { type Estimate, estimate, type LaneOutlook } from '../campaign/estimate.js';
 import { returnedOf } from '../campaign/field-sets.js';
 import type { CampaignCost } from '../campaign/measures.js';
-import { describePause } from '../campaign/pause-reason.js';
 import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import { requestsLeft } from '../campaign/request-count.js';
@@ -107,22 +107,21 @@ export function costView({ cost }: Pick<CampaignMeta, 'cost'>, accepted: bigint 
 }
 
 /** The states of a gate in which a lane would send or probe, now or later, if it had a token. */
-const TOKEN_NEEDED: ReadonlySet<GateState> = new Set(['open', 'paused', 'probing']);
+const TOKEN_NEEDED: ReadonlySet<GateState> = new Set(['open', 'backingOff', 'probing']);
 
 /** Computes the status of a lane. Pure. */
 export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: LaneStatusRecord): LaneStatus {
   const { settings } = lane;
   const state = gateState(view);
-  const block = laneBlock(view);
   const window = windowNow(settings.sendWindow, view.now);
   return {
     name: lane.name,
     id: lane.id,
     targetAccount: settings.targetAccountId ?? null,
-    // `pause` gives the reason.
+    // `blockedBy` gives the reason.
     state:
       state === 'open' && view.unboundedAt > 0
-        ? 'paused'
+        ? 'backingOff'
         : TOKEN_NEEDED.has(state) && view.tokenReason !== ''
           ? 'noToken'
           : state === 'open' && window?.opensAt != null
@@ -137,7 +136,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
       nextPermitAt: isoOrNull(view.nextPermitAt),
       permitsToCome: view.permitsToCome.map(({ at, permits }) => ({ at: iso(at), permits })),
     },
-    pause: block && { reason: block.reason, until: block.until },
+    blockedBy: laneBlock(view),
     turnFailures: failuresOf(view),
     zone: zoneOf(settings.sendWindow),
     window,
@@ -223,15 +222,15 @@ function laneBlock(view: LaneStatusRecord): Block {
   if (view.unboundedAt > 0) {
     const reason =
       'nothing bounds how much Redis may lose when a replica takes over; `volley doctor` explains it';
-    return { state: 'paused', reason, until: null };
+    return { state: 'backingOff', reason, until: null };
   }
   if (view.tokenReason !== '') {
     const until = view.tokenAt > view.now ? iso(view.tokenAt) : null;
     return { state: 'noToken', reason: view.tokenReason, until };
   }
-  if (view.pausedUntil > view.now) {
-    const reason = describePause(view.paused, view.pauseReason);
-    return { state: 'paused', reason, until: iso(view.pausedUntil) };
+  if (view.backoffUntil > view.now) {
+    const reason = describeBackoff(view.backingOff, view.backoffReason);
+    return { state: 'backingOff', reason, until: iso(view.backoffUntil) };
   }
   return null;
 }

@@ -47,7 +47,7 @@ const idle: LaneOutlook = {
   stopped: '',
   held: '',
   noToken: '',
-  isPaused: false,
+  isBackingOff: false,
   isUnreachable: false,
   opensAt: 0,
   unpolled: [0, 0],
@@ -176,8 +176,8 @@ describe('The time of the last message', () => {
     expect(sent({ scheduled: [later] }, { requests: 4000 }).earliest).toBeGreaterThan(5 * HOUR);
   });
 
-  test('is after the end of a pause, and after the launch', () => {
-    expectAround(sent({ opensAt: NOW + HOUR, isPaused: true }, {}), HOUR);
+  test('is after the end of a backoff, and after the launch', () => {
+    expectAround(sent({ opensAt: NOW + HOUR, isBackingOff: true }, {}), HOUR);
     expectAround(sent({}, { launchAt: NOW + 5 * HOUR }), 5 * HOUR);
   });
 
@@ -226,7 +226,7 @@ describe('The time of the last message', () => {
       reason: 'the lane waits for an access token',
     });
     expect(sent({ noToken: 'refused', opensAt: NOW + HOUR }, {}).earliest).toBeGreaterThanOrEqual(HOUR);
-    expect(sent({ isPaused: true, isUnreachable: true, opensAt: NOW + HOUR }, {})).toMatchObject({
+    expect(sent({ isBackingOff: true, isUnreachable: true, opensAt: NOW + HOUR }, {})).toMatchObject({
       latest: null,
       reason: 'the service does not respond',
     });

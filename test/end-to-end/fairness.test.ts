@@ -54,16 +54,17 @@ test('A lane that is always throttled and one that hangs take nothing from a hea
   const alone = await rate(fleet, 'healthy', 5_000);
   const throttled = await lane('throttled', recipients(1_000, 10_000));
   const hanging = await lane('hanging', hangingRecipients());
-  // Wait until both have been paused, not necessarily at the same time: a pause ends, and its probe may hang.
-  const paused = new Set<string>();
+  // Wait until both have backed off, not necessarily at the same time: a backoff ends, and its probe may hang.
+  const backedOff = new Set<string>();
   await vi.waitUntil(
     async () => {
-      for (const { name, pause } of await fleet.volley.lanes()) if (pause !== null) paused.add(name);
-      return paused.has('throttled') && paused.has('hanging');
+      for (const { name, blockedBy } of await fleet.volley.lanes())
+        if (blockedBy !== null) backedOff.add(name);
+      return backedOff.has('throttled') && backedOff.has('hanging');
     },
     { timeout: 20_000 },
   );
-  expect(paused).not.toContain('healthy');
+  expect(backedOff).not.toContain('healthy');
   // Measure up to three times: a starved lane is slow every time, a busy machine only sometimes.
   let beside = 0;
   for (let times = 0; times < 3 && beside <= 0.8 * alone; times += 1) {
@@ -77,7 +78,7 @@ test('A lane that is always throttled and one that hangs take nothing from a hea
   const statuses = await Promise.all([healthy, throttled, hanging].map((id) => fleet.volley.status(id)));
   expect(statuses.map(addsUp)).toEqual([true, true, true]);
   expect(statuses[1]?.counts.planned).toBeGreaterThan(990);
-  // Requests that hung have unknown outcomes. The breaker limits them to those in flight and one probe per pause.
+  // Requests that hung have unknown outcomes. The breaker limits them to those in flight and one probe per backoff.
   const hung = statuses[2]?.counts.unknown ?? 0;
   console.info(`${hung} unknown on the hanging lane`);
   expect(hung).toBeGreaterThan(0);

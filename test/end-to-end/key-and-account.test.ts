@@ -60,7 +60,7 @@ describe('a lane that sends an API key and an access token', () => {
         expect(main).toMatchObject({
           name: 'main',
           state: 'stopped',
-          pause: {
+          blockedBy: {
             reason: expect.stringMatching(
               /API key of lane main, also together with a fresh access token of "ann": correct the key/,
             ),

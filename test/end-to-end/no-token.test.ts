@@ -67,10 +67,10 @@ test('a lane whose account service is unreachable says so everywhere, spends no 
     },
     { timeout: 20_000, interval: 50 },
   );
-  expect(await volley.lanes()).toMatchObject([{ state: 'noToken', pause: { reason } }]);
+  expect(await volley.lanes()).toMatchObject([{ state: 'noToken', blockedBy: { reason } }]);
   const shown = readExposition(await metrics.fleet());
   expect(labelsAtOne(shown, 'volley_lane_state', 'state')).toEqual(['noToken']);
-  expect(labelsAtOne(shown, 'volley_lane_pause_cause', 'cause')).toEqual(['noToken']);
+  expect(labelsAtOne(shown, 'volley_lane_closed_cause', 'cause')).toEqual(['noToken']);
   // More refused connections than an account may have failed logins: each attempt sets the time of the next one.
   const attempts = new Set<string | null | undefined>();
   await vi.waitFor(
@@ -85,7 +85,7 @@ test('a lane whose account service is unreachable says so everywhere, spends no 
   await forwardPort(port, simulator.accountBaseUrl);
   const { counts } = await finished(volley, id, 40_000);
   expect(counts).toMatchObject({ total: 5, deliveredToTerminal: 5 });
-  expect(await volley.lanes()).toMatchObject([{ state: 'open', pause: null }]);
+  expect(await volley.lanes()).toMatchObject([{ state: 'open', blockedBy: null }]);
   expect(fleet.logged('token.loggedIn')).toHaveLength(1);
 });
 

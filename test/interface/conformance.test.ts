@@ -192,14 +192,14 @@ describe('The requests of a conformance test', () => {
     expect(await volley.lanes()).toMatchObject([{ quota: { used: { send: 0, poll: 4 } } }]);
   });
 
-  test('pause the lane if the service answers 429, whose Retry-After is shown', async () => {
+  test('let the lane back off if the service answers 429, whose Retry-After is shown', async () => {
     const { failed, ways, volley } = await simulated({
       keys: [{ key: 'k', quota: 0 }],
       quotaRetryAfter: 'seconds',
     });
     expect(failed).toEqual({});
     expect(ways['the Retry-After of a 429']).toBe('in seconds');
-    expect(await volley.lanes()).toMatchObject([{ state: 'paused', throttled: 1 }]);
+    expect(await volley.lanes()).toMatchObject([{ state: 'backingOff', throttled: 1 }]);
   });
 
   test('are not sent from a lane that an operator holds', async () => {

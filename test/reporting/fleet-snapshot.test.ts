@@ -91,7 +91,7 @@ test('The delay of polls is that of the request that is due first', async () => 
   expect(await overdue()).toBeLessThan(15_000);
 });
 
-test('The cause of a pause is one of a closed set', async () => {
+test('The cause of a closed lane is one of a closed set', async () => {
   const { volley, key } = opened('closed');
   const cause = async () => (await volley.fleetSnapshot()).lanes[0]?.cause;
   await volley.holdLane('default');
@@ -99,10 +99,10 @@ test('The cause of a pause is one of a closed set', async () => {
   await volley.resumeLane('default');
   expect(await cause()).toBeNull();
   const soon = Date.now() + 60_000;
-  await redis.hset(key('lane'), { paused: 'throttled', pausedUntil: soon });
+  await redis.hset(key('lane'), { backingOff: 'throttled', backoffUntil: soon });
   expect(await cause()).toBe('throttled');
-  // The pause is over, and one request probes the service.
-  await redis.hset(key('lane'), { paused: 'unreachable', pausedUntil: 1 });
+  // The backoff is over, and one request probes the service.
+  await redis.hset(key('lane'), { backingOff: 'unreachable', backoffUntil: 1 });
   expect(await cause()).toBe('unreachable');
   expect((await volley.fleetSnapshot()).lanes[0]?.status.state).toBe('probing');
   await redis.hset(key('lane'), { stopped: 'the service answered 403' });

@@ -29,9 +29,9 @@ const OPEN: LaneStatusRecord = {
   stopped: '',
   held: '',
   heldByTenant: false,
-  paused: '',
-  pauseReason: '',
-  pausedUntil: 0,
+  backingOff: '',
+  backoffReason: '',
+  backoffUntil: 0,
   graceUntil: 0,
   unboundedAt: 0,
   tokenAt: 0,
@@ -162,9 +162,9 @@ describe('a campaign', () => {
       { blockedBy: { reason: 'the quota is used up', until: at(LATER) }, waitingFor: 'permits' },
     ],
     [
-      'waits for its lane while that is paused',
+      'waits for its lane while that backs off',
       {},
-      { paused: 'throttled', pausedUntil: LATER },
+      { backingOff: 'throttled', backoffUntil: LATER },
       true,
       { blockedBy: { reason: 'the service returned 429', until: at(LATER) }, waitingFor: 'lane' },
     ],
@@ -273,26 +273,26 @@ describe('a campaign', () => {
 
 describe('a lane', () => {
   test.each<[string, Partial<LaneStatusRecord>, object]>([
-    ['is open', {}, { state: 'open', pause: null }],
+    ['is open', {}, { state: 'open', blockedBy: null }],
     [
-      'is paused while the service is unreachable',
-      { paused: 'unreachable', pausedUntil: LATER },
+      'backs off while the service is unreachable',
+      { backingOff: 'unreachable', backoffUntil: LATER },
       {
-        state: 'paused',
-        pause: { reason: 'the service is unreachable or does not respond', until: at(LATER) },
+        state: 'backingOff',
+        blockedBy: { reason: 'the service is unreachable or does not respond', until: at(LATER) },
       },
     ],
     [
-      'probes when its pause is over',
-      { paused: 'throttled', pausedUntil: START - 1 },
-      { state: 'probing', pause: null },
+      'probes when its backoff is over',
+      { backingOff: 'throttled', backoffUntil: START - 1 },
+      { state: 'probing', blockedBy: null },
     ],
     [
       'is recovering while workers replay their claims after a loss of data',
       { graceUntil: LATER },
       {
         state: 'recovering',
-        pause: {
+        blockedBy: {
           reason: 'workers report again what they sent last, in case Redis has lost data',
           until: at(LATER),
         },
@@ -301,27 +301,31 @@ describe('a lane', () => {
     [
       'is held by an operator',
       { held: 'held by an operator' },
-      { state: 'held', pause: { reason: 'held by an operator', until: null } },
+      { state: 'held', blockedBy: { reason: 'held by an operator', until: null } },
     ],
     [
       'waits for a token, whose reason and next attempt it shows',
       { tokenReason: 'api.example refuses connections', tokenAt: LATER },
       {
         state: 'noToken',
-        pause: { reason: 'api.example refuses connections', until: at(LATER) },
+        blockedBy: { reason: 'api.example refuses connections', until: at(LATER) },
       },
     ],
     [
       'waits for a token even while it would probe',
-      { paused: 'throttled', pausedUntil: START - 1, tokenReason: 'a timeout' },
-      { state: 'noToken', pause: { reason: 'a timeout', until: null } },
+      { backingOff: 'throttled', backoffUntil: START - 1, tokenReason: 'a timeout' },
+      { state: 'noToken', blockedBy: { reason: 'a timeout', until: null } },
     ],
     [
       'is stopped, whether it has a token or not',
       { stopped: 'HTTP 403', tokenReason: 'a timeout' },
-      { state: 'stopped', pause: { reason: 'HTTP 403', until: null } },
+      { state: 'stopped', blockedBy: { reason: 'HTTP 403', until: null } },
     ],
-    ['is stopped', { stopped: 'HTTP 403' }, { state: 'stopped', pause: { reason: 'HTTP 403', until: null } }],
+    [
+      'is stopped',
+      { stopped: 'HTTP 403' },
+      { state: 'stopped', blockedBy: { reason: 'HTTP 403', until: null } },
+    ],
   ])('%s', (_title, view, expected) => {
     const [settings] = lanes;
     if (settings === undefined) throw new Error('the configuration has no lane');

@@ -14,11 +14,11 @@ export class GateChecker {
       throw new Violation(8, `${by} claimed ${fresh.length} requests although ${lane} is held or stopped`);
     }
     if (now.unproven) this.#unproven(lane, now, by);
-    if (now.paused === '') return;
-    if (now.time < now.pausedUntil) {
+    if (now.backingOff === '') return;
+    if (now.time < now.backoffUntil) {
       throw new Violation(
         7,
-        `${by} claimed ${fresh.length} requests although ${lane} is paused for ${now.pausedUntil - now.time} ms more`,
+        `${by} claimed ${fresh.length} requests although ${lane} backs off for ${now.backoffUntil - now.time} ms more`,
       );
     }
     const probes = [...now.claims, ...now.polls].filter(

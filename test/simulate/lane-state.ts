@@ -30,7 +30,7 @@ local function virtual_recipient(packed)
   return string.format('%.0f %s', number, last)
 end
 local function virtual_observe(call, lane)
-  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'paused', 'pausedUntil', 'stopped', 'held', 'time', 'openedEpoch', 'onTrial')
+  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'backingOff', 'backoffUntil', 'stopped', 'held', 'time', 'openedEpoch', 'onTrial')
   local statuses = {}
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
   for i = 1, 8 do fields[i] = fields[i] or '' end
@@ -128,8 +128,8 @@ export interface ObservedCampaign {
 /** The state of a lane in Redis. */
 export interface LaneState {
   readonly epoch: number;
-  readonly paused: string;
-  readonly pausedUntil: number;
+  readonly backingOff: string;
+  readonly backoffUntil: number;
   readonly stopped: string;
   readonly held: string;
   /** The latest Redis time that the lane has recorded, ms since the epoch. */
@@ -201,7 +201,7 @@ export function laneStateReader() {
       ended,
       recipients,
     ] = shape.parse(JSON.parse(text));
-    const [epoch, paused, pausedUntil, stopped, held, time, opened, unproven] = lane;
+    const [epoch, backingOff, backoffUntil, stopped, held, time, opened, unproven] = lane;
     const campaigns = new Map<string, ObservedCampaign>();
     for (const at of sortedPairs(stateTexts)) {
       const [id = '', text = ''] = [stateTexts[at], stateTexts[at + 1]];
@@ -214,8 +214,8 @@ export function laneStateReader() {
     }
     return {
       epoch: Number(epoch),
-      paused: paused ?? '',
-      pausedUntil: Number(pausedUntil),
+      backingOff: backingOff ?? '',
+      backoffUntil: Number(backoffUntil),
       stopped: stopped ?? '',
       held: held ?? '',
       time: Number(time),

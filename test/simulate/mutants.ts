@@ -245,7 +245,7 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/lane/gate.lua',
-        from: 'if now < lane.pausedUntil then return lane.paused, lane.pausedUntil end',
+        from: 'if now < lane.backoffUntil then return lane.backingOff, lane.backoffUntil end',
         to: '',
       },
     ],

@@ -28,7 +28,7 @@ export const CATALOGUE = {
 type Catalogue = typeof CATALOGUE;
 type ValueOf<Kind> = Kind extends Field<infer Value> ? Value : never;
 
-/** The type of an event, such as `lane.paused`. */
+/** The type of an event, such as `lane.backingOff`. */
 export type EventType = keyof Catalogue;
 
 /** The event of one type with its fields; see the {@link CATALOGUE}. */

@@ -13,7 +13,7 @@ const claimPoll = laneScript(
   { comparesClock: true },
 );
 
-/** The claims of a lane's polls in Redis. `random`: pauses that {@link settlePolls} begins vary by it; tests need none. */
+/** The claims of a lane's polls in Redis. `random`: backoffs that {@link settlePolls} begins vary by it; tests need none. */
 export function pollClaims(store: LaneStore & { readonly random?: Random }): PollClaims {
   return {
     take: async ({

@@ -69,10 +69,8 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
       return [{ ...scriptEvent, type: 'request.unanswered', lane }];
     case 'missing':
       return [{ ...scriptEvent, type: 'request.missing', lane }];
-    case 'paused': {
-      const { kind, reason, until, epoch } = scriptEvent;
-      return [{ type: 'lane.paused', lane, reason: kind, cause: reason, until, epoch, actor: null }];
-    }
+    case 'backingOff':
+      return [{ ...scriptEvent, type: 'lane.backingOff', lane }];
     case 'reopened':
       return [{ ...scriptEvent, type: 'lane.reopened', lane, actor: null }];
     case 'stopped':

@@ -34,7 +34,7 @@ elseif command == 'settings' then
   if changed then lane.settingsRevision = epoch end
 elseif command == 'resume' then
   if lane.held ~= '' and isLimited > lane.heldByTenant then return -1 end
-  changed = lane.held ~= '' or lane.stopped ~= '' or lane.paused ~= ''
+  changed = lane.held ~= '' or lane.stopped ~= '' or lane.backingOff ~= ''
   GATE.resume(lane)
 else
   error('command-lane: unknown command: ' .. command)

@@ -1,7 +1,7 @@
 --[[
   correct-clock: corrects a lane after a change of the server's clock, and returns the server's time.
   After a step forward, everything that counts from a stored time is delayed by the step, so that no permit returns early and no claim
-  is overdue early. After a step back, what has happened lies no longer in the future: the window counts from now, and pauses, probes,
+  is overdue early. After a step back, what has happened lies no longer in the future: the window counts from now, and backoffs, probes,
   grace periods, and claims last no longer than they did before. Ended campaigns are kept for as long as before.
   The lane's other times (when a campaign starts or lapses, and when a request is due for a poll) are times of day, or harmless, and stay.
 
@@ -69,7 +69,7 @@ LEDGER.move(windowKey, lane, rules, now, delayMs, was)
 for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'admittedFrom', 'watchedFrom', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'reopenedAt', 'awaitsFrom', 'sizedAt', 'repeatFrom' }) do
   lane[name] = past(lane[name])
 end
-for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'pausedUntil', 'tokenAt', 'probeUntil', 'mayLoseFrom' }) do
+for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'backoffUntil', 'tokenAt', 'probeUntil', 'mayLoseFrom' }) do
   lane[name] = ending(lane[name])
 end
 if lane.workers ~= '' then

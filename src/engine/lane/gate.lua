@@ -1,16 +1,16 @@
 --[[
   gate: whether a lane is open, and what a response of the service does to it.
 
-  open ── 429, or a few failures in a row ──► paused until a time ──► probing: one request tries the service
+  open ── 429, or a few failures in a row ──► backingOff ─ its time ends ─► probing: one request tries the service
    ▲                                             ▲                          │
    └──────────── the probe is answered ──────────┼──────────────────────────┤
                                                  └─── 429 or failure ───────┘
   `stopped` (by a response that retrying cannot fix) and `held` (by an operator) last until an operator resumes the lane. After a
   stop, the lane is on trial: one request of a kind is in flight until a response shows that the cause is fixed.
-  Every pause begins an epoch. A claim carries the epoch in which it was made, and a response to a claim of an earlier epoch
-  neither extends a pause nor ends one: it shows nothing new. So a burst that meets a 429 pauses the lane once. Claims of epoch -1
+  Every backoff begins an epoch. A claim carries the epoch in which it was made, and a response to a claim of an earlier epoch
+  neither extends a backoff nor ends one: it shows nothing new. So after a burst that meets a 429, the lane backs off once. Claims of epoch -1
   (placeholders, replayed claims) never change the gate.
-  A pause lasts as long as `Retry-After`, the next permit, or a backoff that doubles, whichever is longest, plus some jitter, and at
+  A backoff lasts as long as `Retry-After`, the next permit, or a time that doubles, whichever is longest, plus some jitter, and at
   most one window. After an outage, a due poll tries the service first, because a failed poll does no harm.
 ]]
 -- @include ./policy.lua
@@ -19,13 +19,13 @@
 -- @include ./learning.lua
 local GATE = {}
 
--- Pauses the lane. `kind`: throttled or unreachable; `reason`: for people.
-function GATE.pause(lane, rules, now, kind, reason, atLeast, jitter)
+-- Lets the lane back off. `kind`: throttled or unreachable; `reason`: for people.
+function GATE.back_off(lane, rules, now, kind, reason, atLeast, jitter)
   local backoff = rules.backoff * 2 ^ math.min(lane.backoff, POLICY.BACKOFF_DOUBLINGS)
-  local wait = math.max(atLeast, backoff) * (1 + jitter * POLICY.PAUSE_JITTER)
+  local wait = math.max(atLeast, backoff) * (1 + jitter * POLICY.BACKOFF_JITTER)
   lane.backoff = lane.backoff + 1
   lane.epoch = lane.epoch + 1
-  lane.paused, lane.pauseReason, lane.pausedUntil = kind, reason, now + math.ceil(math.min(wait, rules.window))
+  lane.backingOff, lane.backoffReason, lane.backoffUntil = kind, reason, now + math.ceil(math.min(wait, rules.window))
   lane.probe, lane.probeUntil = 0, 0
 end
 
@@ -35,8 +35,8 @@ function GATE.answered(lane, rules, claim, now)
   lane.answeredAt = now
   local took = now - claim.at
   lane.latency = lane.latency == 0 and took or lane.latency + (took - lane.latency) / 8
-  if lane.paused == '' or lane.probe ~= claim.number then return false end
-  lane.paused, lane.pauseReason, lane.pausedUntil, lane.probe, lane.probeUntil, lane.backoff = '', '', 0, 0, 0, 0
+  if lane.backingOff == '' or lane.probe ~= claim.number then return false end
+  lane.backingOff, lane.backoffReason, lane.backoffUntil, lane.probe, lane.probeUntil, lane.backoff = '', '', 0, 0, 0, 0
   -- There was room for the probe, so there may be room for more.
   if lane.deducted > 0 then lane.deducted, lane.deductedAt = LIMIT.deduction(lane, rules, now) / 2, now end
   return true
@@ -54,7 +54,7 @@ function GATE.throttled(windowKey, lane, rules, claim, others, retryAfterMs, mes
   lane.failures, lane.answeredAt = 0, now
   if claim.epoch < lane.epoch then return LIMIT.refused(lane, rules, now) end
   local limit = LIMIT.throttled(windowKey, lane, rules, others, now)
-  local wait = math.max(retryAfterMs, LIMIT.pause_ms(lane, rules))
+  local wait = math.max(retryAfterMs, LIMIT.backoff_ms(lane, rules))
   if limit then
     local used = lane.sends + lane.polls + others + 1
     local free = LEDGER.free_at(windowKey, lane, rules, math.max(1, used - limit))
@@ -62,7 +62,7 @@ function GATE.throttled(windowKey, lane, rules, claim, others, retryAfterMs, mes
     local next = fade and (free and math.min(free - now, fade) or fade) or (free and free - now) or 0
     wait = math.max(wait, next)
   end
-  GATE.pause(lane, rules, now, 'throttled', message, wait, jitter)
+  GATE.back_off(lane, rules, now, 'throttled', message, wait, jitter)
 end
 
 -- Stops the lane for a cause known since `epoch`. A cause from before an operator resumed the lane does not stop it.
@@ -76,10 +76,10 @@ end
 function GATE.failed(lane, rules, claim, reason, jitter, now)
   if claim.epoch < lane.epoch then return end
   lane.failures = lane.failures + 1
-  if lane.probe == claim.number or lane.failures >= POLICY.FAILURES_TO_PAUSE then
+  if lane.probe == claim.number or lane.failures >= POLICY.FAILURES_TO_BACK_OFF then
     -- The requests that got no response took a while to fail.
     lane.closedFrom = math.max(lane.answeredAt, lane.busySince)
-    GATE.pause(lane, rules, now, 'unreachable', reason, 0, jitter)
+    GATE.back_off(lane, rules, now, 'unreachable', reason, 0, jitter)
   end
 end
 
@@ -88,10 +88,10 @@ function GATE.unused(lane, claim)
   if lane.probe == claim.number then lane.probe, lane.probeUntil = 0, 0 end
 end
 
--- Resumes a lane, whatever closed it. Responses to earlier claims belong to an earlier epoch: they pause and stop nothing.
+-- Resumes a lane, whatever closed it. Responses to earlier claims belong to an earlier epoch: they neither close nor stop the lane.
 function GATE.resume(lane)
   if lane.stopped ~= '' then lane.onTrial = 1 end
-  lane.held, lane.stopped, lane.paused, lane.pauseReason, lane.pausedUntil = '', '', '', '', 0
+  lane.held, lane.stopped, lane.backingOff, lane.backoffReason, lane.backoffUntil = '', '', '', '', 0
   lane.heldByTenant = 0
   -- There may be no worker.
   lane.awaitsFrom = lane.time
@@ -106,12 +106,12 @@ function GATE.closed(lane, rules, now, kind, pollDue, own)
   if lane.stopped ~= '' then return 'stopped', 0 end
   if lane.held ~= '' then return 'held', 0 end
   if now < lane.graceUntil then return 'recovering', lane.graceUntil end
-  if now < lane.pausedUntil then return lane.paused, lane.pausedUntil end
-  if lane.paused ~= '' then
+  if now < lane.backoffUntil then return lane.backingOff, lane.backoffUntil end
+  if lane.backingOff ~= '' then
     if now < lane.probeUntil then return 'probing', lane.probeUntil end
     -- A failed poll does no harm, so a poll goes first after an outage. Only for a while: there may be no process that polls.
-    local patience = lane.pausedUntil + math.min(POLICY.POLL_PROBE_MS, rules.backoff)
-    if lane.paused == 'unreachable' and kind == 'send' and pollDue and now < patience then return 'probing', patience end
+    local patience = lane.backoffUntil + math.min(POLICY.POLL_PROBE_MS, rules.backoff)
+    if lane.backingOff == 'unreachable' and kind == 'send' and pollDue and now < patience then return 'probing', patience end
   end
   local unusual = math.max(POLICY.HANGING_LEAST_MS, POLICY.HANGING_LATENCIES * lane.latency)
   local since = now - math.max(lane.answeredAt, lane.busySince)
@@ -128,7 +128,7 @@ end
 function GATE.events(lane, before, events)
   if lane.epoch > before.epoch then
     events[#events + 1] = {
-      type = 'paused', kind = lane.paused, reason = lane.pauseReason, ['until'] = lane.pausedUntil, epoch = lane.epoch,
+      type = 'backingOff', cause = lane.backingOff, reason = lane.backoffReason, ['until'] = lane.backoffUntil, epoch = lane.epoch,
     }
   end
   local learned = LIMIT.known(lane)

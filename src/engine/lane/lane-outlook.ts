@@ -57,7 +57,7 @@ const outlook = z.object({
   stopped: z.string(),
   held: z.string(),
   noToken: z.string(),
-  isPaused: z.boolean(),
+  isBackingOff: z.boolean(),
   isUnreachable: z.boolean(),
   opensAt: z.number(),
   unpolled: counts,

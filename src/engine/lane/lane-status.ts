@@ -15,9 +15,9 @@ const record = z.object({
   stopped: z.string(),
   held: z.string(),
   heldByTenant: z.boolean(),
-  paused: z.string(),
-  pauseReason: z.string(),
-  pausedUntil: z.number(),
+  backingOff: z.string(),
+  backoffReason: z.string(),
+  backoffUntil: z.number(),
   graceUntil: z.number(),
   unboundedAt: z.number(),
   tokenAt: z.number(),
@@ -62,19 +62,19 @@ export const readLaneStatus = (store: LaneStore, now?: number): Promise<LaneStat
   statusScript(store, { time: now });
 
 /*
- *   open ──429 or failures──► paused ──its time ends──► probing ──probe answered──► open
+ *   open ──429 or failures──► backingOff ──its time ends──► probing ──probe answered──► open
  *                               ▲                          │
  *                               └─────429 or failure───────┘
- *   open, paused, probing ──Redis may have lost data──► recovering ──grace period over──► open, paused, probing
- *   open, paused, probing, recovering ──operator pauses the lane──► held
+ *   open, backingOff, probing ──Redis may have lost data──► recovering ──grace period over──► open, backingOff, probing
+ *   open, backingOff, probing, recovering ──operator holds the lane──► held
  *   all but stopped ──a response that retrying cannot fix──► stopped
- *   paused, probing, held, stopped ──operator resumes the lane──► open, or recovering while its grace period lasts
+ *   backingOff, probing, held, stopped ──operator resumes the lane──► open, or recovering while its grace period lasts
  */
 
 const RESUMED = 'an operator resumes the lane';
 const RESUMED_EARLY = 'an operator resumes the lane within the grace period after a loss of data';
-const PAUSED = 'the service answers 429, or requests fail';
-const HELD = 'an operator pauses the lane';
+const BACKS_OFF = 'the service answers 429, or requests fail';
+const HELD = 'an operator holds the lane';
 const STOPPED = 'the service, or the token, gives a reason that retrying cannot fix';
 const LOST_DATA = 'Redis may have lost data, so workers replay their recent claims';
 const GRACE_OVER = 'the grace period is over';
@@ -88,13 +88,13 @@ interface GateStateRules {
 /**
  * The state machine of a lane's gate, which decides whether the lane starts requests. Only `open` and `probing` do; `probing` starts
  * one. The causes of several states can exist at the same time: the gate is then in the one that lasts longest, in the order
- * stopped, held, recovering, paused, probing. gate.lua makes the moves.
+ * stopped, held, recovering, backingOff, probing. gate.lua makes the moves.
  */
 export const GATE_STATE = {
-  open: { next: { paused: PAUSED, recovering: LOST_DATA, held: HELD, stopped: STOPPED } },
-  paused: {
+  open: { next: { backingOff: BACKS_OFF, recovering: LOST_DATA, held: HELD, stopped: STOPPED } },
+  backingOff: {
     next: {
-      probing: 'the pause ends',
+      probing: 'its time ends',
       open: RESUMED,
       recovering: LOST_DATA,
       held: HELD,
@@ -104,14 +104,14 @@ export const GATE_STATE = {
   probing: {
     next: {
       open: 'the service answers the probe, or an operator resumes the lane',
-      paused: PAUSED,
+      backingOff: BACKS_OFF,
       recovering: LOST_DATA,
       held: HELD,
       stopped: STOPPED,
     },
   },
   recovering: {
-    next: { open: GRACE_OVER, paused: GRACE_OVER, probing: GRACE_OVER, held: HELD, stopped: STOPPED },
+    next: { open: GRACE_OVER, backingOff: GRACE_OVER, probing: GRACE_OVER, held: HELD, stopped: STOPPED },
   },
   held: { next: { open: RESUMED, recovering: RESUMED_EARLY, stopped: STOPPED } },
   stopped: { next: { open: RESUMED, recovering: RESUMED_EARLY } },
@@ -123,14 +123,21 @@ export type GateState = keyof typeof GATE_STATE;
 /** The part of a lane's record that the state of its gate follows from; times in ms. */
 type GateRecord = Pick<
   LaneStatusRecord,
-  'now' | 'stopped' | 'held' | 'graceUntil' | 'paused' | 'pausedUntil'
+  'now' | 'stopped' | 'held' | 'graceUntil' | 'backingOff' | 'backoffUntil'
 >;
 
 /** The state of a lane's gate. Pure. */
-export function gateState({ now, stopped, held, graceUntil, paused, pausedUntil }: GateRecord): GateState {
+export function gateState({
+  now,
+  stopped,
+  held,
+  graceUntil,
+  backingOff,
+  backoffUntil,
+}: GateRecord): GateState {
   if (stopped !== '') return 'stopped';
   if (held !== '') return 'held';
   if (now < graceUntil) return 'recovering';
-  if (now < pausedUntil) return 'paused';
-  return paused === '' ? 'open' : 'probing';
+  if (now < backoffUntil) return 'backingOff';
+  return backingOff === '' ? 'open' : 'probing';
 }

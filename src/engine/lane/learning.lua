@@ -170,7 +170,7 @@ function LIMIT.lowered(windowKey, lane, rules, used, now)
   return math.max(1, math.min(lower, math.max(used, math.floor(lane.learned * (1 - part)))))
 end
 
--- Notes a 429 of a request whose pause has begun already.
+-- Notes a 429 of a request when the lane backs off already.
 function LIMIT.refused(lane, rules, now)
   if rules.quota == 0 and lane.learned == 0 and now - lane.watchedFrom < rules.window then lane.refused = lane.refused + 1 end
 end
@@ -198,12 +198,12 @@ function LIMIT.suspect(windowKey, lane, rules, now)
   lane.trial = not isAgreed and isBurst and held or 0
 end
 
--- How long to pause at least after a 429: longer each time while there may be another cause; and while the limit is not proven, a part of
+-- How long to back off at least after a 429: longer each time while there may be another cause; and while the limit is not proven, a part of
 -- the window, because a burst that spans the turn of the service's window taught too high a limit.
-function LIMIT.pause_ms(lane, rules)
+function LIMIT.backoff_ms(lane, rules)
   if rules.quota > 0 then return 0 end
   if lane.learned == 0 then return rules.backoff * POLICY.DOUBT_GROWS ^ (lane.doubts - 1) end
-  return LIMIT.is_unproven(lane, rules) and POLICY.UNPROVEN_PAUSE * rules.window or 0
+  return LIMIT.is_unproven(lane, rules) and POLICY.UNPROVEN_BACKOFF * rules.window or 0
 end
 
 -- A limit that was learned, or is on trial, is too high. The second window to refuse about as many requests ends the trial.

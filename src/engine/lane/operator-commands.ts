@@ -22,7 +22,7 @@ interface OperatorCommands {
   /** Holds the lane until {@link OperatorCommands.resumeLane}: it starts no requests. See there for who may do that. */
   holdLane(name: string): Promise<void>;
   /**
-   * Reopens a lane that is held, paused, or stopped. Rejects with a NotAllowedError if an operator for all lanes holds it, and this one is
+   * Reopens a lane that is held, backing off, or stopped. Rejects with a NotAllowedError if an operator for all lanes holds it, and this one is
    * limited to some.
    */
   resumeLane(name: string): Promise<void>;
@@ -145,8 +145,8 @@ export function operatorCommands(
 
     async resumeLane(name) {
       const lane = await laneOf(name);
-      const { held, stopped, paused } = await lane.freshStatus();
-      if (held === '' && stopped === '' && paused === '') return nudge(lane);
+      const { held, stopped, backingOff } = await lane.freshStatus();
+      if (held === '' && stopped === '' && backingOff === '') return nudge(lane);
       const outcome = await by.audited({ action: 'lane.resume', lane: lane.id }, async () => {
         const done = await activate(
           lane,

@@ -14,8 +14,8 @@ local POLICY = {
   SETTINGS_MS = 250,
   -- Refused requests, with none accepted, after which a campaign is paused.
   REFUSALS_TO_PAUSE = 5,
-  -- Failures in a row that pause a lane.
-  FAILURES_TO_PAUSE = 3,
+  -- Failures in a row after which a lane backs off.
+  FAILURES_TO_BACK_OFF = 3,
   -- A turn with this many requests in flight, and no answer for 10 times the usual latency (at least 1 s), waits and checks again.
   HANGING_REQUESTS = 3,
   HANGING_LATENCIES = 10,
@@ -25,8 +25,8 @@ local POLICY = {
   POLL_PROBE_MS = 2000,
   -- A backoff doubles at most this often.
   BACKOFF_DOUBLINGS = 10,
-  -- A pause is extended by up to this part, so that not all lanes return at once.
-  PAUSE_JITTER = 0.1,
+  -- A backoff is extended by up to this part, so that not all lanes return at once.
+  BACKOFF_JITTER = 0.1,
   -- Requests in flight while the limit is not proven, and the clean windows that prove it. In the first window after its first
   -- 429 a lane waits for its permits; only the second puts them to the test.
   UNPROVEN_IN_FLIGHT = 4,
@@ -38,8 +38,8 @@ local POLICY = {
   ENOUGH_TO_LEARN_FROM = 20,
   DOUBTS = 3,
   DOUBT_GROWS = 6,
-  -- After a 429, a lane whose limit is not proven pauses for this part of the window.
-  UNPROVEN_PAUSE = 0.2,
+  -- After a 429, a lane whose limit is not proven backs off for this part of the window.
+  UNPROVEN_BACKOFF = 0.2,
   -- Two windows agree on a limit if they differ by at most this part, or by 1.
   CLOSE = 0.1,
   -- A learned limit is raised by this part, and by twice as much after each clean window in a row. A limit that came down far is raised as

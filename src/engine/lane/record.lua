@@ -13,7 +13,7 @@ local LANE_NUMBERS = {
   -- ledger.lua: the longest window of the processes that run, length of a bucket, the oldest bucket, requests in the window, when a send and a poll were last counted
   'windowMs', 'bucketMs', 'firstBucket', 'sends', 'polls', 'lastSendAt', 'lastPollAt',
   -- gate.lua: see there
-  'epoch', 'openedEpoch', 'onTrial', 'pausedUntil', 'probe', 'probeUntil', 'backoff', 'failures', 'latency', 'answeredAt',
+  'epoch', 'openedEpoch', 'onTrial', 'backoffUntil', 'probe', 'probeUntil', 'backoff', 'failures', 'latency', 'answeredAt',
   'busySince', 'throttled',
   -- lane_note_closed: since when the lane cannot send for another cause than its quota, 0 if it can; how long that was so before, in
   -- total; when it last ended; while its window is closed, when it opens
@@ -29,7 +29,7 @@ local LANE_NUMBERS = {
   'deducted', 'deductedAt',
   -- learning.lua: requests that the service has not refused for the quota, and since when they count; the limit on trial, 0 if none is; when
   -- the last 429 came. While the limit is unknown, since when a window is watched, how many requests it held at its last 429, how many the
-  -- window before it held, its 429s, and its pauses
+  -- window before it held, its 429s, and its doubts
   'admitted', 'admittedFrom', 'trial', 'watchedFrom', 'suspected', 'suspectedBefore', 'refused', 'doubts',
   -- learned from refusals and reports: recipients per request, age at the first poll
   'maxRecipients', 'firstPoll',
@@ -46,8 +46,8 @@ local LANE_NUMBERS = {
 }
 -- Texts; an untouched lane has ''.
 local LANE_TEXTS = {
-  -- gate.lua: kind and cause of the pause, why the lane is stopped or held
-  'paused', 'pauseReason', 'stopped', 'held',
+  -- gate.lua: why the lane backs off, as a code and in words, why the lane is stopped or held
+  'backingOff', 'backoffReason', 'stopped', 'held',
   -- command-lane.lua: why the lane has no token, '' if it needs none or has one
   'tokenReason',
   -- claim.lua: the turns that serve the lane
@@ -179,7 +179,7 @@ local function lane_closed_for(lane) return closed_for(lane.closedMs, lane.close
 -- Notes since when the lane cannot send for another cause than its quota: an operator or the service has closed it, the service or the
 -- token is out of reach, its window is closed, or no worker looks at it. Several may be so at once.
 local function lane_note_closed(lane)
-  local isClosed = lane.held ~= '' or lane.stopped ~= '' or lane.paused == 'unreachable' or lane.tokenReason ~= ''
+  local isClosed = lane.held ~= '' or lane.stopped ~= '' or lane.backingOff == 'unreachable' or lane.tokenReason ~= ''
     or lane.shutUntil > lane.time or lane.awaitsFrom > 0
   if isClosed and lane.closedAt == 0 then
     lane.closedAt = math.max(lane.reopenedAt, math.min(lane.closedFrom or lane.time, lane.time))

@@ -20,7 +20,7 @@ export interface ScriptRules {
   /** The minimum time between two polls of one request. */
   readonly pollAgain: number;
   readonly deadline: number;
-  /** The first pause after a 429 or a failure that names no time; each further one doubles it. */
+  /** The first backoff after a 429 or a failure that names no time; each further one doubles it. */
   readonly backoff: number;
   /** How long nothing is claimed after Redis may have lost data. */
   readonly grace: number;

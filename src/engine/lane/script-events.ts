@@ -45,8 +45,8 @@ const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('unanswered'), requestId, reason }),
   z.object({ type: z.literal('missing'), requestId, reason }),
   z.object({
-    type: z.literal('paused'),
-    kind: z.enum(['throttled', 'unreachable']),
+    type: z.literal('backingOff'),
+    cause: z.enum(['throttled', 'unreachable']),
     reason,
     until: integer,
     epoch: integer,

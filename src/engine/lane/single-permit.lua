@@ -1,5 +1,5 @@
 --[[
-  single-permit: takes a permit for a single request that belongs to no campaign, such as one of a conformance test; or pauses the lane
+  single-permit: takes a permit for a single request that belongs to no campaign, such as one of a conformance test; or lets the lane back off
   because the service answered 429 to it, as it would for a turn's. A permit counts at once like a request without an answer: until
   it can no longer arrive, and one window longer. So nothing has to be settled.
 
@@ -40,13 +40,13 @@ if action == 'refused' then
   return reply('', now)
 end
 
--- A lane that the service has stopped may be tested: that shows why. What an operator holds, and what 429 pauses, stays closed.
+-- A lane that the service has stopped may be tested: that shows why. What an operator holds, and what backs off after a 429, stays closed.
 if lane.held ~= '' then return reply('held', 0) end
 -- A request that the service may not count keeps to a known quota, but would distort one that is learned.
 if counted == 0 and rules.quota == 0 then return reply('', now) end
 if now < lane.graceUntil then return reply('recovering', lane.graceUntil) end
 if lane.barrierUntil > 0 and now < lane.barrierUntil then return reply('recovering', lane.barrierUntil) end
-if now < lane.pausedUntil then return reply(lane.paused, lane.pausedUntil) end
+if now < lane.backoffUntil then return reply(lane.backingOff, lane.backoffUntil) end
 
 LEDGER.expire(windowKey, lane, rules, now)
 local limit = LIMIT.now(lane, rules, now)

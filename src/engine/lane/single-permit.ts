@@ -57,7 +57,7 @@ export async function takeSinglePermit(
   return { kind: 'granted', permit: { isExpired: () => age() > lastsMs } };
 }
 
-/** Call it when the service answers 429 to a request with a single permit: the lane pauses. */
+/** Call it when the service answers 429 to a request with a single permit: the lane backs off. */
 export async function refuseSinglePermit(
   lane: Lane,
   kind: Stage,
@@ -84,9 +84,9 @@ function reasonOf(lane: string, why: Exclude<(typeof WHY)[number], ''>, inMs: nu
     case 'recovering':
       return `the lane ${lane} recovers from a loss of data in Redis; its requests start again ${later}`;
     case 'throttled':
-      return `the lane ${lane} is paused after a 429; it resumes ${later}`;
+      return `the lane ${lane} backs off after a 429; it sends again ${later}`;
     case 'unreachable':
-      return `the lane ${lane} is paused because the service did not answer; it resumes ${later}`;
+      return `the lane ${lane} backs off because the service did not answer; it sends again ${later}`;
     case 'quota':
       return `the lane ${lane} has used its quota; the next permit comes ${later}`;
     case 'inFlight':

@@ -26,7 +26,7 @@ const claimSend = laneScript(
   { comparesClock: true },
 );
 
-/** The claims of a lane's batches in Redis. `random`: pauses that {@link settleSends} begins vary by it; tests need none. */
+/** The claims of a lane's batches in Redis. `random`: backoffs that {@link settleSends} begins vary by it; tests need none. */
 export function sendClaims(store: LaneStore & { readonly random?: Random }): SendClaims {
   return {
     take: async ({

@@ -18,7 +18,7 @@ function PLAN.room(lane, rules, now, own, inFlight, planned, most)
   local ahead = PLAN.AHEAD
   if lane.latency > 0 then ahead = math.max(ahead, math.floor(rules.inFlight * PLAN.AHEAD_MS / lane.latency)) end
   if LIMIT.now(lane, rules, now) then ahead = math.min(ahead, LIMIT.room(lane, rules, now, inFlight)) end
-  if lane.paused ~= '' then ahead = math.min(ahead, 1) end
+  if lane.backingOff ~= '' then ahead = math.min(ahead, 1) end
   return math.max(0, math.min(most, ahead - planned))
 end
 

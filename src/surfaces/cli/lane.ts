@@ -22,7 +22,7 @@ const STEPS_SHOWN = 4;
 const INK = {
   open: 'green',
   waiting: 'cyan',
-  paused: 'yellow',
+  backingOff: 'yellow',
   probing: 'yellow',
   recovering: 'yellow',
   noToken: 'yellow',
@@ -32,7 +32,7 @@ const INK = {
 const MEANING = {
   open: 'open',
   waiting: 'waits for its window',
-  paused: 'paused',
+  backingOff: 'backing off',
   probing: 'probing: one request tests whether the service accepts more',
   recovering: 'recovering: Redis may have lost data',
   noToken: 'waits for an access token',
@@ -59,18 +59,7 @@ export function windowText(
 
 /** A lane in a few lines. */
 export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {
-  const {
-    id,
-    name,
-    targetAccount,
-    state,
-    quota,
-    pause: pauseOf,
-    turnFailures,
-    zone,
-    window,
-    campaigns,
-  } = lane;
+  const { id, name, targetAccount, state, quota, blockedBy, turnFailures, zone, window, campaigns } = lane;
   const label = (text: string): string => `  ${paint('dim', padded(text, 9))} `;
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const filledBar =
@@ -88,10 +77,10 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
   const howToResume =
     state === 'stopped' || state === 'held' ? `. To resume it: volley lane resume ${name}` : '';
   const reason =
-    pauseOf === null
+    blockedBy === null
       ? []
       : [
-          `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : ` (${state === 'noToken' ? 'next attempt' : 'until'} ${until(pauseOf.until, now, zone)})`}${howToResume}`,
+          `${label('reason')}${oneLine(blockedBy.reason).replace(/\.$/, '')}${blockedBy.until === null ? '' : ` (${state === 'noToken' ? 'next attempt' : 'until'} ${until(blockedBy.until, now, zone)})`}${howToResume}`,
         ];
   return [
     `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,

@@ -58,7 +58,7 @@ function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { 
     case 'lane':
       return blockedBy === null || blockedBy.state === 'failing'
         ? { text: failingText(status, now), ink: 'red' }
-        : { text: `${laneText(status, blocked)}${afterPause(status, now)}`, ink: 'yellow' };
+        : { text: `${laneText(status, blocked)}${afterBackoff(status, now)}`, ink: 'yellow' };
     case 'window': {
       const opens = blockedBy?.until == null ? '' : ` until ${until(blockedBy.until, now, zone)}`;
       return {
@@ -109,7 +109,7 @@ function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string 
     case 'noToken':
       return `Lane ${lane} waits for an access token: ${reason}.`;
     default:
-      return `Lane ${lane} is paused: ${reason}.`;
+      return `Lane ${lane} is backing off: ${reason}.`;
   }
 }
 
@@ -130,7 +130,7 @@ function reasonText({ blockedBy, zone }: CampaignStatus, now: number): string {
   if (blockedBy === null) return '';
   const { state, reason, until: end } = blockedBy;
   const text = oneLine(reason);
-  // A pause may have ended a moment ago, before a worker has resumed the lane.
+  // A backoff may have ended a moment ago, before a worker has reopened the lane.
   return end === null || Date.parse(end) <= now
     ? text
     : `${text}, ${state === 'noToken' ? 'next attempt' : 'until'} ${until(end, now, zone)}`;
@@ -147,8 +147,8 @@ function etaOf(status: CampaignStatus, now: number): string {
   return eta === null ? '' : ` Last message ${between(eta, now, zone)}.`;
 }
 
-/** The time of the last message of a lane that resumes by itself, such as after a 429. */
-function afterPause(status: CampaignStatus, now: number): string {
+/** The time of the last message of a lane that reopens by itself, such as after a 429. */
+function afterBackoff(status: CampaignStatus, now: number): string {
   return status.eta === null || status.eta.latest === null ? '' : etaOf(status, now);
 }
 

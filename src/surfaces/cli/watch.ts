@@ -79,7 +79,7 @@ export function howToStop(id: string): string {
   return `To stop it: volley pause ${id}, or for good: volley cancel ${id}`;
 }
 
-/** Whether the campaign waits for an operator. A pause that ends by itself, or a worker that is yet to start, does not count. */
+/** Whether the campaign waits for an operator. A backoff, or a worker that is yet to start, does not count. */
 async function needsOperator(volley: Pick<Volley, 'lanes'>, status: CampaignStatus): Promise<boolean> {
   if (status.waitingFor === 'operator' || status.waitingFor === 'resolve') return true;
   if (status.waitingFor !== 'lane') return false;

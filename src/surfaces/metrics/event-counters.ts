@@ -62,7 +62,11 @@ export function countEvents(
       'Times that an operator held a lane through this process.',
       'lane',
     ),
-    'lane.paused': counter('volley_lane_pauses_total', 'Pauses of a lane that this process started.', 'lane'),
+    'lane.backingOff': counter(
+      'volley_lane_backoffs_total',
+      'Times that a lane began to back off after a response to this process.',
+      'lane',
+    ),
     'campaign.completed': counter(
       'volley_campaigns_completed_total',
       'Campaigns whose last recipient this process settled.',

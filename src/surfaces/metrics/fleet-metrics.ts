@@ -31,8 +31,8 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'lane',
     'state',
   );
-  const pauseCause = gauge(
-    'volley_lane_pause_cause',
+  const closedCause = gauge(
+    'volley_lane_closed_cause',
     '1 for the cause why the lane starts no requests, or only a probe; absent while it is open.',
     'lane',
     'cause',
@@ -159,7 +159,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     const { quota, name: lane } = status;
     info.set({ lane, id: status.id, target_account: status.targetAccount ?? '' }, 1);
     state.set({ lane, state: status.state }, 1);
-    if (snapshot.cause !== null) pauseCause.set({ lane, cause: snapshot.cause }, 1);
+    if (snapshot.cause !== null) closedCause.set({ lane, cause: snapshot.cause }, 1);
     if (quota.limit !== null) {
       limit.set({ lane }, quota.limit);
       const left = quota.limit - quota.used.send - quota.used.poll - quota.inFlight;

@@ -21,14 +21,13 @@ function recorded(options: Partial<EventsOptions> = {}): Events & { lines: strin
   return { ...events, lines };
 }
 
-const paused = {
-  type: 'lane.paused',
+const backingOff = {
+  type: 'lane.backingOff',
   lane: 'acme',
-  reason: 'throttled',
-  cause: '',
+  cause: 'throttled',
+  reason: '',
   until: Date.UTC(2026, 2, 1, 13),
   epoch: 4,
-  actor: null,
 } as const satisfies VolleyEvent;
 
 describe('a log line', () => {
@@ -46,52 +45,51 @@ describe('a log line', () => {
 
   it('contains the event, its fields, and a message in JSON', () => {
     const events = recorded({ role: 'send' });
-    events.emit(paused);
+    events.emit(backingOff);
     expect(events.lines.map((line) => JSON.parse(line))).toEqual([
       {
         level: 'warn',
         time: '2026-03-01T12:30:05.250Z',
         pid: process.pid,
         role: 'send',
-        event: 'lane.paused',
+        event: 'lane.backingOff',
         lane: 'acme',
-        reason: 'throttled',
-        cause: '',
+        cause: 'throttled',
+        reason: '',
         until: '2026-03-01T13:00:00.000Z',
         epoch: 4,
-        actor: null,
-        msg: 'Lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429.',
+        msg: 'Lane acme backs off until 2026-03-01T13:00:00Z: the service returned 429.',
       },
     ]);
   });
 
   it('contains only the time, the level, and the message for people', () => {
     const events = recorded({ format: 'lines' });
-    events.emit(paused);
+    events.emit(backingOff);
     expect(events.lines).toEqual([
-      '12:30:05 warn  Lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429.\n',
+      '12:30:05 warn  Lane acme backs off until 2026-03-01T13:00:00Z: the service returned 429.\n',
     ]);
   });
 
   it('is broken between words into the columns of a terminal, and nowhere else', () => {
     const lines = [60, 40, undefined].flatMap((columns) => {
       const events = recorded({ format: 'lines', columns: () => columns });
-      events.emit(paused);
+      events.emit(backingOff);
       return events.lines;
     });
     expect(lines).toEqual([
-      '12:30:05 warn  Lane acme is paused until\n               2026-03-01T13:00:00Z: the service returned\n               429.\n',
-      '12:30:05 warn  Lane acme is paused until\n               2026-03-01T13:00:00Z: the\n               service returned 429.\n',
-      '12:30:05 warn  Lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429.\n',
+      '12:30:05 warn  Lane acme backs off until\n               2026-03-01T13:00:00Z: the service returned\n               429.\n',
+      '12:30:05 warn  Lane acme backs off until\n               2026-03-01T13:00:00Z: the\n               service returned 429.\n',
+      '12:30:05 warn  Lane acme backs off until 2026-03-01T13:00:00Z: the service returned 429.\n',
     ]);
     const json = recorded({ columns: () => 20 });
-    json.emit(paused);
+    json.emit(backingOff);
     expect(json.lines.join('').split('\n')).toHaveLength(2);
   });
 
   it('is written only at the configured level or above', () => {
     const events = recorded({ level: 'error' });
-    events.emit(paused);
+    events.emit(backingOff);
     events.emit({ type: 'lane.stopped', lane: 'acme', reason: 'key refused' });
     expect(events.lines).toHaveLength(1);
     const silent = recorded({ level: 'silent' });
@@ -101,7 +99,7 @@ describe('a log line', () => {
 
   it('leaves out fields that the catalogue does not define', () => {
     const events = recorded();
-    const stray = { ...paused, apiKey: 'hunter2' };
+    const stray = { ...backingOff, apiKey: 'hunter2' };
     events.emit(stray);
     expect(events.lines.join()).not.toContain('hunter2');
   });
@@ -116,7 +114,7 @@ describe('a log line', () => {
 
   it('is written even if a time is invalid', () => {
     const events = recorded();
-    events.emit({ ...paused, until: Number.POSITIVE_INFINITY });
+    events.emit({ ...backingOff, until: Number.POSITIVE_INFINITY });
     expect(events.lines).toHaveLength(1);
   });
 });
@@ -334,7 +332,7 @@ describe('a listener', () => {
       position: 3,
       reason: '+447700900123 is not active',
     };
-    events.emit(paused);
+    events.emit(backingOff);
     events.emit(rejected);
     end();
     events.emit(rejected);
@@ -345,17 +343,17 @@ describe('a listener', () => {
     const events = recorded();
     const received: string[] = [];
     events.onAny((event) => received.push(event.type));
-    events.emit(paused);
+    events.emit(backingOff);
     events.emit({ type: 'lane.reopened', lane: 'acme', epoch: 4, actor: null });
-    expect(received).toEqual(['lane.paused', 'lane.reopened']);
+    expect(received).toEqual(['lane.backingOff', 'lane.reopened']);
   });
 
   it('that is added twice can be removed once', () => {
     const events = recorded();
     const received = vi.fn();
-    events.on('lane.paused', received);
-    events.on('lane.paused', received)();
-    events.emit(paused);
+    events.on('lane.backingOff', received);
+    events.on('lane.backingOff', received)();
+    events.emit(backingOff);
     expect(received).toHaveBeenCalledTimes(1);
   });
 
@@ -371,19 +369,19 @@ describe('a listener', () => {
     const events = recorded();
     const received = vi.fn();
     events.onAny(fault);
-    events.on('lane.paused', received);
+    events.on('lane.backingOff', received);
     const failed = events.next('listener.failed');
-    events.emit(paused);
-    expect(await failed).toMatchObject({ eventType: 'lane.paused', error: new Error('mine') });
+    events.emit(backingOff);
+    expect(await failed).toMatchObject({ eventType: 'lane.backingOff', error: new Error('mine') });
     expect(received).toHaveBeenCalledTimes(1);
     expect(events.lines).toHaveLength(2);
   });
 
   it('can wait for the next event that meets a condition', async () => {
     const events = recorded();
-    const second = events.next('lane.paused', (event) => event.epoch === 5);
-    events.emit(paused);
-    events.emit({ ...paused, epoch: 5 });
+    const second = events.next('lane.backingOff', (event) => event.epoch === 5);
+    events.emit(backingOff);
+    events.emit({ ...backingOff, epoch: 5 });
     expect(await second).toMatchObject({ epoch: 5 });
   });
 });

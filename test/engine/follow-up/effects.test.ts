@@ -34,12 +34,12 @@ const LEDGER: Record<PollEffect['ledger'], { polls: number; countsFrom: number }
 
 /** The lane's record after the result of its probe. */
 const GATE: Record<PollEffect['gate'], object> = {
-  proven: { paused: '', stopped: '', onTrial: '0' },
-  answered: { paused: '', stopped: '', onTrial: '1' },
-  throttled: { paused: 'throttled', stopped: '', onTrial: '0', probe: '0' },
-  stopped: { paused: '', stopped: '403', onTrial: '1' },
-  failed: { paused: 'unreachable', stopped: '', onTrial: '1', probe: '0' },
-  unused: { paused: 'throttled', stopped: '', onTrial: '1', probe: '0' },
+  proven: { backingOff: '', stopped: '', onTrial: '0' },
+  answered: { backingOff: '', stopped: '', onTrial: '1' },
+  throttled: { backingOff: 'throttled', stopped: '', onTrial: '0', probe: '0' },
+  stopped: { backingOff: '', stopped: '403', onTrial: '1' },
+  failed: { backingOff: 'unreachable', stopped: '', onTrial: '1', probe: '0' },
+  unused: { backingOff: 'throttled', stopped: '', onTrial: '1', probe: '0' },
 };
 
 /** When the request is due as one that was never polled, and as one that was; null: not at all. */
@@ -61,7 +61,7 @@ async function probedLane(result: PollResult, purpose: string) {
     (claim) => ({ claim, result: 'accepted', letters: 'N', requestId: 'r' }) as const,
   );
   await lane.settlements.send(accepted, 0, START);
-  await redis.hset(recordKey, { paused: 'throttled', pausedUntil: START, epoch: 1, onTrial: 1 });
+  await redis.hset(recordKey, { backingOff: 'throttled', backoffUntil: START, epoch: 1, onTrial: 1 });
   const polls = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: DUE });
   const [claim] = polls.claims;
   if (claim === undefined) throw new Error('the lane did not probe');

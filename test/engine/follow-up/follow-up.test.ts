@@ -195,11 +195,11 @@ describe('A poll', () => {
     expect(notSent).toMatchObject({ reason: expect.stringContaining('ECONNREFUSED') });
   });
 
-  test('that the service answers with 429 pauses the lane', async () => {
+  test('that the service answers with 429 makes the lane back off', async () => {
     const service = await startService(json(429, {}, { 'retry-after': '60' }));
     const followUp = await createFollowUp(service);
     expect(await followUp.turn()).toMatchObject({ kind: 'later', why: 'throttled', requests: 1 });
-    expect((await followUp.status()).state).toBe('paused');
+    expect((await followUp.status()).state).toBe('backingOff');
     expect(await followUp.followed()).toBe(1);
   });
 
@@ -226,9 +226,9 @@ describe('A poll', () => {
     const service = await startService(json(403, {}));
     const followUp = await createFollowUp(service);
     expect(await followUp.turn()).toMatchObject({ kind: 'idle', why: 'stopped', requests: 1 });
-    const { state, pause } = await followUp.status();
+    const { state, blockedBy } = await followUp.status();
     expect(state).toBe('stopped');
-    expect(pause?.reason).toContain('403');
+    expect(blockedBy?.reason).toContain('403');
     expect((await followUp.fixture.state('c')).counts).toMatchObject({ deliveredToNetwork: 2 });
   });
 });

@@ -318,8 +318,8 @@ describe('A clock of Redis that is set back', () => {
     expect(lane.changes).toHaveLength(2);
   });
 
-  test('ends pauses and probes in time, and makes claims overdue in time', async () => {
-    const lane = await steppingLane('back-paused');
+  test('ends backoffs and probes in time, and makes claims overdue in time', async () => {
+    const lane = await steppingLane('back-off');
     const worker = lane.worker();
     const { claims } = await worker.claim(2);
     const [first] = claims;

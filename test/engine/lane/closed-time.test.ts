@@ -38,7 +38,7 @@ async function laneWithCampaign(name: string, rules: Parameters<typeof laneFixtu
 test('The time in which the service is unreachable does not count, from the first request without an answer on', async () => {
   const { settle, activeAt } = await laneWithCampaign('unreachable');
   await settle(0, 10, 'accepted');
-  // Nothing was in flight until the tenth minute; the third failure in a row pauses the lane.
+  // Nothing was in flight until the tenth minute; the third failure in a row makes the lane back off.
   for (const minute of [20, 21, 22]) await settle(minute, minute + 0.5, 'notSent');
   expect(await activeAt(40)).toBe(22);
   // A probe fails, and the next one is answered.

@@ -7,7 +7,7 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from './lane-fixture.js';
 
 const { redis, prefix } = testRedis('lane-status');
-const RECORD = { now: START, stopped: '', held: '', graceUntil: 0, paused: '', pausedUntil: 0 };
+const RECORD = { now: START, stopped: '', held: '', graceUntil: 0, backingOff: '', backoffUntil: 0 };
 const allows = (from: GateState, to: GateState): boolean => from === to || to in GATE_STATE[from].next;
 
 describe('The state of a gate', () => {
@@ -15,14 +15,14 @@ describe('The state of a gate', () => {
     expect(gateState(RECORD)).toBe('open');
   });
 
-  test('is paused until the time of the pause, and probing from then on', () => {
-    const paused = { ...RECORD, paused: 'throttled', pausedUntil: START + 1 };
-    expect(gateState(paused)).toBe('paused');
-    expect(gateState({ ...paused, now: START + 1 })).toBe('probing');
+  test('is backing off until the time of the backoff, and probing from then on', () => {
+    const backingOff = { ...RECORD, backingOff: 'throttled', backoffUntil: START + 1 };
+    expect(gateState(backingOff)).toBe('backingOff');
+    expect(gateState({ ...backingOff, now: START + 1 })).toBe('probing');
   });
 
   test('is the one that lasts longest when the lane is closed for several causes', () => {
-    const all = { ...RECORD, paused: 'throttled', pausedUntil: START + 1, graceUntil: START + 1 };
+    const all = { ...RECORD, backingOff: 'throttled', backoffUntil: START + 1, graceUntil: START + 1 };
     expect(gateState(all)).toBe('recovering');
     expect(gateState({ ...all, held: 'by the operator' })).toBe('held');
     expect(gateState({ ...all, held: 'by the operator', stopped: '403' })).toBe('stopped');

@@ -107,7 +107,7 @@ test('A wrong target account stops its own lane, names the account, and leaves t
   expect(simulator.activity('NOT-OURS')).toBeUndefined();
 });
 
-test('A pause of one lane of a reseller does not pause the other, and both name their account', async () => {
+test('A lane of a reseller that backs off does not stop the other, and both name their account', async () => {
   const { config } = await reseller();
   const volley = createVolley({ config });
   onTestFinished(() => volley.close());

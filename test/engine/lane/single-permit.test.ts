@@ -35,17 +35,17 @@ test('A request that the service may not count leaves a quota alone that is lear
   expect(await readLaneStatus(lane)).toMatchObject({ sends: 0, polls: 0 });
 });
 
-test('A 429 to a single request pauses the lane, and teaches it the requests before that one', async () => {
+test('A 429 to a single request makes the lane back off, and teaches it the requests before that one', async () => {
   const { lane, emitted } = laneWith('auto');
   for (let count = 0; count < 25; count += 1) await takeSinglePermit(lane, 'poll', START);
   await refuseSinglePermit(lane, 'poll', { retryAfterMs: 60_000, reason: 'too many' }, START);
   expect(emitted).toMatchObject([
-    { type: 'lane.paused', reason: 'throttled' },
+    { type: 'lane.backingOff', cause: 'throttled' },
     { type: 'quota.learned', quota: 24 },
   ]);
   expect(await takeSinglePermit(lane, 'poll', START + 1_000)).toMatchObject({
     kind: 'denied',
-    reason: expect.stringContaining('is paused after a 429'),
+    reason: expect.stringContaining('backs off after a 429'),
   });
 });
 

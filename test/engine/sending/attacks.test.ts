@@ -27,12 +27,12 @@ test('A batch settled as unknown twice, because the first reply was lost, can st
   expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { abandoned: 1 } });
 });
 
-test('A failure that is settled twice counts once towards the pause', async () => {
+test('A failure that is settled twice counts once towards a backoff', async () => {
   const lane = laneFixture(redis, prefix, 'failure-twice');
   await lane.campaign('c', 5);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   for (let time = 1; time <= 4; time += 1) await lane.settlements.send(claims.map(unknown), 0, START + time);
-  expect((await lane.views.look(START + 10)).paused).toBe('');
+  expect((await lane.views.look(START + 10)).backingOff).toBe('');
 });
 
 test('A settlement whose number now belongs to another batch is not applied to that batch', async () => {
@@ -129,7 +129,7 @@ test('An old claim is not confirmed once its campaign is paused, nor is a poll t
   expect(await lane.claims.confirm(two)).toBe(false);
 });
 
-test('A poll of a removed request does not reopen a paused lane and spends no permit', async () => {
+test('A poll of a removed request does not reopen a lane that backs off and spends no permit', async () => {
   const lane = laneFixture(redis, prefix, 'gone');
   await lane.campaign('c', 3);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
@@ -146,7 +146,7 @@ test('A poll of a removed request does not reopen a paused lane and spends no pe
     now + 1,
   );
   const view = await lane.views.look(now + 2);
-  expect([view.paused, view.polls, view.awaiting]).toEqual(['throttled', 0, 0]);
+  expect([view.backingOff, view.polls, view.awaiting]).toEqual(['throttled', 0, 0]);
   const probe = await lane.claims.send({ turn: 't', call: 2, want: 5, seen: 0, now: now + 3 });
   expect(probe.claims).toHaveLength(1);
 });
@@ -218,13 +218,13 @@ test('A released batch is not claimed again by a replay, unless Redis has lost d
   const { epoch } = await lane.views.look(START + 3);
   await redis.hset(lane.keys.lane('given-back', 'lane'), 'runId', 'another');
   expect(await replayClaim(lane.store, claim, START + 4)).toBe('restored');
-  // The 429 of a minute ago does not pause the lane again.
+  // The 429 of a minute ago does not make the lane back off again.
   await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
   expect((await lane.views.look(START + 6)).epoch).toBe(epoch);
   expect((await lane.state('c')).counts).toMatchObject({ planned: 5, sending: 0 });
 });
 
-test('A lane with smooth pacing continues after a pause, even if its gap is not a whole number of milliseconds', async () => {
+test('A lane with smooth pacing continues after a backoff, even if its gap is not a whole number of milliseconds', async () => {
   const lane = laneFixture(redis, prefix, 'paced', { quota: 11, window: 60_000, smooth: true, pollShare: 0 });
   await lane.campaign('c', 100);
   for (let round = 1; round <= 5; round += 1) {

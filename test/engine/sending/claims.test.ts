@@ -84,7 +84,7 @@ test('A refused batch is halved until the bad recipient is alone, and all others
   expect(await redis.getrange(lane.keys.lane('halves', 'campaign:c:statuses'), 0, -1)).toBe('NNNNNRNN');
 });
 
-test('A 429 pauses the whole lane, and then one request probes the service', async () => {
+test('After a 429, the whole lane backs off, and then one request probes the service', async () => {
   const lane = laneFixture(redis, prefix, 'probe');
   await lane.campaign('c', 50);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 4, seen: 0, now: START });
@@ -94,9 +94,9 @@ test('A 429 pauses the whole lane, and then one request probes the service', asy
     START + 100,
   );
   expect((await lane.state('c')).counts).toMatchObject({ planned: 50, sending: 0 });
-  const paused = await lane.claims.send({ turn: 't', call: 2, want: 4, seen: 0, now: START + 1_000 });
-  expect([paused.why, paused.claims]).toEqual(['throttled', []]);
-  const probeAt = START + 1_000 + (paused.againInMs ?? 0);
+  const refused = await lane.claims.send({ turn: 't', call: 2, want: 4, seen: 0, now: START + 1_000 });
+  expect([refused.why, refused.claims]).toEqual(['throttled', []]);
+  const probeAt = START + 1_000 + (refused.againInMs ?? 0);
   const probe = await lane.claims.send({ turn: 't', call: 3, want: 4, seen: 0, now: probeAt });
   expect(probe.claims).toHaveLength(1);
   const other = await lane.claims.send({ turn: 't', call: 4, want: 4, seen: 0, now: probeAt + 10 });

@@ -37,13 +37,13 @@ const LEDGER: Record<LedgerEffect, { sends: number; countsFrom: number }> = {
 
 /** The lane's record after the result of its probe. */
 const GATE: Record<GateEffect, object> = {
-  accepted: { paused: '', stopped: '', onTrial: '0' },
-  proven: { paused: '', stopped: '', onTrial: '0' },
-  answered: { paused: '', stopped: '', onTrial: '1' },
-  throttled: { paused: 'throttled', stopped: '', onTrial: '0', probe: '0' },
-  stopped: { paused: '', stopped: '403', onTrial: '1' },
-  failed: { paused: 'unreachable', stopped: '', onTrial: '1', probe: '0' },
-  unused: { paused: 'throttled', stopped: '', onTrial: '1', probe: '0' },
+  accepted: { backingOff: '', stopped: '', onTrial: '0' },
+  proven: { backingOff: '', stopped: '', onTrial: '0' },
+  answered: { backingOff: '', stopped: '', onTrial: '1' },
+  throttled: { backingOff: 'throttled', stopped: '', onTrial: '0', probe: '0' },
+  stopped: { backingOff: '', stopped: '403', onTrial: '1' },
+  failed: { backingOff: 'unreachable', stopped: '', onTrial: '1', probe: '0' },
+  unused: { backingOff: 'throttled', stopped: '', onTrial: '1', probe: '0' },
 };
 
 const PLANNED = { planned: 2, sending: 0 };
@@ -81,7 +81,7 @@ async function probedLane(result: SendResult, purpose: string) {
     2,
     isRepeat ? { released: [{ first: 0, count: 2, again: 'byOperator', firstAt: 5 }], cursor: 2 } : {},
   );
-  await redis.hset(recordKey, { paused: 'throttled', pausedUntil: START - 1, epoch: 1, onTrial: 1 });
+  await redis.hset(recordKey, { backingOff: 'throttled', backoffUntil: START - 1, epoch: 1, onTrial: 1 });
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const [claim] = claims;
   if (claim === undefined) throw new Error('the lane did not probe');

@@ -48,7 +48,7 @@ test('A batch is repeated under its correlator while the service remembers its f
   });
 });
 
-test('A lane that is paused for longer than the service remembers correlators repeats nothing', async () => {
+test('A lane that backs off for longer than the service remembers correlators repeats nothing', async () => {
   const lane = await laneWithRepeat('too-late');
   expect(await lane.claim(START + REPEAT_FOR)).toEqual([]);
   await lane.sweep(START + REPEAT_FOR + 35_000);

@@ -203,7 +203,7 @@ describe('A batch', () => {
     expect(unknown).toMatchObject({ first: 1, count: 1, reason: expect.stringContaining('suppressed') });
   });
 
-  test('whose connection is refused is released, and the lane’s pause names the address and the error code', async () => {
+  test('whose connection is refused is released, and the lane’s status names the address and the error code', async () => {
     const service = await startService(accept());
     await service.close();
     const sender = createSender(service);
@@ -211,9 +211,9 @@ describe('A batch', () => {
     await sender.turn();
     expect(await sender.turn()).toMatchObject({ kind: 'later', why: 'unreachable', requests: 0 });
     expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 4, sending: 0 });
-    const { state, pause, quota } = await sender.status();
-    expect(state).toBe('paused');
-    expect(pause?.reason).toContain(`${service.host} refuses connections (ECONNREFUSED)`);
+    const { state, blockedBy, quota } = await sender.status();
+    expect(state).toBe('backingOff');
+    expect(blockedBy?.reason).toContain(`${service.host} refuses connections (ECONNREFUSED)`);
     // No request left, so no permit is spent.
     expect(quota.used).toEqual({ send: 0, poll: 0 });
     expect(sender.emitted.map(({ type }) => type)).toContain('request.notSent');
@@ -253,7 +253,7 @@ describe('A batch', () => {
 });
 
 describe('The lane', () => {
-  test('is paused by a 429 for as long as the service says, and the batch is released', async () => {
+  test('lets the lane back off after a 429 for as long as the service says, and the batch is released', async () => {
     const service = await startService(json(429, {}, { 'retry-after': '60' }));
     const sender = createSender(service);
     await sender.fixture.campaign('c', 2, { batch: 2 });
@@ -261,7 +261,7 @@ describe('The lane', () => {
     expect(end).toMatchObject({ kind: 'later', why: 'throttled' });
     if (end.kind === 'later') expect(end.inMs).toBeGreaterThan(59_000);
     expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0 });
-    expect(await sender.status()).toMatchObject({ state: 'paused', throttled: 1 });
+    expect(await sender.status()).toMatchObject({ state: 'backingOff', throttled: 1 });
   });
 
   test('shows the message of the service with a 429, in its status and in the log', async () => {
@@ -269,12 +269,14 @@ describe('The lane', () => {
     const sender = createSender(service);
     await sender.fixture.campaign('c', 2, { batch: 2 });
     await sender.turn();
-    const { pause } = await sender.status();
-    expect(pause?.reason).toBe('the service returned 429: POL0013: Duplicated addresses A and B');
-    const told = sender.emitted.filter(({ type }) => type === 'request.throttled' || type === 'lane.paused');
-    expect(told).toEqual([
+    const { blockedBy } = await sender.status();
+    expect(blockedBy?.reason).toBe('the service returned 429: POL0013: Duplicated addresses A and B');
+    const emitted = sender.emitted.filter(
+      ({ type }) => type === 'request.throttled' || type === 'lane.backingOff',
+    );
+    expect(emitted).toEqual([
       expect.objectContaining({ reason: 'POL0013: Duplicated addresses A and B' }),
-      expect.objectContaining({ cause: 'POL0013: Duplicated addresses A and B' }),
+      expect.objectContaining({ cause: 'throttled', reason: 'POL0013: Duplicated addresses A and B' }),
     ]);
   });
 
@@ -283,8 +285,8 @@ describe('The lane', () => {
     const sender = createSender(service);
     await sender.fixture.campaign('c', 2, { batch: 2 });
     await sender.turn();
-    const { pause } = await sender.status();
-    expect(pause?.reason).toMatch(
+    const { blockedBy } = await sender.status();
+    expect(blockedBy?.reason).toMatch(
       /API key of lane default .*, then run `volley lane resume default`\. Its message: POL0013: Duplicated addresses A and B$/,
     );
   });
@@ -317,9 +319,9 @@ describe('The lane', () => {
     const sender = createSender(service);
     await sender.fixture.campaign('c', 2, { batch: 2 });
     expect(await sender.turn()).toMatchObject({ kind: 'idle', why: 'stopped', requests: 1 });
-    const { state, pause } = await sender.status();
+    const { state, blockedBy } = await sender.status();
     expect(state).toBe('stopped');
-    expect(pause?.reason).toContain('does not accept the API key of lane default (401)');
+    expect(blockedBy?.reason).toContain('does not accept the API key of lane default (401)');
     expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0 });
   });
 
@@ -328,9 +330,9 @@ describe('The lane', () => {
     const sender = createSender(service);
     await sender.fixture.campaign('c', 2, { batch: 2 });
     expect(await sender.turn()).toMatchObject({ kind: 'idle', why: 'stopped', requests: 1 });
-    const { state, pause } = await sender.status();
+    const { state, blockedBy } = await sender.status();
     expect(state).toBe('stopped');
-    expect(pause?.reason).toContain('403');
+    expect(blockedBy?.reason).toContain('403');
     const { counts } = await sender.fixture.state('c');
     expect(counts).toMatchObject({ planned: 2, sending: 0 });
     expect(counts['rejected'] ?? 0).toBe(0);

@@ -6,7 +6,7 @@ export const GATE_WORLDS: readonly ScriptedWorld[] = [
   {
     name: 'slow-probe',
     about:
-      'The service throttles a lane. When the pause ends, p1 probes, and is stopped and loses its lock before the response comes. p2 takes over the lane.',
+      'The service throttles a lane. When the backoff ends, p1 probes, and is stopped and loses its lock before the response comes. p2 takes over the lane.',
     scenario: scenario({
       lanes: [lane({ settings: { hourlyQuota: 100 } })],
       campaigns: [campaign({ recipients: 3 })],
@@ -21,7 +21,7 @@ export const GATE_WORLDS: readonly ScriptedWorld[] = [
     bug: {
       name: 'every process probes',
       invariant: 7,
-      why: 'all waiting requests leave at once when a pause ends',
+      why: 'all waiting requests leave at once when a backoff ends',
       lua: [
         {
           file: 'engine/lane/gate.lua',

@@ -21,7 +21,7 @@ const auto: LaneStatus = {
     nextPermitAt: null,
     permitsToCome: [],
   },
-  pause: null,
+  blockedBy: null,
   turnFailures: [],
   zone: null,
   window: null,

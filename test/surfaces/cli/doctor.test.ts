@@ -25,7 +25,7 @@ const lane: LaneStatus = {
     nextPermitAt: null,
     permitsToCome: [],
   },
-  pause: null,
+  blockedBy: null,
   turnFailures: [],
   zone: null,
   window: null,
@@ -40,14 +40,25 @@ const reason = 'the service does not accept the API key of lane main (401)';
 test.each([
   ['open', {}, ['ok']],
   [
-    'paused by itself',
-    { state: 'paused', pause: { reason: 'the service answered 429', until: null } },
+    'backing off',
+    {
+      state: 'backingOff',
+      blockedBy: { state: 'backingOff', reason: 'the service answered 429', until: null },
+    },
     ['ok'],
   ],
-  ['probing', { state: 'probing', pause: { reason: 'a probe is on its way', until: null } }, ['ok']],
-  ['without a token', { state: 'noToken', pause: { reason: 'a timeout', until: null } }, ['warn']],
-  ['held', { state: 'held', pause: { reason: 'held by an operator', until: null } }, ['warn']],
-  ['stopped', { state: 'stopped', pause: { reason, until: null } }, ['fail']],
+  ['probing', { state: 'probing', blockedBy: null }, ['ok']],
+  [
+    'without a token',
+    { state: 'noToken', blockedBy: { state: 'noToken', reason: 'a timeout', until: null } },
+    ['warn'],
+  ],
+  [
+    'held',
+    { state: 'held', blockedBy: { state: 'held', reason: 'held by an operator', until: null } },
+    ['warn'],
+  ],
+  ['stopped', { state: 'stopped', blockedBy: { state: 'stopped', reason, until: null } }, ['fail']],
   [
     'failing',
     { turnFailures: [{ kind: 'send', since: new Date(0).toISOString(), error: 'broken' }] },
@@ -61,7 +72,10 @@ test.each([
 });
 
 test('The doctor shows why a lane is stopped and the command that resumes it', () => {
-  const [check] = checkLane({ ...lane, state: 'stopped', pause: { reason, until: null } }, 0);
+  const [check] = checkLane(
+    { ...lane, state: 'stopped', blockedBy: { state: 'stopped', reason, until: null } },
+    0,
+  );
   expect(check).toMatchObject({
     found: `stopped: ${reason}`,
     todo: 'Fix the reason, then: volley lane resume main',
@@ -72,15 +86,19 @@ test('A reason that ends with a full stop is followed by one full stop only', ()
   const stopped: LaneStatus = {
     ...lane,
     state: 'stopped',
-    pause: { reason: 'Replace the key.', until: null },
+    blockedBy: { state: 'stopped', reason: 'Replace the key.', until: null },
   };
   const lines = renderLane(stopped, 0, (_ink, text) => text);
   expect(lines.join('\n')).toContain('Replace the key. To resume it: volley lane resume main');
 });
 
 test('A lane without a token shows why, and when it tries again', () => {
-  const pause = { reason: 'api.example refuses connections', until: new Date(90_000).toISOString() };
-  const lines = renderLane({ ...lane, state: 'noToken', pause }, 0, (_ink, text) => text).join('\n');
+  const blockedBy = {
+    state: 'noToken' as const,
+    reason: 'api.example refuses connections',
+    until: new Date(90_000).toISOString(),
+  };
+  const lines = renderLane({ ...lane, state: 'noToken', blockedBy }, 0, (_ink, text) => text).join('\n');
   expect(lines).toContain('main  waits for an access token');
   expect(lines).toMatch(
     /reason +api\.example refuses connections \(next attempt \d\d:\d\d:\d\d \S+ \(in 1m 30s\)\)/,

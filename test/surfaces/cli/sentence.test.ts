@@ -5,26 +5,28 @@ import { isoAt, NOON, statusWith } from './campaign-status.js';
 const sentence = (changes: Parameters<typeof statusWith>[0]): string =>
   campaignSentence(statusWith(changes), NOON).text;
 
-test('A pause that ends by itself shows its reason and its end', () => {
-  const blockedBy = { state: 'paused' as const, reason: 'the service answered 429', until: isoAt(5_000) };
+test('A backoff shows its reason and its end', () => {
+  const blockedBy = { state: 'backingOff' as const, reason: 'the service answered 429', until: isoAt(5_000) };
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe(
-    'Lane main is paused: the service answered 429, until 12:00:05 UTC (in 5s).',
+    'Lane main is backing off: the service answered 429, until 12:00:05 UTC (in 5s).',
   );
 });
 
 test('While a lane waits after a 429, the time of the last message is shown as far as it is bounded', () => {
-  const blockedBy = { state: 'paused' as const, reason: 'the service answered 429', until: isoAt(5_000) };
+  const blockedBy = { state: 'backingOff' as const, reason: 'the service answered 429', until: isoAt(5_000) };
   const eta = { earliest: isoAt(60_000), latest: isoAt(90_000), reason: null };
   expect(sentence({ waitingFor: 'lane', blockedBy, eta })).toBe(
-    'Lane main is paused: the service answered 429, until 12:00:05 UTC (in 5s). Last message between 12:01:00 and 12:01:30 UTC (in 1m to 1m 30s).',
+    'Lane main is backing off: the service answered 429, until 12:00:05 UTC (in 5s). Last message between 12:01:00 and 12:01:30 UTC (in 1m to 1m 30s).',
   );
   const unbounded = { ...eta, latest: null, reason: 'the service does not respond' };
   expect(sentence({ waitingFor: 'lane', blockedBy, eta: unbounded })).not.toContain('Last message');
 });
 
-test('A pause whose end has passed shows no time', () => {
-  const blockedBy = { state: 'paused' as const, reason: 'the service answered 429', until: isoAt(-1) };
-  expect(sentence({ waitingFor: 'lane', blockedBy })).toBe('Lane main is paused: the service answered 429.');
+test('A backoff whose end has passed shows no time', () => {
+  const blockedBy = { state: 'backingOff' as const, reason: 'the service answered 429', until: isoAt(-1) };
+  expect(sentence({ waitingFor: 'lane', blockedBy })).toBe(
+    'Lane main is backing off: the service answered 429.',
+  );
 });
 
 test('A campaign whose lane fails to send or to poll says so, since when, and why', () => {

@@ -154,17 +154,20 @@ test('Times in events are in ISO 8601', async () => {
   const reader = await watch('/v1/events');
   volley.events.emit({ type: 'campaign.launched', lane: 'default', campaign: 'a', sendAt: 0 });
   volley.events.emit({
-    type: 'lane.paused',
+    type: 'lane.backingOff',
     lane: 'default',
-    reason: 'a test',
-    cause: '',
-    until: null,
+    cause: 'throttled',
+    reason: '',
+    until: 0,
     epoch: 1,
-    actor: null,
   });
-  const [launched, paused] = [await nextEvent(reader), await nextEvent(reader)];
+  const [launched, backingOff] = [await nextEvent(reader), await nextEvent(reader)];
   expect(launched.json).toMatchObject({ campaign: 'a', sendAt: '1970-01-01T00:00:00.000Z' });
-  expect(paused.json).toMatchObject({ until: null, epoch: 1, createdAt: expect.stringMatching(/^\d{4}-/) });
+  expect(backingOff.json).toMatchObject({
+    until: '1970-01-01T00:00:00.000Z',
+    epoch: 1,
+    createdAt: expect.stringMatching(/^\d{4}-/),
+  });
 });
 
 test('An unknown event of a later version is passed on unchanged', async () => {

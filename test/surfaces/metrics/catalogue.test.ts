@@ -200,7 +200,7 @@ test('The metrics after real traffic are those in docs/metrics.md, with correct 
     expect(sumOf(page, 'volley_lane_quota_limit', ofKnown)).toBeGreaterThan(20_000);
     expect(sumOf(page, 'volley_lane_quota_limit', ofKnown)).toBeLessThanOrEqual(100_000);
     expect(sumOf(page, 'volley_lane_state', { lane: 'known', state: 'open' })).toBe(1);
-    expect(sumOf(page, 'volley_lane_pause_cause', ofKnown)).toBe(0);
+    expect(sumOf(page, 'volley_lane_closed_cause', ofKnown)).toBe(0);
     expect(sumOf(page, 'volley_lane_subscription', { lane: 'known', state: 'foreign' })).toBe(1);
     expect(sumOf(page, 'volley_lane_subscription', { lane: 'found', state: 'ours' })).toBe(1);
     expect(sumOf(page, 'volley_workers', { role: 'send' })).toBe(1);

@@ -37,7 +37,7 @@ test('A request waits for a permit that comes soon, but not for one that comes l
   await refuseSinglePermit(lane, 'poll', { retryAfterMs: 60_000, reason: '' });
   expect(await poll()).toEqual({
     kind: 'notSent',
-    reason: expect.stringMatching(/is paused after a 429; it resumes in \d+ s$/),
+    reason: expect.stringMatching(/backs off after a 429; it sends again in \d+ s$/),
   });
   await lane.commands.lane('resume');
   expect(await poll()).toMatchObject({ kind: 'reply' });

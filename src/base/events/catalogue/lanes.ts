@@ -1,4 +1,4 @@
-import { describePause } from '../../../campaign/pause-reason.js';
+import { describeBackoff } from '../../../campaign/backoff-reason.js';
 import { entry, requests } from '../entry.js';
 import { count, failure, id, number, oneOf, optional, prose, time } from '../field.js';
 
@@ -7,17 +7,10 @@ const subscribed = (to: string): string => (to === 'inbound' ? 'inbound messages
 
 /** Lanes, their quota, and their notifications. */
 export const LANE_EVENTS = {
-  'lane.paused': entry(
+  'lane.backingOff': entry(
     'warn',
-    {
-      lane: id,
-      reason: prose,
-      cause: prose,
-      until: optional(time, 'an operator resumes it'),
-      epoch: number,
-      actor: optional(id, 'no operator'),
-    },
-    (e) => `lane ${e.lane} is paused until ${e.until}: ${describePause(e.reason, e.cause)}`,
+    { lane: id, cause: oneOf('throttled', 'unreachable'), reason: prose, until: time, epoch: number },
+    (e) => `lane ${e.lane} backs off until ${e.until}: ${describeBackoff(e.cause, e.reason)}`,
   ),
   'lane.held': entry(
     'warn',

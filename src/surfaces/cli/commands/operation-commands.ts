@@ -708,7 +708,7 @@ export const OPERATION_COMMANDS = [
     usage: 'lanes',
     summary: 'list the lanes and their status',
     description:
-      'List the lanes and their status. The status says how much of the quota is used, when more requests may be sent, and why the lane is paused.',
+      'List the lanes and their status. The status says how much of the quota is used, when more requests may be sent, and why the lane sends nothing.',
     arguments: {},
     flags: [],
     json: 'print one JSON object',
@@ -721,7 +721,7 @@ export const OPERATION_COMMANDS = [
     usage: 'lane hold <name>',
     summary: 'hold a lane',
     description:
-      'Hold a lane. No request of the lane starts until you resume it. A lane that is paused resumes by itself; one that is held or stopped does not.',
+      'Hold a lane. No request of the lane starts until you resume it. A lane that is backing off reopens by itself; one that is held or stopped does not.',
     arguments: { '<name>': 'the lane' },
     flags: [],
     json: 'print one JSON object',
@@ -732,8 +732,9 @@ export const OPERATION_COMMANDS = [
     name: 'resumeLane',
     tag: 'Lanes',
     usage: 'lane resume <name>',
-    summary: 'resume a held, paused, or stopped lane',
-    description: 'Resume a held, paused, or stopped lane. If an error stopped the lane, fix its cause first.',
+    summary: 'resume a lane that is held, stopped, or backing off',
+    description:
+      'Resume a lane that is held, stopped, or backing off. If an error stopped the lane, fix its cause first.',
     arguments: { '<name>': 'the lane' },
     flags: [],
     json: 'print one JSON object',

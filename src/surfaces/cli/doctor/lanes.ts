@@ -35,9 +35,9 @@ export function checkLane(lane: LaneStatus, now: number): Check[] {
   ];
 }
 
-function checkState(title: string, { name, state, pause, zone, window }: LaneStatus, now: number): Check {
+function checkState(title: string, { name, state, blockedBy, zone, window }: LaneStatus, now: number): Check {
   const resume = `volley lane resume ${name}`;
-  const why = pause === null ? '' : `: ${oneLine(pause.reason)}`;
+  const why = blockedBy === null ? '' : `: ${oneLine(blockedBy.reason)}`;
   const when = (what: string, at: string | null | undefined): string =>
     at == null ? '' : `${what} ${until(at, now, zone)}`;
   switch (state) {
@@ -45,19 +45,19 @@ function checkState(title: string, { name, state, pause, zone, window }: LaneSta
       return ok(title, 'open');
     case 'waiting':
       return ok(title, `waits${when(' until', window?.opensAt)} (window)`);
-    case 'paused':
+    case 'backingOff':
     case 'probing':
-      return ok(title, `paused, resumes by itself${why}${when(', until', pause?.until)}`);
+      return ok(title, `backing off, reopens by itself${why}${when(', until', blockedBy?.until)}`);
     case 'recovering':
-      return ok(title, `recovering${why}${when(', until', pause?.until)}`);
+      return ok(title, `recovering${why}${when(', until', blockedBy?.until)}`);
     case 'noToken':
       return warn(
         title,
-        `waits for an access token${why}${when(', next attempt', pause?.until)}`,
+        `waits for an access token${why}${when(', next attempt', blockedBy?.until)}`,
         'Check the account base URL, and that the account service is reachable from here: volley token show',
       );
     case 'held':
-      if (pause?.reason.startsWith(OLDER_DATA) === true)
+      if (blockedBy?.reason.startsWith(OLDER_DATA) === true)
         return fail(
           title,
           `held${why}`,

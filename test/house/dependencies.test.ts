@@ -52,6 +52,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   surfaces: {
     metrics: [],
     http: ['metrics'],
+    // Runs in the browser.
+    console: [],
     // Runs a process: `volley up`, `work`, and `serve`, and the shells in workers/.
     lifecycle: ['http', 'metrics'],
     cli: ['lifecycle'],
@@ -63,6 +65,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
 const ISOLATED: Readonly<Record<string, readonly string[]>> = {
   // The simulator implements the interface on its own, so that it cannot share a misreading with the client.
   'tools/simulator': ['base/clock', 'base/host-header'],
+  // It is loaded by browsers; test/surfaces/console says which modules of the engine its bundle may have.
+  'surfaces/console': ['campaign'],
 };
 
 /** Libraries that only some folders may import. */
@@ -79,9 +83,15 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   '@fastify': ['surfaces/http'],
   'prom-client': ['surfaces/metrics'],
   testcontainers: ['base/redis'],
+  preact: ['surfaces/console'],
+  '@preact': ['surfaces/console'],
+  'preact-iso': ['surfaces/console'],
+  'openapi-fetch': ['surfaces/console'],
+  'eventsource-parser': ['surfaces/console'],
+  vite: ['surfaces/console'],
 };
 
-const files = sourceFiles(['src', 'workers'], ['.ts', '.lua']);
+const files = sourceFiles(['src', 'workers'], ['.ts', '.tsx', '.lua']);
 
 /** `src/engine/lane/ledger.lua` → `engine`, `src/index.ts` → `index`, `workers/send.ts` → `workers`. */
 function roomOf(path: string): string {
@@ -178,7 +188,7 @@ test('no file imports itself through other files, not even for a type', () => {
 
 test('no folder or file is a bucket such as utils, helpers, or types', () => {
   const bucket = /(^|\/)(utils?|helpers?|common|types?|misc|shared|interfaces|enums)(\/|\.[a-z.]+$)/;
-  const everywhere = sourceFiles(['src', 'workers', 'test', 'bench'], ['.ts', '.lua']);
+  const everywhere = sourceFiles(['src', 'workers', 'test', 'bench'], ['.ts', '.tsx', '.lua']);
   expect(everywhere.map(({ path }) => path).filter((path) => bucket.test(path))).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -36,7 +36,11 @@ export function importsOf({ path, text }: SourceFile): string[] {
   const names = [...text.matchAll(IMPORT), ...text.matchAll(LUA)].flatMap((match) =>
     match.slice(1).filter((name) => name !== undefined),
   );
-  return names.map((name) =>
-    name.startsWith('.') ? normalize(join(dirname(path), name)).replace(/\.js$/, '.ts') : name,
-  );
+  return names.map((name) => (name.startsWith('.') ? sourceOf(normalize(join(dirname(path), name))) : name));
+}
+
+/** The source of a file that is imported as it is called after the build. */
+function sourceOf(built: string): string {
+  const component = built.replace(/\.js$/, '.tsx');
+  return existsSync(join(ROOT, component)) ? component : built.replace(/\.js$/, '.ts');
 }

@@ -1,0 +1,150 @@
+import createClient from 'openapi-fetch';
+import type { components, operations, paths } from '../generated/api.js';
+import commands from '../generated/commands.json' with { type: 'json' };
+
+/*
+ * One function calls every operation of the HTTP API by its name. Where an operation is and what it takes comes from the generated tables.
+ */
+
+/** A field of an operation, as the table of commands describes it. */
+export interface Field {
+  readonly in: 'path' | 'query' | 'header' | 'body';
+  readonly type: string;
+  readonly required?: true;
+  readonly names?: readonly string[];
+  readonly from?: number;
+  readonly to?: number;
+  /** The most characters. */
+  readonly length?: number;
+  readonly usual?: unknown;
+  readonly about?: string;
+}
+
+/** What the console knows about an operation before it runs. */
+export interface Command {
+  readonly title: string;
+  readonly method: string;
+  readonly path: string;
+  readonly scope: string;
+  readonly allLanes?: true;
+  readonly fields: Readonly<Record<string, Field>>;
+  readonly errors: readonly string[];
+}
+
+export type Schemas = components['schemas'];
+export type Name = keyof operations & keyof typeof commands;
+
+type Parameters<Op> = Op extends { parameters: infer All } ? All : never;
+type Members<All, Place extends string> = All extends { [P in Place]?: infer Found }
+  ? Exclude<Found, undefined> extends never
+    ? unknown
+    : Exclude<Found, undefined>
+  : unknown;
+type Body<Op> = Op extends { requestBody?: { content: infer Content } }
+  ? Content extends { 'application/json': infer Json }
+    ? Json
+    : unknown
+  : unknown;
+
+/** The members of the path, the query, and the body of an operation, side by side. */
+export type Input<Op extends Name> = Members<Parameters<operations[Op]>, 'path'> &
+  Members<Parameters<operations[Op]>, 'query'> &
+  Partial<Members<Parameters<operations[Op]>, 'header'>> &
+  Body<operations[Op]>;
+
+type Success<Responses> = Responses[keyof Responses & (200 | 201 | 202)];
+/** What an operation returns. */
+export type Output<Op extends Name> =
+  Success<operations[Op]['responses']> extends { content: { 'application/json': infer Json } }
+    ? Json
+    : undefined;
+
+/** What is wrong with a field, or with a row of a list. */
+export type ErrorItem = Schemas['ErrorItem'];
+
+/** Why a request was not answered as asked: a problem of the API, or that the server cannot be reached (`offline`). */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: string;
+  readonly status: number;
+  readonly errors: readonly ErrorItem[];
+  /** The whole problem document, with members of its own. */
+  readonly detail: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, problem: Readonly<Record<string, unknown>>) {
+    super(String(problem['detail'] ?? problem['title'] ?? `The server responded with ${status}.`));
+    this.status = status;
+    this.code = String(problem['code'] ?? 'failed');
+    this.errors = (problem['errors'] as readonly ErrorItem[] | undefined) ?? [];
+    this.detail = problem;
+  }
+
+  /** What is wrong with a field; undefined if nothing is. */
+  of(field: string): string | undefined {
+    return this.errors.find(({ pointer }) => fieldOf(pointer) === field)?.message;
+  }
+}
+
+/** The field that a JSON pointer names: `/window/hours`, `query/limit` → `window`, `limit`. */
+export function fieldOf(pointer: string | null): string | undefined {
+  return pointer?.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+const OFFLINE = {
+  code: 'offline',
+  detail:
+    'The server of the console does not respond. Nothing was changed as far as this page knows; retry when it is back.',
+};
+
+/** Called when a response says that the session or its key has ended. */
+let onSignedOut = (): void => {};
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+const client = createClient<paths>({
+  baseUrl: globalThis.location?.origin ?? '',
+  credentials: 'same-origin',
+});
+
+interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** The body as a whole, such as a form with a file. */
+  readonly body?: unknown;
+}
+
+/** What the table of commands says about an operation. */
+export const commandOf = (name: Name): Command => commands[name] as Command;
+
+/** Runs an operation. Rejects with an {@link ApiError}. */
+export async function call<Op extends Name>(
+  name: Op,
+  input: Input<Op>,
+  { signal, body }: CallOptions = {},
+): Promise<Output<Op>> {
+  const { method, path, fields } = commandOf(name);
+  const given = Object.entries(input as object).filter(([, value]) => value !== undefined);
+  const placed = (place: Field['in']) =>
+    Object.fromEntries(given.filter(([member]) => (fields[member]?.in ?? 'body') === place));
+  const inBody = placed('body');
+  const init = {
+    params: { path: placed('path'), query: placed('query'), header: placed('header') },
+    ...(body !== undefined ? { body } : Object.keys(inBody).length > 0 && { body: inBody }),
+    ...(signal && { signal }),
+  };
+  // The names and types of the table and of the client come from the same document.
+  const request = client.request as unknown as (
+    method: string,
+    path: string,
+    init: object,
+  ) => ReturnType<typeof client.GET>;
+  const { data, error, response } = await request(method.toLowerCase(), path, init).catch(
+    (error: unknown) => {
+      if (error instanceof DOMException && error.name === 'AbortError') throw error;
+      throw new ApiError(0, OFFLINE);
+    },
+  );
+  if (response.ok) return data as Output<Op>;
+  if (response.status === 401) onSignedOut();
+  throw new ApiError(response.status, typeof error === 'object' && error !== null ? error : {});
+}

@@ -1,0 +1,27 @@
+import { useLocation } from 'preact-iso/router';
+
+/*
+ * Filters are in the address, so that a link, a reload, and the button Back keep them.
+ */
+
+/** An address with these parameters in place of its own; empty ones leave it. A change of a filter begins at the first page. */
+export function withFilters(url: string, changes: Readonly<Record<string, string>>): string {
+  const [path = '', query = ''] = url.split('?');
+  const all = new URLSearchParams(query);
+  if (!Object.hasOwn(changes, 'cursor')) all.delete('cursor');
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === '') all.delete(name);
+    else all.set(name, value);
+  }
+  const text = all.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** The filters of this screen, and a function that changes some of them. */
+export function useFilters(): [
+  Readonly<Record<string, string>>,
+  (changes: Readonly<Record<string, string>>) => void,
+] {
+  const { url, query, route } = useLocation();
+  return [query, (changes) => route(withFilters(url, changes))];
+}

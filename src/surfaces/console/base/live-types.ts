@@ -1,0 +1,63 @@
+import type { Schemas } from './api.js';
+
+/*
+ * What the live stream sends. Its items are not part of the OpenAPI document.
+ */
+
+export type CampaignStatus = Schemas['CampaignStatus'];
+export type LaneStatus = Schemas['LaneStatus'];
+
+/** Why something waits, until when, and what can be done about it. */
+export interface Waiting {
+  readonly code: string;
+  readonly text: string;
+  readonly until: string | null;
+  readonly lane: string | null;
+  readonly remedy: { readonly operation: string; readonly path: string } | null;
+  readonly tone: 'normal' | 'good' | 'warning' | 'bad';
+}
+
+export interface LiveCampaign {
+  readonly status: CampaignStatus;
+  readonly waiting: Waiting | null;
+  readonly sendsPerMinute: number | null;
+}
+
+export interface LiveLane {
+  readonly status: LaneStatus;
+  readonly host: string;
+  readonly simulator: boolean;
+  readonly waiting: Waiting | null;
+  /** Requests in each of the last five minutes, oldest first. */
+  readonly perMinute: readonly number[];
+}
+
+export interface Attention {
+  readonly code: string;
+  readonly text: string;
+  readonly lane: string | null;
+  readonly campaign: string | null;
+  readonly remedy: Waiting['remedy'];
+}
+
+export interface Overview {
+  readonly attention: readonly Attention[];
+  readonly running: readonly LiveCampaign[];
+  readonly lanes: readonly LiveLane[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** The limiter's own ledger of a lane. */
+export interface Ledger {
+  readonly lane: string;
+  readonly at: string;
+  readonly width: string;
+  readonly buckets: readonly { readonly at: string; readonly sends: number; readonly polls: number }[];
+  readonly guard: string;
+  readonly limit: number | null;
+  readonly used: number;
+  readonly inFlight: number;
+  readonly pollReserve: number;
+  readonly permits: readonly { readonly at: string; readonly count: number }[];
+  readonly throttledAt: readonly string[];
+}

@@ -1,0 +1,168 @@
+import { batch, computed, signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { followStream, type StreamItem, type StreamState } from './live-stream.js';
+import type { Ledger, LiveCampaign, Overview } from './live-types.js';
+import { session, signedOutBecause } from './session.js';
+
+/*
+ * The one stream of this page. Screens say which campaigns and lanes they show; the stream follows those, and closes while the tab is hidden.
+ */
+
+/** What the page shows of the service right now. */
+export const overview = signal<Overview | null>(null);
+export const liveCampaigns = signal<ReadonlyMap<string, LiveCampaign>>(new Map());
+export const ledgers = signal<ReadonlyMap<string, Ledger>>(new Map());
+
+export const streamState = signal<StreamState | 'paused' | 'hidden'>('connecting');
+export const isPaused = signal(false);
+/** The time of the server at the last tick, and when it arrived on the monotonic clock of the browser. */
+const lastTick = signal({ at: 0, arrivedAt: 0 });
+export const redis = signal<'ok' | 'unavailable'>('ok');
+
+/** Why what is shown may be old; null while it is current. Commands are disabled meanwhile. */
+export const staleBecause = computed((): 'server' | 'redis' | null => {
+  if (streamState.value === 'reconnecting') return 'server';
+  return redis.value === 'unavailable' ? 'redis' : null;
+});
+
+/** The time of the server, in ms, as far as the page knows it. */
+export function serverNow(): number {
+  const { at, arrivedAt } = lastTick.peek();
+  return at === 0 ? Date.now() : at + performance.now() - arrivedAt;
+}
+
+/** When the data arrived that is shown, in ms of the server's time. */
+export const dataAt = computed(() => lastTick.value.at);
+
+/** An event of the feed. */
+export interface FeedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly createdAt: string;
+  readonly [member: string]: unknown;
+}
+
+const KEPT_EVENTS = 100;
+/** The newest events, newest first. */
+export const recentEvents = signal<readonly FeedEvent[]>([]);
+/** Whether events are missing between those shown. */
+export const hasGap = signal(false);
+
+function take({ type, data, id }: StreamItem): void {
+  switch (type) {
+    case 'tick': {
+      const { at, redis: state } = data as { at: string; redis: 'ok' | 'unavailable' };
+      redis.value = state;
+      if (state === 'ok') lastTick.value = { at: Date.parse(at), arrivedAt: performance.now() };
+      return;
+    }
+    case 'overview':
+      overview.value = data as Overview;
+      return;
+    case 'campaign': {
+      const campaign = data as LiveCampaign;
+      liveCampaigns.value = new Map(liveCampaigns.value).set(campaign.status.id, campaign);
+      return;
+    }
+    case 'ledger': {
+      const ledger = data as Ledger;
+      ledgers.value = new Map(ledgers.value).set(ledger.lane, ledger);
+      return;
+    }
+    case 'gap':
+      hasGap.value = true;
+      return;
+    default:
+      if (id === undefined) return;
+      recentEvents.value = [{ ...(data as FeedEvent), id, type }, ...recentEvents.value].slice(
+        0,
+        KEPT_EVENTS,
+      );
+  }
+}
+
+const wanted = signal<
+  ReadonlyMap<object, { readonly lanes: readonly string[]; readonly campaigns: readonly string[] }>
+>(new Map());
+const address = computed(() => {
+  const all = [...wanted.value.values()];
+  const list = (names: readonly string[]) => [...new Set(names)].sort().map(encodeURIComponent).join(',');
+  const query = [
+    ['lanes', list(all.flatMap(({ lanes }) => lanes))],
+    ['campaigns', list(all.flatMap(({ campaigns }) => campaigns))],
+  ].filter(([, value]) => value !== '');
+  return `/v1/live${query.length === 0 ? '' : '?'}${query.map(([name, value]) => `${name}=${value}`).join('&')}`;
+});
+
+/** Follows these lanes and campaigns in detail while a screen is shown. */
+export function useLive(lanes: readonly string[], campaigns: readonly string[]): void {
+  const text = JSON.stringify({ lanes, campaigns });
+  useEffect(() => {
+    const key = {};
+    wanted.value = new Map(wanted.value).set(key, JSON.parse(text));
+    return () => {
+      const left = new Map(wanted.value);
+      left.delete(key);
+      wanted.value = left;
+    };
+  }, [text]);
+}
+
+const isHidden = signal(false);
+/** A tab may be hidden for a moment, such as while another one is chosen. */
+const HIDDEN_AFTER_MS = 500;
+const SILENCE_MS = 3_000;
+const RETRY_MS = [250, 1_000, 2_000, 5_000] as const;
+
+/** Opens and closes the stream as the session, the screen, and the visibility of the tab require. Call it once. */
+export function startLive(effect: (run: () => (() => void) | undefined) => void): void {
+  let hide: ReturnType<typeof setTimeout> | undefined;
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(hide);
+    if (document.visibilityState === 'visible') isHidden.value = false;
+    else hide = setTimeout(() => (isHidden.value = true), HIDDEN_AFTER_MS);
+  });
+  const key = computed(() => session.value?.id);
+  let after: string | undefined;
+  effect(() => {
+    const url = address.value;
+    if (key.value === undefined) {
+      after = undefined;
+      batch(() => {
+        overview.value = null;
+        liveCampaigns.value = new Map();
+        ledgers.value = new Map();
+        recentEvents.value = [];
+      });
+      return undefined;
+    }
+    if (isPaused.value || isHidden.value) {
+      streamState.value = isPaused.value ? 'paused' : 'hidden';
+      return undefined;
+    }
+    const controller = new AbortController();
+    const isReplaced = streamState.peek() === 'live';
+    void followStream({
+      url,
+      after,
+      fetch: (input, init) => fetch(input, init),
+      signal: controller.signal,
+      silenceMs: SILENCE_MS,
+      retryMs: RETRY_MS,
+      onItem(item) {
+        after = item.id ?? after;
+        batch(() => take(item));
+      },
+      onState(state) {
+        // Another screen needs another stream: the page stays live.
+        if (state === 'connecting' && isReplaced) return;
+        streamState.value = state;
+        if (state === 'signedOut') {
+          signedOutBecause.value = 'ended';
+          session.value = null;
+        }
+      },
+    });
+    return () => controller.abort();
+  });
+}

@@ -1,0 +1,83 @@
+import { signal } from '@preact/signals';
+import { type ApiScope, allowsScope } from '../../../campaign/api-key.js';
+import { ApiError, commandOf, type Name, whenSignedOut } from './api.js';
+
+/*
+ * Who uses this page. The cookie of the session cannot be read here; `GET /session` says what it allows.
+ */
+
+/** What `/session` returns. */
+export interface Session {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly ApiScope[];
+  /** The lanes that the key is limited to; null: all. */
+  readonly lanes: readonly string[] | null;
+  readonly expiresAt: string;
+  readonly simulator: boolean;
+  readonly services: readonly { readonly lane: string; readonly host: string }[];
+}
+
+/** The session; null: signed out; undefined: not known yet. `reason`: why the last one ended. */
+export const session = signal<Session | null | undefined>(undefined);
+export const signedOutBecause = signal<'ended' | 'link' | null>(null);
+
+async function request(method: 'GET' | 'POST' | 'DELETE', body?: object): Promise<Session | null> {
+  const response = await fetch('/session', {
+    method,
+    credentials: 'same-origin',
+    ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  }).catch(() => {
+    throw new ApiError(0, {
+      code: 'offline',
+      detail: 'The server of the console does not respond. Retry when it is back.',
+    });
+  });
+  if (response.status === 204) return null;
+  const json = await response.json().catch(() => ({}));
+  if (!response.ok) throw new ApiError(response.status, json);
+  return json as Session;
+}
+
+/** Signs in with an API key, or with the secret of a link. */
+export async function signIn(with_: { readonly key: string } | { readonly link: string }): Promise<void> {
+  session.value = await request('POST', with_);
+  signedOutBecause.value = null;
+}
+
+export async function signOut(): Promise<void> {
+  await request('DELETE').catch(() => null);
+  session.value = null;
+}
+
+/**
+ * Uses the secret of a sign-in link, which is in the fragment: browsers never send that to a server. It leaves the address and the
+ * history before anything else happens. Otherwise continues the session of the cookie.
+ */
+export async function begin(): Promise<void> {
+  const link = /^#signin=(.+)$/.exec(location.hash)?.[1];
+  if (link !== undefined) history.replaceState(null, '', location.pathname + location.search);
+  try {
+    if (link === undefined) session.value = await request('GET');
+    else await signIn({ link });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status === 0) throw error;
+    session.value = null;
+    if (link !== undefined) signedOutBecause.value = 'link';
+  }
+}
+
+/** Whether the key may run an operation, here on a lane. What it may not run is not shown. */
+export function mayRun(name: Name, lane?: string): boolean {
+  const key = session.value;
+  if (!key) return false;
+  const { scope, allLanes } = commandOf(name);
+  if (!allowsScope(key, scope as ApiScope)) return false;
+  if (key.lanes === null) return true;
+  return !allLanes && (lane === undefined || key.lanes.includes(lane));
+}
+
+whenSignedOut(() => {
+  if (session.value) signedOutBecause.value = 'ended';
+  session.value = null;
+});

@@ -1,0 +1,74 @@
+/*
+ * Times are shown in the zone of the campaign or lane that they belong to, and say which zone it is if it is not that of the reader.
+ */
+
+const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = JSON.stringify(options);
+  const format = formats.get(key) ?? new Intl.DateTimeFormat('en-GB', options);
+  formats.set(key, format);
+  return format;
+}
+
+/** The zone as a reader knows it, such as `CET`; empty for that of the reader. */
+export function zoneLabel(at: number, zone: string | null, own = OWN_ZONE): string {
+  if (zone === null || zone === own) return '';
+  const parts = formatOf({ timeZone: zone, timeZoneName: 'short' }).formatToParts(at);
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? zone;
+}
+
+/** A time as short as it is clear: `14:05:09` today, `1 May 14:05` this year, `1 May 2025 14:05` else. */
+export function timeText(at: number, now: number, zone: string | null, withSeconds = false): string {
+  const timeZone = zone ?? OWN_ZONE;
+  const day = (time: number) => formatOf({ timeZone, dateStyle: 'short' }).format(time);
+  const hours = formatOf({
+    timeZone,
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(withSeconds && { second: '2-digit' }),
+    hourCycle: 'h23',
+  }).format(at);
+  const label = zoneLabel(at, zone);
+  const suffix = label === '' ? '' : ` ${label}`;
+  if (day(at) === day(now)) return `${hours}${suffix}`;
+  const year = (time: number) => formatOf({ timeZone, year: 'numeric' }).format(time);
+  const date = formatOf({
+    timeZone,
+    day: 'numeric',
+    month: 'short',
+    ...(year(at) !== year(now) && { year: 'numeric' }),
+  }).format(at);
+  return `${date} ${hours}${suffix}`;
+}
+
+/** The whole time, for the title of a short one. */
+export function fullTime(at: number, zone: string | null): string {
+  return formatOf({ timeZone: zone ?? OWN_ZONE, dateStyle: 'full', timeStyle: 'long' }).format(at);
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** A span with one or two units, as `volley status` writes it: `42 s`, `12 min`, `1 h 50 min`. */
+export function spanText(ms: number): string {
+  const rounded = Math.max(0, Math.round(ms / 1_000) * 1_000);
+  const at = UNITS.findIndex(([, size]) => rounded >= size);
+  if (at === -1) return '0 s';
+  const [name, size] = UNITS[at] ?? ['s', 1_000];
+  const [nextName, nextSize] = UNITS[at + 1] ?? ['', Number.POSITIVE_INFINITY];
+  const next = Math.floor((rounded % size) / nextSize);
+  return `${Math.floor(rounded / size)} ${name}${next > 0 ? ` ${next} ${nextName}` : ''}`;
+}
+
+const COUNT = new Intl.NumberFormat('en-GB');
+/** `12,345`. */
+export const countText = (count: number): string => COUNT.format(Math.round(count));
+/** Percent without a claim to be done: 99.99 % is 99 %. */
+export const percentText = (part: number, whole: number): string =>
+  whole === 0 ? '0 %' : `${Math.floor((part / whole) * 100)} %`;

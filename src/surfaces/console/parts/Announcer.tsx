@@ -1,0 +1,71 @@
+import { signal } from '@preact/signals';
+
+/*
+ * What the page says by itself: an outcome of a command at once, as a notice; changes of what is shown at most every ten seconds, and only
+ * to readers who do not see them.
+ */
+
+export type Tone = 'normal' | 'good' | 'warning' | 'bad';
+
+interface Notice {
+  readonly id: number;
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+const EVERY_MS = 10_000;
+const NOTICE_MS = 12_000;
+
+const spoken = signal('');
+const notices = signal<readonly Notice[]>([]);
+let waiting: string | null = null;
+let spokenAt = Number.NEGATIVE_INFINITY;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let lastId = 0;
+
+/** Says what has changed. Of several changes within ten seconds, only the last is said. */
+export function announce(text: string): void {
+  waiting = text;
+  if (timer !== undefined) return;
+  timer = setTimeout(
+    () => {
+      timer = undefined;
+      spokenAt = performance.now();
+      if (waiting !== null) spoken.value = waiting;
+      waiting = null;
+    },
+    Math.max(0, spokenAt + EVERY_MS - performance.now()),
+  );
+}
+
+/** Shows an outcome for a while, or until it is closed. Errors stay. */
+export function notify(text: string, tone: Tone = 'normal'): void {
+  const id = ++lastId;
+  notices.value = [...notices.value.slice(-3), { id, text, tone }];
+  if (tone !== 'bad') setTimeout(() => close(id), NOTICE_MS);
+}
+
+const close = (id: number): void => {
+  notices.value = notices.value.filter((notice) => notice.id !== id);
+};
+
+/** Once on every page. */
+export function Announcer() {
+  return (
+    <>
+      <p class="unseen" aria-live="polite">
+        {spoken.value}
+      </p>
+      <div class="notices" role="status">
+        {notices.value.map(({ id, text, tone }) => (
+          <p key={id} class={`notice ${tone}`}>
+            {text}
+            <button type="button" class="plain" aria-label="Close this notice" onClick={() => close(id)}>
+              ×
+            </button>
+          </p>
+        ))}
+      </div>
+    </>
+  );
+}

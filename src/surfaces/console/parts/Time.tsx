@@ -1,0 +1,36 @@
+import { useEffect, useState } from 'preact/hooks';
+import { serverNow } from '../base/live.js';
+import { isRevealed, masked } from '../base/masked.js';
+import { fullTime, timeText } from '../base/times.js';
+
+interface TimeProps {
+  readonly at: string | null | undefined;
+  readonly zone?: string | null;
+  readonly withSeconds?: boolean;
+}
+
+/** A time in its zone; the whole of it is its title. A dash if there is none. */
+export function Time({ at, zone = null, withSeconds = false }: TimeProps) {
+  if (at == null) return <>–</>;
+  const time = Date.parse(at);
+  return (
+    <time dateTime={at} title={fullTime(time, zone)}>
+      {timeText(time, serverNow(), zone, withSeconds)}
+    </time>
+  );
+}
+
+/** A number of a person: masked, unless the reader reveals numbers. */
+export function PhoneNumber({ number }: { readonly number: string }) {
+  return <span class="phone-number">{isRevealed.value ? number : masked(number)}</span>;
+}
+
+/** The time of the server, read again every second while the component is shown. */
+export function useNow(everyMs = 1_000): number {
+  const [now, setNow] = useState(serverNow());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(serverNow()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}

@@ -1,0 +1,45 @@
+import { ErrorBoundary, lazy } from 'preact-iso';
+import { LocationProvider, Route, Router } from 'preact-iso/router';
+import { session } from '../base/session.js';
+import { texts } from '../base/texts.js';
+import { Announcer } from '../parts/Announcer.js';
+import { Header } from './Header.js';
+import { Overview } from './Overview.js';
+import { SignIn } from './SignIn.js';
+
+/** Each screen besides the first one is loaded when it is opened. */
+const Campaign = lazy(() => import('./Campaign.js').then(({ Campaign }) => Campaign));
+const Lane = lazy(() => import('./Lane.js').then(({ Lane }) => Lane));
+const Lanes = lazy(() => import('./Lane.js').then(({ Lanes }) => Lanes));
+
+export function App() {
+  if (session.value === undefined) return null;
+  if (session.value === null)
+    return (
+      <>
+        <SignIn />
+        <Announcer />
+      </>
+    );
+  return (
+    <LocationProvider scope="/console">
+      <Header />
+      <main id="main" tabIndex={-1}>
+        <ErrorBoundary>
+          <Router>
+            <Route path="/console/" component={Overview} />
+            <Route path="/console/campaigns/:id" component={Campaign} />
+            <Route path="/console/lanes" component={Lanes} />
+            <Route path="/console/lanes/:name" component={Lane} />
+            <Route default component={NotFound} />
+          </Router>
+        </ErrorBoundary>
+      </main>
+      <Announcer />
+    </LocationProvider>
+  );
+}
+
+function NotFound() {
+  return <h1>{texts.notFound}</h1>;
+}

@@ -40,9 +40,10 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const events = options.events ?? createEvents({ level: config.logLevel, secrets: secretsOf(config) });
   const instance = openInstance({ config, redisUrl, events, random });
   const inbound = openInbound(instance);
-  const { work, drain } = workStarter(instance, inbound);
+  const reading = readOperations(instance);
+  const { work, drain } = workStarter(instance, inbound, reading);
   const volleyFor = actingVolleys(instance, inbound, {
-    ...readOperations(instance),
+    ...reading,
     work,
     async close() {
       await Promise.all([instance.notifications.close(), instance.refused.close(), drain()]);

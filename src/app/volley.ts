@@ -113,6 +113,11 @@ export interface Volley
   lanes(): Promise<LaneStatus[]>;
   /** Returns the rules of these lanes, as of the last refresh. A process that works refreshes them every second. */
   knownLanes(): readonly LaneRules[];
+  /**
+   * Whether the service of a lane is a simulator, so that its messages reach no phones. The service says so itself, at the address that this
+   * process has for the lane.
+   */
+  isSimulated(lane: string): Promise<boolean>;
   /** Reads which lanes are stored now. Operations do so by themselves when a lane is named that this process does not know. */
   refreshLanes(): Promise<void>;
   /** Adds, changes, and removes lanes that are stored in Redis. */

@@ -13,6 +13,8 @@ export type ApiScope = (typeof API_SCOPES)[number];
 export interface ApiKey extends KeyLimits {
   readonly id: string;
   readonly name: string;
+  /** Whether it is a test key, `vk_test_…`: it only reads, except on lanes whose service is a simulator. */
+  readonly test: boolean;
   readonly scopes: readonly ApiScope[];
   /** The lanes that the key is limited to; null: all lanes. */
   readonly lanes: readonly string[] | null;

@@ -1,5 +1,7 @@
 /** The values of the limits of limits.ts, which has a row for each. */
 export interface LimitValues {
+  /** Whether the key works only on lanes whose service is a simulator. */
+  readonly test: boolean;
   readonly senders: readonly string[];
   /** ISO 3166 codes. */
   readonly countries: readonly string[];

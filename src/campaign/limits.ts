@@ -17,6 +17,7 @@ import { checkSender } from './sender.js';
  *
  *   sender, number, segments   of each message, when a campaign, a message of an outbox, or an occurrence of a schedule is stored
  *   day                        what is stored in a UTC day (engine/recipients/daily.lua)
+ *   service                    what changes something on a lane, by the service of the lane (app/access/test-keys.ts)
  *   request                    requests of a key to the HTTP API (surfaces/http)
  */
 
@@ -42,7 +43,7 @@ interface MessageRow<Value, Part extends keyof Given> extends Row<Value, Part> {
 }
 
 const ofMessage = <Value, Part extends keyof Given>(row: MessageRow<Value, Part>) => row;
-const of = <Value, Part extends 'day' | 'request'>(row: Row<Value, Part>) => row;
+const of = <Value, Part extends 'day' | 'service' | 'request'>(row: Row<Value, Part>) => row;
 
 const MOST = 100;
 const several = (item: z.ZodType<string>) => z.array(item).min(1, 'must not be empty').max(MOST).readonly();
@@ -115,6 +116,12 @@ export const LIMITS = {
     about:
       'what the messages may cost that it stores per UTC day on each of its lanes, such as 50 or "50 EUR"; requires prices (default: anything)',
   }),
+  test: of({
+    limits: 'service',
+    schema: z.boolean(),
+    value: '',
+    about: 'a test key, `vk_test_…`: it only reads, except on lanes whose service is a simulator',
+  }),
   requestsPerMinute: of({
     limits: 'request',
     schema: whole(10_000_000),
@@ -130,13 +137,13 @@ export const LIMITS = {
   }),
 } as const satisfies { readonly [Name in LimitName]: Row<LimitValues[Name], string> };
 
-type LaneLimitName = Exclude<LimitName, 'requestsPerMinute' | 'addresses'>;
+type LaneLimitName = Exclude<LimitName, 'test' | 'requestsPerMinute' | 'addresses'>;
 
 /** The names of all limits. */
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 /** The names of those that lanes may have. */
 export const LANE_LIMIT_NAMES = LIMIT_NAMES.filter(
-  (name): name is LaneLimitName => LIMITS[name].limits !== 'request',
+  (name): name is LaneLimitName => !['service', 'request'].includes(LIMITS[name].limits),
 );
 
 const shapeOf = <Name extends LimitName>(names: readonly Name[]) =>
@@ -153,10 +160,12 @@ export const laneLimits = z
 /** See {@link laneLimits}. */
 export type LaneLimits = z.output<typeof laneLimits>;
 
+const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
+
 /** The limits among some members, in the order of the table, without those that are not set. */
 export function limitsAmong(members: SomeLimits): SomeLimits {
   return Object.fromEntries(
-    LIMIT_NAMES.flatMap((name) => (members[name] == null ? [] : [[name, members[name]]])),
+    LIMIT_NAMES.flatMap((name) => (isSet(members[name]) ? [[name, members[name]]] : [])),
   );
 }
 

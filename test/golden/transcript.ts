@@ -29,7 +29,7 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/"rate":\d+/g, '"rate":"<rate>"'],
   [/\b\d+(?= MB used)/g, '<n>'],
   [/\b\d{13}-\d+\b/g, '<audit entry>'],
-  [/\bvk_[0-9a-f]{12}_[\w-]{43}/g, '<secret>'],
+  [/\bvk_(?:test_)?[0-9a-f]{12}_[\w-]{43}/g, '<secret>'],
   // It names the server that wrote the log.
   [/(?<=--cursor |"nextCursor": ?")A[\w-]{15,}/g, '<cursor>'],
   [/\b[0-9a-z]{8}-\d{6}\b/g, '<request>'],

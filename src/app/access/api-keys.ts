@@ -19,8 +19,8 @@ import type { RefusedKeys } from './refused-keys.js';
 import { revokedKeys } from './revoked-keys.js';
 import { storedJson } from './stored-json.js';
 
-/** `vk_`, the id, and the secret: 32 random bytes in base64url. */
-const KEY_FORMAT = /^vk_(?<id>[0-9a-f]{12})_(?<secret>[A-Za-z0-9_-]{43})$/;
+/** `vk_`, `test_` for a test key, the id, and the secret: 32 random bytes in base64url. */
+const KEY_FORMAT = /^vk_(?<test>test_)?(?<id>[0-9a-f]{12})_(?<secret>[A-Za-z0-9_-]{43})$/;
 const NAME_FORMAT = /^[^\p{Cc}]{1,100}$/u;
 const DAY_MS = 86_400_000;
 const DEFAULT_LIFETIME_MS = 365 * DAY_MS;
@@ -185,10 +185,14 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const isOver = (until: number | null): boolean => until !== null && until <= clock();
   const signed = (id: string, key: UnsignedKey): string =>
     JSON.stringify({ ...key, mac: recordDigests.of(signedText(id, key)) });
-  const newSecret = (id: string, lifetime: number | null) => {
+  const newSecret = (id: string, { lifetime, limits }: Pick<UnsignedKey, 'lifetime' | 'limits'>) => {
     const secret = randomBytes(32).toString('base64url');
     const until = lifetime === null ? null : clock() + lifetime;
-    return { text: `vk_${id}_${secret}`, stored: { digest: secretDigests.of(`${id} ${secret}`), until } };
+    const prefix = limits.test ? 'vk_test_' : 'vk_';
+    return {
+      text: `${prefix}${id}_${secret}`,
+      stored: { digest: secretDigests.of(`${id} ${secret}`), until },
+    };
   };
   const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
   const viewOf = async ({ id, json, key, maker }: Stored, used?: string): Promise<ApiKey> => {
@@ -206,6 +210,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
       needsPreviousKey: maker === 'previous',
       maxSuppressions: key?.maxSuppressions ?? 0,
       ...allLimits(key?.limits ?? {}),
+      test: key?.limits.test ?? false,
       lastUsedAt: used === undefined ? null : new Date(Number(used)).toISOString(),
     };
   };
@@ -242,6 +247,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
     const at = made.findIndex((maker) => maker !== null);
     const secretMaker = made[at];
     if (stored === null || stored.key === null || !secretMaker || isEnded) return null;
+    if ((groups?.['test'] !== undefined) !== (stored.key.limits.test ?? false)) return null;
     // The tombstone may be of the digest that is stored, of an earlier version or the previous SECRETS_KEY.
     const digest = secrets[at]?.digest ?? NO_DIGEST;
     if (secretMaker !== 'current' && (await untilAnswered(() => hasEnded(digest), CHECK_PATIENCE)))
@@ -318,7 +324,8 @@ export function apiKeyService(deps: ApiKeyDeps) {
         const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.known));
         const id = randomBytes(6).toString('hex');
         const lifetime = wanted === null ? null : durationOption('lifetime', wanted, DEFAULT_LIFETIME_MS);
-        const secret = newSecret(id, lifetime);
+        const limits = checkedLimits(others);
+        const secret = newSecret(id, { lifetime, limits });
         const key: UnsignedKey = {
           name: name.trim(),
           scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
@@ -326,7 +333,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
           created: clock(),
           lifetime,
           maxSuppressions: maxSuppressions ?? DEFAULT_MAX_SUPPRESSIONS,
-          limits: checkedLimits(others),
+          limits,
           secrets: [secret.stored],
         };
         const json = signed(id, key);
@@ -344,7 +351,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
         if (found === null || current === undefined) {
           throw new InputError(`key ${id} is invalid: revoke it and create another`);
         }
-        const secret = newSecret(id, found.lifetime);
+        const secret = newSecret(id, found);
         const overlap = formatDuration(overlapMs);
         const until = Math.min(clock() + overlapMs, current.until ?? Number.POSITIVE_INFINITY);
         const key = { ...found, secrets: [secret.stored, { ...current, until }] };

@@ -1,7 +1,9 @@
+import { serviceUrlOf } from '../../base/config/index.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { unconfiguredLanes } from '../../reporting/fleet-snapshot.js';
 import { findRecipients, recipientPage, reportRows, reportVersion } from '../../reporting/report.js';
 import { laneStatus } from '../../reporting/status.js';
+import { simulatorCheck } from '../../service/client/simulator-check.js';
 import type { Volley } from '../volley.js';
 import type { Instance } from './instance.js';
 
@@ -18,6 +20,7 @@ export type ReadOperations = Pick<
   | 'finished'
   | 'lanes'
   | 'knownLanes'
+  | 'isSimulated'
   | 'refreshLanes'
   | 'unconfiguredLanes'
   | 'laneProblems'
@@ -50,6 +53,7 @@ export function readOperations({
   statuses,
   fleet,
 }: Instance): ReadOperations {
+  const isSimulator = simulatorCheck();
   return {
     events,
     status: (id) => statuses.status(id),
@@ -68,6 +72,11 @@ export function readOperations({
         const { credentials: _, ...rules } = { credentials: undefined, ...lane };
         return rules;
       }),
+    async isSimulated(name) {
+      const lane = config.lanes.find((each) => each.name === name);
+      const url = lane && serviceUrlOf(config, lane);
+      return url !== undefined && isSimulator(url);
+    },
     refreshLanes: () => finder.live.refresh(),
     unconfiguredLanes: () => unconfiguredLanes({ redis, keys, finder }),
     laneProblems: () => finder.problems(),

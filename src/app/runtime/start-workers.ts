@@ -14,11 +14,13 @@ import { resultsReader } from '../../reporting/results-reader.js';
 import { laneReader } from '../../reporting/webhooks/lane-reader.js';
 import { payloadReader } from '../../reporting/webhooks/payload.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
+import { requireSimulators } from '../access/test-keys.js';
 import type { Volley, Workers } from '../volley.js';
 import { finishRemovals } from './finish-removals.js';
 import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
 import { fullConfig, type Instance, lazily } from './instance.js';
+import type { ReadOperations } from './read-operations.js';
 
 /** How often workers delete what is too old from the audit trail. */
 const TRIM_AUDIT_EVERY_MS = 3_600_000;
@@ -27,6 +29,7 @@ const TRIM_AUDIT_EVERY_MS = 3_600_000;
 export function workStarter(
   instance: Instance,
   inbound: InboundService,
+  reading: ReadOperations,
 ): { readonly work: Volley['work']; drain(): Promise<void> } {
   const { config, loaded, events, random, redis, keys, finder, heartbeats, format, suppression } = instance;
   const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = instance;
@@ -147,6 +150,8 @@ export function workStarter(
               return lane && { name: lane.name, window: lane.rules.sendWindow };
             },
             async enqueue(input, actor, { createdBy: paidBy, limits }) {
+              const lane = input.lane === undefined ? [] : [input.lane];
+              await requireSimulators(reading, { key: paidBy.id, limits }, lane);
               const [{ importCampaign }] = await importModules();
               const deps = importDeps(instance, finder.named, trail.operator({ ...actor, limits }));
               return importCampaign({ ...deps, digestOf: occurrenceDigest, paidBy }, input);

@@ -141,6 +141,14 @@ export function loadLocalConfig(
   return { ...localConfig(settings, prices), lanes };
 }
 
+/** The address of a lane's service; undefined if only the workers have it. */
+export function serviceUrlOf(
+  { storedLanes }: Pick<LocalConfig, 'storedLanes'>,
+  { baseUrl, profile, stored }: LaneRules,
+): string | undefined {
+  return baseUrl ?? storedLanes[stored === undefined ? 'v1' : profile];
+}
+
 /** The address that a lane has with a simulator. */
 function simulatedUrl({ profile }: LaneRules, simulator: ConfigOptions['simulator']): { baseUrl?: string } {
   if (simulator === undefined) return {};

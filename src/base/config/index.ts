@@ -12,6 +12,7 @@ export {
   loadLocalConfig,
   type SubscriptionKind,
   secretsOf,
+  serviceUrlOf,
   sharedSettings,
   withLanes,
 } from './config.js';

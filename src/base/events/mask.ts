@@ -17,7 +17,7 @@ export function maskNumber(number: string): string {
 
 const JSON_WEB_TOKEN = /\beyJ[\w-]+(?:\.[\w-]*){1,4}/g;
 /** A key of the HTTP API. */
-const API_KEY = /\bvk_[0-9a-f]{4,}_[\w-]{8,}/g;
+const API_KEY = /\bvk_(?:test_)?[0-9a-f]{4,}_[\w-]{8,}/g;
 const BEARER = /\b(bearer|basic)(\s+|%20)[^\s"',]+/gi;
 const URL_PASSWORD = /(\/\/)[^\s/@]*@/g;
 const NAMED_SECRET =

@@ -1,4 +1,4 @@
-import type { Config, LocalConfig } from '../../base/config/index.js';
+import { type Config, type LocalConfig, serviceUrlOf } from '../../base/config/index.js';
 
 /** While a simulator stands in for the service. */
 export const SIMULATOR = 'SIMULATOR';
@@ -8,18 +8,16 @@ interface Route {
   readonly config: Config | LocalConfig;
   /** Set while a simulator stands in for the service. */
   readonly simulator: object | undefined;
-  /** `MESSAGING_BASE_URL`, if it is set for this command. */
-  readonly serviceUrl: string | undefined;
 }
 
 /**
  * Where the messages of a lane go: `SIMULATOR`, or the host of its service. Null if only the settings of the workers say so,
  * because this command has none for the lane.
  */
-export function destinationOf({ config, simulator, serviceUrl }: Route, lane: string): string | null {
+export function destinationOf({ config, simulator }: Route, lane: string): string | null {
   if (simulator !== undefined) return SIMULATOR;
   const rules = config.lanes.find(({ name }) => name === lane);
-  const url = rules === undefined ? undefined : (rules.baseUrl ?? serviceUrl);
+  const url = rules && serviceUrlOf(config, rules);
   return url === undefined ? null : new URL(url).host;
 }
 

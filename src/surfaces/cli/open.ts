@@ -30,12 +30,10 @@ export interface Setting<Configuration extends Config | LocalConfig> {
   readonly config: Configuration & { redisUrl: string };
   /** Set while `volley up --simulator` stands in for the service: no message is sent. */
   readonly simulator: RunningSimulator | undefined;
-  /** `MESSAGING_BASE_URL`, if it is set for this command. */
-  readonly serviceUrl: string | undefined;
 }
 
 /** The same without a Redis, for a command that can do without. */
-export type SettingWithoutRedis = Pick<Setting<LocalConfig>, 'simulator' | 'serviceUrl'> & {
+export type SettingWithoutRedis = Pick<Setting<LocalConfig>, 'simulator'> & {
   readonly config: LocalConfig;
 };
 
@@ -54,7 +52,6 @@ async function find<Configuration extends Config | LocalConfig>(
   load: (env: Environment) => Configuration,
 ): Promise<Setting<Configuration | Config>> {
   const env = loadDotEnv(cwd, real);
-  const serviceUrl = serviceUrlOf(env);
   const isUrlSet = isSecretSet(env, 'REDIS_URL');
   if (isUrlSet && (await isSimulatorUp(cwd)))
     throw simulatorOrRedis('Stop `volley up --simulator`, or unset REDIS_URL.');
@@ -63,7 +60,7 @@ async function find<Configuration extends Config | LocalConfig>(
     const { redis, up } = running;
     const { simulator } = up;
     const config = { ...simulatedConfig(env, simulator, redis.url), redisUrl: redis.url };
-    return { config, simulator, serviceUrl };
+    return { config, simulator };
   }
   const config = load(env);
   const redisUrl = config.redisUrl ?? running?.redis.url;
@@ -76,12 +73,7 @@ async function find<Configuration extends Config | LocalConfig>(
       `No Redis is running for this folder or a folder above it, and REDIS_URL is not set. ${howToStartAll({ env: real, cwd })}`,
     );
   }
-  return { config: { ...config, redisUrl }, simulator: undefined, serviceUrl };
-}
-
-/** Loading the settings checks that it is an address. */
-function serviceUrlOf(env: Environment): string | undefined {
-  return env['MESSAGING_BASE_URL']?.trim() || undefined;
+  return { config: { ...config, redisUrl }, simulator: undefined };
 }
 
 /** Refuses to guess whether the simulator or REDIS_URL is meant: one of them sends real messages. */
@@ -156,7 +148,7 @@ export async function withLocalVolleyOr<Result>(
     if (!(error instanceof CliError) || !['noRedis', 'unavailable'].includes(error.code)) throw error;
     const env = loadDotEnv(io.cwd, io.env);
     const config = loadLocalConfig(env);
-    return without({ config, simulator: undefined, serviceUrl: serviceUrlOf(env) }, error.message);
+    return without({ config, simulator: undefined }, error.message);
   }
   const reason = await whyNoAnswer(setting.config.redisUrl);
   if (reason !== null) return without(setting, `Redis does not answer: ${reason}.`);

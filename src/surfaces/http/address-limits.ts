@@ -39,7 +39,7 @@ export function invalidKeyLimit(keys: Volley['keys'], now: Monotonic = () => per
   };
   const isKnown = async (network: string, token: string): Promise<boolean> => {
     if (valid.has(digestOf(token))) return true;
-    const id = token.split('_')[1] ?? '';
+    const id = /^vk_(?:test_)?([^_]+)/.exec(token)?.[1] ?? '';
     // The id of a key is no secret, so secrets tried for it have a limit of their own.
     return (await knownIds()).has(id) && bucketOf(`${network} ${id}`).take();
   };

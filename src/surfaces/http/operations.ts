@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify';
+import { requireSimulators } from '../../app/access/test-keys.js';
 import type { PositionKind, Volley } from '../../app/volley.js';
 import { admit } from '../../operations/access.js';
 import { OPERATIONS } from '../../operations/index.js';
@@ -53,6 +54,8 @@ export const operations: Routes = (app, options, memory) => {
   ) => {
     const caller = callerOf(request, config);
     const { input, lanes, found } = await admit<never>(operation.access, caller, volley, given as never);
+    const { id, ...limits } = caller.key;
+    if (!isReading(operation)) await requireSimulators(volley, { key: id, limits }, lanes);
     const hooks: Hooks = {
       key: caller.key,
       lanes,
@@ -178,6 +181,11 @@ export const operations: Routes = (app, options, memory) => {
 /** Whether an operation may change something, so that it runs as the key: the key is checked again, and pays for what is stored. */
 function changes({ audit, scope }: Operation): boolean {
   return audit !== undefined || scope === 'send' || scope === 'operate' || scope === 'inbound';
+}
+
+/** Whether an operation only reads, by the scope that it needs. */
+function isReading({ scope }: Operation): boolean {
+  return scope === 'status' || scope === 'metrics' || scope === 'read';
 }
 
 /** Whether keys that may not read texts see what an operation returns. With the scope `send`, it is what they have sent. */

@@ -34,7 +34,8 @@ const LINES_PER_CHUNK = 500;
  * `POST inbound` (a message of a person: `from`, `to`, `text` or its parts, and maybe `messageId` and the `key` whose subscription gets it),
  * `DELETE ledger` (clears the ledger, the arrivals, the activity logs, the call records, and the list of magic recipients that have
  * already been used).
- * With a `token`, every request needs it: anyone who reaches the simulator could otherwise read all texts and numbers.
+ * With a `token`, every request needs it, except `GET identity`, by which clients see that this is a simulator: anyone who reaches it could
+ * otherwise read all texts and numbers.
  */
 export function control(
   { method, path, query, headers, body }: Incoming,
@@ -44,6 +45,10 @@ export function control(
 ): void {
   if (headers.origin !== undefined) {
     sendAnswer(failure(403, 'web pages may not use the control interface'), response);
+    return;
+  }
+  if (`${method} ${path}` === 'GET /_simulator/identity') {
+    sendAnswer(json(200, { simulator: true }), response);
     return;
   }
   if (token !== undefined && !isBearer(headers.authorization ?? '', token)) {

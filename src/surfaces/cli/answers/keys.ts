@@ -11,7 +11,7 @@ const answers: Answers<'API keys', typeof operations> = {
     const made = await run();
     // Only the key goes to standard output, so that a script can store it in a file or a variable.
     context.note(
-      `Key ${made.id} for ${made.name}: ${permissionsOf(made)}; it ${expiryOf(made)}. The secret is shown only once:`,
+      `${made.test ? 'Test key' : 'Key'} ${made.id} for ${made.name}: ${permissionsOf(made)}; it ${expiryOf(made)}. The secret is shown only once:`,
     );
     return { json: made, lines: [made.key] };
   },
@@ -21,6 +21,7 @@ const answers: Answers<'API keys', typeof operations> = {
     const now = clock();
     const rows = keys.map((key) => [
       key.id,
+      key.test ? 'test' : 'live',
       cut(oneLine(key.name), 30),
       key.scopes.join(','),
       key.lanes === null ? 'all' : key.lanes.join(','),
@@ -28,7 +29,7 @@ const answers: Answers<'API keys', typeof operations> = {
       key.state === 'active' ? (key.expiresAt === null ? 'never' : key.expiresAt.slice(0, 10)) : key.state,
       key.lastUsedAt === null ? 'never' : moment(Date.parse(key.lastUsedAt), now),
     ]);
-    const heading = ['ID', 'NAME', 'SCOPES', 'LANES', 'CREATED', 'EXPIRES', 'LAST USED'];
+    const heading = ['ID', 'KIND', 'NAME', 'SCOPES', 'LANES', 'CREATED', 'EXPIRES', 'LAST USED'];
     const none = 'There are no keys yet. To create one: volley keys create --name shop --scope read,send';
     return { json: { keys }, lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(stdout)) };
   },

@@ -1130,6 +1130,10 @@ export const OPERATION_COMMANDS = [
         reads: { as: 'text' },
       },
       {
+        flags: '--test',
+        about: 'a test key, `vk_test_…`: it only reads, except on lanes whose service is a simulator',
+      },
+      {
         flags: '--requests-per-minute <count>',
         about: 'how many requests it may make a minute (default: HTTP_REQUESTS_PER_MINUTE)',
         reads: { as: 'number', from: 1, to: 10000000 },

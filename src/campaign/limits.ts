@@ -1,17 +1,14 @@
 import { z } from 'zod';
-import { type Actor, describeActor } from './actor.js';
 import { nameOfCountry } from './country-names.js';
-import { InputError } from './errors.js';
 import type { KeyLimits, LimitName, LimitValues, SomeLimits } from './limit-values.js';
 import { listed } from './listed.js';
 import { COUNTRIES, callingCodeOf, countryOfNumber } from './numbering-plan.js';
-import { parseLimit } from './price.js';
-import { segmentsOf } from './segments.js';
 import { checkSender } from './sender.js';
 
 /*
  * What an API key, or everyone on a lane, may send. Each limit is a row; from the rows follow the flags of `keys create`, the settings of a
- * lane, what is stored of a key, the checks, and the texts of the refusals. Where the key and the lane have the same limit, both apply.
+ * lane, what is stored of a key, the checks (check-limits.ts), and the texts of the refusals. Where the key and the lane have the same limit,
+ * both apply.
  *
  * What a row limits:
  *
@@ -22,7 +19,7 @@ import { checkSender } from './sender.js';
  */
 
 /** What a message has that a limit may refuse. */
-interface Given {
+export interface Given {
   readonly sender: string;
   /** E.164 with its plus. */
   readonly number: string;
@@ -38,7 +35,7 @@ interface Row<Value, Part extends string> {
 }
 
 /** A limit of a message. `refusal`: why this is refused, after what it is; null if it is not. `who` has the limit. */
-interface MessageRow<Value, Part extends keyof Given> extends Row<Value, Part> {
+export interface MessageRow<Value, Part extends keyof Given> extends Row<Value, Part> {
   refusal(limit: Value, given: Given[Part], who: string): string | null;
 }
 
@@ -172,134 +169,4 @@ export function limitsAmong(members: SomeLimits): SomeLimits {
 /** All limits, with null for those that are not set. */
 export function allLimits(some: SomeLimits): KeyLimits {
   return Object.fromEntries(LIMIT_NAMES.map((name) => [name, some[name] ?? null])) as unknown as KeyLimits;
-}
-
-/** Who has limits. */
-export interface Limited {
-  readonly owner: 'key' | 'lane';
-  /** The id of the key; '' for a lane. */
-  readonly key: string;
-  /** In refusals, such as `API key 0123456789ab`. */
-  readonly who: string;
-  readonly limits: SomeLimits;
-}
-
-/** What someone may store in a UTC day on a lane. */
-export interface DailyLimit extends Pick<Limited, 'owner' | 'key' | 'who'> {
-  readonly recipientsPerDay: number | null;
-  /** In micros. */
-  readonly costPerDay: number | null;
-}
-
-/** A limit of an API key or a lane refuses what was asked for. Nothing was stored. */
-export class LimitError extends InputError {
-  override readonly name = 'LimitError';
-  override readonly code = 'overLimit';
-  readonly limit: LimitName;
-  readonly owner: Limited['owner'];
-  /** What is left of a daily limit: messages, or an amount; null for other limits. */
-  readonly left: number | string | null;
-  /** When a daily limit starts anew, ISO 8601; null for other limits. */
-  readonly resetsAt: string | null;
-
-  constructor(
-    message: string,
-    about: Pick<LimitError, 'limit' | 'owner'> & Partial<Pick<LimitError, 'left' | 'resetsAt' | 'field'>>,
-  ) {
-    super(message, { field: about.field });
-    this.limit = about.limit;
-    this.owner = about.owner;
-    this.left = about.left ?? null;
-    this.resetsAt = about.resetsAt ?? null;
-  }
-}
-
-/** A part of a message that a limit refuses, and why; the reason continues what names the part. */
-export interface LimitRefusal extends Pick<LimitError, 'limit' | 'owner'> {
-  readonly reason: string;
-}
-
-/** The limits that apply to messages: those of the key, and those of the lane. */
-export interface Limits {
-  /** Why a limit refuses this part of a message; null if none does. */
-  refusal<Part extends keyof Given>(part: Part, given: Given[Part]): LimitRefusal | null;
-  /** The daily limits. */
-  readonly daily: readonly DailyLimit[];
-  /** Whether the price of each message must be known. */
-  readonly needsPrices: boolean;
-  /** Whether its segments must be. */
-  readonly needsSegments: boolean;
-}
-
-/** What all of these may send. Throws an InputError for a daily limit of the cost that cannot be compared with the prices. */
-export function limitsOf(all: readonly Limited[], currency: string | undefined): Limits {
-  const rowsOf = (part: keyof Given) =>
-    all.flatMap(({ owner, who, limits }) =>
-      LIMIT_NAMES.flatMap((limit) => {
-        const row = LIMITS[limit];
-        const value = limits[limit] ?? null;
-        if (row.limits !== part || value === null) return [];
-        const refusal = (row as MessageRow<unknown, typeof part>).refusal;
-        return [{ limit, owner, reason: (given: Given[typeof part]) => refusal(value, given, who) }];
-      }),
-    );
-  const rows = { sender: rowsOf('sender'), number: rowsOf('number'), segments: rowsOf('segments') };
-  const daily = all.flatMap(({ owner, key, who, limits: { recipientsPerDay = null, costPerDay = null } }) =>
-    recipientsPerDay === null && costPerDay === null
-      ? []
-      : [{ owner, key, who, recipientsPerDay, costPerDay: microsOf(costPerDay, who, currency) }],
-  );
-  const needsPrices = daily.some(({ costPerDay }) => costPerDay !== null);
-  return {
-    refusal(part, given) {
-      for (const { limit, owner, reason } of rows[part]) {
-        const why = reason(given);
-        if (why !== null) return { limit, owner, reason: why };
-      }
-      return null;
-    },
-    daily,
-    needsPrices,
-    needsSegments: needsPrices || rows.segments.length > 0,
-  };
-}
-
-/** What an actor may send on a lane. `limits`: those of the actor; undefined: none. */
-export function limitsFor(
-  lane: { readonly name: string; readonly limits?: LaneLimits },
-  { actor, limits }: { readonly actor: Actor; readonly limits?: SomeLimits | undefined },
-  currency: string | undefined,
-): Limits {
-  const { kind, id } = actor;
-  const who = kind === 'key' ? `API key ${id}` : describeActor(actor);
-  const ofActor: readonly Limited[] =
-    limits === undefined ? [] : [{ owner: 'key', key: id ?? actor.name, who, limits }];
-  const ofLane: readonly Limited[] =
-    lane.limits === undefined
-      ? []
-      : [{ owner: 'lane', key: '', who: `lane ${lane.name}`, limits: lane.limits }];
-  return limitsOf([...ofActor, ...ofLane], currency);
-}
-
-/** No limits. */
-export const NO_LIMITS = limitsOf([], undefined);
-
-function microsOf(costPerDay: string | null, who: string, currency: string | undefined): number | null {
-  if (costPerDay === null) return null;
-  const problem = (reason: string) => new InputError(`the limit \`costPerDay\` of ${who} ${reason}`);
-  if (currency === undefined) throw problem('needs prices: set PRICE_PER_SEGMENT or PRICE_FILE');
-  const micros = parseLimit(costPerDay, currency);
-  if (typeof micros === 'string') throw problem(micros);
-  return Number(micros);
-}
-
-/** Why a limit refuses the sender; null if none does. */
-export function refusedSender(limits: Limits, sender: string): LimitError | null {
-  const refused = limits.refusal('sender', sender);
-  return refused && new LimitError(`the sender ${refused.reason}`, { ...refused, field: 'sender' });
-}
-
-/** Why a limit refuses a message with this text; null if none does. */
-export function refusedText(limits: Limits, text: () => string): LimitRefusal | null {
-  return limits.needsSegments ? limits.refusal('segments', segmentsOf(text()).segments) : null;
 }

@@ -1,13 +1,18 @@
+import { LimitError } from '../../campaign/check-limits.js';
 import type { SomeLimits } from '../../campaign/limit-values.js';
-import { LimitError } from '../../campaign/limits.js';
-import type { Volley } from '../volley.js';
+
+/** The lanes that this process knows. */
+interface Known {
+  isSimulated(lane: string): Promise<boolean>;
+  knownLanes(): readonly { readonly name: string }[];
+}
 
 /**
  * Lets a test key change something on lanes only if the service of each is a simulator. Rejects with a LimitError. `lanes`: those that the
  * change may concern; undefined: all. Other actors are not limited.
  */
 export async function requireSimulators(
-  { isSimulated, knownLanes }: Pick<Volley, 'isSimulated' | 'knownLanes'>,
+  { isSimulated, knownLanes }: Known,
   { key, limits }: { readonly key: string | null; readonly limits: SomeLimits | undefined },
   lanes: readonly string[] = knownLanes().map(({ name }) => name),
 ): Promise<void> {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
+import { type DailyLimit, LimitError } from '../../campaign/check-limits.js';
 import type { LimitName } from '../../campaign/limit-values.js';
-import { type DailyLimit, LimitError } from '../../campaign/limits.js';
 import { formatAmount } from '../../campaign/price.js';
 
 /*

@@ -7,12 +7,12 @@ import { DURATION_FORM, durationOf, formatDuration } from '../../base/duration.j
 import type { LaneId } from '../../base/redis/keys.js';
 import type { Operator } from '../../campaign/audit.js';
 import { newCampaignId, usualCampaignName } from '../../campaign/campaign.js';
+import { type Limits, limitsFor, refusedSender } from '../../campaign/check-limits.js';
 import type { ErrorItem } from '../../campaign/error-codes.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
 import { storedForm } from '../../campaign/field-kinds.js';
 import { type FieldOf, fieldNamed, fieldsOf, problemsOf, storedFieldsOf } from '../../campaign/field-sets.js';
 import { type CampaignFields, FIELDS, type FieldName, type Taker } from '../../campaign/fields.js';
-import { type Limits, limitsFor, refusedSender } from '../../campaign/limits.js';
 import { readTime } from '../../campaign/moment.js';
 import type { InvalidRow, Preview } from '../../campaign/preview-views.js';
 import { parseLimit } from '../../campaign/price.js';

@@ -1,5 +1,5 @@
+import { type Limits, NO_LIMITS, refusedText } from '../../campaign/check-limits.js';
 import { rowError } from '../../campaign/error-item.js';
-import { type Limits, NO_LIMITS, refusedText } from '../../campaign/limits.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { type NumberKinds, numberReader } from '../../campaign/number.js';
 import type { InvalidCode, InvalidRow } from '../../campaign/preview-views.js';

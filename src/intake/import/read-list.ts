@@ -1,9 +1,9 @@
 import type { LocalConfig } from '../../base/config/index.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
+import { LimitError, refusedText } from '../../campaign/check-limits.js';
 import { InputError } from '../../campaign/errors.js';
 import type { LaneOutlook } from '../../campaign/estimate.js';
-import { LimitError, refusedText } from '../../campaign/limits.js';
 import type { Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import type { PriceList } from '../../campaign/price.js';
 import type { ResultsOf } from '../../campaign/results-of.js';

@@ -1,6 +1,6 @@
 import { exactDuration } from '../../base/duration.js';
+import type { Limits } from '../../campaign/check-limits.js';
 import { InputError } from '../../campaign/errors.js';
-import type { Limits } from '../../campaign/limits.js';
 import { placeholdersOf } from '../../campaign/template.js';
 import { windowParts } from '../../campaign/window.js';
 import type { OutboxInput } from './define-outbox.js';

@@ -1,7 +1,7 @@
 import type { LocalConfig } from '../../base/config/index.js';
+import { LimitError, type Limits, NO_LIMITS } from '../../campaign/check-limits.js';
 import type { ErrorCode } from '../../campaign/error-codes.js';
 import { InputError } from '../../campaign/errors.js';
-import { LimitError, type Limits, NO_LIMITS } from '../../campaign/limits.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { numberReader } from '../../campaign/number.js';
 import { priceFinder } from '../../campaign/price.js';

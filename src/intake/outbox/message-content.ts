@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.js';
+import { type LimitRefusal, type Limits, NO_LIMITS } from '../../campaign/check-limits.js';
 import type { ErrorCode } from '../../campaign/error-codes.js';
-import { type LimitRefusal, type Limits, NO_LIMITS } from '../../campaign/limits.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { readTime } from '../../campaign/moment.js';
 import { segmentsOf } from '../../campaign/segments.js';

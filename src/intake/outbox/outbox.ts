@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
+import { type Limits, limitsFor, refusedSender } from '../../campaign/check-limits.js';
 import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../../campaign/errors.js';
-import { type Limits, limitsFor, refusedSender } from '../../campaign/limits.js';
 import { numberReader } from '../../campaign/number.js';
 import type { BulkResult, PutResult } from '../../campaign/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';

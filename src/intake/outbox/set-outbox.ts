@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import type { Operator } from '../../campaign/audit.js';
+import { type Limits, limitsFor, refusedSender } from '../../campaign/check-limits.js';
 import { InputError } from '../../campaign/errors.js';
-import { type Limits, limitsFor, refusedSender } from '../../campaign/limits.js';
 import type { OutboxChange } from '../../campaign/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';

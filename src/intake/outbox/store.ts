@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DailyLimit } from '../../campaign/limits.js';
+import type { DailyLimit } from '../../campaign/check-limits.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
 import { recipientListKey, statusesKey } from '../../engine/recipients/campaign-keys.js';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isFull, isUnavailable, RedisFullError } from '../../base/redis/unavailable.js';
 import { RecordsBusyError } from '../../call-records/errors.js';
 import type { ApiKey } from '../../campaign/api-key.js';
+import { LimitError } from '../../campaign/check-limits.js';
 import { type ErrorCode, type ErrorItem, isProblemCode } from '../../campaign/error-codes.js';
 import {
   AmbiguousNameError,
@@ -12,7 +13,6 @@ import {
   OtherFormatError,
   VolleyError,
 } from '../../campaign/errors.js';
-import { LimitError } from '../../campaign/limits.js';
 import { listed } from '../../campaign/listed.js';
 import { RecoveringError } from '../../intake/outbox/errors.js';
 import { invalidParts, itemOf, moreErrors, Problem } from './problem.js';

@@ -26,7 +26,8 @@ const effect = z
 /** What a stop word or a start word did. */
 export type InboundEffect = z.output<typeof effect>;
 
-const lastSent = z
+/** The last message that a number got from one of our numbers. */
+export const lastSent = z
   .object({
     campaign: z.string(),
     reference: z.string().nullable().describe('The reference of the number in it; null if it has none'),
@@ -37,7 +38,7 @@ const lastSent = z
     message: z.string().nullable().describe('Its id in the outbox'),
   })
   .readonly();
-/** See {@link inboundMessage}. */
+/** See {@link lastSent}. */
 export type LastSent = z.output<typeof lastSent>;
 
 /** A message that a person sent to one of our numbers. */
@@ -59,7 +60,7 @@ export const inboundMessage = z
     lastSent: lastSent
       .nullable()
       .describe(
-        'The last message that the number got from `to`, if it is in one of the latest campaigns; otherwise null',
+        'The last message that was sent to the number from `to`, if it is in one of the latest 1,000 campaigns, and among their latest 4 million recipients; otherwise null',
       ),
   })
   .readonly()

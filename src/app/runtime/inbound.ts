@@ -12,6 +12,7 @@ import {
   inboundService,
 } from '../../engine/inbound/inbound-service.js';
 import type { Lanes } from '../../engine/lane/lane-finder.js';
+import { lastSentReader } from '../../reporting/last-sent.js';
 import { importDeps, importModules } from './import-deps.js';
 import type { Instance } from './instance.js';
 
@@ -21,7 +22,7 @@ const MAX_ID_BYTES = 128;
 
 /** Opens what receives the messages of people. Confirmations are campaigns, made by the modules that import them. */
 export function openInbound(instance: Instance): InboundService {
-  const { redis, keys, config, finder, suppression, events, trail } = instance;
+  const { redis, keys, config, finder, suppression, events, trail, outboxes } = instance;
   const { replies, retentionMs } = config;
   const { stopReply: message } = replies;
   // The sender of a stop word is no actor that could be named: the record of each operation names the message instead.
@@ -66,6 +67,7 @@ export function openInbound(instance: Instance): InboundService {
     retentionMs,
     replies,
     by,
+    lastSent: lastSentReader({ redis, keys, outboxes }),
     confirm: message === undefined ? undefined : confirm,
   });
 }

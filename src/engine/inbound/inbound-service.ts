@@ -5,7 +5,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { RedisUnavailableError } from '../../base/redis/unavailable.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
-import type { InboundMessage } from '../../campaign/inbound.js';
+import type { InboundMessage, LastSent } from '../../campaign/inbound.js';
 import { type WishWords, wishReader } from '../../campaign/stop-words.js';
 import { markDue } from '../lane/due.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
@@ -43,6 +43,8 @@ interface InboundOptions {
   readonly replies: WishWords & { readonly stopScope: 'lane' | 'all' };
   /** Who changes the suppression lists. */
   readonly by: Operator;
+  /** Finds the last message that was sent to a number from a sender; null if there is none, or if it is long ago. */
+  lastSent(lane: LaneId, number: string, sender: string): Promise<LastSent | null>;
   /** Creates the campaign that confirms a stop, and returns its id; null if it cannot. Undefined: nothing is confirmed. */
   confirm?: ((confirmed: Confirmed) => Promise<string | null>) | undefined;
 }
@@ -135,6 +137,8 @@ export function inboundService(options: InboundOptions) {
     const fulfilled = wish === null ? {} : await fulfil(wish, lane, message);
     const { op, isNew } = fulfilled as Partial<LoggedMessage>;
     const name = await finder.nameOf(lane);
+    // Before the confirmation, which it shall not be.
+    const last = await options.lastSent(lane, from, to);
     const mustConfirm =
       wish === 'stop' && isNew === true && op !== undefined && options.confirm !== undefined;
     const reply =
@@ -149,6 +153,7 @@ export function inboundService(options: InboundOptions) {
       at,
       ...fulfilled,
       ...(reply ? { reply } : {}),
+      ...(last ? { last } : {}),
     };
     if ((await storeOf(lane).log(message, entry)) === '') return;
     events.emit({ type: 'inbound.received', lane: name, messageId, wish });
@@ -222,15 +227,7 @@ export function inboundView(lane: string, message: FoundMessage): InboundMessage
             inFlightCount: inFlight ?? 0,
             reply: reply ?? null,
           },
-    lastSent:
-      last === undefined
-        ? null
-        : {
-            campaign: last.campaign,
-            reference: last.reference ?? null,
-            outbox: last.outbox ?? null,
-            message: last.message ?? null,
-          },
+    lastSent: last ?? null,
   };
 }
 

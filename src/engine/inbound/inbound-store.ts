@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
+import { lastSent } from '../../campaign/inbound.js';
 
 /*
  * The messages that people send to the numbers of a lane. Each is stored at once, and logged when everything that it asks for is done:
@@ -52,14 +53,7 @@ const loggedMessage = z.object({
   isNew: z.boolean().optional(),
   inFlight: z.number().optional(),
   reply: z.string().optional(),
-  last: z
-    .object({
-      campaign: z.string(),
-      reference: z.string().optional(),
-      outbox: z.string().optional(),
-      message: z.string().optional(),
-    })
-    .optional(),
+  last: lastSent.optional(),
 });
 /** A message as the log stores it. Members without a value are left out. */
 export type LoggedMessage = z.output<typeof loggedMessage>;

@@ -62,6 +62,7 @@ test('While senders die, no request that is claimed after a stop word goes to it
       retentionMs: 86_400_000,
       replies: { stopWords: ['stop'], startWords: [], stopScope: 'lane' },
       by,
+      lastSent: async () => null,
     });
 
   let tick = 0;

@@ -1,0 +1,133 @@
+import { LRUCache } from 'lru-cache';
+import type { Redis } from '../base/redis/connection.js';
+import type { Keys, LaneId } from '../base/redis/keys.js';
+import type { LastSent } from '../campaign/inbound.js';
+import { NOT_SENT_STATES } from '../campaign/recipient.js';
+import { readMeta } from '../engine/lane/campaign-meta.js';
+import { listCampaigns } from '../engine/lane/campaigns.js';
+import { SLICE } from '../engine/recipients/slices.js';
+import { countSlices, numbersOf, readSlices } from '../engine/recipients/stored-slices.js';
+import { inBatches } from './in-batches.js';
+import { recipientReader } from './recipient-reader.js';
+import type { OutboxResults } from './results-reader.js';
+
+/*
+ * Finds what a person replies to. There is no index by number (report.ts says why), and nothing is added to the path of a send for it. A process
+ * that receives a reply reads the numbers of the latest campaigns of its lane once a minute, and keeps 4 bytes of each: the replies to a
+ * campaign arrive together. A search goes through these in memory, and reads the one recipient that it finds.
+ */
+
+/** Campaigns of all lanes that are looked at, newest first, and how many recipients of them. */
+const MAX_CAMPAIGNS = 1_000;
+const MAX_RECIPIENTS = 4_000_000;
+/** Recipients that are kept, over all lanes: 32 MB. */
+const MAX_KEPT = 2 * MAX_RECIPIENTS;
+const CAMPAIGNS_AT_ONCE = 8;
+const SLICES_AT_ONCE = 64;
+/** As long as other caches keep what a number that is forgotten leaves. */
+const KEPT_MS = 60_000;
+/** For how long numbers are kept to which others may be added, as to a wave of an outbox. */
+const GROWING_MS = 1_000;
+/** Recipients with the same last 32 bits that are read of a campaign: few numbers share them, but a list may repeat one. */
+const MAX_CANDIDATES = 10;
+
+/** A campaign, and those of its numbers that are searched. */
+interface Searched {
+  readonly id: string;
+  readonly tails: Uint32Array;
+}
+
+/** What {@link lastSentReader} needs. */
+interface LastSentDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly outboxes: Pick<OutboxResults, 'idsInWave'>;
+}
+
+/** Opens the search for the last message that was sent to a number, E.164 with its plus, from a sender. Null: none of late. */
+export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
+  const readTails = async (lane: LaneId, campaign: string) => {
+    const of = { lane, campaign, series: 'slices' } as const;
+    const total = Math.min(await countSlices(redis, keys, of), Math.ceil(MAX_RECIPIENTS / SLICE));
+    const tails = new Uint32Array(total * SLICE);
+    let [count, isGrowing] = [0, total === 0];
+    for (let first = 0; first < total; first += SLICES_AT_ONCE) {
+      const length = Math.min(SLICES_AT_ONCE, total - first);
+      const indices = Array.from({ length }, (_, at) => first + at);
+      for (const [at, slice] of (await readSlices(redis, keys, of, indices)).entries()) {
+        isGrowing ||= !Buffer.isBuffer(slice);
+        const numbers = slice === null ? [] : numbersOf(slice);
+        tails.set(numbers, (first + at) * SLICE);
+        count = (first + at) * SLICE + numbers.length;
+      }
+    }
+    return { tails: tails.slice(0, count), isGrowing };
+  };
+  const cache = new LRUCache<string, Uint32Array, { lane: LaneId; campaign: string; sender: string }>({
+    maxSize: MAX_KEPT,
+    sizeCalculation: ({ length }) => length + 1,
+    ttl: KEPT_MS,
+    ttlAutopurge: true,
+    async fetchMethod(_key, _stale, { options, context: { lane, campaign, sender } }) {
+      const meta = await readMeta(redis, keys, lane, campaign);
+      if (meta !== null && plainSender(meta.sender) !== sender) return new Uint32Array();
+      const { tails, isGrowing } = await readTails(lane, campaign);
+      if (meta === null || isGrowing) options.ttl = GROWING_MS;
+      return tails;
+    },
+  });
+  async function* campaignsOf(lane: LaneId): AsyncGenerator<string> {
+    let left = MAX_CAMPAIGNS;
+    for await (const campaign of listCampaigns(redis, keys)) {
+      if (campaign.lane === lane) yield campaign.id;
+      left -= 1;
+      if (left === 0) return;
+    }
+  }
+  /** The last message of a campaign to the number, and when it was sent. */
+  const sentIn = async (lane: LaneId, { id, tails }: Searched, number: string) => {
+    const reader = recipientReader(redis, keys, lane, id);
+    const tail = Number(number) >>> 0;
+    let at = tails.lastIndexOf(tail);
+    for (let read = 0; at !== -1 && read < MAX_CANDIDATES; read += 1) {
+      const record = await reader.record(at);
+      const sentAt = record?.request?.sentAt ?? record?.claimedAt ?? null;
+      if (record?.number === number && sentAt !== null && !NOT_SENT_STATES.includes(record.state))
+        return { id, sentAt, ordinal: at, reference: record.reference };
+      at = at === 0 ? -1 : tails.lastIndexOf(tail, at - 1);
+    }
+    return null;
+  };
+
+  return async (lane: LaneId, number: string, to: string): Promise<LastSent | null> => {
+    if (!number.startsWith('+')) return null;
+    const sender = plainSender(to);
+    const searchedOf = async (id: string): Promise<Searched> => {
+      const context = { lane, campaign: id, sender };
+      const tails = await cache.fetch(`${lane} ${id} ${sender}`, { context });
+      return { id, tails: tails ?? new Uint32Array() };
+    };
+    // A campaign may be sent after one that was created later.
+    let latest: Awaited<ReturnType<typeof sentIn>> = null;
+    let searched = 0;
+    for await (const campaign of inBatches(campaignsOf(lane), CAMPAIGNS_AT_ONCE, searchedOf)) {
+      const found = await sentIn(lane, campaign, number);
+      if (found !== null && found.sentAt > (latest?.sentAt ?? 0)) latest = found;
+      searched += campaign.tails.length;
+      if (searched >= MAX_RECIPIENTS) break;
+    }
+    if (latest === null) return null;
+    const { id, ordinal, reference } = latest;
+    const meta = await readMeta(redis, keys, lane, id);
+    const wave = meta && (await outboxes.idsInWave(lane, meta, [ordinal]));
+    return {
+      campaign: id,
+      reference: reference || null,
+      outbox: wave?.outbox ?? null,
+      message: wave?.ids.get(ordinal) ?? null,
+    };
+  };
+}
+
+/** A sender as it is compared: the service may spell a number with its plus or without it. */
+const plainSender = (sender: string): string => sender.replace(/^(?:tel:)?\+?/i, '').toLowerCase();

@@ -40,8 +40,9 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const events = options.events ?? createEvents({ level: config.logLevel, secrets: secretsOf(config) });
   const instance = openInstance({ config, redisUrl, events, random });
   const inbound = openInbound(instance);
+  const actor = options.actor ?? localActor('library');
   const reading = readOperations(instance);
-  const { work, drain } = workStarter(instance, inbound, reading);
+  const { work, drain } = workStarter(instance, inbound, reading, () => volleyFor(actor).storedLanes);
   const volleyFor = actingVolleys(instance, inbound, {
     ...reading,
     work,
@@ -50,5 +51,5 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       for (const close of instance.closers.reverse()) await close();
     },
   });
-  return volleyFor(options.actor ?? localActor('library'));
+  return volleyFor(actor);
 }

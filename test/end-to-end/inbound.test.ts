@@ -8,11 +8,12 @@ import { createEvents } from '../../src/base/events/events.js';
 import type { InboundMessage } from '../../src/campaign/inbound.js';
 import { createHttp, type HttpApp } from '../../src/surfaces/http/index.js';
 import { magicNumber, type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
-import { testRedis } from '../base/redis/test-redis.js';
+import { keysOf, testRedis } from '../base/redis/test-redis.js';
 import { callbackSettings } from './receiver.js';
 
-const { url, prefix } = testRedis('inbound');
+const { url, prefix, redis } = testRedis('inbound');
 const SENDER = '447700900999';
+const TENANT = { id: 'tenant', secret: 'the-secret-of-a-tenant', products: ['sms-a2p-marketing'] };
 let simulator: Simulator;
 let volley: Volley;
 let app: HttpApp;
@@ -24,8 +25,8 @@ let token: string;
 beforeAll(async () => {
   const client = { id: 'client', secret: 'the-secret-of-it', products: ['sms-a2p-marketing'] };
   simulator = await startSimulator({
-    clients: [client],
-    keys: [{ account: 'client' }],
+    clients: [client, TENANT],
+    keys: [{ account: 'client' }, { account: 'tenant' }],
     deliveryTime: 50,
     inbound: { repeats: 0.5, retryAfterMs: [100, 100, 100, 100] },
   });
@@ -46,6 +47,7 @@ beforeAll(async () => {
     QUOTA_WINDOW_MS: '30000',
     REQUEST_TIMEOUT_MS: '3000',
     FOLLOW_UP_FIRST_MS: '200',
+    SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
     STOP_REPLY: 'You will get no more messages.',
     ...callback,
   });
@@ -77,8 +79,8 @@ const received = (number: string): Promise<InboundMessage[]> =>
     expect(messages).not.toEqual([]);
     return messages;
   }, 10_000);
-const launch = async (to: string, message: string): Promise<string> => {
-  const outcome = await volley.enqueue({ recipients: [{ to }], message });
+const launch = async (to: string, message: string, more: object = {}): Promise<string> => {
+  const outcome = await volley.enqueue({ recipients: [{ to, reference: 'order-17' }], message, ...more });
   if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
   return outcome.id;
 };
@@ -96,7 +98,7 @@ const sms = (messageId: string, more: object = {}) => ({
 
 test('A reply STOP arrives once, suppresses its sender, and is confirmed from the number that got it', async () => {
   const number = magicNumber('repliesStop');
-  await launch(number, 'Sale');
+  const campaign = await launch(number, 'Sale');
   const [reply, ...others] = await received(number);
   expect(others).toEqual([]);
   expect(reply).toMatchObject({
@@ -104,6 +106,7 @@ test('A reply STOP arrives once, suppresses its sender, and is confirmed from th
     to: SENDER,
     text: 'STOP',
     effect: { wish: 'stop', isNew: true },
+    lastSent: { campaign, reference: 'order-17', outbox: null, message: null },
   });
   const confirmation = reply?.effect?.reply ?? '';
   await vi.waitFor(async () => expect((await volley.status(confirmation)).state).toBe('completed'), 10_000);
@@ -123,6 +126,37 @@ test('A reply in two parts is joined', async () => {
   expect(await received(number)).toMatchObject([
     { text: expect.stringMatching(/^Please .* about your offer\.$/) },
   ]);
+});
+
+test('A reply names the last message that was sent to its sender from the number that it replies to', {
+  timeout: 120_000,
+}, async () => {
+  const [number, other] = ['+447700900340', '+447700900341'];
+  const ended = (id: string) =>
+    vi.waitFor(async () => expect((await volley.status(id)).state).toBe('completed'), 30_000);
+  const reply = async (messageId: string, more: object = {}) => {
+    const sent = sms(messageId, { senderAddress: number, ...more });
+    expect((await post(sent)).status).toBe(204);
+    return (await volley.inbound.list({ limit: 200 })).messages.find((one) => one.messageId === messageId)
+      ?.lastSent;
+  };
+  expect(await reply('l0')).toBeNull();
+  // Created first and sent last; not sent at all; from another sender; to somebody else.
+  const last = await launch(number, 'Last', { sendAt: new Date(Date.now() + 2_000).toISOString() });
+  await ended(await launch(number, 'First'));
+  await ended(await launch(number, 'From elsewhere', { sender: '447700900777' }));
+  await ended(await launch(other, 'To another'));
+  await launch(number, 'Later', { sendAt: new Date(Date.now() + 3_600_000).toISOString() });
+  await ended(last);
+  expect(await reply('l1')).toEqual({ campaign: last, reference: 'order-17', outbox: null, message: null });
+  expect(await reply('l2', { destinationAddress: '+447700900778' })).toBeNull();
+
+  await volley.outboxes.create({ name: 'reminders', message: 'Tomorrow' });
+  const outbox = volley.outbox('reminders');
+  await outbox.put({ id: 'visit-3', to: number, reference: 'visit', sendAt: new Date().toISOString() });
+  await outbox.put({ id: 'visit-4', to: other, sendAt: new Date().toISOString() });
+  await vi.waitFor(async () => expect((await outbox.message('visit-3')).state).toMatch(/delivered/), 30_000);
+  expect(await reply('l3')).toMatchObject({ reference: 'visit', outbox: 'reminders', message: 'visit-3' });
 });
 
 test('Only the service may report messages, and it gets a success only for those that it may', async () => {
@@ -147,4 +181,42 @@ test('The service repeats a message until it is received', async () => {
   app = createHttp({ volley, config });
   await app.listen({ host: '127.0.0.1', port: Number(new URL(inbound).port) });
   await received('+447700900324');
+});
+
+/** How many subscriptions the service has to messages that people send. */
+const notified = (): number => simulator.inbound({ from: '15550000001', to: SENDER, text: 'Hi' });
+
+test('Deleting the subscriptions of a lane deletes the one to replies, and workers create it again', async () => {
+  expect(notified()).toBe(1);
+  expect(await volley.notifications.subscription('main').remove()).toMatchObject({ outcome: 'deleted' });
+  expect(notified()).toBe(0);
+  await vi.waitFor(() => expect(notified()).toBe(1), 10_000);
+});
+
+test('A lane that is stored gets replies, until its removal deletes its subscriptions and its token', {
+  timeout: 120_000,
+}, async () => {
+  const { id, secret } = TENANT;
+  const settings = { profile: 'v3', client: { id, secret, product: 'sms-a2p-marketing' } };
+  // How many logins were refused stays known: a wrong password must not be tried again.
+  const tokens = async () =>
+    (await keysOf(redis, prefix)).filter((key) => /:token:(?!login)/.test(key)).length;
+  const before = await tokens();
+  // The second time, it has the id of the first, of which nothing may be left.
+  for (let round = 0; round < 2; round += 1) {
+    await volley.storedLanes.add('tenant', settings);
+    await vi.waitFor(() => expect(notified()).toBe(2), 10_000);
+    const callback = config.callback && laneCallback(config.callback, 'tenant', 'inbound');
+    if (callback === undefined) throw new Error('there is no address');
+    const stop = sms(`t${round}`, { senderAddress: `4477009003${50 + round}`, message: 'stop' });
+    expect((await post(stop, `Bearer ${callback.securityToken}`, callback.url)).status).toBe(204);
+    const { messages } = await volley.inbound.list({ lanes: ['tenant'] });
+    const reply = messages.find(({ messageId }) => messageId === `t${round}`)?.effect?.reply ?? '';
+    // The second time, this process has it in memory.
+    if (round === 0) expect(await tokens()).toBe(before + 1);
+    const waiting = (await volley.status(reply)).counts.planned;
+    expect(await volley.storedLanes.remove('tenant', waiting)).toMatchObject({ outcome: 'removed' });
+    await vi.waitFor(async () => expect(await volley.storedLanes.list()).toEqual([]), 20_000);
+    expect([notified(), await tokens()]).toEqual([1, before]);
+  }
 });

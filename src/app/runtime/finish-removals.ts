@@ -1,38 +1,37 @@
 import { systemAlarm } from '../../base/clock.js';
 import { accountOf } from '../../base/config/index.js';
-import { readState } from '../../engine/lane/campaigns.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { accountId } from '../../service/auth/token-record.js';
+import type { LaneAdmin } from '../access/lane-admin.js';
 import type { Instance } from './instance.js';
 
 /** How often a worker looks at the lanes that are being removed; less in a short quota window, as tests have. */
 const LOOK_MS = 15_000;
+/** A number of recipients that no lane has: a removal that expects it says how many there are. */
+const ONLY_COUNT = -1;
 
 /**
  * Ends the removal of stored lanes. Their credentials are needed until the last report: polls need them, and an unknown outcome waits for an
  * operator. Then the subscription, the token, and the credentials are deleted, in this order, because each needs the next. Every step may be
  * repeated, by any worker.
  */
-export function finishRemovals(instance: Instance): { stop(): Promise<void> } {
+export function finishRemovals(
+  instance: Instance,
+  admin: Pick<LaneAdmin, 'remove'>,
+): { stop(): Promise<void> } {
   const { config, redis, keys, events, finder, lanes, stored, notifications } = instance;
 
-  /** Cancels campaigns that were stored while another process did not know yet that the lane is leaving. */
-  const cancelRest = async (lane: Lane): Promise<void> => {
-    for (const id of await redis.hkeys(keys.lane(lane.id, 'states'))) {
-      const state = await readState(redis, keys, lane.id, id);
-      if (state === null || ['importing', 'completed', 'cancelled'].includes(state.state)) continue;
-      lane.emit((await lane.commands.campaign('cancel', id, 'its lane is being removed')).events);
-    }
-  };
   const finish = async (lane: Lane): Promise<void> => {
+    // What another process has stored while it did not know yet that the lane is leaving.
+    const waiting = await admin.remove(lane.name, ONLY_COUNT);
+    if (waiting.outcome === 'unexpected' && waiting.recipientCount > 0)
+      return void (await admin.remove(lane.name, waiting.recipientCount));
     const status = await lane.freshStatus();
-    if (status.running + status.scheduled + status.waiting > 0) return cancelRest(lane);
+    const imports = await redis.zcard(keys.lane(lane.id, 'importing'));
     const open = status.inFlightSends + status.inFlightPolls + status.awaiting + status.unknown;
-    if (open > 0 || !('credentials' in lane.settings)) return;
-    if (config.callback !== undefined) {
-      const { outcome } = await notifications.subscription(lane.name).remove();
-      if (outcome === 'unanswered') return;
-    }
+    if (open + imports > 0 || !('credentials' in lane.settings)) return;
+    const record = await stored.get(lane.id);
+    if (record?.state !== 'leaving' || !(await notifications.leave(lane))) return;
     const account = accountOf(lane.settings.credentials);
     const others = lanes.lanes.filter(({ name }) => name !== lane.name);
     const isShared = others.some((other) => {
@@ -40,8 +39,6 @@ export function finishRemovals(instance: Instance): { stop(): Promise<void> } {
       return used !== undefined && account !== undefined && accountId(used) === accountId(account);
     });
     if (account !== undefined && !isShared) await redis.unlink(keys.token(accountId(account)));
-    const record = await stored.get(lane.id);
-    if (record?.state !== 'leaving') return;
     await stored.remove(record);
     events.emit({ type: 'lane.removed', lane: lane.name });
     await finder.live.refresh();

@@ -14,6 +14,7 @@ import { resultsReader } from '../../reporting/results-reader.js';
 import { laneReader } from '../../reporting/webhooks/lane-reader.js';
 import { payloadReader } from '../../reporting/webhooks/payload.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
+import type { LaneAdmin } from '../access/lane-admin.js';
 import { requireSimulators } from '../access/test-keys.js';
 import type { Volley, Workers } from '../volley.js';
 import { finishRemovals } from './finish-removals.js';
@@ -30,6 +31,7 @@ export function workStarter(
   instance: Instance,
   inbound: InboundService,
   reading: ReadOperations,
+  admin: () => LaneAdmin,
 ): { readonly work: Volley['work']; drain(): Promise<void> } {
   const { config, loaded, events, random, redis, keys, finder, heartbeats, format, suppression } = instance;
   const { blocking, wakers, tokenSources, notifications, trail, scheduled, provided, closers } = instance;
@@ -204,7 +206,7 @@ export function workStarter(
         trim();
         const trimming = setInterval(trim, TRIM_AUDIT_EVERY_MS);
         const following = followLanes(() => lanes.refresh());
-        const removals = finishRemovals(instance);
+        const removals = finishRemovals(instance, admin());
         // A lane that cannot be served keeps no other from being served.
         for (const { name, state, by } of instance.lanes.stored.filter(({ state }) => state === 'disabled'))
           events.emit({

@@ -56,10 +56,13 @@ interface NotificationServiceOptions {
 export interface NotificationService {
   /** The receiver of notifications, which the first call opens; null while `CALLBACK_URL` is not set. */
   receiver(): Promise<Receiver | null>;
-  /** The subscription of a lane at the service. Needs the full configuration. Throws a NotFoundError for an unknown lane. */
+  /**
+   * The subscription of a lane at the service. It is created and deleted together with that to messages of people, if the lane has one. Needs
+   * the full configuration. Throws a NotFoundError for an unknown lane.
+   */
   subscription(lane: string): SubscriptionService;
   /** What a worker found when it last checked the subscription. It reads Redis and does not call the service. */
-  subscriptionStatus(lane: string): Promise<SubscriptionStatus>;
+  subscriptionStatus(lane: string, of?: SubscriptionKind): Promise<SubscriptionStatus>;
 }
 
 /**
@@ -70,6 +73,8 @@ export function notificationService(options: NotificationServiceOptions): Notifi
   reconcile(lanes: LiveLanes, process: string): { stop(): Promise<void> };
   /** See {@link SharedSubscriptions.mayShareWith}. */
   mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
+  /** Deletes the subscriptions of a lane that is removed, and what Redis knows of them. False if the service did not answer. */
+  leave(lane: Lane): Promise<boolean>;
   close(): Promise<void>;
 } {
   const { redis, keys, config, finder, events } = options;
@@ -161,22 +166,34 @@ export function notificationService(options: NotificationServiceOptions): Notifi
       laneNamed(new Map(config.lanes.map((lane) => [lane.name, lane])), name);
       // Checks the configuration now, rather than at the first call.
       options.tokenSourceOf(name);
-      let service: OpenSubscription | undefined;
-      const opening = async () => (service ??= open(laneNamed(await finder.configured(), name), 'callback'));
+      let opened: readonly OpenSubscription[] | undefined;
+      const opening = async (): Promise<readonly OpenSubscription[]> => {
+        const lane = laneNamed(await finder.configured(), name);
+        opened ??= kindsOf(lane).map((of) => open(lane, of));
+        return opened;
+      };
       return {
-        get: async () => (await opening()).get(),
-        create: async (force) => (await opening()).create(force),
-        remove: async (force) => (await opening()).remove(force),
+        get: async () => first(await opening()).get(),
+        create: async (force) => worst(await inTurn(await opening(), (each) => each.create(force))),
+        remove: async (force) => worst(await inTurn(await opening(), (each) => each.remove(force))),
       };
     },
-    subscriptionStatus: async (name) => statusOf(laneNamed(await finder.configured(), name)).read(),
+    subscriptionStatus: async (name, of) => statusOf(laneNamed(await finder.configured(), name), of).read(),
+    async leave(lane) {
+      if (callback === undefined) return true;
+      if ((await this.subscription(lane.name).remove()).outcome === 'unanswered') return false;
+      // A lane that is added again with the same credentials has the same id, and subscribes at once.
+      for (const of of kindsOf(lane)) await statusOf(lane, of).removeAll();
+      return true;
+    },
 
     reconcile(lanes, process) {
       if (callback === undefined) {
         for (const lane of lanes.current().values())
-          statusOf(lane)
-            .removeAll()
-            .catch(() => {});
+          for (const of of kindsOf(lane))
+            statusOf(lane, of)
+              .removeAll()
+              .catch(() => {});
         return { stop: async () => {} };
       }
       const window = config.quotaWindowMs;
@@ -195,7 +212,11 @@ export function notificationService(options: NotificationServiceOptions): Notifi
       };
       return reconcileSubscriptions({
         lanes: {
-          current: () => [...lanes.current().values()].flatMap(reconciled),
+          // Of a lane that is being removed, nothing is subscribed again.
+          current: () =>
+            [...lanes.current().values()].flatMap((lane) =>
+              lane.settings.stored?.isLeaving ? [] : reconciled(lane),
+            ),
           onChange: (listener) => lanes.onChange(listener),
         },
         events,
@@ -237,9 +258,31 @@ function sharers(
   };
 }
 
-/** The subscriptions that a lane has. */
+/** The subscriptions that a lane has; first the one to delivery reports. */
 function kindsOf({ settings }: Pick<Lane, 'settings'>): SubscriptionKind[] {
   return PROFILES[settings.profile].hasInbound ? ['callback', 'inbound'] : ['callback'];
+}
+
+const first = <Each>([one]: readonly Each[]): Each => {
+  if (one === undefined) throw new Error('a lane has a subscription to delivery reports');
+  return one;
+};
+
+async function inTurn<Each, Result>(
+  all: readonly Each[],
+  call: (each: Each) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const each of all) results.push(await call(each));
+  return results;
+}
+
+/** What became of several subscriptions: what went wrong, if anything did; a repeat may help with the first. */
+function worst<Result extends { readonly outcome: string }>(results: readonly Result[]): Result {
+  const wrong = ['unanswered', 'refused', 'foreign'].flatMap((outcome) =>
+    results.filter((each) => each.outcome === outcome),
+  );
+  return first([...wrong, ...results]);
 }
 
 function clamp(ms: number, min: number, max: number): number {

@@ -77,6 +77,11 @@ export function countEvents(
       'Unknown outcomes that a notification and a poll confirmed as accepted.',
       'lane',
     ),
+    'inbound.received': counter(
+      'volley_inbound_messages_total',
+      'Messages of people that this process stored.',
+      'lane',
+    ),
     'redis.dataLoss': counter(
       'volley_redis_data_loss_total',
       'Times that Redis may have lost its last writes.',

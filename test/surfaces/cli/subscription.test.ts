@@ -133,6 +133,15 @@ test.each([
   if (level !== 'ok') expect(check.todo).toMatch(/volley|running worker/);
 });
 
+test('The doctor checks the subscription to messages of people, and expects none', () => {
+  expect(checkSubscription('main', { ...checked, now: 60_000 + checked.checkedAt })).toMatchObject({
+    level: 'ok',
+    name: 'replies of lane main',
+    found: 'subscribed when last checked, 1m ago',
+  });
+  expect(checkSubscription('main', { ...checked, state: 'foreign' }).level).toBe('fail');
+});
+
 test('Without CALLBACK_URL, the doctor names lanes that other workers have subscribed', () => {
   expect(checkOff([])).toMatchObject({ level: 'ok', found: expect.stringContaining('off') });
   expect(checkOff(['main', 'reminders'])).toMatchObject({

@@ -1,6 +1,7 @@
 import type { Volley } from '../../../app/volley.js';
 import type { Config } from '../../../base/config/index.js';
 import { formatDuration } from '../../../base/duration.js';
+import { PROFILES } from '../../../base/profiles/index.js';
 import type { LaneStatus } from '../../../campaign/views.js';
 import type { SubscriptionStatus } from '../../../engine/notifications/subscription-status.js';
 import { type Check, fail, ok, warn } from './check.js';
@@ -13,9 +14,9 @@ const FIRST_WITHIN_MS = 5 * 60_000;
 /** Workers check a subscription every five minutes; their result counts for this long. */
 const CHECKED_WITHIN_MS = 15 * 60_000;
 
-/** Each lane's subscription to notifications, as workers last found it. It sends no request to the service. */
+/** Each lane's subscriptions to notifications, and to messages of people, as workers last found them. It sends no request to the service. */
 export async function checkSubscriptions(
-  { callback }: Config,
+  { callback, lanes: settings }: Config,
   volley: Volley,
   lanes: readonly LaneStatus[],
 ): Promise<Check[]> {
@@ -24,7 +25,15 @@ export async function checkSubscriptions(
   );
   if (callback === undefined)
     return [checkOff(states.filter(({ state }) => isKept(state)).map(({ lane }) => lane.name))];
-  const checks = states.map(({ lane, state }) => checkSubscription(lane.name, state, lane));
+  const withInbound = settings.filter(({ profile }) => PROFILES[profile].hasInbound);
+  const checks = [
+    ...states.map(({ lane, state }) => checkSubscription(lane.name, state, lane)),
+    ...(await Promise.all(
+      withInbound.map(async ({ name }) =>
+        checkSubscription(name, await volley.notifications.subscriptionStatus(name, 'inbound')),
+      ),
+    )),
+  ];
   if (callback.proof === 'token') return checks;
   return [
     ...checks,
@@ -55,14 +64,17 @@ export function checkOff(subscribed: readonly string[]): Check {
   );
 }
 
-/** Whether a lane’s subscription works. A lane that awaits no reports expects no notifications. */
+/**
+ * Whether a lane’s subscription works. A lane that awaits no reports expects no notifications. Without `expected`, it is the subscription to
+ * messages of people, of which no number can be expected.
+ */
 export function checkSubscription(
   lane: string,
   subscription: SubscriptionStatus,
-  { quota, awaitingReports }: Pick<LaneStatus, 'quota' | 'awaitingReports'>,
+  expected?: Pick<LaneStatus, 'quota' | 'awaitingReports'>,
 ): Check {
   const { state, detail, checkedAt, oursSince, heardAt, now } = subscription;
-  const title = `notifications of lane ${lane}`;
+  const title = `${expected === undefined ? 'replies' : 'notifications'} of lane ${lane}`;
   const notYet = warn(
     title,
     'not subscribed yet',
@@ -79,14 +91,15 @@ export function checkSubscription(
           'A running worker checks it. The line about workers says whether one runs.',
         );
       }
-      if (heardAt === 0 && quota.used.send > 0 && now - oursSince > FIRST_WITHIN_MS) {
+      if (expected === undefined) return ok(title, `subscribed when last checked, ${ago} ago`);
+      if (heardAt === 0 && expected.quota.used.send > 0 && now - oursSince > FIRST_WITHIN_MS) {
         return warn(
           title,
           `subscribed${oursSince === 0 ? '' : ` ${formatDuration(now - oursSince)} ago`}, but none has arrived yet, although requests were sent`,
           CHECK_URL,
         );
       }
-      if (heardAt !== 0 && awaitingReports > 0 && now - heardAt > SILENT_MS) {
+      if (heardAt !== 0 && expected.awaitingReports > 0 && now - heardAt > SILENT_MS) {
         return warn(
           title,
           `subscribed, but none has arrived for ${formatDuration(now - heardAt)}, although reports are due`,

@@ -22,7 +22,7 @@ export const ERROR_CODES = {
   closed: [409, 'badInput', 'The outbox is closed'],
   notEmpty: [409, 'badInput', 'The outbox is not empty'],
   laneTaken: [409, 'badInput', 'The name or the credentials of the lane are in use'],
-  unexpected: [409, 'failed', 'Another number of recipients would be cancelled'],
+  unexpected: [409, 'failed', 'The request expects something else'],
   repeated: [409, 'badInput', 'The same campaign was created within the last 24 hours'],
   gone: [410, 'badInput', 'The results after the cursor no longer exist'],
   tooLarge: [413, 'badInput', 'The body is too large'],

@@ -146,6 +146,66 @@ export const plannedCost = z
 /** See {@link plannedCost}. */
 export type PlannedCost = z.output<typeof plannedCost>;
 
+/** The message of one recipient. */
+export const sample = z
+  .object({
+    line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
+    to: z.string().describe('E.164'),
+    text: z.string(),
+    encoding: z.enum(['GSM-7', 'UCS-2']),
+    segments: count,
+    cost: money.nullable().describe('Null if no prices are configured, or its number has no price'),
+  })
+  .readonly();
+/** See {@link sample}. */
+export type Sample = z.output<typeof sample>;
+
+/** An invalid row of a list, for a page that marks its cell. */
+export const listProblem = z
+  .object({
+    code: invalidCode.describe(INVALID_CODE),
+    line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
+    column: z.string().nullable().describe('Null if the whole row is invalid'),
+    value: z.string().nullable().describe('The beginning of what the column has; null without a column'),
+    message: z.string().describe('What is wrong with it, in a sentence'),
+  })
+  .readonly();
+
+/** Who of a list gets its text from an earlier campaign. */
+export const sentBefore = z
+  .object({
+    unchecked: z.string().nullable().describe('Why it was not checked; null if it was'),
+    recipientCount: count.describe(
+      'How many recipients get it already. Suppressed ones do not count, unless they are left out.',
+    ),
+    isLeftOut: z
+      .boolean()
+      .describe('Whether they are left out, as duplicates are; otherwise they get the text again'),
+    campaigns: z
+      .array(
+        z
+          .object({
+            id: z.string(),
+            name: z.string(),
+            createdAt: time,
+            recipientCount: count.describe('How many recipients of the list get the text from it'),
+            invalid: count.describe('Rows of its own list that were left out because they were invalid'),
+          })
+          .readonly(),
+      )
+      .readonly()
+      .describe(
+        'The campaigns that send it to them, newest first. A recipient of several counts for the newest.',
+      ),
+    rows: z
+      .array(z.object({ line: z.int(), to: z.string(), campaign: z.string() }).readonly())
+      .readonly()
+      .describe('The first 20 of these recipients'),
+  })
+  .readonly();
+/** See {@link sentBefore}. */
+export type SentBefore = z.output<typeof sentBefore>;
+
 /** What sending a message to a list would mean, computed before anything is sent. */
 export const preview = z
   .object({
@@ -199,6 +259,10 @@ export const preview = z
       .describe(
         'The first 20 invalid rows; of those with the same reason (`noCountry`, `noNumber`, `noValue`), the first three',
       ),
+    problems: z
+      .array(listProblem)
+      .readonly()
+      .describe('The first invalid rows, as many as `problems` of the request asks for'),
     encodings: z
       .object({ gsm7: count, ucs2: count })
       .readonly()
@@ -220,32 +284,22 @@ export const preview = z
       .describe('Requests of the campaign, without those of messages that will lapse'),
     eta: timeRange.nullable().describe(`${ETA}; null if there is no message to send`),
     completion: timeRange.nullable().describe(COMPLETION),
-    samples: z.array(z.object({ to: z.string(), text: z.string() }).readonly()).readonly(),
+    samples: z.array(sample).readonly().describe('The messages of the first three recipients'),
+    longest: sample.nullable().describe('The message with the most segments; null if there is no message'),
+    sentBefore: sentBefore
+      .nullable()
+      .describe(
+        'Who gets this text already from a campaign of the last 24 hours; null if it was not asked for',
+      ),
+    digest: z
+      .string()
+      .nullable()
+      .describe(
+        'Of the recipients, the text, and the settings in which repeated requests must agree. Creating the campaign with it as `expect` is refused if anything has changed. Null for a part of a list',
+      ),
     warnings: z.array(z.string()).readonly(),
   })
   .readonly()
   .meta({ id: 'Preview' });
-/** Who of a list gets its text from an earlier campaign. */
-export interface SentBefore {
-  /** Why it was not checked; null if it was. */
-  readonly unchecked: string | null;
-  /** How many recipients get it already. Suppressed ones do not count, unless they are left out. */
-  readonly recipientCount: number;
-  /** Whether they are left out, as duplicates are; otherwise they get the text again. */
-  readonly isLeftOut: boolean;
-  /** The campaigns that send it to them, newest first. A recipient of several counts for the newest. */
-  readonly campaigns: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly createdAt: string;
-    /** How many recipients of the list get the text from it. */
-    readonly recipientCount: number;
-    /** Rows of its own list that were left out because they were invalid. */
-    readonly invalid: number;
-  }[];
-  /** The first 20 of these recipients. */
-  readonly rows: readonly { readonly line: number; readonly to: string; readonly campaign: string }[];
-}
-
-/** See {@link preview}. `sentBefore`: only if it was asked for. */
-export type Preview = z.output<typeof preview> & { readonly sentBefore?: SentBefore | undefined };
+/** See {@link preview}. */
+export type Preview = z.output<typeof preview>;

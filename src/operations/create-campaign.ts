@@ -5,7 +5,7 @@ import { campaignStatus } from '../campaign/views.js';
 import { byLaneAndSource } from './access.js';
 import { Existing, upload } from './operation.js';
 import { Refused } from './outcomes.js';
-import { count } from './schemas.js';
+import { count, wholeNumber, yesOrNo } from './schemas.js';
 
 const createdCampaign = z
   .object({
@@ -97,6 +97,7 @@ export const createCampaign = upload({
   },
   outcomes: [
     'repeated',
+    'unexpected',
     'keyFull',
     'overLimit',
     'invalidRows',
@@ -153,11 +154,24 @@ export const previewCampaign = upload({
     ],
     byHand: 'it reads a file, and shows samples of the messages',
   },
-  input: z.strictObject({}),
+  input: z.strictObject({
+    problems: wholeNumber(0, 1_000)
+      .default(0)
+      .describe('How many invalid rows the response lists as `problems`'),
+    partial: yesOrNo
+      .default(false)
+      .describe(
+        'Whether the list is only the beginning of one: then the response has no `digest`, `refusal`, `eta`, and `completion`, and everything else in it is about the beginning',
+      ),
+    sentBefore: z
+      .enum(['count'])
+      .optional()
+      .describe('`count`: also finds who gets this text from a campaign of the last 24 hours'),
+  }),
   output: preview,
   returns: 'The preview',
   outcomes: ['overLimit'],
-  run: (volley, input) => volley.preview({ ...input }),
+  run: (volley, input, { key }) => volley.preview({ ...input, comparedLanes: key?.lanes ?? undefined }),
 });
 
 export const previewUpload = upload({

@@ -3,6 +3,7 @@ import * as campaigns from './campaigns.js';
 import * as creation from './create-campaign.js';
 import * as events from './events.js';
 import * as inbound from './inbound.js';
+import * as installation from './installation.js';
 import * as keys from './keys.js';
 import * as lanes from './lanes.js';
 import * as messages from './messages.js';
@@ -31,6 +32,7 @@ export const OPERATIONS: readonly Operation[] = [
   inbound,
   keys,
   audit,
+  installation,
   records,
   events,
   webhooks,

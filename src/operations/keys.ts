@@ -1,26 +1,64 @@
 import { z } from 'zod';
-import type { CancelledOfKey, ShownApiKey } from '../app/access/api-keys.js';
+import type { ShownApiKey } from '../app/access/api-keys.js';
 import { API_SCOPES, type ApiKey } from '../campaign/api-key.js';
 import { keyLimits, LIMITS } from '../campaign/limits.js';
+import { time } from '../campaign/measures.js';
 import { allLanes, byApiKey } from './access.js';
 import { call } from './operation.js';
-import { laneName, ofLibrary } from './schemas.js';
+import { count, laneName, ofLibrary } from './schemas.js';
 
 /** The keys of the HTTP API. */
-const KEYS = {
-  tag: 'API keys',
+const KEYS = { tag: 'API keys' } as const;
+/** An operation that returns the text of a key. */
+const SECRET = {
+  ...KEYS,
   http: { because: 'a client that could create keys could give itself every right' },
 } as const;
 const ID = { id: 'as `keys list` shows it, the beginning of it, or last for the newest one' } as const;
 const MAX_SUPPRESSIONS = 100_000_000;
 
-interface Revoked {
-  readonly id: string;
-  readonly revoked: true;
-}
+const apiKey: z.ZodType<ApiKey> = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    test: z.boolean().describe('Whether it only reads, except on lanes whose service is a simulator'),
+    scopes: z.array(z.enum(API_SCOPES)),
+    lanes: z.array(z.string()).nullable().describe('The only lanes that it may use; null: all'),
+    state: z
+      .enum(['active', 'expired', 'invalid'])
+      .describe('`invalid`: it does not work, and must be replaced, for example because SECRETS_KEY changed'),
+    createdAt: time,
+    expiresAt: time.nullable().describe('Null: never'),
+    oldSecretUntil: time
+      .nullable()
+      .describe('Until when the secret from before the last rotation works; null if none does'),
+    needsPreviousKey: z.boolean().describe('Whether it works only with SECRETS_KEY_PREVIOUS'),
+    maxSuppressions: count.describe('How many numbers it may suppress'),
+    lastUsedAt: time.nullable().describe('With a precision of one minute; null before the first use'),
+    senders: z.array(z.string()).nullable(),
+    countries: z.array(z.string()).nullable(),
+    maxSegments: count.nullable(),
+    recipientsPerDay: count.nullable(),
+    costPerDay: z.string().nullable(),
+    requestsPerMinute: count.nullable(),
+    addresses: z.array(z.string()).nullable(),
+  })
+  .meta({ id: 'ApiKey', description: 'A key without its secret. A limit that is null does not apply.' });
+
+const revoked = z.object({ id: z.string(), revoked: z.literal(true) });
+/** With `cancelCampaigns`. */
+const cancelledOfKey = z.object({
+  cancelled: z.array(z.string()).describe('Campaigns that were cancelled'),
+  emptied: z
+    .array(z.object({ name: z.string(), lane: z.string(), cancelled: count }))
+    .describe('Outboxes to which only the key wrote, and how many messages waited in each'),
+  shared: z
+    .array(z.object({ name: z.string(), lane: z.string() }))
+    .describe('Outboxes to which the key wrote, and maybe others: what waits in them is still sent'),
+});
 
 export const createKey = call({
-  ...KEYS,
+  ...SECRET,
   name: 'createKey',
   summary: 'Create a key',
   description: 'Volley prints it only once.',
@@ -69,10 +107,12 @@ export const listKeys = call({
   ...KEYS,
   name: 'listKeys',
   summary: 'List the keys',
+  scope: 'admin',
   access: allLanes('API keys'),
+  http: 'GET /keys',
   cli: { usage: 'keys list', examples: ['keys list'] },
   input: z.strictObject({}),
-  output: ofLibrary<{ readonly keys: readonly ApiKey[] }>(),
+  output: z.object({ keys: z.array(apiKey) }),
   returns: 'The keys that are not revoked, oldest first',
   run: async (volley) => ({ keys: await volley.keys.list() }),
 });
@@ -82,8 +122,12 @@ export const revokeKey = call({
   name: 'revokeKey',
   summary: 'Revoke a key',
   description: 'The HTTP API refuses all further requests with it.',
+  scope: 'admin',
+  bucket: 'control',
   access: byApiKey,
   audit: 'key.revoke',
+  http: 'POST /keys/{id}/revoke',
+  outcomes: ['notFound'],
   cli: {
     usage: 'keys revoke <id>',
     arguments: ID,
@@ -94,18 +138,18 @@ export const revokeKey = call({
     },
     examples: ['keys revoke last'],
   },
-  input: z.strictObject({ id: z.string(), cancelCampaigns: z.boolean().default(false) }),
-  output: ofLibrary<Revoked | (Revoked & CancelledOfKey)>(),
+  input: z.strictObject({ id: z.string().min(1).max(40), cancelCampaigns: z.boolean().default(false) }),
+  output: z.union([revoked.extend(cancelledOfKey.shape), revoked]),
   returns: 'The key is revoked',
   async run(volley, { id, cancelCampaigns }) {
     const cancelled = await volley.keys.revoke(id, { cancelCampaigns });
-    const revoked = { id, revoked: true } as const;
-    return cancelCampaigns ? { ...revoked, ...cancelled } : revoked;
+    const done = { id, revoked: true } as const;
+    return cancelCampaigns ? { ...done, ...cancelled } : done;
   },
 });
 
 export const rotateKey = call({
-  ...KEYS,
+  ...SECRET,
   name: 'rotateKey',
   summary: 'Give a key a new secret',
   description: 'Volley prints the key only once. The old secret works for a while longer.',

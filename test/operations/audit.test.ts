@@ -235,6 +235,7 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   createSubscription: async () => ON_LANE,
   deleteSubscription: async () => ON_LANE,
   createKey: async () => ({ name: 'shop', scope: ['read'] }),
+  listWorkers: async () => ({}),
   listKeys: async () => ({}),
   revokeKey: () => apiKey(),
   rotateKey: () => apiKey(),

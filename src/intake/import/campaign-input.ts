@@ -45,6 +45,15 @@ export interface CampaignInput extends CampaignFields {
    * compares nothing. The command line does, because people forget what they have sent.
    */
   readonly sentBefore?: 'count' | 'leaveOut' | undefined;
+  /** The only lanes whose campaigns `sentBefore` compares; default: all that are configured. */
+  readonly comparedLanes?: readonly string[] | undefined;
+  /** How many invalid rows `preview.problems` has, at most 1,000; default: 0. */
+  readonly problems?: number | undefined;
+  /**
+   * Whether the list is only the beginning of one, for a preview that shows its columns and first errors early: then `digest`, `refusal`, `eta`,
+   * and `completion` are null, because they would be about the whole list.
+   */
+  readonly partial?: boolean | undefined;
   /**
    * Called when the import waits for another one with its idempotency key, or of its list, whose campaign has this id. One whose process
    * was killed is discarded after about 15 s.

@@ -51,3 +51,9 @@ export function contentDigest(head: string, used: readonly number[]) {
     },
   };
 }
+
+/** Of a list with this fingerprint, and of the settings with which it is sent. */
+export const campaignDigest = (fingerprint: string, settings: readonly unknown[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([fingerprint, ...settings]))
+    .digest('base64url');

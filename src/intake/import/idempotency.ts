@@ -142,14 +142,23 @@ export async function compareWithHolder(
   if (!isSame || shown === undefined)
     return { outcome: 'refused', code: 'conflict', message: CONFLICT, errors: [], campaign, preview: null };
   // What names recipients is not stored; the content is the same.
-  const { errors = [], repeats = [], samples = [], cost = null } = list?.preview ?? {};
+  const {
+    errors = [],
+    problems = [],
+    repeats = [],
+    samples = [],
+    longest = null,
+    cost = null,
+  } = list?.preview ?? {};
   const stored = {
     ...shown,
     message: meta.text,
     lane: name,
     errors,
+    problems,
     repeats,
     samples,
+    longest,
     cost: shown.cost && { ...shown.cost, unpricedRows: cost?.unpricedRows ?? [] },
   };
   const { recipientCount, differentTexts } = stored;

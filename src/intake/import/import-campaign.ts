@@ -97,7 +97,7 @@ export interface ImportDeps extends DraftDeps {
 export async function previewCampaign(deps: ImportDeps, input: CampaignInput): Promise<Preview> {
   const campaign = checkCampaign(deps.config, input, deps.clock(), deps.by);
   const preview = await previewChecked(deps, campaign);
-  if (campaign.limits.daily.length > 0) {
+  if (campaign.limits.daily.length > 0 && campaign.partial !== true) {
     const lane = await deps.laneNamed(campaign.lane.name);
     await reserveDay({ ...deps, ...dayOf(deps, campaign, lane) }, null, countedOf(preview));
   }
@@ -111,6 +111,7 @@ export async function previewChecked(deps: ImportDeps, checked: CheckedCampaign)
   const { preview, content, opened } = await readWithoutStoring(deps, campaign, lane, () =>
     earlierNumbers(deps, campaign, deps.clock()),
   );
+  if (campaign.partial === true) return preview;
   const refused = refusedCampaign(preview, campaign, opened);
   if (refused !== null) return { ...preview, refusal: { code: refused, campaign: null } };
   if (content === null) return preview;
@@ -268,7 +269,10 @@ async function fillAndCommit(
           fingerprint,
           preview: {
             ...preview,
-            sentBefore: undefined,
+            sentBefore: null,
+            digest: null,
+            longest: null,
+            problems: [],
             message: '',
             lane: '',
             countries: [],

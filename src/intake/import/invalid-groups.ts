@@ -1,6 +1,11 @@
 import type { ErrorItem } from '../../campaign/error-codes.js';
 import { likelyCountry } from '../../campaign/likely-country.js';
-import { type InvalidGroup, type InvalidRow, UNIFORM_CODES } from '../../campaign/preview-views.js';
+import {
+  type InvalidGroup,
+  type InvalidRow,
+  type Preview,
+  UNIFORM_CODES,
+} from '../../campaign/preview-views.js';
 
 const MAX_LISTED = 20;
 /** Rows that a group names. */
@@ -8,14 +13,22 @@ const MAX_NAMED = 3;
 /** Numbers without a country that are tried in a country. */
 const MAX_TRIED = 50;
 
-/** Collects the invalid rows of a list while it is read: all of them are counted, and a few are kept. */
-export function invalidRows() {
+/** Characters of a value that a problem shows. */
+const MAX_VALUE = 64;
+
+/** Collects the invalid rows of a list while it is read: all of them are counted, and a few are kept. `maxProblems`: so many in full. */
+export function invalidRows(maxProblems = 0) {
   const groups = new Map<string, { -readonly [Key in keyof InvalidGroup]: InvalidGroup[Key] }>();
   const errors: ErrorItem[] = [];
+  const problems: Preview['problems'][number][] = [];
   const withoutCountry: InvalidRow[] = [];
   return {
-    add(row: InvalidRow): void {
-      const { code, column, line } = row;
+    add(row: InvalidRow, columns: readonly string[]): void {
+      const { code, column, line, message } = row;
+      if (problems.length < maxProblems) {
+        const value = column === null ? null : (row.row[columns.indexOf(column)] ?? '').slice(0, MAX_VALUE);
+        problems.push({ code, line, column, value, message });
+      }
       const name = `${code} ${column}`;
       const group = groups.get(name) ?? {
         code,
@@ -35,6 +48,7 @@ export function invalidRows() {
     },
     /** What is wrong with the first of the rows. */
     errors: (): readonly ErrorItem[] => errors,
+    problems: (): Preview['problems'] => problems,
     /**
      * All rows, by their code. `international`: numbers that suggest a country for those without one. `countryColumn`: a column that contains
      * countries and is not used, which suggests more.

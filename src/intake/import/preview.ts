@@ -8,7 +8,7 @@ import {
   USUAL_POLLS_PER_REQUEST,
 } from '../../campaign/estimate.js';
 import { nationalSender } from '../../campaign/likely-country.js';
-import type { PlannedCost, Preview, RepeatedRow } from '../../campaign/preview-views.js';
+import type { PlannedCost, Preview, RepeatedRow, Sample } from '../../campaign/preview-views.js';
 import { costMeter, formatAmount, type PriceList } from '../../campaign/price.js';
 import { requestsNeeded } from '../../campaign/request-count.js';
 import { charactersForcingUcs2, segmentsOf } from '../../campaign/segments.js';
@@ -55,8 +55,9 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
   const isShared = template.placeholders.length === 0;
   const shared = isShared ? segmentsOf(template.text) : undefined;
   const ucs2Characters = new Set<string>();
-  const samples: { to: string; text: string }[] = [];
-  const invalid = invalidRows();
+  const samples: Sample[] = [];
+  let longest: (Omit<Sample, 'cost'> & { readonly micros: number | undefined }) | undefined;
+  const invalid = invalidRows(campaign.problems);
   const repeats: Record<RepeatedRow['text'], RepeatedRow[]> = { same: [], different: [] };
   const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
   const international: string[] = [];
@@ -82,6 +83,15 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
     };
   };
 
+  const isLonger = (text: string, count: number): boolean =>
+    longest === undefined ||
+    count > longest.segments ||
+    (count === longest.segments && text.length > longest.text.length);
+  const sampleOf = ({ micros, ...message }: NonNullable<typeof longest>): Sample => ({
+    ...message,
+    cost: prices === undefined || micros === undefined ? null : formatAmount(micros, prices.currency),
+  });
+
   return {
     /** Adds a recipient. Returns what its message costs, in micros: 0 if it gets none, or its number has no price. */
     addRecipient(row: Extract<CheckedRow, { kind: 'recipient' }>, isSuppressed: boolean): number {
@@ -96,7 +106,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         notMobile += 1;
         if (notMobileLines.length < MAX_LINES_NAMED) notMobileLines.push(line);
       }
-      const text = shared === undefined || samples.length < MAX_SAMPLES ? template.render(values) : '';
+      const text = shared === undefined ? template.render(values) : template.text;
       const measured = shared ?? segmentsOf(text);
       if (measured.encoding === 'UCS-2') {
         ucs2 += 1;
@@ -105,13 +115,17 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         }
       }
       if (measured.segments > MANY_SEGMENTS) long += 1;
-      if (samples.length < MAX_SAMPLES) samples.push({ to: number, text });
       segments.min = Math.min(segments.min, measured.segments);
       segments.max = Math.max(segments.max, measured.segments);
       segments.total += measured.segments;
-      if (meter === undefined) return 0;
-      const cost = meter.add(number, measured.segments);
-      if (cost !== undefined) return cost;
+      const micros = meter?.add(number, measured.segments);
+      if (samples.length < MAX_SAMPLES || isLonger(text, measured.segments)) {
+        const { encoding, segments: count } = measured;
+        const message = { line, to: number, text, encoding, segments: count, micros };
+        if (samples.length < MAX_SAMPLES) samples.push(sampleOf(message));
+        if (isLonger(text, measured.segments)) longest = message;
+      }
+      if (micros !== undefined || meter === undefined) return micros ?? 0;
       unpriced += 1;
       if (unpricedRows.length < MAX_UNPRICED) unpricedRows.push({ line, to: number });
       return 0;
@@ -180,6 +194,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
           list.unusedCountryColumn,
         ),
         errors: invalid.errors(),
+        problems: invalid.problems(),
         encodings: { gsm7: recipients - ucs2, ucs2 },
         ucs2Characters: [...ucs2Characters],
         segments: { ...segments, min: segments.total === 0 ? 0 : segments.min },
@@ -188,6 +203,9 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         eta,
         completion,
         samples,
+        longest: longest === undefined ? null : sampleOf(longest),
+        sentBefore: null,
+        digest: null,
         warnings: previewWarnings({
           message: template.text,
           columns: list.columns,

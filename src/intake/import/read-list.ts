@@ -4,6 +4,7 @@ import type { Keys } from '../../base/redis/keys.js';
 import { LimitError, refusedText } from '../../campaign/check-limits.js';
 import { InputError } from '../../campaign/errors.js';
 import type { LaneOutlook } from '../../campaign/estimate.js';
+import { COMPARED_MEMBERS, storedFieldsOf } from '../../campaign/field-sets.js';
 import type { Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import type { PriceList } from '../../campaign/price.js';
 import type { ResultsOf } from '../../campaign/results-of.js';
@@ -14,7 +15,7 @@ import type { StoredRecipient } from '../../engine/recipients/slices.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
 import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
 import { type CheckedRow, type CheckedRows, checkRows, type Duplicates, invalidRowOf } from './check-rows.js';
-import { contentDigest } from './content-digest.js';
+import { campaignDigest, contentDigest } from './content-digest.js';
 import { readCsv } from './csv/read-csv.js';
 import { previewBuilder } from './preview.js';
 import { rowsOfObjects } from './read-objects.js';
@@ -152,7 +153,8 @@ export async function readList(
   const used = template.placeholders.map((name) => list.columns.indexOf(name));
   const digest = contentDigest(JSON.stringify([sender, senderName, template.text]), used);
   // Lapsing depends on when the messages are sent, and is a warning.
-  const isEstimated = campaign.estimate === true || campaign.validFor !== undefined;
+  const isEstimated =
+    campaign.partial !== true && (campaign.estimate === true || campaign.validFor !== undefined);
   // Read at the same time: most lists are short.
   const early = { outlook: isEstimated ? lane.outlook() : null, at: lane.monotonic() };
   early.outlook?.catch(() => {});
@@ -209,7 +211,7 @@ export async function readList(
       if (row.kind === 'invalid') {
         const { kind, line, number, reference, code } = row;
         const shown = invalidRowOf(row, isCsv(campaign.recipients));
-        preview.addInvalid(shown);
+        preview.addInvalid(shown, list.columns);
         options.onInvalid?.(shown, list.columns);
         leftOut.push({ kind, line, number, reference, code, column: positionOf(row.column, list.columns) });
         continue;
@@ -221,12 +223,22 @@ export async function readList(
   }
   const isCurrent = lane.monotonic() - early.at < CURRENT_MS;
   const outlook = isEstimated ? await (isCurrent ? early.outlook : lane.outlook()) : null;
-  const built = preview.build({ ...list, counts }, duplicates, outlook, suppression !== null);
+  const fingerprint = digest.fingerprint();
   return {
-    preview: comparison === undefined ? built : { ...built, sentBefore: comparison.result() },
+    preview: {
+      ...preview.build({ ...list, counts }, duplicates, outlook, suppression !== null),
+      sentBefore: comparison?.result() ?? null,
+      digest: campaign.partial === true ? null : campaignDigest(fingerprint, settingsOf(campaign, lane)),
+    },
     content: content(),
-    fingerprint: digest.fingerprint(),
+    fingerprint,
   };
+}
+
+/** The settings in which a campaign must agree with its preview: those in which repeated requests must. */
+function settingsOf(campaign: ReadOptions['campaign'], { name }: Pick<Lane, 'name'>): unknown[] {
+  const stored = storedFieldsOf({ ...campaign, lane: name, name: '' });
+  return COMPARED_MEMBERS.map((member) => stored[member] ?? null);
 }
 
 /** Where the column at fault is. Objects may have a reference without a column for it. */

@@ -80,7 +80,7 @@ export const uncheckedNumbers = (unchecked: string): EarlierNumbers => ({
  */
 export async function earlierNumbers(
   deps: SentBeforeDeps,
-  text: Pick<CheckedCampaign, 'message' | 'sender'>,
+  text: Pick<CheckedCampaign, 'message' | 'sender' | 'comparedLanes'>,
   now: number,
   limits: Limits = LIMITS,
 ): Promise<EarlierNumbers> {
@@ -102,11 +102,12 @@ export async function earlierNumbers(
 /** The campaigns that send this text, newest first; a text if there are too many to compare. `since`: ms since the epoch. */
 async function campaignsWith(
   { redis, keys, finder }: SentBeforeDeps,
-  { message, sender }: Pick<CheckedCampaign, 'message' | 'sender'>,
+  { message, sender, comparedLanes }: Pick<CheckedCampaign, 'message' | 'sender' | 'comparedLanes'>,
   since: number,
   limits: Limits,
 ) {
-  const lanes = new Set([...(await finder.configured()).values()].map(({ id }) => id));
+  const compared = [...(await finder.configured())].filter(([name]) => comparedLanes?.includes(name) ?? true);
+  const lanes = new Set(compared.map(([, { id }]) => id));
   const read = async ({ id, lane }: { id: string; lane: string }) => {
     const meta = lanes.has(lane) ? await readMeta(redis, keys, lane, id) : null;
     if (meta?.text !== message || meta.sender !== sender) return { id, campaign: null };

@@ -91,7 +91,7 @@ function previewed(
     seen.invalid === 0
       ? []
       : [paint('red', `${counted(seen.invalid, 'invalid row')}:`), ...renderInvalid(seen)];
-  const { sentBefore = null } = seen;
+  const { sentBefore } = seen;
   const repeated =
     seen.duplicates -
     (sentBefore?.isLeftOut ? sentBefore.recipientCount : 0) +
@@ -115,7 +115,7 @@ function previewed(
         ];
   const refused = refusalText(seen);
   return {
-    json: { ...seen, sentBefore, destination },
+    json: { ...seen, destination },
     lines: [
       // The rows come first, so that what the campaign sends stays visible below a long list of them.
       ...again,

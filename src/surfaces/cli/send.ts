@@ -257,7 +257,7 @@ async function created(
   bad: InvalidFile | undefined,
 ): Promise<Answer> {
   const { id, recipientCount, duplicates, differentTexts, invalid, suppressed } = outcome;
-  const { repeats, warnings, cost, sentBefore = null, sendAt } = outcome.preview;
+  const { repeats, warnings, cost, sentBefore, sendAt } = outcome.preview;
   const existing = outcome.outcome === 'existing';
   const file = bad?.end();
   const counts = { recipientCount, duplicates, invalid, suppressed };

@@ -19,7 +19,7 @@ export function withTextWarnings(seen: Preview): Pick<Preview, 'warnings'> {
 }
 
 function sentBeforeWarnings({ sentBefore, recipientCount }: Preview): string[] {
-  if (sentBefore === undefined || sentBefore.isLeftOut) return [];
+  if (sentBefore === null || sentBefore.isLeftOut) return [];
   if (sentBefore.unchecked !== null)
     return [`Volley did not check who gets this text already: ${sentBefore.unchecked}.`];
   const { recipientCount: twice } = sentBefore;
@@ -33,13 +33,13 @@ function sentBeforeWarnings({ sentBefore, recipientCount }: Preview): string[] {
 
 /** ` (5 already get this text)`, for the question; empty if none of them does. */
 export function getsTwice({ sentBefore }: Preview): string {
-  if (sentBefore === undefined || sentBefore.isLeftOut || sentBefore.recipientCount === 0) return '';
+  if (sentBefore === null || sentBefore.isLeftOut || sentBefore.recipientCount === 0) return '';
   const { recipientCount } = sentBefore;
   return ` (${grouped(recipientCount)} already ${recipientCount === 1 ? 'gets' : 'get'} this text)`;
 }
 
 /** `5 who already get this text from campaign mwrwtvlrlfo07 (spring)`: those who are left out; null if there are none. */
-export function leftOutBefore(sentBefore: SentBefore | null | undefined): string | null {
+export function leftOutBefore(sentBefore: SentBefore | null): string | null {
   if (!sentBefore?.isLeftOut || sentBefore.recipientCount === 0) return null;
   const { recipientCount } = sentBefore;
   return `${grouped(recipientCount)} who already ${recipientCount === 1 ? 'gets' : 'get'} this text from ${campaignsText(sentBefore)}`;

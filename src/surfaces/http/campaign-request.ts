@@ -27,11 +27,23 @@ import { MISSING, plainMessage } from './validation.js';
 /** The members that describe a campaign, besides its list. */
 export const details = membersOf('preview');
 
+/** What a client has seen in a preview. */
+const expected = z
+  .strictObject({
+    digest: z.string().max(100).describe('`digest` of the preview'),
+    recipientCount: z.int().min(0),
+  })
+  .optional()
+  .describe(
+    'What a preview of this request has returned. If the campaign would differ from it, it is not created (`unexpected`). A preview ignores it.',
+  );
+
 /** A campaign with its recipients: `application/json`. */
 export const campaignRequest = z
   .strictObject({
     recipients: longList(recipient).optional().describe('Required, unless there is `toResultsOf`'),
     ...details,
+    expect: expected,
   })
   .meta({
     id: 'CampaignRequest',
@@ -48,10 +60,13 @@ const { toResultsOf: _results, ...listed } = details;
 
 /** A campaign whose recipients follow as CSV: the part `campaign` of `multipart/form-data`. */
 export const campaignDetails = z
-  .strictObject({ ...listed, ...shapeOf(['toColumn']) })
+  .strictObject({ ...listed, ...shapeOf(['toColumn']), expect: expected })
   .meta({ id: 'CampaignDetails' });
 
 type CampaignDetails = z.output<typeof campaignDetails>;
+
+/** A campaign as a client requests it, and what its preview has returned. */
+export type RequestedCampaign = CampaignInput & Pick<CampaignDetails, 'expect'>;
 
 /** The header with which a client may repeat a request. */
 export const idempotencyHeader = z.looseObject({
@@ -81,7 +96,7 @@ export async function readCampaign(
   reply: FastifyReply,
   checks: Checks,
   memory: ListMemory,
-): Promise<CampaignInput> {
+): Promise<RequestedCampaign> {
   const signal = abortOnClose(request, reply);
   const invalid = attachedItems(request);
   if (request.isMultipart()) {
@@ -195,8 +210,8 @@ function inputOf(
   request: CampaignRequest,
   campaign: CampaignDetails,
   { config }: Checks,
-): Omit<CampaignInput, 'recipients'> {
+): Omit<RequestedCampaign, 'recipients'> {
   const lane = laneMeant(callerOf(request, config), campaign.lane);
   // A program says which column it means.
-  return { ...fieldsIn('preview', campaign), findsCountries: false, lane };
+  return { ...fieldsIn('preview', campaign), findsCountries: false, lane, expect: campaign.expect };
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import type { Volley } from '../../app/volley.js';
 import { systemClock, within } from '../../base/clock.js';
@@ -8,7 +9,13 @@ import type { CampaignInput } from '../../intake/import/campaign-input.js';
 import type { CampaignRefusal, Upload } from '../../operations/operation.js';
 import type { Refused } from '../../operations/outcomes.js';
 import { allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
-import { campaignRequest, idempotencyHeader, PAST, readCampaign } from './campaign-request.js';
+import {
+  campaignRequest,
+  idempotencyHeader,
+  PAST,
+  type RequestedCampaign,
+  readCampaign,
+} from './campaign-request.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidMember, Problem, type ProblemOptions } from './problem.js';
 import type { HttpOptions } from './routes.js';
@@ -41,13 +48,16 @@ export function campaignReader(
     }),
     async read({ creates }, request, reply) {
       const checks = { ...options, refusesPast: creates !== undefined };
-      const input = await readCampaign(request as CampaignRequest, reply, checks, memory);
-      if (creates === undefined) return input;
+      const { expect, ...input } = await readCampaign(request as CampaignRequest, reply, checks, memory);
+      // The schema of the route has validated the query.
+      if (creates === undefined) return { ...input, ...Object(request.query) };
       const { 'idempotency-key': key } = request.headers;
       return {
         ...input,
         idempotencyKey: key === undefined ? undefined : String(key),
-        async confirm({ sendAt }) {
+        async confirm(preview) {
+          const { sendAt } = preview;
+          mustBeExpected(expect, preview);
           // The list may have taken an hour to arrive.
           await requireActiveKey(volley, request);
           if (sendAt !== null && Date.parse(sendAt) <= clock()) throw invalidMember('sendAt', PAST);
@@ -59,6 +69,22 @@ export function campaignReader(
     refusal: (request, { detail }) => rejection(volley, apiKeyOf(request), detail),
   };
 }
+
+/** Throws if a campaign would not be what its preview said. */
+function mustBeExpected(expected: RequestedCampaign['expect'], preview: Preview): void {
+  const actual = { digest: preview.digest, recipientCount: preview.recipientCount };
+  if (expected === undefined || isDeepStrictEqual(actual, { ...expected })) return;
+  const what =
+    actual.recipientCount === expected.recipientCount
+      ? 'The list, the text, or a setting is not that of the preview.'
+      : `The campaign would have ${counted(actual.recipientCount)}, and the preview said ${counted(expected.recipientCount)}.`;
+  throw new Problem('unexpected', `${what} Nothing was sent. Preview it again`, {
+    members: { expected, actual },
+  });
+}
+
+const counted = (recipients: number): string =>
+  `${recipients.toLocaleString('en')} ${recipients === 1 ? 'recipient' : 'recipients'}`;
 
 /** Longer than it takes to discard an import. The app does not wait longer for a Redis that does not respond. */
 const CLOSE_WAIT_MS = 3_000;

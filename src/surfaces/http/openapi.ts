@@ -22,7 +22,8 @@ const TAGS = {
     'Show, hold, resume, and rename lanes: the traffic of one API key or account of the messaging service.',
   Numbers: 'Find a number in all campaigns, and suppress numbers that must not receive messages.',
   'Call records': 'Request call detail records from the service, follow the request, and download them.',
-  Operation: 'Check health, read metrics, and see who did what.',
+  'API keys': 'List the keys of this API, and revoke them. The command line creates them.',
+  Operation: 'Check health, read metrics, list the workers, and see who did what.',
 } as const;
 
 const text = { type: 'string' } as const;

@@ -71,7 +71,8 @@ function defaultOf(schema: unknown): unknown {
 
 /** Where a request has the members of the input: those that the path names, those of the query, and the body of POST and PUT. */
 function requestSchema(operation: Operation, method: string, path: string): FastifySchema {
-  if (operation.kind === 'upload') return {};
+  // What else an upload takes is in its address.
+  if (operation.kind === 'upload') return schemaFor('querystring', Object.entries(operation.input.shape));
   const { access, body, input, kind } = operation;
   const hasBody = body === undefined && (method === 'POST' || method === 'PUT');
   // Where an object is, is a part of its address.

@@ -154,7 +154,16 @@ test('The stored preview contains no number and no text', async () => {
   expect(preview.repeats).not.toEqual([]);
   expect(preview.countries).not.toEqual([]);
   const stored = (await readMeta(redis, keys, lane, id))?.preview;
-  expect(stored).toEqual({ ...preview, message: '', lane: '', samples: [], repeats: [], countries: [] });
+  expect(stored).toEqual({
+    ...preview,
+    message: '',
+    lane: '',
+    digest: null,
+    longest: null,
+    samples: [],
+    repeats: [],
+    countries: [],
+  });
 });
 
 test('Without an idempotency key, no preview is stored: no request is compared with it', async () => {
@@ -345,11 +354,12 @@ test('A preview equals that of the import, and stores nothing', async () => {
     completion: { reason: null },
   });
   expect(preview.ucs2Characters).toEqual(['U+00EB ë', 'U+1F337 🌷']);
-  expect(preview.samples).toEqual([
-    { to: mobile(1), text: 'Hi Ann' },
-    { to: mobile(2), text: 'Hi Zoë' },
-    { to: mobile(3), text: 'Hi Dee 🌷' },
+  expect(preview.samples).toMatchObject([
+    { to: mobile(1), text: 'Hi Ann', encoding: 'GSM-7', segments: 1, cost: null },
+    { to: mobile(2), text: 'Hi Zoë', encoding: 'UCS-2', segments: 1, cost: null },
+    { to: mobile(3), text: 'Hi Dee 🌷', encoding: 'UCS-2', segments: 1, cost: null },
   ]);
+  expect(preview.longest).toEqual(preview.samples[2]);
   expect(preview.warnings).toHaveLength(2);
   const outcome = await importCampaign(deps, { ...shown, estimate: true });
   if (outcome.outcome !== 'created') throw new Error(`it was ${outcome.outcome}`);

@@ -324,8 +324,8 @@ test('The library compares nothing unless it is asked to', async () => {
   const { send, preview } = fixture('default');
   await send([1]);
   const again = await send([1, 2]);
-  expect(again.preview).not.toHaveProperty('sentBefore');
-  expect(await preview([1, 2], { sentBefore: undefined })).not.toHaveProperty('sentBefore');
+  expect(again.preview).toMatchObject({ sentBefore: null });
+  expect(await preview([1, 2], { sentBefore: undefined })).toMatchObject({ sentBefore: null });
 });
 
 test('If every valid recipient gets the text already, skipped invalid rows do not make the list invalid', async () => {

@@ -1,5 +1,6 @@
 import './base/theme.css';
 import './parts/parts.css';
+import './parts/drawing.css';
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { startLive } from './base/live.js';

@@ -21,7 +21,17 @@ const LIBRARIES = [
   'preact-iso',
 ];
 /** The rules that the page applies while someone types, and what they import. */
-const RULES = ['api-key', 'gsm7', 'lone-surrogate', 'nearest', 'recipient', 'segments', 'template', 'ucs2'];
+const RULES = [
+  'api-key',
+  'campaign',
+  'gsm7',
+  'lone-surrogate',
+  'nearest',
+  'recipient',
+  'segments',
+  'template',
+  'ucs2',
+];
 
 const { output } = (await build({
   configFile: `${PAGE}vite.config.ts`,

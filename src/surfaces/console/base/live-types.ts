@@ -19,16 +19,16 @@ export interface Waiting {
 
 export interface LiveCampaign {
   readonly status: CampaignStatus;
-  readonly waiting: Waiting | null;
+  readonly waiting: Waiting;
   readonly sendsPerMinute: number | null;
 }
 
 export interface LiveLane {
   readonly status: LaneStatus;
-  readonly host: string;
+  readonly host: string | null;
   readonly simulator: boolean;
   readonly waiting: Waiting | null;
-  /** Requests in each of the last five minutes, oldest first. */
+  /** Sends in each of the last five minutes, the oldest first. */
   readonly perMinute: readonly number[];
 }
 
@@ -37,25 +37,32 @@ export interface Attention {
   readonly text: string;
   readonly lane: string | null;
   readonly campaign: string | null;
+  readonly name: string | null;
   readonly remedy: Waiting['remedy'];
 }
 
 export interface Overview {
   readonly attention: readonly Attention[];
-  readonly running: readonly LiveCampaign[];
-  readonly lanes: readonly LiveLane[];
-  readonly counts: Readonly<Record<string, number>>;
+  /** Ids, newest first. */
+  readonly running: readonly string[];
+  /** Names. */
+  readonly lanes: readonly string[];
+  readonly counts: {
+    readonly campaigns: Readonly<Record<string, number>>;
+    readonly recipients: Readonly<Record<string, number>>;
+  };
 }
 
 /** The limiter's own ledger of a lane. */
 export interface Ledger {
   readonly lane: string;
   readonly at: string;
+  readonly window: string;
   readonly width: string;
-  readonly buckets: readonly { readonly at: string; readonly sends: number; readonly polls: number }[];
   readonly guard: string;
+  readonly buckets: readonly { readonly at: string; readonly sends: number; readonly polls: number }[];
+  readonly used: { readonly send: number; readonly poll: number };
   readonly limit: number | null;
-  readonly used: number;
   readonly inFlight: number;
   readonly pollReserve: number;
   readonly permits: readonly { readonly at: string; readonly count: number }[];

@@ -1,17 +1,21 @@
 import { batch, computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { followStream, type StreamItem, type StreamState } from './live-stream.js';
-import type { Ledger, LiveCampaign, Overview } from './live-types.js';
+import type { Ledger, LiveCampaign, LiveLane, Overview } from './live-types.js';
 import { session, signedOutBecause } from './session.js';
 
 /*
  * The one stream of this page. Screens say which campaigns and lanes they show; the stream follows those, and closes while the tab is hidden.
  */
 
-/** What the page shows of the service right now. */
+/** What there is to see: which campaigns run, in their order, and which lanes there are. */
 export const overview = signal<Overview | null>(null);
+/** Campaigns by their ids, lanes and ledgers by the names of their lanes. */
 export const liveCampaigns = signal<ReadonlyMap<string, LiveCampaign>>(new Map());
+export const liveLanes = signal<ReadonlyMap<string, LiveLane>>(new Map());
 export const ledgers = signal<ReadonlyMap<string, Ledger>>(new Map());
+/** Campaigns that were asked for, and do not exist. */
+export const goneCampaigns = signal<ReadonlySet<string>>(new Set());
 
 export const streamState = signal<StreamState | 'paused' | 'hidden'>('connecting');
 export const isPaused = signal(false);
@@ -64,11 +68,19 @@ function take({ type, data, id }: StreamItem): void {
       liveCampaigns.value = new Map(liveCampaigns.value).set(campaign.status.id, campaign);
       return;
     }
+    case 'lane': {
+      const lane = data as LiveLane;
+      liveLanes.value = new Map(liveLanes.value).set(lane.status.name, lane);
+      return;
+    }
     case 'ledger': {
       const ledger = data as Ledger;
       ledgers.value = new Map(ledgers.value).set(ledger.lane, ledger);
       return;
     }
+    case 'gone':
+      goneCampaigns.value = new Set(goneCampaigns.value).add((data as { campaign: string }).campaign);
+      return;
     case 'gap':
       hasGap.value = true;
       return;
@@ -131,6 +143,7 @@ export function startLive(effect: (run: () => (() => void) | undefined) => void)
       batch(() => {
         overview.value = null;
         liveCampaigns.value = new Map();
+        liveLanes.value = new Map();
         ledgers.value = new Map();
         recentEvents.value = [];
       });

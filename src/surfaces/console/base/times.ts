@@ -1,5 +1,5 @@
 /*
- * Times are shown in the zone of the campaign or lane that they belong to, and say which zone it is if it is not that of the reader.
+ * Times, spans, and amounts as people read them. Times are shown in the zone of the campaign or lane that they belong to, and say which zone it is if it is not that of the reader.
  */
 
 const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -72,3 +72,8 @@ export const countText = (count: number): string => COUNT.format(Math.round(coun
 /** Percent without a claim to be done: 99.99 % is 99 %. */
 export const percentText = (part: number, whole: number): string =>
   whole === 0 ? '0 %' : `${Math.floor((part / whole) * 100)} %`;
+/** `€210.34`, without cents that say nothing. */
+export const moneyText = (amount: string, currency: string | null): string =>
+  new Intl.NumberFormat('en-GB', currency === null ? {} : { style: 'currency', currency }).format(
+    Number(amount),
+  );

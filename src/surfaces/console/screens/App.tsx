@@ -3,8 +3,10 @@ import { LocationProvider, Route, Router } from 'preact-iso/router';
 import { session } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { Announcer } from '../parts/Announcer.js';
+import { Patterns } from '../parts/Bar.js';
 import { Header } from './Header.js';
 import { Overview } from './Overview.js';
+import { Shortcuts } from './Shortcuts.js';
 import { SignIn } from './SignIn.js';
 
 /** Each screen besides the first one is loaded when it is opened. */
@@ -36,6 +38,8 @@ export function App() {
         </ErrorBoundary>
       </main>
       <Announcer />
+      <Patterns />
+      <Shortcuts />
     </LocationProvider>
   );
 }

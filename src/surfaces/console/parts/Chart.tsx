@@ -1,0 +1,122 @@
+import type { Rate } from '../base/progress.js';
+import { texts } from '../base/texts.js';
+import { countText, timeText } from '../base/times.js';
+import { Table } from './Table.js';
+
+/** Something that happened at a time, or from one time to another. */
+export interface Mark {
+  readonly at: number;
+  readonly to?: number;
+  readonly kind: 'throttled' | 'paused';
+}
+
+interface ChartProps {
+  readonly caption: string;
+  readonly rates: readonly Rate[];
+  readonly marks: readonly Mark[];
+  readonly zone: string | null;
+  readonly now: number;
+}
+
+const [WIDTH, HEIGHT, TOP] = [1_000, 90, 16];
+
+/** A rate over time, with what slowed it down, and a table of the same. */
+export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
+  const [first, last] = [rates[0], rates.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const highest = Math.max(1, ...rates.map(({ value }) => value));
+  const x = (at: number): number => ((at - first.from) / (last.to - first.from)) * WIDTH;
+  const y = (value: number): number => HEIGHT - (value / highest) * (HEIGHT - TOP);
+  const steps = rates.map(({ from, to, value }) => `M${x(from)} ${HEIGHT}V${y(value)}H${x(to)}V${HEIGHT}z`);
+  const shown = marks.filter(({ at, to = at }) => to >= first.from && at <= last.to);
+  return (
+    <figure class="chart">
+      <figcaption>
+        {caption} <span class="quiet">{texts.chart.most(countText(highest))}</span>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={texts.chart.label(caption, countText(highest), countText(last.value))}
+      >
+        {shown.map(({ at, to = at, kind }) =>
+          kind === 'paused' ? (
+            <rect
+              key={`p${at}`}
+              x={x(Math.max(at, first.from))}
+              width={Math.max(2, x(Math.min(to, last.to)) - x(Math.max(at, first.from)))}
+              y={TOP}
+              height={HEIGHT - TOP}
+              class="paused"
+            />
+          ) : null,
+        )}
+        <path d={steps.join('')} class="sends" />
+        <path d={`M0 ${HEIGHT}H${WIDTH}`} class="axis" />
+      </svg>
+      <p class="marks" aria-hidden="true">
+        {shown.map(({ at, kind }) => (
+          <span key={`${kind}${at}`} class={kind} style={{ insetInlineStart: `${(x(at) / WIDTH) * 100}%` }}>
+            {kind === 'paused' ? '‖' : '▲'}
+          </span>
+        ))}
+      </p>
+      <p class="ends quiet">
+        <span>{timeText(first.from, now, zone)}</span>
+        {shown.length > 0 && <span>{texts.chart.marks}</span>}
+        <span>{timeText(last.to, now, zone)}</span>
+      </p>
+      <details>
+        <summary>{texts.chart.asTable}</summary>
+        <Table
+          caption={caption}
+          isCaptionHidden
+          rows={rates}
+          rowKey={({ from }) => String(from)}
+          columns={[
+            { title: texts.strip.from, cell: ({ from }) => timeText(from, now, zone, true), isName: true },
+            { title: texts.chart.until, cell: ({ to }) => timeText(to, now, zone, true) },
+            { title: caption, cell: ({ value }) => countText(value), isNumber: true },
+          ]}
+        />
+      </details>
+    </figure>
+  );
+}
+
+/** The last minutes of a lane, as bars. */
+export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
+  const highest = Math.max(1, ...values);
+  return (
+    <svg class="spark" viewBox="0 0 50 20" role="img" aria-label={label}>
+      <title>{label}</title>
+      {values.map((value, at) => {
+        const height = Math.max(1, (value / highest) * 20);
+        // The minutes have an order, and no other name.
+        return (
+          <rect key={`${at}-${values.length}`} x={at * 10 + 1} width="8" y={20 - height} height={height} />
+        );
+      })}
+    </svg>
+  );
+}
+
+/** How much of a limit is used. Without a limit, how much is used. */
+export function Gauge({
+  used,
+  limit,
+  label,
+}: {
+  readonly used: number;
+  readonly limit: number | null;
+  readonly label: string;
+}) {
+  const share = limit === null ? 0 : Math.min(1, used / Math.max(1, limit));
+  return (
+    <svg class={`gauge${share >= 1 ? ' full' : ''}`} role="img" aria-label={label}>
+      <rect width="100%" height="100%" class="room" />
+      <rect width={`${share * 100}%`} height="100%" class="used" />
+    </svg>
+  );
+}

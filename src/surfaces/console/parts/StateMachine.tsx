@@ -1,0 +1,47 @@
+import type { RecipientState } from '../../../campaign/recipient.js';
+import { useFilters } from '../base/filters.js';
+import { type Counts, KIND_OF } from '../base/recipients.js';
+import { texts } from '../base/texts.js';
+import { countText } from '../base/times.js';
+import { Swatch } from './Bar.js';
+
+/** The way of a recipient from left to right; below each step, where it may end instead. */
+const STEPS: readonly { readonly state: RecipientState; readonly branches: readonly RecipientState[] }[] = [
+  { state: 'planned', branches: ['lapsed', 'suppressed', 'cancelled'] },
+  { state: 'sending', branches: ['rejected', 'unknown', 'abandoned'] },
+  { state: 'deliveredToNetwork', branches: ['deliveryImpossible', 'unconfirmed'] },
+  { state: 'deliveredToTerminal', branches: [] },
+];
+
+/** The recipient's states with how many recipients are in each. Choosing one filters the table of recipients. */
+export function StateMachine({ counts }: { readonly counts: Counts }) {
+  const [{ status }, change] = useFilters();
+  const state = (name: RecipientState) => (
+    <button
+      type="button"
+      class={`state-box${counts[name] === 0 ? ' none' : ''}`}
+      aria-pressed={status === name}
+      onClick={() => change({ status: status === name ? '' : name })}
+    >
+      <Swatch kind={KIND_OF[name]} />
+      <span>{texts.states[name]}</span>
+      <strong>{countText(counts[name])}</strong>
+    </button>
+  );
+  return (
+    <ol class="machine">
+      {STEPS.map(({ state: step, branches }) => (
+        <li key={step}>
+          {state(step)}
+          {branches.length > 0 && (
+            <ul>
+              {branches.map((branch) => (
+                <li key={branch}>{state(branch)}</li>
+              ))}
+            </ul>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}

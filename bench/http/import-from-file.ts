@@ -25,7 +25,7 @@ if (process.argv[1] === SELF) {
     config: loadLocalConfig(settings),
     events: createEvents({ level: 'silent' }),
   });
-  await volley.ping(5_000);
+  await volley.ping('5s');
   const began = performance.now();
   const outcome = await volley.enqueue({
     recipients: FILE,

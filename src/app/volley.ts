@@ -176,8 +176,8 @@ export interface Volley
    * is complete, or else than the worker that started last. A worker reads its settings when it starts.
    */
   differences(than?: Config): Promise<LaneDifference[]>;
-  /** Rejects if Redis does not reply within `withinMs` ms. */
-  ping(withinMs: number): Promise<void>;
+  /** Rejects if Redis does not reply within this time, such as `2s`. */
+  ping(within: string): Promise<void>;
   /**
    * Starts to serve the lanes in this process. Needs the full configuration (`loadConfig`). `roles`: default all.
    * `concurrency`: how many lanes to serve at a time, default 50.

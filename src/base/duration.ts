@@ -49,9 +49,16 @@ export function formatDuration(ms: number): string {
 
 /**
  * A duration as the library, the HTTP API, and `--json` show it: exact, in its largest unit that divides it, so that {@link parseDuration}
- * reads the same duration. `90m` stays `90m`; `60m` becomes `1h`.
+ * reads the same duration. `90m` stays `90m`; `60m` becomes `1h`. Parts of a millisecond are rounded; nothing is below `0s`.
  */
 export function exactDuration(ms: number): string {
-  const [unit, size] = Object.entries(UNITS).findLast(([, each]) => ms % each === 0) ?? ['ms', 1];
-  return `${ms / size}${unit}`;
+  const whole = Math.max(0, Math.round(ms));
+  if (whole === 0) return '0s';
+  const [unit, size] = Object.entries(UNITS).findLast(([, each]) => whole % each === 0) ?? ['ms', 1];
+  return `${whole / size}${unit}`;
+}
+
+/** Seconds of a duration that {@link exactDuration} has made. */
+export function secondsOf(duration: string): number {
+  return (parseDuration(duration) ?? Number.NaN) / 1_000;
 }

@@ -1,4 +1,5 @@
 import { type Machine, pause, startStopwatch } from '../base/clock.js';
+import { durationOption } from '../base/duration.js';
 import { RecordsBusyError } from './errors.js';
 import type { RecordsStore } from './store.js';
 
@@ -6,8 +7,8 @@ import type { RecordsStore } from './store.js';
 export interface RecordsOptions {
   /** Ends the waiting, and an open download. A request on the wire is always finished. */
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait for other requests of the credential, in ms. Default: without a limit. */
-  readonly waitMs?: number | undefined;
+  /** How long to wait for other requests of the credential, such as `20s`. Default: without a limit. */
+  readonly wait?: string | undefined;
 }
 
 /** A slot of a credential. */
@@ -25,14 +26,12 @@ export const LOOK_EVERY_MS = 500;
 const TRY_AGAIN_MS = (tries: number): number => Math.min(10 * 1.5 ** tries, LOOK_EVERY_MS);
 
 /** Waits for its turn among the requests of a credential. Call it after each failed try; it rejects once that takes too long. */
-export function slotWait(
-  machine: Machine,
-  { signal, waitMs }: RecordsOptions,
-): (ms: number) => Promise<void> {
+export function slotWait(machine: Machine, { signal, wait }: RecordsOptions): (ms: number) => Promise<void> {
   const age = startStopwatch(machine);
+  const waitMs = durationOption('wait', wait, Number.POSITIVE_INFINITY);
   let tries = 0;
   return async (ms) => {
-    if (age() + ms > (waitMs ?? Number.POSITIVE_INFINITY)) throw new RecordsBusyError(ms);
+    if (age() + ms > waitMs) throw new RecordsBusyError(ms);
     await pause(machine.alarm, Math.min(ms, TRY_AGAIN_MS(tries)), signal);
     tries += 1;
   };

@@ -12,10 +12,6 @@ import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
 const time = z.string().describe('ISO 8601, UTC');
 const duration = z.string().describe('Such as `90s`');
 
-/** The name of a field in the HTTP API, where no unit is part of a name. */
-export const apiName = (name: string, kind: Field<never>['kind'] | undefined): string =>
-  kind === 'span' ? name.replace(/Ms$/, '') : name;
-
 function fieldSchema({ kind, isNullable = false }: Field<never>): z.ZodType {
   const schema =
     kind === 'number' ? z.number() : kind === 'time' ? time : kind === 'span' ? duration : z.string();
@@ -24,9 +20,7 @@ function fieldSchema({ kind, isNullable = false }: Field<never>): z.ZodType {
 
 const events = BROADCAST_EVENTS.map((type) => {
   const fields: FieldTable = CATALOGUE[type].fields;
-  const members = Object.entries(fields).map(
-    ([name, field]) => [apiName(name, field.kind), fieldSchema(field)] as const,
-  );
+  const members = Object.entries(fields).map(([name, field]) => [name, fieldSchema(field)] as const);
   const named =
     'campaign' in fields
       ? {

@@ -96,8 +96,8 @@ export interface Hooks<Found = Located | undefined> {
   readonly onMemory?: ((bytes: number) => Promise<void>) | undefined;
   /** Aborted when the caller is gone. */
   readonly signal?: AbortSignal | undefined;
-  /** How long it may wait until others let it begin, in ms; undefined: without a limit. */
-  readonly waitMs?: number | undefined;
+  /** How long it may wait until others let it begin, such as `20s`; undefined: without a limit. */
+  readonly wait?: string | undefined;
 }
 
 /** What every row has. */

@@ -122,8 +122,8 @@ export const requestRecords = call({
     byHand: 'it shares its options with `records fetch`',
   },
   input: days,
-  run: (volley, { again, ...wanted }, { signal, waitMs }) =>
-    volley.records.request(wanted, { signal, waitMs, again }),
+  run: (volley, { again, ...wanted }, { signal, wait }) =>
+    volley.records.request(wanted, { signal, wait, again }),
 });
 
 export const getRecordsStatus = call({
@@ -139,7 +139,7 @@ export const getRecordsStatus = call({
     note: 'Exit code 3: an operator must act.',
     examples: ['records status last'],
   },
-  run: (volley, { id }, { signal, waitMs }) => volley.records.status(id, { signal, waitMs }),
+  run: (volley, { id }, { signal, wait }) => volley.records.status(id, { signal, wait }),
 });
 
 export const downloadRecords = file({
@@ -155,8 +155,8 @@ export const downloadRecords = file({
     arguments: ARGUMENTS,
     examples: ['records download last --out january.csv'],
   },
-  run: async (volley, { id }, { signal, waitMs }) =>
-    fileOf(await volley.records.download(id, { signal, waitMs })),
+  run: async (volley, { id }, { signal, wait }) =>
+    fileOf(await volley.records.download(id, { signal, wait })),
 });
 
 export const fetchRequestedRecords = file({
@@ -232,6 +232,6 @@ export const resolveRecords = call({
   },
   input: ofRequest.extend({ resolution }),
   body: 'resolution',
-  run: (volley, { id, resolution }, { signal, waitMs }) =>
-    volley.records.resolve(id, resolution, { signal, waitMs }),
+  run: (volley, { id, resolution }, { signal, wait }) =>
+    volley.records.resolve(id, resolution, { signal, wait }),
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../base/clock.js';
+import { exactDuration } from '../base/duration.js';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { CAMPAIGN_STATES, type CampaignState } from '../campaign/campaign.js';
@@ -19,7 +20,7 @@ import {
   subscriptionStatusStore,
 } from '../engine/notifications/subscription-status.js';
 import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats.js';
-import { sweptAgoMs } from '../engine/recovery/sweep.js';
+import { sinceSweep } from '../engine/recovery/sweep.js';
 import { laneStatus } from './status.js';
 
 /**
@@ -43,10 +44,10 @@ export interface LaneSnapshot extends CampaignCounts {
   readonly status: LaneStatus;
   /** Null while the lane is open. A lane that probes keeps the cause of its backoff. */
   readonly cause: ClosedCause | null;
-  /** How long the earliest due poll is overdue, in ms; 0 if no poll is due. */
-  readonly pollOverdueMs: number;
-  /** For how long the turns of each stage have failed, in ms; 0 if they do not. */
-  readonly failingMs: Readonly<Record<Stage, number>>;
+  /** How long the earliest due poll is overdue, such as `90s`; null if no poll is due. */
+  readonly pollOverdue: string | null;
+  /** For how long the turns of each stage have failed; null if they do not. */
+  readonly failing: Readonly<Record<Stage, string | null>>;
   readonly notifications: NotificationSnapshot;
   /** Null for a lane without outboxes. */
   readonly outboxes: OutboxSnapshot | null;
@@ -58,8 +59,8 @@ interface OutboxSnapshot {
   readonly waiting: number;
   /** Messages that have lapsed, in all outboxes that exist. */
   readonly lapsed: number;
-  /** How long the earliest message that is due has waited, in ms; 0 if none is due. Those of paused outboxes do not count. */
-  readonly lateMs: number;
+  /** How long the earliest message that is due has waited; null if none is due. Those of paused outboxes do not count. */
+  readonly late: string | null;
 }
 
 /** How many schedules there are, and how late the earliest due one is. */
@@ -69,8 +70,8 @@ export interface ScheduleTotals {
   readonly paused: number;
   /** Paused because of their failures. */
   readonly failing: number;
-  /** How long the earliest due schedule has waited for a worker, ms. */
-  readonly lateMs: number;
+  /** How long the earliest due schedule has waited for a worker; null if none is due. */
+  readonly late: string | null;
 }
 
 /** How many webhooks there are. `failing`: enabled, and the last request failed. */
@@ -85,7 +86,7 @@ interface NotificationSnapshot {
   /** The subscription at the last check; null before the first check. */
   readonly subscription: SubscriptionState | null;
   /** Time since the last notification; null before the first one. */
-  readonly lastReceivedMsAgo: number | null;
+  readonly sinceLast: string | null;
   /** Request ids in notifications that match no request yet. */
   readonly unmatched: number;
 }
@@ -100,7 +101,7 @@ export interface FleetSnapshot {
   /** Live worker processes by role. */
   readonly workers: Readonly<Record<Role, number>>;
   /** Time since the last sweep of these lanes; null if there was none within a day. */
-  readonly sweptAgoMs: number | null;
+  readonly sinceSweep: string | null;
   readonly schedules: ScheduleTotals;
   readonly webhooks: WebhookTotals;
 }
@@ -150,10 +151,11 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
     return {
       status: laneStatus(lane, view),
       cause: causeOf(view),
-      pollOverdueMs: view.pollDueAt === 0 ? 0 : Math.max(0, view.now - view.pollDueAt),
-      failingMs: perName(['send', 'poll'], (kind) => {
+      pollOverdue:
+        view.pollDueAt > 0 && view.pollDueAt <= view.now ? exactDuration(view.now - view.pollDueAt) : null,
+      failing: perName(['send', 'poll'], (kind) => {
         const failure = view.failures.find((each) => each.kind === kind);
-        return failure === undefined ? 0 : Math.max(0, view.now - failure.since);
+        return failure === undefined ? null : exactDuration(view.now - failure.since);
       }),
       notifications,
       outboxes: outboxes.get(lane.id) ?? null,
@@ -173,7 +175,7 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
       Promise.all(all.map((lane) => laneSnapshot(lane, totals))),
       wakers.depth(),
       heartbeats.alive(),
-      sweptAgoMs(redis, keys, all),
+      sinceSweep(redis, keys, all),
       options.scheduleTotals(),
       options.webhookTotals(),
       totals,
@@ -183,7 +185,7 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
       lanes: snapshots,
       jobs,
       workers: perName(ROLES, withRole),
-      sweptAgoMs: swept,
+      sinceSweep: swept === null ? null : exactDuration(swept),
       schedules,
       webhooks,
     };
@@ -237,7 +239,7 @@ async function notificationSnapshot(redis: Redis, keys: Keys, lane: LaneId): Pro
   ]);
   return {
     subscription: state === '' ? null : state,
-    lastReceivedMsAgo: heardAt === 0 ? null : Math.max(0, now - heardAt),
+    sinceLast: heardAt === 0 ? null : exactDuration(now - heardAt),
     unmatched,
   };
 }

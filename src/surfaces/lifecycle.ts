@@ -9,6 +9,7 @@ import {
   secretsOf,
   withLanes,
 } from '../base/config/index.js';
+import { exactDuration } from '../base/duration.js';
 import { createEvents, type Events } from '../base/events/events.js';
 import { EXIT } from '../base/exit-codes.js';
 import { version } from '../base/version.js';
@@ -157,10 +158,10 @@ export async function runProcess<Configuration extends Config | LocalConfig>(
     throw end;
   }
   const began = performance.now();
-  events.emit({ type: 'process.draining', signal: end, deadlineMs });
+  events.emit({ type: 'process.draining', signal: end, deadline: exactDuration(deadlineMs) });
   options.onDraining?.();
   await drain(deadlineMs, end);
-  events.emit({ type: 'process.drained', tookMs: Math.round(performance.now() - began) });
+  events.emit({ type: 'process.drained', took: exactDuration(performance.now() - began) });
 }
 
 /** Serves the lanes, and metrics if a port is configured. `concurrency`: lanes at a time. */

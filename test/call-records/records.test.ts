@@ -292,7 +292,7 @@ describe('One request of a credential at a time', () => {
     simulator.configure({ latency: 200 });
     const running = records.request(january(16, '+3216'));
     await expect.poll(() => redis.redis.zcard(keys.records('lane-default', 'slots'))).toBe(1);
-    await expect(records.request(january(16, '+3217'), { waitMs: 0 })).rejects.toMatchObject({
+    await expect(records.request(january(16, '+3217'), { wait: '0s' })).rejects.toMatchObject({
       name: 'RecordsBusyError',
       retryInMs: expect.any(Number),
     });
@@ -360,10 +360,10 @@ test('A download keeps the next request waiting for as long as it takes', async 
   await body.next();
   // Its slot would end after 400 ms if it were not prolonged.
   await delay(1_000);
-  const next = quick.volley.records.request(january(2), { waitMs: 0 });
+  const next = quick.volley.records.request(january(2), { wait: '0s' });
   await expect(next).rejects.toMatchObject({ name: 'RecordsBusyError' });
   await body.return?.();
-  expect(await quick.volley.records.request(january(2), { waitMs: 0 })).toMatchObject({ state: 'pending' });
+  expect(await quick.volley.records.request(january(2), { wait: '0s' })).toMatchObject({ state: 'pending' });
 });
 
 describe('A request is sent once', () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { CATALOGUE } from '../../src/base/events/catalogue.js';
 
 /*
  * Each thing has one name over HTTP, in the library, and in `--json`. The files that these tests read are compared with what the code says in
@@ -181,12 +182,21 @@ test('A response has every member: what is absent is null', () => {
   expect(missing).toEqual([]);
 });
 
-test('The declarations of the library have one name for each thing', () => {
+test('The declarations of the library have one name for each thing, and no unit in a name', () => {
   const declared = read('index.api.md').matchAll(/^\s+(?:readonly )?(\w+)\??: (.*)$/gm);
   const wrong = [...declared].filter(
     ([, name = '', type = '']) =>
       Object.hasOwn(OTHER_NAMES, name) ||
+      /Ms(?:[A-Z]|$)/.test(name) ||
       (Object.hasOwn(LISTS, name) && /^(?:number|z\.ZodInt)\b/.test(type)),
   );
   expect(wrong.map(([line]) => line.trim())).toEqual([]);
+});
+
+test('A duration of an event is a text, without a unit in its name', () => {
+  const fields = Object.entries(CATALOGUE).flatMap(([type, { fields: named }]) =>
+    Object.keys(named).map((name) => `${type}/${name}`),
+  );
+  expect(fields.length).toBeGreaterThan(200);
+  expect(fields.filter((name) => name.endsWith('Ms'))).toEqual([]);
 });

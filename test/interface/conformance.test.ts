@@ -240,10 +240,10 @@ describe('The requests of a conformance test', () => {
 describe('The notifications of a conformance test', () => {
   const DIFFERENCE = 'how a notification differs from a poll';
   const PLACE = 'where a notification has the security token';
-  const listening = async (simulatorOptions: SimulatorOptions, forMs = 10_000) => {
+  const listening = async (simulatorOptions: SimulatorOptions, wait = '10s') => {
     const url = `http://127.0.0.1:${await closedPort()}/in`;
     const to = [TO, '+4791000002'];
-    const options = { send: { to, sender: SENDER }, listen: { url, forMs } };
+    const options = { send: { to, sender: SENDER }, listen: { url, wait } };
     const found = await simulated({ deliveryTime: 50, ...simulatorOptions }, undefined, options);
     return {
       ...found,
@@ -272,7 +272,7 @@ describe('The notifications of a conformance test', () => {
       /^DeliveredToNetwork of a recipient arrived twice; the first came by POST, /,
     ],
   ])('fail if they are %s, and show no secret', async (_fault, notifications, problem) => {
-    const { failed, checks, ways, url } = await listening({ notifications }, 1_000);
+    const { failed, checks, ways, url } = await listening({ notifications }, '1s');
     expect(Object.keys(failed)).toEqual(['Notifications of the message']);
     expect(failed['Notifications of the message']).toMatch(problem);
     for (const secret of [TO, '4790000001', url, 'conformance-'])

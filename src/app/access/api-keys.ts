@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
-import { durationOption, formatDuration } from '../../base/duration.js';
+import { durationOption, exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
@@ -352,7 +352,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
           throw new InputError(`key ${id} is invalid: revoke it and create another`);
         }
         const secret = newSecret(id, found);
-        const overlap = formatDuration(overlapMs);
+        const overlap = exactDuration(overlapMs);
         const until = Math.min(clock() + overlapMs, current.until ?? Number.POSITIVE_INFINITY);
         const key = { ...found, secrets: [secret.stored, { ...current, until }] };
         const after = signed(id, key);
@@ -364,7 +364,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
           // The secret before that ends now. This also makes up for a rotation that failed in the step above.
           if (previous !== undefined) await revoked.endSecret(id, previous.digest, clock());
         });
-        events.emit({ type: 'key.rotated', ...details, overlapMs, actor });
+        events.emit({ type: 'key.rotated', ...details, overlap, actor });
         return { ...(await viewOf({ id, json: after, key, maker: 'current' })), key: secret.text };
       },
 

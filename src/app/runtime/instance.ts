@@ -7,6 +7,7 @@ import {
   type SubscriptionKind,
   withLanes,
 } from '../../base/config/index.js';
+import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import { PROFILES } from '../../base/profiles/index.js';
 import { connect, type Redis } from '../../base/redis/connection.js';
@@ -105,7 +106,7 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
   const config = withLanes<Config | LocalConfig>(loaded, () => lanes.lanes);
   const watcher = asOne({
     onLost: (error) => events.emit({ type: 'redis.lost', error }),
-    onRestored: (downMs) => events.emit({ type: 'redis.restored', downMs }),
+    onRestored: (downMs) => events.emit({ type: 'redis.restored', down: exactDuration(downMs) }),
   });
   const unwatch = watchConnection(redis, watcher);
   const finder = openLanes({ redis, keys, config: loaded, set: lanes, events, random });

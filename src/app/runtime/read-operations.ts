@@ -1,4 +1,5 @@
 import { serviceUrlOf } from '../../base/config/index.js';
+import { durationOption } from '../../base/duration.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { unconfiguredLanes } from '../../reporting/fleet-snapshot.js';
 import { findRecipients, recipientPage, reportRows, reportVersion } from '../../reporting/report.js';
@@ -96,7 +97,9 @@ export function readOperations({
       return laneSettings(redis, keys).differences(await heartbeats.alive(), than);
     },
     fleetSnapshot: () => fleet().fleetSnapshot(),
-    ping: async (withinMs) =>
-      void (await untilAnswered(() => redis.ping(), { answerWithinMs: withinMs, tries: 1 })),
+    ping: async (within) => {
+      const answerWithinMs = durationOption('within', within, 0);
+      await untilAnswered(() => redis.ping(), { answerWithinMs, tries: 1 });
+    },
   };
 }

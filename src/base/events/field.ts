@@ -1,4 +1,4 @@
-import { formatDuration } from '../duration.js';
+import { formatDuration, parseDuration } from '../duration.js';
 import { type Mask, maskNumber } from './mask.js';
 
 /** A kind of event field: the type of its value, and how it appears in the log. */
@@ -57,8 +57,12 @@ export function count(singular: string, plural = `${singular}s`): Field<number> 
 /** A plain number, such as an epoch. */
 export const number: Field<number> = { kind: 'number', toJson: (value) => value, toText: String };
 
-/** A duration in milliseconds, with a name such as `tookMs`. The HTTP API has a text called `took`. */
-export const span: Field<number> = { kind: 'span', toJson: (value) => value, toText: formatDuration };
+/** A duration such as `90s`, from `exactDuration`. */
+export const span: Field<string> = {
+  kind: 'span',
+  toJson: (value) => value,
+  toText: (value) => formatDuration(parseDuration(value) ?? 0),
+};
 
 /** A time in milliseconds since the epoch. */
 export const time: Field<number> = {

@@ -1,3 +1,4 @@
+import { exactDuration } from '../../base/duration.js';
 import type { VolleyEvent } from '../../base/events/events.js';
 import { requestReference } from '../../campaign/campaign.js';
 import type { ScriptEvent } from './script-events.js';
@@ -12,7 +13,7 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
     case 'ended': {
       const { campaign, state, recipientCount, tookMs } = scriptEvent;
       if (state !== 'completed') return [];
-      return [{ type: 'campaign.completed', lane, campaign, recipientCount, tookMs: Math.max(0, tookMs) }];
+      return [{ type: 'campaign.completed', lane, campaign, recipientCount, took: exactDuration(tookMs) }];
     }
     case 'refusals': {
       const { campaign } = scriptEvent;
@@ -44,7 +45,10 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
         reason,
       };
       if (!overdue) return [unknown];
-      return [{ type: 'claim.overdue', lane, campaign, request, recipientCount, ageMs }, unknown];
+      return [
+        { type: 'claim.overdue', lane, campaign, request, recipientCount, age: exactDuration(ageMs) },
+        unknown,
+      ];
     }
     case 'unfollowable': {
       const { campaign, number, recipientCount } = scriptEvent;
@@ -57,7 +61,8 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
     }
     case 'throttled': {
       const { kind, retryAfterMs, reason } = scriptEvent;
-      return [{ type: 'request.throttled', lane, kind, retryAfterMs: retryAfterMs || null, reason }];
+      const retryAfter = retryAfterMs === 0 ? null : exactDuration(retryAfterMs);
+      return [{ type: 'request.throttled', lane, kind, retryAfter, reason }];
     }
     case 'unauthorised':
       return [{ ...scriptEvent, type: 'request.unauthorised', lane }];
@@ -82,10 +87,11 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
     case 'deducted':
       return [{ type: 'quota.deducted', lane, requests: Math.round(scriptEvent.requests) }];
     case 'dataLoss': {
-      const { sign, mayHaveLost, graceMs } = scriptEvent;
+      const { sign, mayHaveLost } = scriptEvent;
+      const grace = exactDuration(scriptEvent.graceMs);
       // Redis was restarted, but it writes before it replies, and no worker knows of a claim that is gone.
-      if (mayHaveLost === 0) return [{ type: 'redis.restarted', lane, graceMs }];
-      return [{ type: 'redis.dataLoss', lane, sign, graceMs }];
+      if (mayHaveLost === 0) return [{ type: 'redis.restarted', lane, grace }];
+      return [{ type: 'redis.dataLoss', lane, sign, grace }];
     }
     case 'rolledBack':
       return [{ type: 'redis.rolledBack', lane, claim: String(scriptEvent.missing) }];

@@ -5,6 +5,7 @@ import {
   type LaneSettings,
   serviceConnection,
 } from '../../base/config/index.js';
+import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
@@ -158,8 +159,9 @@ function emitTokenEvent(
   };
   switch (outcome.kind) {
     case 'pair': {
-      const lifetimeMs = lifetimeOf(outcome.accessToken, outcome.lifetimeMs)?.expiresAfterMs ?? null;
-      events.emit({ type: success, ...subject, lifetimeMs });
+      const life = lifetimeOf(outcome.accessToken, outcome.lifetimeMs);
+      const lifetime = life === undefined ? null : exactDuration(life.expiresAfterMs);
+      events.emit({ type: success, ...subject, lifetime });
       break;
     }
     case 'badCredential':

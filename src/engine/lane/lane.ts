@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Machine, type Random, startStopwatch, systemMachine } from '../../base/clock.js';
 import type { Config, LaneSettings, LocalConfig } from '../../base/config/index.js';
+import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
@@ -118,7 +119,7 @@ export function openLane(
         type: 'redis.clockChanged',
         lane: settings.name,
         direction: byMs > 0 ? 'forward' : 'back',
-        byMs: Math.abs(byMs),
+        by: exactDuration(Math.abs(byMs)),
       }),
   };
   return {

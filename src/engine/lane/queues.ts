@@ -1,3 +1,4 @@
+import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
@@ -64,7 +65,7 @@ export function startStageWorker(options: StageWorkerOptions): JobWorker {
         lane: nameOf(lane),
         kind: stage,
         requests: end.requests,
-        tookMs: Math.round(performance.now() - began),
+        took: exactDuration(performance.now() - began),
         next: inMs === null ? null : Date.now() + inMs,
         reason: end.why,
       });

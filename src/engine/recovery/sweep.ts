@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { type Clock, monotonicClock, type Random, systemMachine } from '../../base/clock.js';
 import type { LaneRules } from '../../base/config/index.js';
+import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
@@ -115,7 +116,7 @@ export function startSweep(options: SweepOptions): Sweep {
     if (windows.differing === differing) return;
     differing = windows.differing;
     if (differing !== '')
-      events.emit({ type: 'workers.windowsDiffer', processes: differing, usedMs: longest });
+      events.emit({ type: 'workers.windowsDiffer', processes: differing, used: exactDuration(longest) });
   };
 
   const markAll = async (): Promise<void> => {
@@ -242,9 +243,9 @@ function unfinishedMoves({ redis, keys, events }: SweepOptions) {
         if (!isSlotMoving(error)) throw error;
         const began = since.get(lane.id) ?? lane.monotonic();
         since.set(lane.id, began);
-        const forMs = Math.round(lane.monotonic() - began);
+        const forMs = lane.monotonic() - began;
         if (forMs >= MOVE_MS && (await redis.set(key, '', 'PX', KEEP_MS, 'NX')) === 'OK')
-          events.emit({ type: 'redis.reshardUnfinished', lane: lane.name, forMs });
+          events.emit({ type: 'redis.reshardUnfinished', lane: lane.name, for: exactDuration(forMs) });
         throw error;
       }
     },
@@ -257,7 +258,7 @@ function digestOf(lanes: readonly string[]): string {
 }
 
 /** How long ago the last sweep of exactly these lanes ended, ms, by the clock of Redis; null if none ended in the last day. */
-export async function sweptAgoMs(
+export async function sinceSweep(
   redis: Redis,
   keys: Keys,
   lanes: readonly { readonly id: LaneId }[],

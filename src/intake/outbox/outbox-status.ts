@@ -78,8 +78,8 @@ export interface OutboxTotals {
   readonly waiting: number;
   /** Messages that have lapsed, in all outboxes that exist. */
   readonly lapsed: number;
-  /** How long the earliest message that is due has waited, ms; 0 if none is due. Those of paused outboxes do not count. */
-  readonly lateMs: number;
+  /** How long the earliest message that is due has waited, such as `90s`; null if none is due. Those of paused outboxes do not count. */
+  readonly late: string | null;
 }
 
 /** Outboxes that are read at a time: an installation may have thousands. */
@@ -91,7 +91,7 @@ export async function outboxTotals(
   lanes: readonly Lane[],
 ): Promise<ReadonlyMap<string, OutboxTotals>> {
   const byId = new Map(lanes.map((lane) => [lane.id, lane]));
-  const totals = new Map<string, OutboxTotals>();
+  const totals = new Map<string, { waiting: number; lapsed: number; lateMs: number }>();
   const add = (lane: Lane, status: OutboxStatus): void => {
     const { waiting, lapsed, lateMs } = totals.get(lane.id) ?? { waiting: 0, lapsed: 0, lateMs: 0 };
     const isLate = status.state !== 'paused' && status.nextDue !== null;
@@ -116,7 +116,12 @@ export async function outboxTotals(
     );
     after = page.next;
   }
-  return totals;
+  return new Map(
+    [...totals].map(([id, { lateMs, ...counts }]) => [
+      id,
+      { ...counts, late: lateMs > 0 ? exactDuration(lateMs) : null },
+    ]),
+  );
 }
 
 /** When a message that is due at this time is sent: when its window and that of the lane are open. */

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
+import { exactDuration } from '../../base/duration.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
@@ -353,6 +354,6 @@ export async function scheduleTotals(redis: Redis, keys: Keys): Promise<Schedule
     active,
     paused: Math.max(0, all - active - failed),
     failing: failed,
-    lateMs: dueAt > 0 ? Math.max(0, now - dueAt) : 0,
+    late: dueAt > 0 && dueAt <= now ? exactDuration(now - dueAt) : null,
   };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
-import { durationOption, exactDuration, formatDuration } from '../../base/duration.js';
+import { durationOption, exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
@@ -259,7 +259,7 @@ export function webhookService(deps: WebhookDeps) {
             outcome: answer.kind === 'accepted' ? 'accepted' : 'failed',
             status: exchange.kind === 'reply' ? exchange.status : null,
             reason: 'reason' in answer ? answer.reason : null,
-            took: exactDuration(Math.max(0, clock() - now)),
+            took: exactDuration(clock() - now),
           };
         });
       },
@@ -283,7 +283,7 @@ export function webhookService(deps: WebhookDeps) {
         await by.audited(
           {
             action: 'webhook.rotate',
-            details: { webhook: id, host: hostOf(endpoint), overlap: formatDuration(overlapMs) },
+            details: { webhook: id, host: hostOf(endpoint), overlap: exactDuration(overlapMs) },
           },
           () => change(endpoint, after),
         );

@@ -1,15 +1,17 @@
+import { exactDuration } from '../../base/duration.js';
 import type { LoginBudgetFacts } from './login-budget.js';
 import { type Account, stopReason } from './outcome.js';
 import type { TokenFacts } from './token-record.js';
 
-/** The state of an account's token, for people. Durations in ms from now; null where there is none or it is unknown. */
+/** The state of an account's token, for people. Null where there is none or it is unknown. */
 export interface TokenState {
   /** `renewing`: in the last share of its life, still in use. `stopped`: Volley fetches no token until an operator acts. */
   state: 'none' | 'usable' | 'renewing' | 'expired' | 'stopped';
   generation: number;
-  ageMs: number | null;
-  /** Null also for a token without an expiry: a 401 shows that it expired. */
-  expiresInMs: number | null;
+  /** Such as `90s`. */
+  age: string | null;
+  /** `0s` once it has expired. Null also for a token without an expiry: a 401 shows that it expired. */
+  expiresIn: string | null;
   /** `spent`: presented and not replaced, so the next token requires a login. */
   refreshToken: 'none' | 'ready' | 'spent';
   encrypted: boolean;
@@ -20,7 +22,7 @@ export interface TokenState {
     /** This user and password have logged in before. */
     proven: boolean;
     /** When the next login may be tried after one without an answer. */
-    retryInMs: number | null;
+    retryIn: string | null;
   };
   /** Why no token can be fetched, and what to do about it. A token that is still valid remains in use. */
   blockedReason: string | null;
@@ -35,19 +37,21 @@ export function tokenState(token: TokenFacts, login: LoginBudgetFacts, account: 
   return {
     state: stateOf(token, blockedReason !== null),
     generation: token.generation,
-    ageMs: token.ageMs,
-    expiresInMs: token.expiresInMs,
+    age: textOf(token.ageMs),
+    expiresIn: textOf(token.expiresInMs),
     refreshToken: token.refreshToken,
     encrypted: token.encrypted,
     fetching: token.isLeased || login.isPending,
     login: {
       attemptsLeft: login.attemptsLeft,
       proven: login.proven,
-      retryInMs: status.kind === 'later' ? status.ms : null,
+      retryIn: status.kind === 'later' ? exactDuration(status.ms) : null,
     },
     blockedReason,
   };
 }
+
+const textOf = (ms: number | null): string | null => (ms === null ? null : exactDuration(ms));
 
 function stateOf(token: TokenFacts, isBlocked: boolean): TokenState['state'] {
   if (token.stop === 'tokenRefused') return 'stopped';

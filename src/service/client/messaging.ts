@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../base/clock.js';
+import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import { PROFILES, type ServiceProfile } from '../../base/profiles/index.js';
 import { checkSender } from '../../campaign/sender.js';
@@ -61,8 +62,8 @@ export function measuredClient(
   ): Promise<Outcome> => {
     const startedAt = monotonic();
     const outcome = await request;
-    const tookMs = Math.round(monotonic() - startedAt);
-    events.emit({ type: 'request.ended', lane, kind, outcome: outcome.kind, tookMs });
+    const took = exactDuration(monotonic() - startedAt);
+    events.emit({ type: 'request.ended', lane, kind, outcome: outcome.kind, took });
     return outcome;
   };
   let isCorrelatorReported = false;

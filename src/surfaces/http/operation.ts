@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { exactDuration } from '../../base/duration.js';
 import { requireAllLanes } from '../../operations/access.js';
 import { createMetrics } from '../metrics/index.js';
 import { apiKeyOf } from './access.js';
@@ -8,7 +9,7 @@ import { Problem } from './problem.js';
 import { type HttpOptions, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 /** Longer than a slow response, shorter than the usual timeout of a health check. */
-const PING_WITHIN_MS = 2_000;
+const PING_WITHIN = '2s';
 
 const ok = z.object({ status: z.literal('ok') });
 
@@ -50,7 +51,7 @@ export const health: Routes = (app, { volley, isLeaving = () => false }) => {
           headers: { 'retry-after': '2' },
         });
       try {
-        await volley.ping(PING_WITHIN_MS);
+        await volley.ping(PING_WITHIN);
       } catch {
         throw new Problem('unavailable', 'Redis does not respond.', { headers: { 'retry-after': '2' } });
       }
@@ -82,7 +83,7 @@ export function measureRequests(app: FastifyInstance, { volley, config }: HttpOp
         method,
         route,
         status: String(status),
-        tookMs: Math.round(tookMs),
+        took: exactDuration(tookMs),
         xRequestId: request.id,
       });
     });

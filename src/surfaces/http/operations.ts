@@ -34,7 +34,7 @@ import type { Routes } from './routes.js';
  */
 
 /** How long an operation waits for others that it must not overlap. A client that waits longer would rather retry. */
-const WAIT_MS = 20_000;
+const WAIT = '20s';
 
 /** Registers every operation that HTTP has. */
 export const operations: Routes = (app, options, memory) => {
@@ -59,7 +59,7 @@ export const operations: Routes = (app, options, memory) => {
     const hooks: Hooks = {
       key: caller.key,
       lanes,
-      waitMs: WAIT_MS,
+      wait: WAIT,
       found,
       get signal() {
         return abortOnClose(request, reply);

@@ -1,7 +1,5 @@
-import { exactDuration } from '../../base/duration.js';
 import { CATALOGUE } from '../../base/events/catalogue.js';
 import type { FieldTable } from '../../base/events/entry.js';
-import { apiName } from '../../operations/event-schema.js';
 import type { BroadcastEvent, FeedItem } from '../../reporting/event-feed.js';
 
 /*
@@ -45,21 +43,15 @@ export function itemText(item: FeedItem, id: string): string {
   }
 }
 
-/** The fields of an event, with times in ISO 8601, and durations as texts, as everywhere in the API. */
+/** The fields of an event, with times in ISO 8601, as everywhere in the API. */
 function fieldsOf({ type, ...values }: BroadcastEvent): Record<string, unknown> {
   // A process of a later version may emit events that this one does not know.
   const catalogue: Readonly<Record<string, { readonly fields: FieldTable } | undefined>> = CATALOGUE;
   const fields = catalogue[type]?.fields ?? {};
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
-      apiName(name, fields[name]?.kind),
-      apiValue(fields[name]?.kind, value),
+      name,
+      fields[name]?.kind === 'time' && typeof value === 'number' ? new Date(value).toISOString() : value,
     ]),
   );
-}
-
-function apiValue(kind: FieldTable[string]['kind'] | undefined, value: unknown): unknown {
-  if (typeof value !== 'number') return value;
-  if (kind === 'time') return new Date(value).toISOString();
-  return kind === 'span' ? exactDuration(Math.round(value)) : value;
 }

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { secondsOf } from '../../base/duration.js';
 import type { EventOf, Events, EventType, VolleyEvent } from '../../base/events/events.js';
 
 /** Buckets in seconds, from a local service to a request that takes the whole `REQUEST_TIMEOUT_MS`. */
@@ -187,7 +188,7 @@ export function countEvents(
       case 'request.ended': {
         const { lane, kind, outcome } = event;
         (kind === 'send' ? sends : polls).inc({ lane, outcome });
-        duration.observe({ kind }, event.tookMs / 1_000);
+        duration.observe({ kind }, secondsOf(event.took));
         break;
       }
       case 'turn.ended':
@@ -225,7 +226,7 @@ export function countEvents(
         break;
       case 'redis.restored':
         redisUp.set(1);
-        redisDown.inc(event.downMs / 1_000);
+        redisDown.inc(secondsOf(event.down));
         redisRestored.inc();
         break;
       case 'sweep.failed':

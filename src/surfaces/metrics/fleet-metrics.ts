@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { within } from '../../base/clock.js';
+import { secondsOf } from '../../base/duration.js';
 import type { FleetSnapshot, LaneSnapshot } from '../../reporting/fleet-snapshot.js';
 
 const UP = 'volley_fleet_up';
@@ -171,21 +172,20 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     inFlight.set({ lane }, quota.inFlight);
     throttled.inc({ lane }, status.throttled);
     awaiting.set({ lane }, status.awaitingReports);
-    pollOverdue.set({ lane }, snapshot.pollOverdueMs / 1_000);
+    pollOverdue.set({ lane }, secondsIn(snapshot.pollOverdue));
     unknownOutcomes.set({ lane }, status.unknownOutcomes);
     for (const kind of ['send', 'poll'] as const)
-      setIfAny(failing, { lane, kind }, snapshot.failingMs[kind] / 1_000);
+      setIfAny(failing, { lane, kind }, secondsIn(snapshot.failing[kind]));
     const { notifications, outboxes } = snapshot;
     if (notifications.subscription !== null) {
       subscription.set({ lane, state: notifications.subscription }, 1);
       unmatched.set({ lane }, notifications.unmatched);
     }
-    if (notifications.lastReceivedMsAgo !== null)
-      lastNotification.set({ lane }, notifications.lastReceivedMsAgo / 1_000);
+    if (notifications.sinceLast !== null) lastNotification.set({ lane }, secondsIn(notifications.sinceLast));
     if (outboxes !== null) {
       outboxWaiting.set({ lane }, outboxes.waiting);
       outboxLapsed.set({ lane }, outboxes.lapsed);
-      outboxLate.set({ lane }, outboxes.lateMs / 1_000);
+      outboxLate.set({ lane }, secondsIn(outboxes.late));
     }
     running.set({ lane }, status.campaigns.running);
     waiting.set({ lane }, status.campaigns.waiting);
@@ -209,8 +209,8 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
       schedules.set({ state: one }, snapshot.schedules[one]);
     for (const one of ['enabled', 'disabled', 'failing'] as const)
       webhooks.set({ state: one }, snapshot.webhooks[one]);
-    scheduleLate.set(snapshot.schedules.lateMs / 1_000);
-    swept.set((snapshot.sweptAgoMs ?? Number.POSITIVE_INFINITY) / 1_000);
+    scheduleLate.set(secondsIn(snapshot.schedules.late));
+    swept.set(snapshot.sinceSweep === null ? Number.POSITIVE_INFINITY : secondsIn(snapshot.sinceSweep));
   };
 
   return async () => {
@@ -233,3 +233,6 @@ function setIfAny<Label extends string>(
 ): void {
   if (value !== 0) gauge.set(labels, value);
 }
+
+/** Seconds of a duration; 0 if there is none. */
+const secondsIn = (duration: string | null): number => (duration === null ? 0 : secondsOf(duration));

@@ -1,4 +1,5 @@
 import { pause } from '../../base/clock.js';
+import { durationOption } from '../../base/duration.js';
 import { senderSegment } from '../../service/client/address.js';
 import { type DeliveryReport, reportsIn } from '../../service/client/notification.js';
 import { carriesToken, listCarriesToken } from '../../service/client/notification-token.js';
@@ -120,7 +121,7 @@ async function reportsFor(
     );
   };
   const wait = (ms: number): Promise<void> => pause(session.lane.alarm, ms, signal).catch(() => {});
-  const waitMs = options.listen?.forMs ?? WAIT_MS;
+  const waitMs = durationOption('listen.wait', options.listen?.wait, WAIT_MS);
   for (let waited = 0; waited < waitMs && !isComplete() && signal?.aborted !== true; waited += LOOK_EVERY_MS)
     await wait(LOOK_EVERY_MS);
   await wait(Math.min(REPEATS_WITHIN_MS, waitMs));

@@ -48,9 +48,9 @@ export interface ConformanceOptions {
   readonly subscribe?: { readonly url: string } | undefined;
   /**
    * Records the notifications of the message at this http address of this machine, and checks them. Subscribes with it, or with the
-   * address of `subscribe`, which leads there. `forMs`: how long they are waited for; default 1 min.
+   * address of `subscribe`, which leads there. `wait`: for how long it waits for them; default `1m`.
    */
-  readonly listen?: { readonly url: string; readonly forMs?: number | undefined } | undefined;
+  readonly listen?: { readonly url: string; readonly wait?: string | undefined } | undefined;
   /** Ends the test after the request in flight. */
   readonly signal?: AbortSignal | undefined;
 }

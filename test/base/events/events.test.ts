@@ -35,7 +35,7 @@ describe('a log line', () => {
     const events = recorded({ format: 'lines' });
     events.emit({ type: 'quota.learned', lane: 'acme', quota: 110, from: null });
     events.emit({ type: 'quota.learned', lane: 'acme', quota: 108, from: 110 });
-    events.emit({ type: 'request.throttled', lane: 'acme', kind: 'send', retryAfterMs: null, reason: '' });
+    events.emit({ type: 'request.throttled', lane: 'acme', kind: 'send', retryAfter: null, reason: '' });
     expect(events.lines.map((line) => line.slice(15, -1))).toEqual([
       'Lane acme has learned a quota of 110 requests per window (before: unknown).',
       'Lane acme has learned a quota of 108 requests per window (before: 110).',
@@ -235,8 +235,9 @@ function tainted(type: EventType, text: string): VolleyEvent {
         return [name, 'value'];
       case 'number':
       case 'time':
-      case 'span':
         return [name, 3];
+      case 'span':
+        return [name, '3s'];
       default:
         return kind satisfies never;
     }

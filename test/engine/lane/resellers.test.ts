@@ -73,8 +73,8 @@ test('Each lane of a reseller gets the tokens of its child account, and uses the
     outcomes.push(await send(simulator, bearer.authorization));
   expect(outcomes).toEqual(['accepted', 'throttled', 'accepted', 'throttled']);
   expect(emitted.filter(({ type }) => type === 'token.loggedIn')).toEqual([
-    { type: 'token.loggedIn', account: 'shop', targetAccount: 'SHOP', lifetimeMs: 900_000 },
-    { type: 'token.loggedIn', account: 'bank', targetAccount: 'BANK', lifetimeMs: 900_000 },
+    { type: 'token.loggedIn', account: 'shop', targetAccount: 'SHOP', lifetime: '15m' },
+    { type: 'token.loggedIn', account: 'bank', targetAccount: 'BANK', lifetime: '15m' },
   ]);
   const by = { action: 'login', byUser: 'top', byAccount: 'TOP' };
   expect(simulator.activity('SHOP')).toEqual([{ at: expect.any(Number), account: 'SHOP', ...by }]);

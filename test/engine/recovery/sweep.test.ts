@@ -186,6 +186,6 @@ test('A sweep reports once which processes have which quota window, and keeps th
     await sweep.stop();
   }
   expect(reported).toEqual([
-    { type: 'workers.windowsDiffer', processes: 'one 7 (30000 ms), two 7 (60000 ms)', usedMs: 60_000 },
+    { type: 'workers.windowsDiffer', processes: 'one 7 (30000 ms), two 7 (60000 ms)', used: '1m' },
   ]);
 });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { systemMachine } from '../../../src/base/clock.js';
+import { parseDuration } from '../../../src/base/duration.js';
 import { connect } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
@@ -108,17 +109,17 @@ test('tokens without an expiry are renewed in time once two of them have been re
   const one = cache({ freshMs: 200 });
   const isOld = (generation: number) =>
     vi.waitFor(async () => {
-      const { ageMs, generation: current } = await one.show();
+      const { age, generation: current } = await one.show();
       expect(current).toBe(generation);
-      expect(ageMs).toBeGreaterThan(400);
+      expect(parseDuration(age ?? '')).toBeGreaterThan(400);
     }, SOON);
   await one.get();
   await isOld(1);
   expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
-  expect((await one.show()).expiresInMs).toBeNull();
+  expect((await one.show()).expiresIn).toBeNull();
   await isOld(2);
   expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
-  expect((await one.show()).expiresInMs).toBeGreaterThan(0);
+  expect(parseDuration((await one.show()).expiresIn ?? '')).toBeGreaterThan(0);
   await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
   expect(await tokenFrom(cache().get())).toMatchObject({ generation: 4 });
 });
@@ -398,13 +399,13 @@ test('the shown state contains no token', async () => {
   expect(await cache().show()).toMatchObject({
     state: 'none',
     generation: 0,
-    ageMs: null,
+    age: null,
     refreshToken: 'none',
   });
   service.loginEnds = pair;
   await cache().get();
   const shown = await cache().show();
-  expect(shown).toMatchObject({ state: 'usable', generation: 1, expiresInMs: null, refreshToken: 'ready' });
+  expect(shown).toMatchObject({ state: 'usable', generation: 1, expiresIn: null, refreshToken: 'ready' });
   expect(JSON.stringify(shown)).not.toContain('marked-');
 });
 

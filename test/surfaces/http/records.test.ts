@@ -196,7 +196,7 @@ test('A client that disconnects does not hold the slot of the credential', async
   await reply.body?.getReader().read();
   over.abort();
   simulator.configure({ records: { bytes: 2_000 } });
-  const opened = await volley.records.fetch(january(7, '+47'), { waitMs: 5_000 });
+  const opened = await volley.records.fetch(january(7, '+47'), { wait: '5s' });
   if (opened.kind === 'none') throw new Error(opened.reason);
   expect((await contentOf(opened.body)).length).toBeGreaterThan(1_000);
 });

@@ -78,8 +78,8 @@ async function traffic() {
   await fleet.ready();
   await vi.waitUntil(
     async () => {
-      const { lanes: snapshots, sweptAgoMs } = await volley.fleetSnapshot();
-      return snapshots.every(isChecked) && sweptAgoMs !== null;
+      const { lanes: snapshots, sinceSweep } = await volley.fleetSnapshot();
+      return snapshots.every(isChecked) && sinceSweep !== null;
     },
     { timeout: 20_000 },
   );
@@ -95,7 +95,7 @@ async function traffic() {
     async () => {
       const [one, other] = [await volley.status(outcome.id), await volley.status(held)];
       const isNotified = (await volley.fleetSnapshot()).lanes.some(
-        ({ notifications }) => notifications.lastReceivedMsAgo !== null,
+        ({ notifications }) => notifications.sinceLast !== null,
       );
       const isThrottled = other.requests.throttled > 0 && other.quota.limit !== null;
       return one.waitingFor === 'resolve' && isThrottled && isNotified;

@@ -23,7 +23,7 @@ test('A program that embeds Volley can expose its metrics', async () => {
     const events = createEvents({ level: 'silent' });
     const volley = { events, fleetSnapshot: () => Promise.reject(new Error('no Redis in this test')) };
     const metrics = createMetrics({ volley, lanes: ['acme'], role: 'shop' });
-    events.emit({ type: 'request.ended', lane: 'acme', kind: 'send', outcome: 'accepted', tookMs: 12 });
+    events.emit({ type: 'request.ended', lane: 'acme', kind: 'send', outcome: 'accepted', took: '12ms' });
     process.stdout.write(await metrics.process() + await metrics.fleet());
     process.exit();`);
   expect(page).toContain('volley_sends_total{lane="acme",outcome="accepted"} 1\n');

@@ -57,9 +57,9 @@ export const ACCESS_EVENTS = {
   ),
   'key.rotated': entry(
     'info',
-    { key: id, name: id, overlapMs: span, actor: id },
+    { key: id, name: id, overlap: span, actor: id },
     (e) =>
-      `API key ${e.key} (${e.name}) was rotated by ${e.actor}; its old secret works for ${e.overlapMs} more`,
+      `API key ${e.key} (${e.name}) was rotated by ${e.actor}; its old secret works for ${e.overlap} more`,
   ),
   'key.revoked': entry(
     'warn',
@@ -129,15 +129,15 @@ export const ACCESS_EVENTS = {
 
   'token.refreshed': entry(
     'info',
-    { account: id, targetAccount, lifetimeMs: optional(span, 'an unknown time') },
+    { account: id, targetAccount, lifetime: optional(span, 'an unknown time') },
     (e) =>
-      `account ${e.account}${acting(e.targetAccount)}: the token was refreshed; it is valid for ${e.lifetimeMs}`,
+      `account ${e.account}${acting(e.targetAccount)}: the token was refreshed; it is valid for ${e.lifetime}`,
   ),
   'token.loggedIn': entry(
     'info',
-    { account: id, targetAccount, lifetimeMs: optional(span, 'an unknown time') },
+    { account: id, targetAccount, lifetime: optional(span, 'an unknown time') },
     (e) =>
-      `account ${e.account}${acting(e.targetAccount)}: the login succeeded; its token is valid for ${e.lifetimeMs}`,
+      `account ${e.account}${acting(e.targetAccount)}: the login succeeded; its token is valid for ${e.lifetime}`,
   ),
   'token.refused': entry(
     'warn',

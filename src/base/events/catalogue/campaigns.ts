@@ -62,8 +62,8 @@ export const CAMPAIGN_EVENTS = {
   ),
   'campaign.completed': entry(
     'info',
-    { lane: id, campaign: id, recipientCount: recipients, tookMs: span },
-    (e) => `campaign ${e.campaign} is completed: ${e.recipientCount} in ${e.tookMs}`,
+    { lane: id, campaign: id, recipientCount: recipients, took: span },
+    (e) => `campaign ${e.campaign} is completed: ${e.recipientCount} in ${e.took}`,
   ),
   'retention.removed': entry(
     'info',

@@ -8,13 +8,13 @@ export const PROCESS_EVENTS = {
   'process.ready': entry('info', { lanes: count('lane') }, (e) => `Volley is ready to serve ${e.lanes}`),
   'process.draining': entry(
     'info',
-    { signal: id, deadlineMs: span },
-    (e) => `Volley received ${e.signal}, and finishes in-flight requests within ${e.deadlineMs}`,
+    { signal: id, deadline: span },
+    (e) => `Volley received ${e.signal}, and finishes in-flight requests within ${e.deadline}`,
   ),
   'process.drained': entry(
     'info',
-    { tookMs: span },
-    (e) => `Volley has finished in-flight requests in ${e.tookMs}`,
+    { took: span },
+    (e) => `Volley has finished in-flight requests in ${e.took}`,
   ),
   'metrics.served': entry('info', { url: id }, (e) => `Volley serves metrics at ${e.url}/metrics`),
   'metrics.failed': entry(
@@ -33,8 +33,8 @@ export const PROCESS_EVENTS = {
   // `xRequestId`: of the request to the HTTP API. The client may have chosen it.
   'http.answered': entry(
     'debug',
-    { method: id, route: id, status: id, tookMs: span, xRequestId: prose },
-    (e) => `${e.method} ${e.route} (${e.xRequestId}): ${e.status} after ${e.tookMs}`,
+    { method: id, route: id, status: id, took: span, xRequestId: prose },
+    (e) => `${e.method} ${e.route} (${e.xRequestId}): ${e.status} after ${e.took}`,
   ),
   'http.failed': entry(
     'error',

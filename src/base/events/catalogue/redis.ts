@@ -26,18 +26,18 @@ export const REDIS_EVENTS = {
     { error: failure },
     (e) => `the connection to Redis is lost: ${e.error}; sending continues when Redis is back`,
   ),
-  'redis.restored': entry('info', { downMs: span }, (e) => `Redis is connected again after ${e.downMs}`),
+  'redis.restored': entry('info', { down: span }, (e) => `Redis is connected again after ${e.down}`),
   'redis.restarted': entry(
     'warn',
-    { lane: id, graceMs: span },
+    { lane: id, grace: span },
     (e) =>
-      `Redis was restarted without losing data; lane ${e.lane} recovers for ${e.graceMs} while workers replay their recent claims`,
+      `Redis was restarted without losing data; lane ${e.lane} recovers for ${e.grace} while workers replay their recent claims`,
   ),
   'redis.dataLoss': entry(
     'error',
-    { lane: id, sign: oneOf('runId', 'sequence'), graceMs: span },
+    { lane: id, sign: oneOf('runId', 'sequence'), grace: span },
     (e) =>
-      `Redis may have lost data (${{ runId: 'another server answers, or it was restarted', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} recovers for ${e.graceMs} while workers replay their recent claims`,
+      `Redis may have lost data (${{ runId: 'another server answers, or it was restarted', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} recovers for ${e.grace} while workers replay their recent claims`,
   ),
   'redis.rolledBack': entry(
     'error',
@@ -71,9 +71,9 @@ export const REDIS_EVENTS = {
   ),
   'redis.clockChanged': entry(
     'warn',
-    { lane: id, direction: oneOf('forward', 'back'), byMs: span },
+    { lane: id, direction: oneOf('forward', 'back'), by: span },
     (e) =>
-      `the clock of Redis was set ${e.direction} by ${e.byMs}; lane ${e.lane} delays its next requests, so that they stay within the quota`,
+      `the clock of Redis was set ${e.direction} by ${e.by}; lane ${e.lane} delays its next requests, so that they stay within the quota`,
   ),
   'workers.lost': entry(
     'error',
@@ -83,15 +83,15 @@ export const REDIS_EVENTS = {
   ),
   'workers.windowsDiffer': entry(
     'warn',
-    { processes: prose, usedMs: span },
+    { processes: prose, used: span },
     (e) =>
-      `worker processes run with different QUOTA_WINDOW_MS: ${e.processes}; all lanes use the longest, ${e.usedMs}`,
+      `worker processes run with different QUOTA_WINDOW_MS: ${e.processes}; all lanes use the longest, ${e.used}`,
   ),
   'redis.reshardUnfinished': entry(
     'error',
-    { lane: id, forMs: span },
+    { lane: id, for: span },
     (e) =>
-      `lane ${e.lane}: its slot of the Redis cluster has been on its way to another node for ${e.forMs}, so nothing can be sent; if no reshard is running, finish it: redis-cli --cluster fix`,
+      `lane ${e.lane}: its slot of the Redis cluster has been on its way to another node for ${e.for}, so nothing can be sent; if no reshard is running, finish it: redis-cli --cluster fix`,
   ),
   'sweep.failed': entry(
     'error',

@@ -25,9 +25,9 @@ const batch = { lane: id, campaign: id, recipientCount: recipients } as const;
 export const SENDING_EVENTS = {
   'turn.ended': entry(
     'debug',
-    { lane: id, kind, requests, tookMs: span, next: optional(time, 'when the lane is woken'), reason: prose },
+    { lane: id, kind, requests, took: span, next: optional(time, 'when the lane is woken'), reason: prose },
     (e) =>
-      `lane ${e.lane}: a ${e.kind} turn ended after ${e.requests} in ${e.tookMs} (${e.reason}); next turn: ${e.next}`,
+      `lane ${e.lane}: a ${e.kind} turn ended after ${e.requests} in ${e.took} (${e.reason}); next turn: ${e.next}`,
   ),
   'turn.failed': entry(
     'error',
@@ -37,14 +37,14 @@ export const SENDING_EVENTS = {
 
   'request.ended': entry(
     'trace',
-    { lane: id, kind, outcome, tookMs: span },
-    (e) => `lane ${e.lane}: a ${e.kind} request ended after ${e.tookMs}: ${e.outcome}`,
+    { lane: id, kind, outcome, took: span },
+    (e) => `lane ${e.lane}: a ${e.kind} request ended after ${e.took}: ${e.outcome}`,
   ),
   'request.throttled': entry(
     'info',
-    { lane: id, kind, retryAfterMs: optional(span, 'none'), reason: prose },
+    { lane: id, kind, retryAfter: optional(span, 'none'), reason: prose },
     (e) =>
-      `lane ${e.lane}: the service returned 429 for a ${e.kind} request (Retry-After: ${e.retryAfterMs})${after(e.reason)}`,
+      `lane ${e.lane}: the service returned 429 for a ${e.kind} request (Retry-After: ${e.retryAfter})${after(e.reason)}`,
   ),
   'request.unauthorised': entry(
     'debug',
@@ -152,8 +152,8 @@ export const SENDING_EVENTS = {
   ),
   'claim.overdue': entry(
     'warn',
-    { ...batch, request: id, ageMs: span },
+    { ...batch, request: id, age: span },
     (e) =>
-      `campaign ${e.campaign}: request ${e.request} with ${e.recipientCount} was claimed ${e.ageMs} ago and never settled; its outcome is now unknown`,
+      `campaign ${e.campaign}: request ${e.request} with ${e.recipientCount} was claimed ${e.age} ago and never settled; its outcome is now unknown`,
   ),
 } as const;

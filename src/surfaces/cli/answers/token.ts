@@ -1,5 +1,5 @@
 import type { TokenState } from '../../../app/volley.js';
-import { formatDuration } from '../../../base/duration.js';
+import { formatDuration, secondsOf } from '../../../base/duration.js';
 import { EXIT, type ExitCode } from '../../../base/exit-codes.js';
 import * as operations from '../../../operations/token.js';
 import type { Answer } from '../context.js';
@@ -30,19 +30,22 @@ function described(scene: OnLane): string {
   return target === null ? scene.input.lane : `${scene.input.lane} (target account ${oneLine(target)})`;
 }
 
+/** A duration in its two largest units. */
+const shown = (duration: string): string => formatDuration(1_000 * secondsOf(duration));
+
 function renderToken(lane: string, state: TokenState): string[] {
   const life = [
-    ...(state.ageMs === null ? [] : [`${formatDuration(state.ageMs)} old`]),
-    ...(state.expiresInMs === null
+    ...(state.age === null ? [] : [`${shown(state.age)} old`]),
+    ...(state.expiresIn === null
       ? []
-      : [state.expiresInMs > 0 ? `valid for ${formatDuration(state.expiresInMs)}` : 'expired']),
+      : [state.state === 'expired' ? 'expired' : `valid for ${shown(state.expiresIn)}`]),
     ...(state.fetching ? ['a process is fetching the next one'] : []),
   ];
-  const { attemptsLeft, proven, retryInMs } = state.login;
+  const { attemptsLeft, proven, retryIn } = state.login;
   return [
     `Lane ${lane}: token ${state.state}${life.length === 0 ? '' : `, ${life.join(', ')}`}.`,
     `Refresh token: ${state.refreshToken}. Stored ${state.encrypted ? 'encrypted' : 'unencrypted; set SECRETS_KEY to encrypt it'}.`,
-    `Logins left before Volley stops trying: ${attemptsLeft}${proven ? '; this password has worked before' : ''}${retryInMs === null ? '' : `; the next one is allowed in ${formatDuration(retryInMs)}`}.`,
+    `Logins left before Volley stops trying: ${attemptsLeft}${proven ? '; this password has worked before' : ''}${retryIn === null ? '' : `; the next one is allowed in ${shown(retryIn)}`}.`,
     ...(state.blockedReason === null ? [] : [state.blockedReason]),
   ];
 }

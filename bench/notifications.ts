@@ -133,7 +133,7 @@ async function truth(): Promise<void> {
     let [reported, different] = [0, 0];
     for await (const { to: recipient, status: final } of fleet.volley.report(id)) {
       reported += 1;
-      if (service.get(recipient) !== final) different += 1;
+      if (service.get(String(recipient)) !== final) different += 1;
     }
     const summary = await fleet.simulator.summary();
     line(

@@ -74,7 +74,7 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 /** Something that is wrong with a part of what was given: a member, or a row of a list. */
 export interface ErrorItem {
   readonly code: ErrorCode;
-  /** A JSON pointer to the part (RFC 6901); null if it is about no part. Of a row of a CSV: `/recipients`. */
+  /** A JSON pointer to the part (RFC 6901); null if it is about no part. Of a row of a CSV: `/recipients`; of a row that an earlier campaign gave: `/toResultsOf`. */
   readonly pointer: string | null;
   /** In a sentence. */
   readonly message: string;

@@ -2,15 +2,20 @@ import { z } from 'zod';
 import { ERROR_CODES, type ErrorCode, type ErrorItem } from './error-codes.js';
 import { asSentence } from './errors.js';
 
+/** The code of an error. */
+export const errorCode: z.ZodType<ErrorCode> = z
+  .enum(Object.keys(ERROR_CODES) as [ErrorCode])
+  .describe('Stable, for programs');
+
 /** See {@link ErrorItem}. */
 export const errorItem: z.ZodType<ErrorItem> = z
   .object({
-    code: z.enum(Object.keys(ERROR_CODES) as [ErrorCode]).describe('Stable, for programs'),
+    code: errorCode,
     pointer: z
       .string()
       .nullable()
       .describe(
-        'A JSON pointer into the body (RFC 6901), or `query/…`, `header/…`, or `path/…`. For a row of a CSV: `/recipients`; for one of many messages: into the message. Null if it is about no part',
+        'A JSON pointer into the body (RFC 6901), or `query/…`, `header/…`, or `path/…`. For a row of a CSV: `/recipients`; for a row that an earlier campaign gave: `/toResultsOf`; for one of many messages: into the message. Null if it is about no part',
       ),
     message: z.string().describe('What is wrong with it, in a sentence'),
     line: z
@@ -26,14 +31,18 @@ export const errorItem: z.ZodType<ErrorItem> = z
   })
   .readonly()
   .meta({ id: 'ErrorItem' });
+/** What a list is: a CSV, an array, or the results of an earlier campaign. */
+export type ListKind = 'csv' | 'array' | 'results';
+
 /** Where in a list a row is, of the members that a row of an array has. */
-type Place = Pick<ErrorItem, 'code' | 'column'> & { readonly line: number; readonly isCsv: boolean };
+type Place = Pick<ErrorItem, 'code' | 'column'> & { readonly line: number; readonly list: ListKind };
 
 /** What is wrong with a row of a list of recipients. `reason` is a sentence, or continues its place: `is empty, but …`. */
-export function rowError({ code, line, column, isCsv }: Place, reason: string) {
-  // In a CSV the line is the place; in an array a pointer can name it.
+export function rowError({ code, line, column, list }: Place, reason: string) {
+  // A pointer can name an item of an array. Otherwise the line is the place.
   const member = column === null ? '' : `/${pointerStep(column)}`;
-  const pointer = isCsv ? '/recipients' : `/recipients/${line - 1}${member}`;
+  const pointer =
+    list === 'array' ? `/recipients/${line - 1}${member}` : list === 'csv' ? '/recipients' : '/toResultsOf';
   return { code, pointer, message: sentenceOfReason(reason), line, column };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from './error-codes.js';
-import { errorItem } from './error-item.js';
+import { errorCode, errorItem } from './error-item.js';
 import { returnedOutboxFields } from './field-schemas.js';
 import { count, time } from './measures.js';
 import { perName, RECIPIENT_STATES } from './recipient.js';
@@ -65,6 +65,7 @@ export const outboxChange = z
     unfit: z
       .object({
         member: z.string().describe('The value at fault'),
+        code: errorCode,
         reason: z.string().describe('What is wrong with the first of them'),
         messageCount: count.describe('How many messages'),
         ids: z.string().array().readonly().describe('The ids of the first few'),
@@ -94,7 +95,12 @@ export const outboxMessage = z
       .nullable()
       .describe('When it is, or was, due; null if it was cancelled or has lapsed before that'),
     version: count.nullable(),
-    to: z.string().nullable().describe('In E.164; null for an id that was cancelled before it was put'),
+    to: z
+      .string()
+      .nullable()
+      .describe(
+        'In E.164; null for a number that was forgotten, and for an id that was cancelled before it was put',
+      ),
     reference: z.string().nullable(),
     values: z
       .record(z.string(), z.string())

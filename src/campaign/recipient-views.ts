@@ -29,8 +29,9 @@ const leftOut = z
 const reported = {
   to: z
     .string()
+    .nullable()
     .describe(
-      'E.164. Of an invalid row without a valid number, what the list has in its place, at most 64 characters',
+      'E.164; null for a number that was forgotten. Of an invalid row without a valid number, what the list has in its place, at most 64 characters',
     ),
   status: z
     .enum(REPORTED_STATUSES)

@@ -174,9 +174,14 @@ const settings = z.strictObject({
   maxRecipientsPerRequest: setting(z.int(), 'Recipients per request; default 1'),
   unknownOutcome: setting(z.string(), '`hold`, `abandon after 24h`, or `resend after 24h`; default `hold`'),
   clientCorrelator: setting(z.string(), '`off`, `send`, or `deduplicates: 24h`; default `off`'),
-  window: setting(z.string(), 'When it may send, such as `Mon-Sat 09:00-20:00`; default: at any time'),
   zone: setting(z.string(), 'The time zone of the window, such as `Europe/Paris`'),
-  except: setting(z.array(z.string()), 'Dates on which the window stays closed'),
+  window: setting(
+    z.strictObject({
+      hours: z.string().describe('Days and hours: `Mon-Sat 09:00-20:00`'),
+      except: z.array(z.string()).optional().describe('Dates on which it is closed'),
+    }),
+    'When it may send; default: at any time',
+  ),
 });
 const ofStored = settings.extend({ name: laneName });
 

@@ -80,7 +80,7 @@ export async function firstOf<Row>(
 export function forSpreadsheet(row: ReportRow): ReportRow {
   return {
     ...row,
-    to: OWN_NUMBER.test(row.to) ? row.to : spreadsheetSafe(printable(row.to)),
+    to: row.to === null || OWN_NUMBER.test(row.to) ? row.to : spreadsheetSafe(printable(row.to)),
     reason: safe(row.reason),
     requestId: safe(row.requestId),
     reference: safe(row.reference),

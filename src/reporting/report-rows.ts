@@ -54,7 +54,7 @@ export function reportRow(meta: CampaignMeta, record: OrdinalRecord): ReportedRe
   const { requestId, sentAt } = requestOf(meta.id, record);
   const updatedAt = request?.updatedAt ?? claimedAt ?? givenUpAt;
   return {
-    to: number,
+    to: number || null,
     status: state,
     reason: request?.reason || (REASONS[state] ?? null),
     requestId: requestId || null,
@@ -133,7 +133,7 @@ function settledRow(
   reference: string,
 ): ReportedRecipient {
   return {
-    to,
+    to: to || null,
     status,
     reason: null,
     requestId: null,

@@ -54,7 +54,7 @@ async function bothSides({ volley, simulator }: Fleet, id: string) {
     for (const [at, number] of numbers.entries()) service.set(number, parseWantedStatus(finals[at] ?? ''));
   }
   const reported = new Map<string, string>();
-  for await (const { to, status } of volley.report(id)) reported.set(to, status);
+  for await (const { to, status } of volley.report(id)) reported.set(String(to), status);
   return { service, reported };
 }
 

@@ -112,7 +112,7 @@ export function createRecorder(history: History, volley: Volley): Recorder {
           at: clock(),
           report,
           campaign,
-          recipient,
+          recipient: String(recipient),
           status: recipientStatus,
         } as const;
         history.add(

@@ -85,6 +85,10 @@ export function laneNameProblem(name: string): string | null {
   return NAME.test(name) ? null : NAME_RULE;
 }
 
+const WINDOW =
+  'must be an object such as {"hours": "Mon-Sat 09:00-20:00", "except": ["2030-05-01"]}; `except` may be missing';
+const DATES = 'must be a list of dates such as ["2030-05-01"]';
+
 const PROFILE_NAMES = ['v1', 'v3'] as const satisfies readonly ProfileName[];
 
 /** The schema of a lane. `hourlyQuota` and `maxRecipientsPerRequest` apply to lanes that do not set their own. */
@@ -112,10 +116,11 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
         .default(maxRecipientsPerRequest),
       unknownOutcome: unknownOutcome.default({ action: 'hold' }),
       clientCorrelator: clientCorrelator.optional(),
-      /** When the lane may send: days and hours such as `Mon-Sat 09:00-20:00`, in the local time of `zone`, not on the dates of `except`. */
-      window: z.string().optional(),
+      /** When the lane may send: days and hours in the local time of `zone`, not on the dates of `except`. */
+      window: z
+        .strictObject({ hours: z.string(), except: z.array(z.string(), DATES).optional() }, WINDOW)
+        .optional(),
       zone: z.string().optional(),
-      except: z.array(z.string(), 'must be a list of dates such as ["2030-05-01"]').optional(),
       /** What everyone may send on the lane (campaign/limits.ts). */
       limits: laneLimits.optional(),
     },
@@ -125,7 +130,7 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
 /** How a lane behaves: all that commands need that do not call the service. */
 export type LaneRules = Omit<
   z.output<ReturnType<typeof laneSchema>>,
-  keyof typeof CREDENTIAL_SOURCES.shape | 'clientCorrelator' | 'window' | 'zone' | 'except' | 'limits'
+  keyof typeof CREDENTIAL_SOURCES.shape | 'clientCorrelator' | 'window' | 'zone' | 'limits'
 > & {
   readonly limits?: LaneLimits;
   readonly clientCorrelator: ClientCorrelator;
@@ -147,18 +152,29 @@ export interface StoredRevision {
   readonly isLeaving: boolean;
 }
 
-/** Receives the field of a window that is invalid, and why. */
-type ReportWindow = (field: 'window' | 'zone' | 'except', reason: string) => void;
+/** A window and its zone, as they were set. */
+interface WindowSetting {
+  readonly window?:
+    | { readonly hours?: string | undefined; readonly except?: string[] | undefined }
+    | undefined;
+  readonly zone?: string | undefined;
+}
+
+/** Receives the part of a window that is invalid, and why. */
+type ReportWindow = (part: 'hours' | 'zone' | 'except', reason: string) => void;
 
 /** The rules of a lane, without its credentials. Its correlator is what its profile documents, or else its setting. */
-export function laneRules(lane: z.output<ReturnType<typeof laneSchema>>, report: ReportWindow): LaneRules {
+export function laneRules(
+  lane: Omit<z.output<ReturnType<typeof laneSchema>>, keyof WindowSetting> & WindowSetting,
+  report: ReportWindow,
+): LaneRules {
   const { apiKey: _key, apiKeyEnv: _variable, account, client: _client, ...keyless } = lane;
   const { authorization: _authorization, xAuthorization: _xAuthorization, ...rest } = keyless;
-  const { window, zone, except, clientCorrelator, limits, ...settings } = rest;
+  const { window, zone, clientCorrelator, limits, ...settings } = rest;
   const documentedMs = PROFILES[settings.profile].correlatorLifetimeMs;
   return {
     ...settings,
-    ...laneWindow({ window, zone, except }, report),
+    ...laneWindow({ window, zone }, report),
     ...(limits !== undefined && { limits }),
     clientCorrelator:
       documentedMs === null ? (clientCorrelator ?? 'off') : { deduplicatesForMs: documentedMs },
@@ -168,17 +184,17 @@ export function laneRules(lane: z.output<ReturnType<typeof laneSchema>>, report:
 
 /** The window of a lane. */
 function laneWindow(
-  { window, zone, except }: Pick<z.output<ReturnType<typeof laneSchema>>, 'window' | 'zone' | 'except'>,
+  { window: { hours, except } = {}, zone }: WindowSetting,
   report: ReportWindow,
 ): { readonly sendWindow?: string } {
-  if (window === undefined) {
+  if (hours === undefined) {
     if (zone !== undefined) report('zone', 'belongs to a window, which is not set');
     if (except !== undefined) report('except', 'belongs to a window, which is not set');
     return {};
   }
-  const read = readWindow({ hours: window, zone, except }, Date.now());
+  const read = readWindow({ hours, zone, except }, Date.now());
   if (read.ok) return { sendWindow: read.rule };
-  report(read.field === 'hours' ? 'window' : read.field, `is not valid: ${read.reason}`);
+  report(read.field, `is not valid: ${read.reason}`);
   return {};
 }
 

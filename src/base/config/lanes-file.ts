@@ -103,7 +103,10 @@ export function readLane(
   if (!lane.success) return undefined;
   if (PROFILES[profile].correlatorLifetimeMs !== null && lane.data.clientCorrelator !== undefined)
     report(['clientCorrelator'], `is determined by profile ${profile}: remove it`);
-  return { ...laneRules(lane.data, (field, reason) => report([field], reason)), credentials };
+  return {
+    ...laneRules(lane.data, (part, reason) => report(part === 'zone' ? ['zone'] : ['window', part], reason)),
+    credentials,
+  };
 }
 
 /** The fields of what is in a field of a lane. */
@@ -111,6 +114,7 @@ const FIELDS_IN: Readonly<Record<string, readonly string[]>> = {
   account: ACCOUNT.keyof().options,
   client: CLIENT.keyof().options,
   limits: LANE_LIMIT_NAMES,
+  window: ['hours', 'except'],
 };
 
 function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], report: Report): void {

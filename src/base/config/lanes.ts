@@ -10,7 +10,7 @@ import type { Reading } from './read-settings.js';
 const ACCOUNT_SETTINGS = ['ACCOUNT_USERNAME', 'ACCOUNT_PASSWORD', 'ACCOUNT_TARGET_ID'] as const;
 /** The settings of the window of a single lane. */
 const WINDOW_SETTINGS = {
-  window: 'SEND_WINDOW',
+  hours: 'SEND_WINDOW',
   zone: 'SEND_WINDOW_ZONE',
   except: 'SEND_WINDOW_EXCEPT',
 } as const;
@@ -31,10 +31,10 @@ export function readLanes(
   const file = settings.LANES_FILE;
   if (file === undefined) {
     const credentials = environment && singleLaneCredentials(reading, simulator !== undefined);
-    const { SEND_WINDOW: window, SEND_WINDOW_ZONE: zone, SEND_WINDOW_EXCEPT: except } = settings;
+    const { SEND_WINDOW: hours, SEND_WINDOW_ZONE: zone, SEND_WINDOW_EXCEPT: except } = settings;
     const lane = schema.parse({ name: 'default', account: { targetAccountId: settings.ACCOUNT_TARGET_ID } });
-    const rules = laneRules({ ...lane, window, zone, except }, (field, reason) =>
-      problems.push(`${WINDOW_SETTINGS[field]} ${reason}`),
+    const rules = laneRules({ ...lane, window: { hours, except }, zone }, (part, reason) =>
+      problems.push(`${WINDOW_SETTINGS[part]} ${reason}`),
     );
     return { lanes: [{ ...rules, credentials }], missing: [] };
   }

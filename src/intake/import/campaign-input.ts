@@ -10,7 +10,7 @@ import { newCampaignId, usualCampaignName } from '../../campaign/campaign.js';
 import { type Limits, limitsFor, refusedSender } from '../../campaign/check-limits.js';
 import type { ErrorItem } from '../../campaign/error-codes.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
-import { storedForm } from '../../campaign/field-kinds.js';
+import { storedForm, WINDOW_ADVICE } from '../../campaign/field-kinds.js';
 import { type FieldOf, fieldNamed, fieldsOf, problemsOf, storedFieldsOf } from '../../campaign/field-sets.js';
 import { type CampaignFields, FIELDS, type FieldName, type Taker } from '../../campaign/fields.js';
 import { readTime } from '../../campaign/moment.js';
@@ -335,6 +335,9 @@ export function windowOf(
   from: number,
 ): string | undefined {
   if (window === undefined) return undefined;
+  // Programs without types may pass anything.
+  if (!isWindow(window))
+    throw new InputError(`${JSON.stringify(window)} is not a window: ${WINDOW_ADVICE}`, { field: 'window' });
   // The command line has a flag for the dates.
   if (window.hours === undefined)
     throw new InputError('except has no effect without a window: set `window`, such as Mon-Sat 09:00-20:00', {
@@ -350,6 +353,13 @@ export function windowOf(
     );
   return read.rule;
 }
+
+/** Whether a value has the members of a window. */
+const isWindow = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  !Array.isArray(value) &&
+  ['string', 'undefined'].includes(typeof Object(value).hours) &&
+  (Object(value).except === undefined || Array.isArray(Object(value).except));
 
 function defaultName({ recipients }: Pick<CampaignInput, 'recipients'>, now: number): string {
   if (typeof recipients === 'string') return basename(recipients, extname(recipients));

@@ -1,5 +1,5 @@
 import { type Limits, NO_LIMITS, refusedText } from '../../campaign/check-limits.js';
-import { rowError } from '../../campaign/error-item.js';
+import { type ListKind, rowError } from '../../campaign/error-item.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { type NumberKinds, numberReader } from '../../campaign/number.js';
 import type { InvalidCode, InvalidRow } from '../../campaign/preview-views.js';
@@ -84,9 +84,9 @@ type Invalid = CheckedRow & { readonly kind: 'invalid' };
 /** An invalid row, before it is known what names it. */
 type Problem = Omit<Invalid, 'number' | 'reference'>;
 
-/** An invalid row as callers see it. `isCsv`: whether it is a line of a file; otherwise it is an item of an array. */
-export function invalidRowOf({ code, line, column, reason, row }: Invalid, isCsv: boolean): InvalidRow {
-  return { ...rowError({ code, line, column, isCsv }, reason), code, line, row };
+/** An invalid row as callers see it. `list`: what it is a row of. */
+export function invalidRowOf({ code, line, column, reason, row }: Invalid, list: ListKind): InvalidRow {
+  return { ...rowError({ code, line, column, list }, reason), code, line, row };
 }
 
 /** The codes of rows whose number cannot be used. */

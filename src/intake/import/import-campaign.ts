@@ -6,7 +6,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { type Actor, describeActor } from '../../campaign/actor.js';
 import type { ErrorItem } from '../../campaign/error-codes.js';
-import { rowError } from '../../campaign/error-item.js';
+import { type ListKind, rowError } from '../../campaign/error-item.js';
 import { InputError } from '../../campaign/errors.js';
 import type { PlannedCost, Preview, Refusal } from '../../campaign/preview-views.js';
 import { parseAmount } from '../../campaign/price.js';
@@ -33,9 +33,9 @@ import type { Duplicates } from './check-rows.js';
 import { beginWithKey, compareWithHolder, findRepeated, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
 import {
-  isCsv,
   type ListDeps,
   type ListSummary,
+  listKind,
   type OpenList,
   openList,
   type ReadOptions,
@@ -346,7 +346,7 @@ function refusedOutcome(
   const message = refusalOfList(code, preview);
   if (code === 'noRows')
     throw new InputError(`${message}: add at least one recipient`, { field: 'recipients', itemCode: code });
-  const errors = refusedParts(code, preview, isCsv(campaign.recipients));
+  const errors = refusedParts(code, preview, listKind(campaign));
   return { outcome: 'refused', code, message, errors, campaign: null, preview };
 }
 
@@ -354,7 +354,7 @@ function refusedOutcome(
 function refusedParts(
   code: Exclude<Refusal['code'], 'repeated' | 'noRows'>,
   { errors, repeats, cost, toColumn: column }: Preview,
-  isOfCsv: boolean,
+  list: ListKind,
 ): readonly ErrorItem[] {
   switch (code) {
     case 'invalidRows':
@@ -363,14 +363,14 @@ function refusedParts(
       return repeats.flatMap(({ text, line, firstLine, to }) =>
         text === 'different'
           ? rowError(
-              { code, line, column, isCsv: isOfCsv },
+              { code, line, column, list },
               `has the number of row ${firstLine} (${to}), but a different text`,
             )
           : [],
       );
     case 'noPrice':
       return (cost?.unpricedRows ?? []).map(({ line, to }) =>
-        rowError({ code, line, column, isCsv: isOfCsv }, `${to} has no price`),
+        rowError({ code, line, column, list }, `${to} has no price`),
       );
     case 'overBudget': {
       const message = `The campaign costs ${cost?.total} ${cost?.currency}.`;

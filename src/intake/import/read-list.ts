@@ -2,6 +2,7 @@ import type { LocalConfig } from '../../base/config/index.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { LimitError, refusedText } from '../../campaign/check-limits.js';
+import type { ListKind } from '../../campaign/error-item.js';
 import { InputError } from '../../campaign/errors.js';
 import type { LaneOutlook } from '../../campaign/estimate.js';
 import { COMPARED_MEMBERS, storedFieldsOf } from '../../campaign/field-sets.js';
@@ -93,6 +94,15 @@ function resultsOf({ redis, keys }: ListDeps, wanted: ResultsOf): Promise<Rows> 
 /** Whether the rows of a list have lines, as those of a file do; those of an array have positions. */
 export function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
   return typeof recipients === 'string' || (typeof recipients === 'object' && 'csv' in recipients);
+}
+
+/** What the list of a campaign is. */
+export function listKind({
+  recipients,
+  toResultsOf,
+}: Pick<CampaignInput, 'recipients' | 'toResultsOf'>): ListKind {
+  if (toResultsOf !== undefined) return 'results';
+  return isCsv(recipients) ? 'csv' : 'array';
 }
 
 /** How old the state of the lane may be when the time of a campaign is estimated. */
@@ -210,7 +220,7 @@ export async function readList(
     for (const row of rows) {
       if (row.kind === 'invalid') {
         const { kind, line, number, reference, code } = row;
-        const shown = invalidRowOf(row, isCsv(campaign.recipients));
+        const shown = invalidRowOf(row, listKind(campaign));
         preview.addInvalid(shown, list.columns);
         options.onInvalid?.(shown, list.columns);
         leftOut.push({ kind, line, number, reference, code, column: positionOf(row.column, list.columns) });

@@ -43,7 +43,7 @@ export async function rowsOfResults(
     let batch: Row[] = [];
     for await (const { to, reference, values } of rows) {
       // It was forgotten.
-      if (to === '') continue;
+      if (to === null) continue;
       line += 1;
       const own = stored.map((name) => values?.[name] ?? '');
       const fields = [to, ...own, ...(hasReference ? [] : [reference ?? ''])];

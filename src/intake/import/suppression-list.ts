@@ -277,7 +277,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       const international: string[] = [];
       async function* numbers(): AsyncGenerator<string[]> {
         for await (const batch of list.batches) {
-          for (const row of batch) if (row.kind === 'invalid') invalid.push(invalidRowOf(row, true));
+          for (const row of batch) if (row.kind === 'invalid') invalid.push(invalidRowOf(row, 'csv'));
           const valid = batch.filter((row) => row.kind === 'recipient').map(({ number }) => number);
           if (international.length < MAX_NUMBERS_READ) international.push(...valid);
           yield valid;

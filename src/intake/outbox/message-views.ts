@@ -123,7 +123,7 @@ export function unsent(
       state: 'waiting',
       sendAt,
       version,
-      to: number,
+      to: number || null,
       reference: reference || null,
       ...content(values),
       ...none,
@@ -131,7 +131,7 @@ export function unsent(
     };
   }
   const { kind, version, ended } = stored;
-  const [to, reference] = [ended?.number ?? null, ended?.reference || null];
+  const [to, reference] = [ended?.number || null, ended?.reference || null];
   const reason = REASONS[kind] ?? null;
   return { id, state: kind, sendAt: null, version, to, reference, ...NO_CONTENT, ...none, reason };
 }
@@ -151,7 +151,7 @@ export function inWave(
     state: state === 'planned' ? 'waiting' : state,
     sendAt: iso(due * 1_000),
     version,
-    to: number,
+    to: number || null,
     reference: reference || null,
     ...content(values),
     campaign,

@@ -52,7 +52,7 @@ export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
           campaign: null,
           outbox,
           message: id,
-          to: ended.number,
+          to: ended.number || null,
           status: kind,
           reason: REASONS[kind] ?? null,
           requestId: null,

@@ -223,14 +223,14 @@ async function effectOf(
 ): Promise<Effect> {
   const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
   const read = waitingReader(settings, windows);
-  const unfit = new Map<string, { member: string; reason: string; messageCount: number; ids: string[] }>();
+  const unfit = new Map<string, OutboxChange['unfit'][number] & { messageCount: number; ids: string[] }>();
   let [waiting, moved, dueNow, lapsing] = [0, 0, 0, 0];
   for await (const [id, message] of waitingMessages(lane, name)) {
     waiting += 1;
     const { dueAt, hasOwnTime, problems } = read(message, now, limits);
     const refusals = problems.filter(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
-    for (const { member, reason } of refusals) {
-      const known = unfit.get(member) ?? { member, reason, messageCount: 0, ids: [] };
+    for (const { member, code, reason } of refusals) {
+      const known = unfit.get(member) ?? { member, code, reason, messageCount: 0, ids: [] };
       known.messageCount += 1;
       if (known.ids.length < IDS_SHOWN) known.ids.push(id);
       unfit.set(member, known);

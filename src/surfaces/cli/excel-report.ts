@@ -82,7 +82,7 @@ export async function* excelReport(
     for await (const row of all) {
       const values = { ...list?.valuesOf(row), ...known(row.values) };
       const cells = [
-        numberCell(row.to),
+        numberCell(row.to ?? ''),
         stateLabel(row.status),
         spreadsheetSafe(row.reason ?? ''),
         time(row.sentAt),

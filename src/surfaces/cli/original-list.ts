@@ -51,7 +51,7 @@ export async function originalList(
   return {
     columns: list.columns.filter((name) => name !== list.numberColumn && !IN_REPORT.test(name)),
     valuesOf({ to, leftOut, values }: ReportRow) {
-      const same = lines.get(to) ?? [];
+      const same = lines.get(to ?? '') ?? [];
       if (leftOut !== null) return same.includes(leftOut.line) ? named(leftOut.line) : undefined;
       const sent = Object.entries(values ?? {});
       const isSent = (line: number): boolean => {

@@ -92,6 +92,17 @@ interface SetFlags extends Partial<CreateOptions> {
   yes?: boolean;
 }
 
+/** Settings whose names are no plain words. */
+const SETTING_TEXTS: Readonly<Record<string, string>> = {
+  message: 'text',
+  sendRule: 'time rule',
+  zone: 'time zone',
+  late: 'limit of lateness',
+};
+
+const settingText = (name: string): string =>
+  SETTING_TEXTS[name] ?? name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 /** `volley outbox set` */
 export function set(context: Context, name: string, options: SetFlags): Promise<Answer> {
   const { sendRule, zone, late, window, value: values, preview, yes, lane } = options;
@@ -109,19 +120,19 @@ export function set(context: Context, name: string, options: SetFlags): Promise<
     if (preview === true)
       return {
         json: expected,
-        lines: [`Outbox ${name} would get another ${listed(changed)}.`, ...lines],
+        lines: [`Outbox ${name} would get another ${listed(changed.map(settingText))}.`, ...lines],
         ...(unfit.length === 0 ? {} : { exit: EXIT.badInput }),
       };
     if (yes !== true && unfit.length === 0) {
       for (const line of lines)
         context.stderr.write(`${line}
 `);
-      const question = `Change ${listed(changed)} of outbox ${name}, for ${counted(expected.waiting, 'waiting message')} too?`;
+      const question = `Change the ${listed(changed.map(settingText))} of outbox ${name}, for ${counted(expected.waiting, 'waiting message')} too?`;
       if (!(await context.confirm(question, 'nothing was changed')))
         throw new CliError('declined', 'Nothing was changed.');
     }
     const done = await outbox.set(changes, { values });
-    const first = `Outbox ${name} has another ${listed(done.changed)}. No waiting message is sent as before.`;
+    const first = `Outbox ${name} has another ${listed(done.changed.map(settingText))}. No waiting message is sent as before.`;
     return { json: done, lines: [first, ...effectLines(done)] };
   });
 }

@@ -75,12 +75,16 @@ test('A stored lane is served by workers that run, and its key is in Redis only 
   const volley = processOf('added');
   const worker = processOf('added');
   await worker.work().ready;
-  const lane = await volley.storedLanes.add('acme', { ...ACME, window: 'Mon-Sun 00:00-24:00', zone: 'UTC' });
+  const lane = await volley.storedLanes.add('acme', {
+    ...ACME,
+    window: { hours: 'Mon-Sun 00:00-24:00' },
+    zone: 'UTC',
+  });
   expect(lane).toMatchObject({ name: 'acme', id: 'acme', state: 'active', problem: null });
   expect(lane.settings).toEqual({
     hourlyQuota: QUOTA,
     pollShare: 0,
-    window: 'Mon-Sun 00:00-24:00',
+    window: { hours: 'Mon-Sun 00:00-24:00' },
     zone: 'UTC',
   });
   await create(volley, 'acme', 3);
@@ -96,7 +100,7 @@ test.each([
   [{ account: { username: 'a', passwordEnv: 'SECRETS_KEY' } }, /account.passwordEnv names a variable/],
   [{ apiKey: 'x', hourlyQuota: 0 }, /hourlyQuota must be a whole number/],
   [{ apiKey: 'x', hourlyQouta: 5 }, /did you mean hourlyQuota/],
-  [{ apiKey: 'x', window: 'never' }, /window is not valid/],
+  [{ apiKey: 'x', window: { hours: 'never' } }, /window.hours is not valid/],
   [{}, /has no credentials/],
 ] as const)('A stored lane with %j is refused', async (settings, message) => {
   await expect(processOf('invalid').storedLanes.add('acme', settings)).rejects.toThrow(message);

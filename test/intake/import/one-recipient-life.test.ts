@@ -161,7 +161,7 @@ test.each([3, 100])('A list of %i recipients with values is read as it was impor
     { number: mobile(1), values: ['Ann 1'], reference: expect.any(String) },
     { number: mobile(2), values: ['Ann 2'], reference: expect.any(String) },
   ]);
-  const reported: string[] = [];
+  const reported: unknown[] = [];
   for await (const { to } of reportRows(redis, lane.keys, id)) reported.push(to);
   expect(reported).toEqual(recipients.map(({ to }) => to));
 });

@@ -95,6 +95,16 @@ test('A preview of results counts, prices, and stores nothing', async () => {
   expect(await redis.zcard(keys.campaigns)).toBe(before);
 });
 
+test('A row of the results that is invalid points to the member that asked for them', async () => {
+  const source = await ended();
+  const lanes = deps.config.lanes.map((lane) => ({ ...lane, limits: { countries: ['FR'] } }));
+  const preview = await previewCampaign(
+    { ...deps, config: { ...deps.config, lanes } },
+    to(source, ['rejected']),
+  );
+  expect(preview.errors).toMatchObject([{ pointer: '/toResultsOf', line: 1 }]);
+});
+
 test('Suppressed numbers, and numbers that the source has twice, are treated as in any list', async () => {
   const source = await ended('completed', { duplicates: 'keep' });
   // The number of the first recipient once more, with another name.
@@ -172,4 +182,19 @@ test('A repeated idempotency key reads no second snapshot, and conflicts with ot
 
   await removeCampaign(redis, keys, 'default', source);
   expect(await importCampaign(deps, request)).toMatchObject({ outcome: 'existing', id: first.id });
+});
+
+test('A window that is no object is refused with one that would be right', async () => {
+  for (const window of [
+    'Mon-Sat 09:00-20:00',
+    ['Mon 09:00-20:00'],
+    { hours: 9 },
+    { hours: 'Mon', except: 'x' },
+  ])
+    await expect(
+      importCampaign(deps, { message: 'Hi', recipients: [], window: window as never, zone: 'UTC' }),
+    ).rejects.toMatchObject({
+      field: 'window',
+      message: expect.stringMatching(/ is not a window: use \{"hours": "Mon-Sat 09:00-20:00"/),
+    });
 });

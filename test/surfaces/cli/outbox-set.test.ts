@@ -42,7 +42,7 @@ test('The preview of a change counts what would get another time, be due at once
     output: { name, changed: ['sendRule'], waiting: 3, moved: 3, dueNow: 0, lapsing: 1, unfit: [] },
   });
   expect((await volley(...change)).stdout.split('\n').slice(0, 4)).toEqual([
-    `Outbox ${name} would get another sendRule.`,
+    `Outbox ${name} would get another time rule.`,
     '  3 waiting',
     '  3 of them at another time',
     '  1 of them lapse, because it is too late',
@@ -85,7 +85,7 @@ test('A change is made once the question, which shows its effect, is answered wi
   const name = await outboxWith(30, 60);
   const before = await settingsOf(name);
   const change = ['outbox', 'set', name, '--message', 'Hello {{name}}'];
-  const question = `Change message of outbox ${name}, for 2 waiting messages too?`;
+  const question = `Change the text of outbox ${name}, for 2 waiting messages too?`;
   const declined = await onTerminal({ cwd, env }, { [question]: ['n'] }, ...change);
   expect(declined).toMatchObject({ exit: 1, messages: expect.stringContaining('  2 waiting\n') });
   expect(declined.messages).toContain('Nothing was changed.');
@@ -105,10 +105,7 @@ test('Without a terminal, a change needs --yes or --preview', async () => {
   const refused = await volley(...change);
   expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('--yes')]);
   const done = await volley(...change, '--yes');
-  expect([done.exit, done.stdout]).toEqual([
-    0,
-    expect.stringContaining(`Outbox ${name} has another message.`),
-  ]);
+  expect([done.exit, done.stdout]).toEqual([0, expect.stringContaining(`Outbox ${name} has another text.`)]);
   const again = await volley(...change, '--yes');
   expect([again.exit, again.stdout]).toEqual([0, `Outbox ${name} has these settings already.\n`]);
 });

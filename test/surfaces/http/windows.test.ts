@@ -150,7 +150,12 @@ test('A campaign whose window is closed is running, and says until when it waits
 
 test('A window is compared with that of the lane it is for, and not with that of the first lane', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'volley-windows-')), 'lanes.json');
-  const lane = (name: string, window: string) => ({ name, apiKey: name, window, zone: 'Etc/UTC' });
+  const lane = (name: string, window: string) => ({
+    name,
+    apiKey: name,
+    window: { hours: window },
+    zone: 'Etc/UTC',
+  });
   writeFileSync(
     file,
     JSON.stringify([lane('day', 'Mon-Sun 08:00-20:00'), lane('night', 'Mon-Sun 20:00-24:00')]),

@@ -73,7 +73,7 @@ const answers: Answers<'Campaigns', typeof operations> = {
     const now = context.clock();
     const rows = page.results.map((result) => [
       oneLine(result.reference ?? result.message ?? ''),
-      oneLine(result.to),
+      oneLine(result.to ?? ''),
       result.status,
       result.campaign ?? `outbox ${result.outbox} (lane ${result.lane})`,
       result.updatedAt === null ? '' : moment(Date.parse(result.updatedAt), now),

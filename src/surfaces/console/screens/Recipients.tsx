@@ -63,7 +63,7 @@ export function Recipients({ status }: { readonly status: CampaignStatus }) {
         total={isWhole ? counts.total + duplicates + invalid : undefined}
         rowKey={({ to, requestId }, at) => `${to}${requestId}${at}`}
         columns={[
-          { title: words.number, cell: ({ to }) => <PhoneNumber number={to} />, isName: true },
+          { title: words.number, cell: ({ to }) => to && <PhoneNumber number={to} />, isName: true },
           { title: words.state, cell: (row) => <State row={row} /> },
           { title: words.reason, cell: ({ reason, serviceStatus }) => reason ?? serviceStatus ?? '' },
           { title: words.reference, cell: ({ reference }) => reference ?? '' },

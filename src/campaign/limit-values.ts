@@ -7,9 +7,9 @@ export interface LimitValues {
   readonly countries: readonly string[];
   /** Of each message. */
   readonly maxSegments: number;
-  /** Messages that are stored per UTC day, on each lane. */
+  /** Messages that are stored per UTC day: by a key on all of its lanes, or by everyone on a lane. */
   readonly recipientsPerDay: number;
-  /** What they cost per UTC day, on each lane: `50` or `50 EUR`. */
+  /** What they cost per UTC day: `50` or `50 EUR`. */
   readonly costPerDay: string;
   /** Requests to the HTTP API, in each process; null: as HTTP_REQUESTS_PER_MINUTE says. */
   readonly requestsPerMinute: number;

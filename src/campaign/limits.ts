@@ -104,14 +104,14 @@ export const LIMITS = {
     limits: 'day',
     schema: whole(1_000_000_000),
     value: 'count',
-    about: 'how many messages it may store per UTC day on each of its lanes (default: any number)',
+    about: 'how many messages it may store per UTC day (default: any number)',
   }),
   costPerDay: of({
     limits: 'day',
     schema: z.string(COST).regex(/^\d{1,9}(?:\.\d{1,6})?(?: [A-Za-z]{3})?$/, COST),
     value: 'amount',
     about:
-      'what the messages may cost that it stores per UTC day on each of its lanes, such as 50 or "50 EUR"; requires prices (default: anything)',
+      'what the messages may cost that it stores per UTC day, such as 50 or "50 EUR"; requires prices (default: anything)',
   }),
   test: of({
     limits: 'service',

@@ -3,13 +3,15 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { type DailyLimit, LimitError } from '../../campaign/check-limits.js';
-import type { LimitName } from '../../campaign/limit-values.js';
 import { formatAmount } from '../../campaign/price.js';
 
 /*
- * What may be stored in a UTC day, by an API key on a lane, and by everyone on it. The counters are in daily.lua, beside what the key has
- * stored (key-bytes.ts). An import reserves its messages before it is committed, and a discarded one returns them; a cancelled campaign does
- * not. A message of an outbox counts when it is put.
+ * What may be stored in a UTC day, by an API key on all of its lanes, and by everyone on a lane. The counters are in daily.lua, beside what the
+ * key has stored (key-bytes.ts). An import reserves its messages before it is committed, and a discarded one returns them; a cancelled campaign
+ * does not. A message of an outbox counts when it is put.
+ *
+ * In a cluster, no script can see two lanes. So each lane has a share of what a key may store, and counts against it. When the share is too
+ * small, share-day.lua enlarges it, if necessary with what other lanes have left and return.
  */
 
 /** Messages that are stored, and what they cost, in micros. */
@@ -18,19 +20,55 @@ export interface Counted {
   readonly micros: number;
 }
 
+const DAY_MS = 86_400_000;
+/** How long a process has to use a share that it has asked for. */
+const IN_USE_S = 5;
+
 const reserveScript = loadScript(import.meta.url, './reserve-day.lua', (reply) =>
   z.tuple([z.string(), z.number()]).parse(reply),
 );
 
-/** The limits as scripts read them. */
-export const scriptLimits = (limits: readonly DailyLimit[]): string =>
+const shareScript = loadScript(import.meta.url, './share-day.lua', (reply) => {
+  const [isLarger, rest, second, text] = z
+    .tuple([z.number(), z.coerce.number(), z.number(), z.string()])
+    .parse(reply);
+  return { isLarger: isLarger === 1, rest, shares: sharesOf(text, second) };
+});
+const returnScript = loadScript(import.meta.url, './return-share.lua', (reply) =>
+  z.tuple([z.coerce.number(), z.coerce.number()]).parse(reply),
+);
+
+/** What each lane was given of what a key may store in a day, and how many seconds ago. */
+function sharesOf(text: string, now: number): ReadonlyMap<LaneId, Counted & { readonly age: number }> {
+  return new Map(
+    text.split(' ').flatMap((share) => {
+      const [, lane, ...numbers] = /^(\S+):(\d+):(\d+):\d+:\d+:(\d+)$/.exec(share) ?? [];
+      const [messages = 0, micros = 0, second = 0] = numbers.map(Number);
+      return lane === undefined ? [] : [[lane, { messages, micros, age: now - second }]];
+    }),
+  );
+}
+
+/** What a lane was given on a day. */
+export interface Given extends Counted {
+  /** Days since 1970. */
+  readonly day: number;
+}
+
+/** The limits as scripts read them. `given`: what the lane was given of those of a key, as far as the caller knows. */
+export const scriptLimits = (limits: readonly DailyLimit[], given?: Given): string =>
   JSON.stringify(
-    limits.map(({ key, recipientsPerDay, costPerDay }) => ({
+    limits.map(({ owner, key, recipientsPerDay, costPerDay }) => ({
       key,
-      ...(recipientsPerDay !== null && { recipients: recipientsPerDay }),
-      ...(costPerDay !== null && { micros: costPerDay }),
+      ...limitOf({ recipientsPerDay, costPerDay }),
+      ...(owner === 'key' && { given: given ?? {} }),
     })),
   );
+
+const limitOf = ({ recipientsPerDay, costPerDay }: Pick<DailyLimit, 'recipientsPerDay' | 'costPerDay'>) => ({
+  ...(recipientsPerDay !== null && { recipients: recipientsPerDay }),
+  ...(costPerDay !== null && { micros: costPerDay }),
+});
 
 /** Where messages are counted. `currency`: that of the prices. */
 export interface DayOf {
@@ -48,26 +86,97 @@ export interface DayOf {
 export async function reserveDay(day: DayOf, campaign: string | null, counted: Counted): Promise<boolean> {
   const { redis, keys, lane, limits } = day;
   if (limits.length === 0) return true;
-  const [refusal, endsAt] = await reserveScript.run(
-    redis,
-    { states: keys.lane(lane.id, 'states'), keyBytes: keys.lane(lane.id, 'keyBytes') },
-    { id: campaign ?? '', limits: scriptLimits(limits), ...counted, time: '' },
-  );
-  if (refusal === 'gone') return false;
-  if (refusal !== '') throw overDay(day, refusal, endsAt, counted);
-  return true;
+  for (let given: Given | undefined; ; ) {
+    const [refusal, endsAt] = await reserveScript.run(
+      redis,
+      { states: keys.lane(lane.id, 'states'), keyBytes: keys.lane(lane.id, 'keyBytes') },
+      { id: campaign ?? '', limits: scriptLimits(limits, given), ...counted, time: '' },
+    );
+    if (refusal === 'gone') return false;
+    if (refusal === '') return true;
+    const larger = await largerShare(day, overOf(refusal, endsAt), [counted]);
+    if (!('day' in larger)) throw overDay(day, larger, counted);
+    given = larger;
+  }
 }
 
-/** The error for messages that a daily limit does not allow. `refusal`: as daily.lua says it; `endsAt`: of the day, ms. */
+/** Which limit does not allow messages. */
+export interface OverDay {
+  readonly limit: 'recipientsPerDay' | 'costPerDay';
+  /** What it still allows: messages or micros. */
+  readonly left: number;
+  /** The API key; '' for a limit of the lane. */
+  readonly key: string;
+  /** When its day ends, ms. */
+  readonly endsAt: number;
+}
+
+/** Reads a refusal of daily.lua. */
+export function overOf(refusal: string, endsAt: number): OverDay {
+  const [limit, left, ...key] = refusal.split(' ');
+  const name = limit === 'costPerDay' ? limit : 'recipientsPerDay';
+  return { limit: name, left: Number(left), key: key.join(' '), endsAt };
+}
+
+/** A lane, and the limits of what is stored there. */
+type Limited = Pick<DayOf, 'redis' | 'keys' | 'limits'> & { readonly lane: { readonly id: LaneId } };
+
+/**
+ * Gives a lane more of what a key may store today, if its share is why `refused` were refused, and if what is left is enough for one of them.
+ * Resolves to what the lane was given in all, with which the caller tries again, or else to the refusal, with what is left on all lanes.
+ */
+export async function largerShare(
+  { redis, keys, lane, limits }: Limited,
+  over: OverDay,
+  refused: readonly Counted[],
+): Promise<Given | OverDay> {
+  const { limit, key, endsAt } = over;
+  const of = limits.find((each) => each.key === key);
+  if (of?.owner !== 'key') return over;
+  const isCost = limit === 'costPerDay';
+  const needed = refused.map(({ messages, micros }) => (isCost ? micros : messages));
+  const day = Math.round(endsAt / DAY_MS) - 1;
+  const wish = {
+    key,
+    lane: lane.id,
+    day,
+    of: isCost ? 2 : 1,
+    limit: of[limit] ?? 0,
+    // All that is needed, although the lane has a part of it: another lane may get that first, but not what is given now.
+    least: Math.min(...needed),
+    wanted: needed.reduce((sum, each) => sum + each, 0),
+  };
+  const enlarge = (returned: object) =>
+    shareScript.run(
+      redis,
+      { shares: keys.apiKeysShares },
+      { ...wish, returned: JSON.stringify(returned), time: '' },
+    );
+  let { isLarger, rest, shares } = await enlarge({});
+  if (!isLarger) {
+    const returned = await Promise.all(
+      [...shares].map(async ([id, { age, ...given }]) => {
+        // What was given a moment ago is about to be used. Later, the process that asked for it has died.
+        const lost = age > IN_USE_S ? { day, ...given } : {};
+        const known = { key, day, given: JSON.stringify(lost), time: '' };
+        return [id, await returnScript.run(redis, { keyBytes: keys.lane(id, 'keyBytes') }, known)];
+      }),
+    );
+    ({ isLarger, rest, shares } = await enlarge(Object.fromEntries(returned)));
+  }
+  const given = shares.get(lane.id);
+  return isLarger && given !== undefined ? { day, ...given } : { ...over, left: rest };
+}
+
+/** The error for messages that a daily limit does not allow. */
 export function overDay(
-  { limits, lane, currency }: Pick<DayOf, 'limits' | 'lane' | 'currency'>,
-  refusal: string,
-  endsAt: number,
+  { limits, currency }: Pick<DayOf, 'limits' | 'currency'>,
+  over: OverDay | undefined,
   { messages, micros }: Counted,
 ): LimitError {
-  const [limit = '', left = '', ...key] = refusal.split(' ');
-  const of = limits.find((each) => each.key === key.join(' '));
-  if (of === undefined) throw new Error(`no limit refuses "${refusal}"`);
+  const of = limits.find((each) => each.key === over?.key);
+  if (over === undefined || of === undefined) throw new Error('no limit refuses the messages');
+  const { limit, left, endsAt } = over;
   const { owner, who } = of;
   const resetsAt = new Date(endsAt).toISOString();
   const isCost = limit === 'costPerDay';
@@ -76,14 +185,13 @@ export function overDay(
     return `${count.toLocaleString('en')} ${count === 1 ? 'message' : 'messages'}`;
   };
   const most = shown((isCost ? of.costPerDay : of.recipientsPerDay) ?? 0);
-  const where = owner === 'lane' ? '' : ` on lane ${lane.name}`;
   const needed = isCost ? `costs ${shown(micros)}` : `has ${shown(messages)}`;
   return new LimitError(
-    `${who} may ${isCost ? 'spend' : 'send'} ${most} a day${where}: ${shown(Number(left))} left until ${resetsAt}, and this ${needed}`,
+    `${who} may ${isCost ? 'spend' : 'send'} ${most} a day: ${shown(left)} left until ${resetsAt}, and this ${needed}`,
     {
-      limit: limit as LimitName,
+      limit,
       owner,
-      left: isCost ? shown(Number(left)) : Number(left),
+      left: isCost ? shown(left) : left,
       resetsAt,
       field: 'recipients',
     },

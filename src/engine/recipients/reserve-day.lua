@@ -14,6 +14,7 @@
 -- @include ../../base/redis/clock.lua
 -- @include ./daily.lua
 local day, endsAt = daily.of(clock(time))
+daily.on_lane(keyBytesKey, limits, day)
 if id == '' then return { daily.refusal(keyBytesKey, limits, day, messages, micros), endsAt } end
 -- Nothing would release what is reserved for an import that is gone.
 if redis.call('HEXISTS', statesKey, id) == 0 then return { 'gone', endsAt } end

@@ -96,10 +96,9 @@ export function operatedOutbox(
   const allowed = async ({ outcome, over }: PutReply, { counted }: Entry) => {
     if (outcome === 'full') throw await full();
     if (outcome !== 'limited') return outcome;
-    const { lane } = await open();
     const { limits = [], micros = 0 } = counted ?? {};
-    const day = { lane, limits, currency: config.prices?.currency };
-    throw overDay(day, over?.refusal ?? '', over?.endsAt ?? 0, { messages: 1, micros });
+    const day = { limits, currency: config.prices?.currency };
+    throw overDay(day, over, { messages: 1, micros });
   };
 
   /** When a message is sent that is due at this second. */

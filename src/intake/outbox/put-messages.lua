@@ -69,6 +69,7 @@ local function store(id, raw, key, bytes)
 end
 
 local day, dayEndsAt = daily.of(clock(time))
+for _, limits in ipairs(days) do daily.on_lane(keyBytesKey, limits, day) end
 
 -- The same for a message that is new, or changes one that waits: it counts for daily limits. Returns what was done, or why nothing was.
 local function store_counted(done, id, raw, key, bytes, counted)

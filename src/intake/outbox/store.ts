@@ -3,7 +3,13 @@ import type { DailyLimit } from '../../campaign/check-limits.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
 import { recipientListKey, statusesKey } from '../../engine/recipients/campaign-keys.js';
-import { scriptLimits } from '../../engine/recipients/daily.js';
+import {
+  type Given,
+  largerShare,
+  type OverDay,
+  overOf,
+  scriptLimits,
+} from '../../engine/recipients/daily.js';
 import { outboxKeys } from './outbox-keys.js';
 import {
   isWaiting,
@@ -42,8 +48,8 @@ export interface PutReply {
   readonly due: number | null;
   /** Of a planned message; otherwise null. */
   readonly place: Place | null;
-  /** Of one that is limited: which limit does not allow it, as daily.lua says it, and when its day ends, ms. */
-  readonly over?: { readonly refusal: string; readonly endsAt: number };
+  /** Of one that is limited: which limit does not allow it. */
+  readonly over?: OverDay;
 }
 
 /** A message to be stored under its id. */
@@ -110,7 +116,7 @@ const putScript = laneScript(import.meta.url, './put-messages.lua', (reply) => {
     const [second, why] = [Number(entries[at + 1]), String(entries[at + 2])];
     const due = IS_STORED.has(outcome) ? second : null;
     if (outcome !== 'limited') replies.push({ outcome, due, place: placeOf(why) });
-    else replies.push({ outcome, due, place: null, over: { refusal: why, endsAt: second * 1_000 } });
+    else replies.push({ outcome, due, place: null, over: overOf(why, second * 1_000) });
   }
   return { state, wave, isEarlier: isEarlier === 1, events: scriptEvents(events), replies };
 });
@@ -164,6 +170,7 @@ export function outboxStore(
   const putSome = async (
     messages: readonly Entry[],
     { plans = false, now }: PutOptions,
+    given?: Given,
   ): Promise<PutReplies> => {
     const mayPlan = plans && messages.some(({ message }) => message.due === 0);
     if (mayPlan && wave === '') wave = (await redis.hget(boxKeys.fixed.outbox, 'wave')) ?? '';
@@ -171,7 +178,7 @@ export function outboxStore(
     /** The place of a list of limits among those of the call, from 1; 0: no limits. */
     const dayOf = (limits: readonly DailyLimit[] = []): number => {
       if (limits.length === 0) return 0;
-      const list = scriptLimits(limits);
+      const list = scriptLimits(limits, given);
       if (!days.includes(list)) days.push(list);
       return days.indexOf(list) + 1;
     };
@@ -201,6 +208,31 @@ export function outboxStore(
     if (reply.state !== 'open') throw new OutboxGoneError(reply.state);
     wave = reply.wave;
     return reply;
+  };
+
+  /** Puts messages; those that a key's share of the day does not allow on this lane, again for as long as the share grows. */
+  const putWithShares = async (messages: readonly Entry[], options: PutOptions): Promise<PutReplies> => {
+    const first = await putSome(messages, options);
+    const replies = [...first.replies];
+    let { isEarlier, events } = first;
+    for (const refused = new Set<string>(); ; ) {
+      const over = replies.find((reply) => reply.over && !refused.has(reply.over.key))?.over;
+      if (over === undefined) return { replies, isEarlier, events };
+      const places = [...replies.keys()].filter((at) => replies[at]?.over?.key === over.key);
+      const some = places.flatMap((at) => messages[at] ?? []);
+      const { limits = [] } = some[0]?.counted ?? {};
+      const counted = some.map(({ counted }) => ({ messages: 1, micros: counted?.micros ?? 0 }));
+      const given = await largerShare({ redis, keys, lane: { id }, limits }, over, counted);
+      if (!('day' in given)) {
+        refused.add(over.key);
+        for (const at of places) replies[at] = { outcome: 'limited', due: null, place: null, over: given };
+        continue;
+      }
+      const again = await putSome(some, options, given);
+      for (const [at, reply] of again.replies.entries()) replies[places[at] ?? 0] = reply;
+      isEarlier ||= again.isEarlier;
+      events = [...events, ...again.events];
+    }
   };
 
   const cancelSome = async (
@@ -267,7 +299,7 @@ export function outboxStore(
       const events: ScriptEvent[] = [];
       let isEarlier = false;
       for (let from = 0; from < messages.length; from += PUTS_AT_ONCE) {
-        const some = await putSome(messages.slice(from, from + PUTS_AT_ONCE), options);
+        const some = await putWithShares(messages.slice(from, from + PUTS_AT_ONCE), options);
         replies.push(...some.replies);
         events.push(...some.events);
         isEarlier ||= some.isEarlier;

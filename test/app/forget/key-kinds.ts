@@ -85,6 +85,7 @@ export const NEVER: Readonly<Record<string, string>> = {
   'audit:keyBytes': POINTER,
   apiKeys: PRODUCER,
   'apiKeys:revoked': DIGEST,
+  'apiKeys:shares': POINTER,
   'apiKeys:used': POINTER,
   positions: DIGEST,
   'suppression:lists:last': POINTER,

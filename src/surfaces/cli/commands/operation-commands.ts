@@ -1120,13 +1120,13 @@ export const OPERATION_COMMANDS = [
       },
       {
         flags: '--recipients-per-day <count>',
-        about: 'how many messages it may store per UTC day on each of its lanes (default: any number)',
+        about: 'how many messages it may store per UTC day (default: any number)',
         reads: { as: 'number', from: 1, to: 1000000000 },
       },
       {
         flags: '--cost-per-day <amount>',
         about:
-          'what the messages may cost that it stores per UTC day on each of its lanes, such as 50 or "50 EUR"; requires prices (default: anything)',
+          'what the messages may cost that it stores per UTC day, such as 50 or "50 EUR"; requires prices (default: anything)',
         reads: { as: 'text' },
       },
       {

@@ -47,6 +47,11 @@ export interface CampaignInput extends CampaignFields {
   readonly sentBefore?: 'count' | 'leaveOut' | undefined;
   /** The only lanes whose campaigns `sentBefore` compares; default: all that are configured. */
   readonly comparedLanes?: readonly string[] | undefined;
+  /**
+   * Whether a campaign that equals one of the last 24 hours is refused even if it has an idempotency key of its own: a preview has said that
+   * there is none, and someone else may have sent it since.
+   */
+  readonly isFirst?: boolean | undefined;
   /** How many invalid rows `preview.problems` has, at most 1,000; default: 0. */
   readonly problems?: number | undefined;
   /**

@@ -188,15 +188,16 @@ export async function reserveNewContent(
   {
     again = false,
     idempotencyKey,
+    isFirst = false,
     signal,
     onWait,
-  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal' | 'onWait'>,
+  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'isFirst' | 'signal' | 'onWait'>,
 ): Promise<string | null> {
   const reserving: Holder = { lane: session.lane, campaign: session.id };
   const key = contentKey(keys, content, reserving.lane);
   for (;;) {
     const isReserved = await onceBegun(redis, session, () => reserveContent(redis, key, reserving, again));
-    if (isReserved || idempotencyKey !== undefined) return null;
+    if (isReserved || (idempotencyKey !== undefined && !isFirst)) return null;
     const holder = await committedHolder(redis, keys, key, { signal, onWait });
     if (holder === null) continue;
     if (!(await sentNothing(redis, keys, holder))) return holder.campaign;

@@ -35,7 +35,7 @@ const expected = z
   })
   .optional()
   .describe(
-    'What a preview of this request has returned. If the campaign would differ from it, it is not created (`unexpected`). A preview ignores it.',
+    'What a preview of this request has returned. If the campaign would differ from it, it is not created (`unexpected`). Nor is it if someone has sent the same since (`repeated`), unless `again` is set. A preview ignores it.',
   );
 
 /** A campaign with its recipients: `application/json`. */

@@ -55,6 +55,7 @@ export function campaignReader(
       return {
         ...input,
         idempotencyKey: key === undefined ? undefined : String(key),
+        isFirst: expect !== undefined,
         async confirm(preview) {
           const { sendAt } = preview;
           mustBeExpected(expect, preview);

@@ -147,3 +147,27 @@ test('Keys are listed and revoked with the scope admin, and workers with the sco
   expect((await call('GET', '/v1/lanes', { key: made.key })).status).toBe(401);
   expect((await call('GET', '/v1/workers', { key: reader })).json).toEqual({ workers: [] });
 });
+
+test('Two pages that have shown the same list send it once, and the later one learns of the campaign', async () => {
+  const list = listOf('Ada', 'Bob');
+  const message = 'Hi {{name}}, from two pages';
+  const { digest, recipientCount } = (await preview(list, '', { message })).json as {
+    digest: string;
+    recipientCount: number;
+  };
+  const send = (page: string, more: object = {}) =>
+    call('POST', '/v1/campaigns/upload', {
+      form: campaignForm(campaign({ message, expect: { digest, recipientCount }, ...more }), list),
+      headers: { 'idempotency-key': page },
+    });
+  const answers = await Promise.all([send('page-1'), send('page-2')]);
+  const created = answers.find(({ status }) => status === 201);
+  const refused = answers.find(({ status }) => status === 409);
+  const { id } = Object(created?.json);
+  expect(id).toMatch(/./);
+  expect(refused?.json).toMatchObject({ code: 'repeated', campaign: id });
+  const key = answers[0] === created ? 'page-1' : 'page-2';
+  const retried = await send(key);
+  expect([retried.status, retried.json]).toMatchObject([200, { id, existing: true }]);
+  expect((await send('page-3', { again: true })).status).toBe(201);
+});

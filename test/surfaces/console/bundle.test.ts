@@ -26,11 +26,13 @@ const RULES = [
   'campaign',
   'gsm7',
   'lone-surrogate',
+  'moment',
   'nearest',
   'recipient',
   'segments',
   'template',
   'ucs2',
+  'zone',
 ];
 
 const { output } = (await build({

@@ -96,6 +96,9 @@ const OFFLINE = {
     'The server of the console does not respond. Nothing was changed as far as this page knows; retry when it is back.',
 };
 
+/** The error of a server that cannot be reached. */
+export const offline = (): ApiError => new ApiError(0, OFFLINE);
+
 /** Called when a response says that the session or its key has ended. */
 let onSignedOut = (): void => {};
 export function whenSignedOut(listener: () => void): void {
@@ -106,6 +109,12 @@ const client = createClient<paths>({
   baseUrl: globalThis.location?.origin ?? '',
   credentials: 'same-origin',
 });
+
+/** The error that a response says. */
+export function refusal(status: number, problem: unknown): ApiError {
+  if (status === 401) onSignedOut();
+  return new ApiError(status, typeof problem === 'object' && problem !== null ? { ...problem } : {});
+}
 
 interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -141,10 +150,9 @@ export async function call<Op extends Name>(
   const { data, error, response } = await request(method.toLowerCase(), path, init).catch(
     (error: unknown) => {
       if (error instanceof DOMException && error.name === 'AbortError') throw error;
-      throw new ApiError(0, OFFLINE);
+      throw offline();
     },
   );
   if (response.ok) return data as Output<Op>;
-  if (response.status === 401) onSignedOut();
-  throw new ApiError(response.status, typeof error === 'object' && error !== null ? error : {});
+  throw refusal(response.status, error);
 }

@@ -33,6 +33,7 @@ export const texts = {
   nav: {
     overview: 'Overview',
     campaigns: 'Campaigns',
+    new: 'New campaign',
     lanes: 'Lanes',
     find: 'Find',
     outboxes: 'Outboxes',

@@ -12,6 +12,7 @@ import { SignIn } from './SignIn.js';
 /** Each screen besides the first one is loaded when it is opened. */
 const Campaign = lazy(() => import('./Campaign.js').then(({ Campaign }) => Campaign));
 const Lane = lazy(() => import('./Lane.js').then(({ Lane }) => Lane));
+const NewCampaign = lazy(() => import('./new/NewCampaign.js').then(({ NewCampaign }) => NewCampaign));
 const Lanes = lazy(() => import('./Lane.js').then(({ Lanes }) => Lanes));
 
 export function App() {
@@ -30,6 +31,7 @@ export function App() {
         <ErrorBoundary>
           <Router>
             <Route path="/console/" component={Overview} />
+            <Route path="/console/new" component={NewCampaign} />
             <Route path="/console/campaigns/:id" component={Campaign} />
             <Route path="/console/lanes" component={Lanes} />
             <Route path="/console/lanes/:name" component={Lane} />

@@ -1,16 +1,19 @@
 import { useLocation } from 'preact-iso/router';
+import type { Name } from '../base/api.js';
 import { dataAt, isPaused, redis, staleBecause, streamState } from '../base/live.js';
 import { isRevealed, reveal } from '../base/masked.js';
-import { type Session, session, signOut } from '../base/session.js';
+import { mayRun, type Session, session, signOut } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { THEMES, type Theme, theme } from '../base/theme.js';
 import { spanText } from '../base/times.js';
 import { useNow } from '../parts/Time.js';
 
-const LINKS = [
-  ['/console/', texts.nav.overview],
-  ['/console/lanes', texts.nav.lanes],
-] as const;
+/** The screens, each with an operation that it needs. */
+const LINKS: readonly (readonly [href: string, label: string, needs: Name])[] = [
+  ['/console/', texts.nav.overview, 'listCampaigns'],
+  ['/console/new', texts.nav.new, 'uploadCampaign'],
+  ['/console/lanes', texts.nav.lanes, 'listLanes'],
+];
 
 /** On every page: which service it is about, whether the page is live, who uses it, and where else to go. */
 export function Header() {
@@ -28,7 +31,7 @@ export function Header() {
       <Service {...key} />
       <nav aria-label={texts.nav.main}>
         <ul>
-          {LINKS.map(([href, label]) => (
+          {LINKS.filter(([, , needs]) => mayRun(needs)).map(([href, label]) => (
             <li key={href}>
               <a href={href} aria-current={isAt(path, href) ? 'page' : undefined}>
                 {label}

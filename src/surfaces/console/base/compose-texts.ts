@@ -1,0 +1,148 @@
+import { recipientsText } from './texts.js';
+import { countText } from './times.js';
+
+/*
+ * The texts of the screens that create and find things. They are apart from those of the first screen, which loads without them.
+ */
+
+const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${countText(count)} ${count === 1 ? one : many}`;
+
+export const newTexts = {
+  title: 'New campaign',
+  notAllowed: 'Your key may not send. It needs the scope send.',
+  cancel: 'Cancel',
+
+  list: 'List',
+  choose: 'Choose a CSV file, or drop it here',
+  chooseAnother: 'Choose another file',
+  listAbout:
+    'A header line, then one recipient per row. Commas, semicolons, or tabs; any encoding that Excel writes.',
+  encoding: (encoding: string) => `The file is in ${encoding}; the page reads it as that.`,
+  rows: (count: number, isWhole: boolean) =>
+    isWhole ? counted(count, 'row') : `${counted(count, 'row')} in the first 256 kB`,
+  toColumn: 'Numbers in',
+  country: 'Country of national numbers',
+  countryAbout: 'Two letters, such as GB. Numbers with a plus do not need it.',
+  useCountry: (name: string) => `Use ${name}`,
+  useColumn: (name: string) => `Use column ${name}`,
+  noCountry: (count: number) =>
+    `${counted(count, 'number')} ${count === 1 ? 'is' : 'are'} in national format, and no country is known.`,
+
+  text: 'Text',
+  sender: 'Sender',
+  senderAbout: 'A number, or a name of up to 11 characters. Empty: the installation’s own.',
+  message: 'Message',
+  insert: 'Insert',
+  name: 'Name of the campaign',
+  lane: 'Lane',
+  hint: (characters: readonly string[], extra: string) =>
+    `${characters.length === 1 ? `This ${shown(characters[0])} costs` : `These ${characters.map(shown).join(' ')} cost`} ${extra}`,
+  extra: (count: number, isExact: boolean, money: string | null) =>
+    `${isExact ? '' : 'about '}${counted(count, 'more segment')}${money === null ? '' : `, ${money}`}`,
+  noSimpler:
+    'One such character makes a whole message UCS-2: 70 characters fit into a segment instead of 160.',
+  replace: 'Replace',
+  replaced: 'Replaced. The message fits the GSM alphabet again.',
+
+  phone: 'As it will arrive',
+  phoneEmpty: 'Write a message to see it here.',
+  phoneNoRow: 'No row of the beginning of the list has all values that the message uses.',
+  which: 'Recipient',
+  first: 'First row',
+  longest: 'Longest message',
+  longestHead: 'Longest of the beginning',
+  rowNumber: (row: number) => `Row ${row}`,
+  segments: (count: number) => counted(count, 'segment'),
+  encodings: (encoding: string, units: number, of: number) =>
+    `${encoding} · ${units} of ${of} ${encoding === 'UCS-2' ? 'units' : 'characters'}`,
+
+  check: 'Check',
+  checkNow: 'Check the whole list',
+  checkAgain: 'Check again',
+  checkAbout: 'Nothing is stored or sent.',
+  needsList: 'Choose a list first.',
+  needsText: 'Write a message first.',
+  checking: 'Uploading the list for the check',
+  reading: 'The server reads the list',
+  outdated: 'You have changed something since this check.',
+  countries: 'Numbers by country',
+  unknownCountry: 'no country',
+  problems: (count: number) => `${counted(count, 'invalid row')}`,
+  problemsShown: (shown: number, count: number) => (shown < count ? `the first ${countText(shown)}` : ''),
+  none: 'Every row is valid.',
+  row: 'Row',
+  reason: 'What is wrong',
+  download: 'Download the bad rows',
+  downloadFirst: (count: number) => `Download the first ${countText(count)} bad rows`,
+  showMore: 'Show more',
+  skipInvalid: 'Leave out invalid rows, and send to the others',
+  duplicates: 'If a number appears again with another text',
+  duplicateChoices: { first: 'send the first', keep: 'send all', refuse: 'refuse the list' },
+  warnings: 'Please check',
+  /** A warning of the server, in the words of this page. */
+  inPage: (warning: string) =>
+    warning
+      .replace('set `duplicates` to `keep`', 'choose “send all” below')
+      .replace(/ To refuse them, set NUMBER_KINDS.*$/, ''),
+  show: 'Show numbers',
+
+  when: 'When',
+  now: 'Now',
+  at: 'At a time',
+  local: 'Date and time',
+  zone: 'Time zone',
+  utc: (utc: string) => `= ${utc} UTC`,
+  past: 'This time is in the past.',
+  noTime: 'Choose a date and a time.',
+
+  send: 'Send',
+  audience: 'Audience',
+  leftOut: 'Left out',
+  leftOutNone: 'nobody',
+  duplicatesText: (count: number) => counted(count, 'duplicate'),
+  invalidText: (count: number) => counted(count, 'invalid row'),
+  suppressed: 'Suppressed',
+  sentBefore: 'Texted with this in the last 24 hours',
+  sentBeforeText: (count: number, names: string) => `${countText(count)}, by ${names}: they get it again`,
+  cost: 'Costs',
+  noPrices: 'not known: no prices are configured',
+  costText: (requests: number, segments: number) =>
+    `${counted(requests, 'request')} · ${counted(segments, 'segment')}`,
+  start: 'Starts',
+  startNow: 'at once',
+  finish: 'Finishes',
+  finishUnknown: 'not known',
+  from: 'Sender',
+  testTo: 'Test to',
+  testAbout: 'Your own number, with its plus. It gets the message of the first row, at the usual cost.',
+  testSend: 'Send one',
+  testSent: (id: string) => `The test is campaign ${id}.`,
+  type: (count: string) => `Type ${count} to confirm`,
+  sendAbout: 'When the list is checked, a summary appears here.',
+  typeAbout: 'The number of recipients in the summary.',
+  submit: (count: number) => (count === 1 ? 'Send 1 message' : `Send ${countText(count)} messages`),
+  schedule: (count: number) => (count === 1 ? 'Schedule 1 message' : `Schedule ${countText(count)} messages`),
+  sending: 'Uploading the list',
+  sendingAbout: 'Nothing is sent before all of it has arrived. To cancel leaves nothing behind.',
+  cancelled: 'Cancelled. Nothing was stored or sent.',
+  sent: (count: number) => `The campaign is created: ${recipientsText(count)}.`,
+  existing: 'This page has created the campaign already; nothing was sent again.',
+  repeated: 'The same list, text, and sender became a campaign already. Nothing was sent.',
+  openIt: 'Open that campaign',
+  again: 'Send it once more on purpose',
+  refusals: {
+    noRows: 'The list has no rows below its header.',
+    invalidRows: 'The list has invalid rows. Correct them, or leave them out.',
+    differentTexts: 'Numbers appear several times with different texts. Choose above what happens to them.',
+    noPrice: 'Numbers have no price.',
+    overBudget: 'The campaign costs more than it may.',
+    repeated: 'A campaign of the last 24 hours has the same list, text, and sender.',
+  },
+} as const;
+
+/** A character that can be seen, or its code. */
+function shown(character = ''): string {
+  if (!/^[\p{C}\p{Z}]+$/u.test(character)) return character;
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}

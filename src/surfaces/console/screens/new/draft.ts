@@ -1,0 +1,68 @@
+import { readTime } from '../../../../campaign/moment.js';
+import type { Output } from '../../base/api.js';
+
+/*
+ * What a person has entered, and the campaign that it means.
+ */
+
+export interface Draft {
+  readonly name: string;
+  readonly lane: string;
+  readonly sender: string;
+  readonly message: string;
+  readonly toColumn: string;
+  readonly country: string;
+  readonly countryColumn: string;
+  readonly duplicates: 'first' | 'keep' | 'refuse';
+  readonly skipInvalid: boolean;
+  readonly isLater: boolean;
+  /** `2030-05-01T09:00`, in `zone`. */
+  readonly local: string;
+  readonly zone: string;
+  readonly again: boolean;
+}
+
+export const EMPTY: Draft = {
+  name: '',
+  lane: '',
+  sender: '',
+  message: '',
+  toColumn: '',
+  country: '',
+  countryColumn: '',
+  duplicates: 'first',
+  skipInvalid: false,
+  isLater: false,
+  local: '',
+  zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  again: false,
+};
+
+export type Preview = Output<'previewUpload'>;
+export type Problem = Preview['problems'][number];
+export type Sample = Preview['samples'][number];
+
+/** The campaign as the API takes it; what is empty has the default of the server. */
+export function campaignOf(draft: Draft): Readonly<Record<string, unknown>> {
+  const { isLater, local, zone, skipInvalid, again, country, ...texts } = draft;
+  const given = Object.entries(texts).filter(([, value]) => value.trim() !== '');
+  return {
+    ...Object.fromEntries(given),
+    ...(country.trim() !== '' && { country: country.trim().toUpperCase() }),
+    ...(skipInvalid && { skipInvalid }),
+    ...(again && { again }),
+    ...(isLater && { sendAt: local, zone }),
+  };
+}
+
+/** When a draft begins, or why it cannot: a local time may not exist, or exist twice. `now`: ms since the epoch. */
+export function startOf(
+  { isLater, local, zone }: Draft,
+  now: number,
+): { readonly at: number | null } | { readonly problem: 'noTime' | 'past' | { readonly reason: string } } {
+  if (!isLater) return { at: null };
+  if (local === '') return { problem: 'noTime' };
+  const read = readTime(local, zone, 'the campaign');
+  if (!read.ok) return { problem: { reason: `The start ${read.reason}.` } };
+  return read.at <= now ? { problem: 'past' } : { at: read.at };
+}

@@ -36,6 +36,19 @@ export interface ApiKey extends KeyLimits {
   readonly lastUsedAt: string | null;
 }
 
+/** A key with what it has stored today. */
+export interface ApiKeyDetails extends ApiKey {
+  /** Null without a daily limit. */
+  readonly today: {
+    /** Messages that it has stored in this UTC day on all of its lanes. */
+    readonly recipientCount: number;
+    /** What they cost, such as `20.00 EUR`; null without prices. */
+    readonly cost: string | null;
+    /** When the daily limits start anew, ISO 8601. */
+    readonly resetsAt: string;
+  } | null;
+}
+
 /** Whether a key may do what requires a scope. `read` includes `status` and `metrics`. */
 export function allowsScope({ scopes }: Pick<ApiKey, 'scopes'>, required: ApiScope): boolean {
   return scopes.includes(required) || (/^(status|metrics)$/.test(required) && scopes.includes('read'));

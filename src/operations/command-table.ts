@@ -134,7 +134,8 @@ function isSwitch(schema: unknown): boolean {
 
 /** How people write a value with this schema. */
 function readsOf(schema: unknown): Reads {
-  if (schema instanceof z.ZodOptional) return readsOf(schema.def.innerType);
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodReadonly)
+    return readsOf(schema.def.innerType);
   if (schema instanceof z.ZodDefault) {
     const usual = schema.def.defaultValue;
     return { ...readsOf(schema.def.innerType), ...(typeof usual === 'number' && { usual }) };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ShownApiKey } from '../app/access/api-keys.js';
-import { API_SCOPES, type ApiKey } from '../campaign/api-key.js';
+import { API_SCOPES, type ApiKey, type ApiKeyDetails } from '../campaign/api-key.js';
 import { keyLimits, LIMITS } from '../campaign/limits.js';
 import { time } from '../campaign/measures.js';
 import { allLanes, byApiKey } from './access.js';
@@ -17,33 +17,45 @@ const SECRET = {
 const ID = { id: 'as `keys list` shows it, the beginning of it, or last for the newest one' } as const;
 const MAX_SUPPRESSIONS = 100_000_000;
 
+const MEMBERS = {
+  id: z.string(),
+  name: z.string(),
+  test: z.boolean().describe('Whether it only reads, except on lanes whose service is a simulator'),
+  scopes: z.array(z.enum(API_SCOPES)),
+  lanes: z.array(z.string()).nullable().describe('The only lanes that it may use; null: all'),
+  state: z
+    .enum(['active', 'expired', 'invalid'])
+    .describe('`invalid`: it does not work, and must be replaced, for example because SECRETS_KEY changed'),
+  createdAt: time,
+  expiresAt: time.nullable().describe('Null: never'),
+  oldSecretUntil: time
+    .nullable()
+    .describe('Until when the secret from before the last rotation works; null if none does'),
+  needsPreviousKey: z.boolean().describe('Whether it works only with SECRETS_KEY_PREVIOUS'),
+  maxSuppressions: count.describe('How many numbers it may suppress'),
+  lastUsedAt: time.nullable().describe('With a precision of one minute; null before the first use'),
+  senders: z.array(z.string()).nullable(),
+  countries: z.array(z.string()).nullable(),
+  maxSegments: count.nullable(),
+  recipientsPerDay: count.nullable(),
+  costPerDay: z.string().nullable(),
+  requestsPerMinute: count.nullable(),
+  addresses: z.array(z.string()).nullable(),
+} as const;
 const apiKey: z.ZodType<ApiKey> = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    test: z.boolean().describe('Whether it only reads, except on lanes whose service is a simulator'),
-    scopes: z.array(z.enum(API_SCOPES)),
-    lanes: z.array(z.string()).nullable().describe('The only lanes that it may use; null: all'),
-    state: z
-      .enum(['active', 'expired', 'invalid'])
-      .describe('`invalid`: it does not work, and must be replaced, for example because SECRETS_KEY changed'),
-    createdAt: time,
-    expiresAt: time.nullable().describe('Null: never'),
-    oldSecretUntil: time
-      .nullable()
-      .describe('Until when the secret from before the last rotation works; null if none does'),
-    needsPreviousKey: z.boolean().describe('Whether it works only with SECRETS_KEY_PREVIOUS'),
-    maxSuppressions: count.describe('How many numbers it may suppress'),
-    lastUsedAt: time.nullable().describe('With a precision of one minute; null before the first use'),
-    senders: z.array(z.string()).nullable(),
-    countries: z.array(z.string()).nullable(),
-    maxSegments: count.nullable(),
-    recipientsPerDay: count.nullable(),
-    costPerDay: z.string().nullable(),
-    requestsPerMinute: count.nullable(),
-    addresses: z.array(z.string()).nullable(),
-  })
+  .object(MEMBERS)
   .meta({ id: 'ApiKey', description: 'A key without its secret. A limit that is null does not apply.' });
+const apiKeyDetails: z.ZodType<ApiKeyDetails> = z.object({
+  ...MEMBERS,
+  today: z
+    .object({
+      recipientCount: count.describe('Messages that it has stored in this UTC day on all of its lanes'),
+      cost: z.string().nullable().describe('What they cost; null without prices'),
+      resetsAt: time.describe('When the daily limits start anew'),
+    })
+    .nullable()
+    .describe('What the daily limits count; null without one'),
+});
 
 const revoked = z.object({ id: z.string(), revoked: z.literal(true) });
 /** With `cancelCampaigns`. */
@@ -115,6 +127,22 @@ export const listKeys = call({
   output: z.object({ keys: z.array(apiKey) }),
   returns: 'The keys that are not revoked, oldest first',
   run: async (volley) => ({ keys: await volley.keys.list() }),
+});
+
+export const showKey = call({
+  ...KEYS,
+  name: 'showKey',
+  summary: 'Show a key',
+  description: 'Its limits, what it has stored today as far as they count it, and when it was last used.',
+  scope: 'admin',
+  access: byApiKey,
+  http: 'GET /keys/{id}',
+  cli: { usage: 'keys show <id>', arguments: ID, examples: ['keys show last'] },
+  input: z.strictObject({ id: z.string() }),
+  output: apiKeyDetails,
+  returns: 'The key, without its text',
+  outcomes: ['notFound'],
+  run: (volley, { id }) => volley.keys.get(id),
 });
 
 export const revokeKey = call({

@@ -177,3 +177,21 @@ test('What a lane was given on an earlier day counts no more, and what a process
   await enqueue('a', 6);
   await expect(enqueue('c', 1)).rejects.toMatchObject({ left: 0 });
 });
+
+test('A key shows what it has stored today on all of its lanes, and when its limits start anew', async () => {
+  const limits = { recipientsPerDay: 10 };
+  const { id } = await volley.keys.create({ name: 'shop', scopes: ['send'], ...limits });
+  const resetsAt = new Date((Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000).toISOString();
+  expect((await volley.keys.get(id)).today).toEqual({ recipientCount: 0, cost: '0.00 EUR', resetsAt });
+  await acting(id, limits).enqueue(campaign('a', 3));
+  await acting(id, limits).enqueue(campaign('b', 4));
+  expect(await volley.keys.get(id)).toMatchObject({
+    id,
+    recipientsPerDay: 10,
+    today: { recipientCount: 7, cost: '3.50 EUR', resetsAt },
+  });
+  const unlimited = await volley.keys.create({ name: 'shop', scopes: ['send'] });
+  expect(await volley.keys.get(unlimited.id)).toMatchObject({ today: null, lastUsedAt: null });
+  await volley.keys.revoke(id);
+  await expect(volley.keys.get(id)).rejects.toMatchObject({ code: 'notFound' });
+});

@@ -237,6 +237,7 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   createKey: async () => ({ name: 'shop', scope: ['read'] }),
   listWorkers: async () => ({}),
   listKeys: async () => ({}),
+  showKey: () => apiKey(),
   revokeKey: () => apiKey(),
   rotateKey: () => apiKey(),
   addWebhook: async () => ({ url: `http://127.0.0.1:${port}/` }),

@@ -8,12 +8,14 @@ import type { Keys } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { describeActor } from '../../campaign/actor.js';
-import { API_SCOPES, type ApiKey, type ApiScope } from '../../campaign/api-key.js';
+import { API_SCOPES, type ApiKey, type ApiKeyDetails, type ApiScope } from '../../campaign/api-key.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError, NotFoundError, throwInputErrors } from '../../campaign/errors.js';
 import type { SomeLimits } from '../../campaign/limit-values.js';
 import { allLimits, keyLimits, limitsAmong } from '../../campaign/limits.js';
+import { formatAmount } from '../../campaign/price.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { storedInDay } from '../../engine/recipients/daily.js';
 import { createDigests, type DigestMaker } from '../../service/auth/seal.js';
 import type { RefusedKeys } from './refused-keys.js';
 import { revokedKeys } from './revoked-keys.js';
@@ -118,6 +120,8 @@ export interface ApiKeys {
   create(key: NewApiKey): Promise<ShownApiKey>;
   /** Lists the keys that are not revoked, oldest first. */
   list(): Promise<ApiKey[]>;
+  /** Returns a key that is not revoked, and what it has stored today. Rejects with a `NotFoundError` if there is no such key. */
+  get(id: string): Promise<ApiKeyDetails>;
   /**
    * Gives a key a new secret, with a new lifetime. The old one works for `overlap` more, default `1d`. Rejects with a
    * `NotFoundError` if there is no such key, and with an `InputError` if it is invalid.
@@ -152,6 +156,8 @@ interface ApiKeyDeps {
   /** All processes need the same; see {@link createDigests}. */
   readonly secretsKey: string | undefined;
   readonly previousSecretsKey?: string | undefined;
+  /** Of the prices. */
+  readonly currency: string | undefined;
 }
 
 /**
@@ -159,7 +165,7 @@ interface ApiKeyDeps {
  * goes on without requests of the key.
  */
 export function apiKeyService(deps: ApiKeyDeps) {
-  const { redis, keys, finder, clock, events, refused, secretsKey, previousSecretsKey } = deps;
+  const { redis, keys, finder, clock, events, refused, secretsKey, previousSecretsKey, currency } = deps;
   // One key for each purpose. Earlier versions had one for both.
   const secretDigests = createDigests(secretsKey, previousSecretsKey, 'secrets of API keys', 'api keys');
   const recordDigests = createDigests(secretsKey, previousSecretsKey, 'records of API keys', 'api keys');
@@ -272,22 +278,36 @@ export function apiKeyService(deps: ApiKeyDeps) {
     await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after });
   };
 
+  /** A key as it is listed. */
+  const listedView = async (stored: Stored, used?: string): Promise<ApiKey> => {
+    const [current] = stored.key?.secrets ?? [];
+    // The record may have been restored after a rotation had replaced its secret.
+    const isReplaced = current !== undefined && (await revoked.hasEnded(stored.id, current.digest, clock()));
+    return viewOf(isReplaced ? { ...stored, key: null } : stored, used);
+  };
+
   const shared: Pick<
     ApiKeys,
-    'list' | 'check' | 'isActive' | 'refused' | 'refusedRequest' | 'refusedAddress'
+    'list' | 'get' | 'check' | 'isActive' | 'refused' | 'refusedRequest' | 'refusedAddress'
   > = {
     async list() {
       const [all, used] = await Promise.all([redis.hgetall(keys.apiKeys), redis.hgetall(keys.apiKeysUsed)]);
       const views = await Promise.all(
-        Object.entries(all).map(async ([id, json]) => {
-          const stored = opened(id, json, await revoked.has(id));
-          const [current] = stored.key?.secrets ?? [];
-          // The record may have been restored after a rotation had replaced its secret.
-          const isReplaced = current !== undefined && (await revoked.hasEnded(id, current.digest, clock()));
-          return viewOf(isReplaced ? { ...stored, key: null } : stored, used[id]);
-        }),
+        Object.entries(all).map(async ([id, json]) =>
+          listedView(opened(id, json, await revoked.has(id)), used[id]),
+        ),
       );
       return views.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
+    },
+
+    async get(id) {
+      const [stored, used] = await Promise.all([require(id), redis.hget(keys.apiKeysUsed, id)]);
+      const view = await listedView(stored, used ?? undefined);
+      if (view.recipientsPerDay === null && view.costPerDay === null) return { ...view, today: null };
+      const { messages, micros, endsAt } = await storedInDay({ redis, keys }, id, clock());
+      const cost = currency === undefined ? null : `${formatAmount(micros, currency)} ${currency}`;
+      const resetsAt = new Date(endsAt).toISOString();
+      return { ...view, today: { recipientCount: messages, cost, resetsAt } };
     },
 
     async check(text) {

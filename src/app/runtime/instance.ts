@@ -213,6 +213,7 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
     refused,
     secretsKey: config.secretsKey,
     previousSecretsKey: config.previousSecretsKey,
+    currency: config.prices?.currency,
   });
   const outboxes = outboxResults(redis, keys);
   const resultsFeed = createResultsFeed({ redis, keys, finder, outboxes });

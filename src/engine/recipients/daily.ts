@@ -100,6 +100,24 @@ export async function reserveDay(day: DayOf, campaign: string | null, counted: C
   }
 }
 
+/** What an API key has stored on the day of `now` (ms) on all of its lanes, as far as limits count it; and when that day ends, ms. */
+export async function storedInDay(
+  { redis, keys }: Pick<DayOf, 'redis' | 'keys'>,
+  key: string,
+  now: number,
+): Promise<Counted & { readonly endsAt: number }> {
+  const day = Math.floor(now / DAY_MS);
+  const isToday = (text: string): boolean => text.startsWith(`${day} `);
+  const shares = (await redis.hget(keys.apiKeysShares, key)) ?? '';
+  const lanes = isToday(shares) ? [...sharesOf(shares, 0).keys()] : [];
+  const counts = await Promise.all(lanes.map((id) => redis.hget(keys.lane(id, 'keyBytes'), `today:${key}`)));
+  const today = counts.flatMap((text) =>
+    text !== null && isToday(text) ? [text.split(' ').map(Number)] : [],
+  );
+  const sum = (at: number): number => today.reduce((total, numbers) => total + (numbers[at] ?? 0), 0);
+  return { messages: sum(1), micros: sum(2), endsAt: (day + 1) * DAY_MS };
+}
+
 /** Which limit does not allow messages. */
 export interface OverDay {
   readonly limit: 'recipientsPerDay' | 'costPerDay';

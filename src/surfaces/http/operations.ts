@@ -183,9 +183,9 @@ function changes({ audit, scope }: Operation): boolean {
   return audit !== undefined || scope === 'send' || scope === 'operate' || scope === 'inbound';
 }
 
-/** Whether an operation only reads, by the scope that it needs. */
-function isReading({ scope }: Operation): boolean {
-  return scope === 'status' || scope === 'metrics' || scope === 'read';
+/** Whether an operation only reads. A search is a POST, so that no number is in its address. */
+function isReading({ scope, http }: Operation): boolean {
+  return scope === 'read' || (isThere(http) && http.startsWith('GET '));
 }
 
 /** Whether keys that may not read texts see what an operation returns. With the scope `send`, it is what they have sent. */

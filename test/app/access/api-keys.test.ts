@@ -48,6 +48,7 @@ const keysWith = (
       events,
       random: Math.random,
     }),
+    currency: undefined,
     clock: () => now,
     events,
     refused: { count: () => {}, countRequest: () => {}, countAddress: () => {}, close: async () => {} },

@@ -31,7 +31,29 @@ test('A key is shown once, listed without its secret, and revoked', async () => 
   expect((await json('keys', 'list')).output).toEqual({ keys: [] });
 });
 
+test('A key shows its kind, rights, and limits, but not its secret', async () => {
+  const limits = ['--test', '--senders', 'ACME', '--recipients-per-day', '100', '--addresses', '10.0.0.0/8'];
+  const made = await volley('keys', 'create', '--name', 'shop', '--scope', 'send', ...limits);
+  expect(made.stderr).toMatch(/^Test key [0-9a-f]{12} for shop: send on all lanes/);
+  const id = made.stdout.split('_')[2] ?? '';
+  expect(made.stdout).toMatch(/^vk_test_/);
+  const { stdout } = await volley('keys', 'show', id.slice(0, 6));
+  expect(stdout).toMatch(
+    new RegExp(`^Test key ${id} for shop: active\n  send on all lanes\n  created .*, never used\n`),
+  );
+  expect(stdout).toMatch(
+    /\n {2}senders: \["ACME"\]\n {2}recipientsPerDay: 100\n {2}addresses: \["10.0.0.0\/8"\]\n/,
+  );
+  expect(stdout).toMatch(/\n {2}today: 0 messages; starts anew .*\n$/);
+  expect((await volley('keys', 'list')).stdout).toMatch(new RegExp(`${id} +test +shop`));
+  const shown = (await json('keys', 'show', id)).output;
+  expect(shown).toMatchObject({ id, test: true, today: { recipientCount: 0, cost: null } });
+  expect(shown).not.toHaveProperty('key');
+  await volley('keys', 'revoke', id);
+});
+
 test.each([
+  [['show', '0123456789ab'], /There is no key 0123456789ab/],
   [['create', '--scope', 'read'], /--name .* is missing/],
   [['create', '--name', 'shop'], /--scope .* is missing/],
   [['create', '--name', ' ', '--scope', 'read'], /--name.*It is empty/],

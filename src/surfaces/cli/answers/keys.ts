@@ -1,5 +1,6 @@
 import type { CancelledOfKey } from '../../../app/access/api-keys.js';
-import type { ApiKey } from '../../../campaign/api-key.js';
+import type { ApiKey, ApiKeyDetails } from '../../../campaign/api-key.js';
+import { LIMIT_NAMES } from '../../../campaign/limits.js';
 import * as operations from '../../../operations/keys.js';
 import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
@@ -34,6 +35,11 @@ const answers: Answers<'API keys', typeof operations> = {
     return { json: { keys }, lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(stdout)) };
   },
 
+  async showKey(run, { context: { clock } }) {
+    const key = await run();
+    return { json: key, lines: keyLines(key, clock()) };
+  },
+
   async revokeKey(run) {
     const revoked = await run();
     const cancelled = 'cancelled' in revoked ? cancelledLines(revoked) : [];
@@ -66,6 +72,26 @@ function cancelledLines({ cancelled, emptied, shared }: CancelledOfKey): string[
           'Others may have written to these outboxes, too, so what waits in them is still sent. To cancel it:',
         ]),
     ...shared.map(({ name, lane }) => `  volley outbox cancel ${name} --all --lane ${lane}`),
+  ];
+}
+
+function keyLines(key: ApiKeyDetails, now: number): string[] {
+  const { id, name, test, state, createdAt, lastUsedAt, maxSuppressions, today } = key;
+  const at = (iso: string): string => moment(Date.parse(iso), now);
+  const limits = LIMIT_NAMES.flatMap((limit) =>
+    limit === 'test' || key[limit] === null ? [] : [`  ${limit}: ${JSON.stringify(key[limit])}`],
+  );
+  return [
+    `${test ? 'Test key' : 'Key'} ${id} for ${oneLine(name)}: ${state}`,
+    `  ${permissionsOf(key)}`,
+    `  created ${at(createdAt)}, ${expiryOf(key)}, ${lastUsedAt === null ? 'never used' : `last used ${at(lastUsedAt)}`}`,
+    `  maxSuppressions: ${maxSuppressions}`,
+    ...limits,
+    ...(today === null
+      ? []
+      : [
+          `  today: ${counted(today.recipientCount, 'message')}${today.cost === null ? '' : `, ${today.cost}`}; starts anew ${at(today.resetsAt)}`,
+        ]),
   ];
 }
 

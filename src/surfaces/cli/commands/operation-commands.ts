@@ -1106,12 +1106,12 @@ export const OPERATION_COMMANDS = [
       {
         flags: '--senders <senders>',
         about: 'the only senders that its messages may have, separated by commas (default: any)',
-        reads: { as: 'text' },
+        reads: { as: 'texts' },
       },
       {
         flags: '--countries <countries>',
         about: 'the only countries whose numbers it may text, such as GB,DE (default: all)',
-        reads: { as: 'text' },
+        reads: { as: 'texts' },
       },
       {
         flags: '--max-segments <count>',
@@ -1142,7 +1142,7 @@ export const OPERATION_COMMANDS = [
         flags: '--addresses <networks>',
         about:
           'the only addresses or networks from which it may be used, separated by commas (default: all); behind a proxy, set HTTP_TRUSTED_PROXIES',
-        reads: { as: 'text' },
+        reads: { as: 'texts' },
       },
     ],
     json: 'print one JSON object',
@@ -1159,6 +1159,19 @@ export const OPERATION_COMMANDS = [
     flags: [],
     json: 'print one JSON object',
     examples: ['keys list'],
+    byHand: false,
+  },
+  {
+    name: 'showKey',
+    tag: 'API keys',
+    usage: 'keys show <id>',
+    summary: 'show a key',
+    description:
+      'Show a key. Its limits, what it has stored today as far as they count it, and when it was last used.',
+    arguments: { '<id>': 'as `keys list` shows it, the beginning of it, or last for the newest one' },
+    flags: [],
+    json: 'print one JSON object',
+    examples: ['keys show last'],
     byHand: false,
   },
   {

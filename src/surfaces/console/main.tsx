@@ -1,13 +1,11 @@
 import './base/theme.css';
 import './parts/parts.css';
-import './parts/drawing.css';
-import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { startLive } from './base/live.js';
 import { begin } from './base/session.js';
 import './base/theme.js';
 import { App } from './screens/App.js';
 
-startLive(effect);
+startLive();
 void begin();
 render(<App />, document.body);

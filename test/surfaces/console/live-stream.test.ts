@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { followStream, type StreamItem } from '../../../src/surfaces/console/base/live-stream.js';
 
@@ -12,7 +13,7 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-type Handler = (response: ServerResponse, after: string | undefined, attempt: number) => void;
+type Handler = (response: ServerResponse, after: string | undefined, attempt: number) => unknown;
 
 /** Serves streams, and follows them. `until` resolves when the page has reached a state of the test. */
 async function follow(handler: Handler, silenceMs = 5_000) {
@@ -82,10 +83,13 @@ test('A stream that breaks continues after the last event, so that none is missi
 });
 
 test('An event that arrives in pieces arrives once', async () => {
-  const { items, until } = await follow((response) => {
+  const { items, until } = await follow(async (response) => {
     open(response);
     const text = Buffer.from('id: 1\nevent: lane.held\ndata: {"reason":"gehalten für später"}\n\n');
-    for (const byte of text) response.write(Uint8Array.of(byte));
+    for (const byte of text) {
+      response.write(Uint8Array.of(byte));
+      await setImmediate();
+    }
   });
   await until(() => items.length > 0);
   expect(items).toEqual([{ type: 'lane.held', data: { reason: 'gehalten für später' }, id: '1' }]);

@@ -1,8 +1,8 @@
-import { batch, computed, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { followStream, type StreamItem, type StreamState } from './live-stream.js';
 import type { Ledger, LiveCampaign, LiveLane, Overview } from './live-types.js';
-import { session, signedOutBecause } from './session.js';
+import { endSession, session } from './session.js';
 
 /*
  * The one stream of this page. Screens say which campaigns and lanes they show; the stream follows those, and closes while the tab is hidden.
@@ -93,41 +93,44 @@ function take({ type, data, id }: StreamItem): void {
   }
 }
 
-const wanted = signal<
-  ReadonlyMap<object, { readonly lanes: readonly string[]; readonly campaigns: readonly string[] }>
->(new Map());
+/** What the screen shows in detail. */
+interface Wanted {
+  readonly lanes: readonly string[];
+  readonly campaigns: readonly string[];
+}
+const NOTHING: Wanted = { lanes: [], campaigns: [] };
+const wanted = signal(NOTHING);
 const address = computed(() => {
-  const all = [...wanted.value.values()];
-  const list = (names: readonly string[]) => [...new Set(names)].sort().map(encodeURIComponent).join(',');
-  const query = [
-    ['lanes', list(all.flatMap(({ lanes }) => lanes))],
-    ['campaigns', list(all.flatMap(({ campaigns }) => campaigns))],
-  ].filter(([, value]) => value !== '');
-  return `/v1/live${query.length === 0 ? '' : '?'}${query.map(([name, value]) => `${name}=${value}`).join('&')}`;
+  const { lanes, campaigns } = wanted.value;
+  return `/v1/live?${new URLSearchParams([
+    ...lanes.map((name) => ['lanes', name]),
+    ...campaigns.map((id) => ['campaigns', id]),
+  ])}`;
 });
 
 /** Follows these lanes and campaigns in detail while a screen is shown. */
 export function useLive(lanes: readonly string[], campaigns: readonly string[]): void {
   const text = JSON.stringify({ lanes, campaigns });
   useEffect(() => {
-    const key = {};
-    wanted.value = new Map(wanted.value).set(key, JSON.parse(text));
+    const own: Wanted = JSON.parse(text);
+    wanted.value = own;
     return () => {
-      const left = new Map(wanted.value);
-      left.delete(key);
-      wanted.value = left;
+      if (wanted.peek() === own) wanted.value = NOTHING;
     };
   }, [text]);
 }
 
+/** Whether an event is about a campaign or a lane that this screen shows in detail. */
+export const isShown = ({ campaign, lane }: FeedEvent): boolean =>
+  wanted.peek().campaigns.includes(String(campaign)) || wanted.peek().lanes.includes(String(lane));
+
 const isHidden = signal(false);
 /** A tab may be hidden for a moment, such as while another one is chosen. */
 const HIDDEN_AFTER_MS = 500;
-const SILENCE_MS = 3_000;
-const RETRY_MS = [250, 1_000, 2_000, 5_000] as const;
+const TIMES = { silenceMs: 3_000, retryMs: [250, 1_000, 2_000, 5_000] } as const;
 
 /** Opens and closes the stream as the session, the screen, and the visibility of the tab require. Call it once. */
-export function startLive(effect: (run: () => (() => void) | undefined) => void): void {
+export function startLive(): void {
   let hide: ReturnType<typeof setTimeout> | undefined;
   document.addEventListener('visibilitychange', () => {
     clearTimeout(hide);
@@ -140,42 +143,44 @@ export function startLive(effect: (run: () => (() => void) | undefined) => void)
     const url = address.value;
     if (key.value === undefined) {
       after = undefined;
-      batch(() => {
-        overview.value = null;
-        liveCampaigns.value = new Map();
-        liveLanes.value = new Map();
-        ledgers.value = new Map();
-        recentEvents.value = [];
-      });
-      return undefined;
+      forget();
+      return;
     }
     if (isPaused.value || isHidden.value) {
       streamState.value = isPaused.value ? 'paused' : 'hidden';
-      return undefined;
+      return;
     }
     const controller = new AbortController();
-    const isReplaced = streamState.peek() === 'live';
+    // Another screen needs another stream: the page stays live meanwhile.
+    const wasLive = streamState.peek() === 'live';
+    const onItem = (item: StreamItem): void => {
+      after = item.id ?? after;
+      batch(() => take(item));
+    };
+    const onState = (state: StreamState): void => {
+      if (state !== 'connecting' || !wasLive) streamState.value = state;
+      if (state === 'signedOut') endSession();
+    };
     void followStream({
       url,
       after,
-      fetch: (input, init) => fetch(input, init),
+      fetch: fetch.bind(window),
       signal: controller.signal,
-      silenceMs: SILENCE_MS,
-      retryMs: RETRY_MS,
-      onItem(item) {
-        after = item.id ?? after;
-        batch(() => take(item));
-      },
-      onState(state) {
-        // Another screen needs another stream: the page stays live.
-        if (state === 'connecting' && isReplaced) return;
-        streamState.value = state;
-        if (state === 'signedOut') {
-          signedOutBecause.value = 'ended';
-          session.value = null;
-        }
-      },
+      onItem,
+      onState,
+      ...TIMES,
     });
     return () => controller.abort();
+  });
+}
+
+/** Another session may not see what this one has seen. */
+function forget(): void {
+  batch(() => {
+    overview.value = null;
+    liveCampaigns.value = new Map();
+    liveLanes.value = new Map();
+    ledgers.value = new Map();
+    recentEvents.value = [];
   });
 }

@@ -77,7 +77,9 @@ export function mayRun(name: Name, lane?: string): boolean {
   return !allLanes && (lane === undefined || key.lanes.includes(lane));
 }
 
-whenSignedOut(() => {
+/** The server does not know the session any more, or its key was revoked. */
+export function endSession(): void {
   if (session.value) signedOutBecause.value = 'ended';
   session.value = null;
-});
+}
+whenSignedOut(endSession);

@@ -10,6 +10,14 @@ const plural = (count: number, one: string, many: string): string =>
 export const recipientsText = (count: number): string => plural(count, 'recipient', 'recipients');
 export const requestsText = (count: number): string => plural(count, 'request', 'requests');
 
+/** An event in a sentence: `Spring sale: campaign paused by key on-call`. */
+export function eventText({ type, name, campaign, lane, actor }: Readonly<Record<string, unknown>>): string {
+  const what = String(type)
+    .replace('.', ' ')
+    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return `${name ?? campaign ?? lane ?? 'Volley'}: ${what}${actor ? ` by ${actor}` : ''}`;
+}
+
 export const texts = {
   all: 'All',
   close: 'Close',
@@ -64,8 +72,7 @@ export const texts = {
     },
     pause: 'Pause updates',
     resume: 'Resume updates',
-    age: (age: string) => `The data is ${age} old.`,
-    shortcuts: 'Shortcuts',
+    age: (age: string) => `${age} old`,
   },
 
   signIn: {
@@ -143,7 +150,6 @@ export const texts = {
     of: (count: number) => `of ${recipientsText(count)}`,
     settled: 'settled',
     perMinute: (rate: number) => `${countText(rate)} a minute`,
-    finish: 'Last message',
     completion: 'Complete',
     ended: 'Ended',
     starts: 'Starts',
@@ -167,7 +173,6 @@ export const texts = {
     report: 'Report',
     reportAbout: 'Download the report as CSV',
     recipients: 'Recipients',
-    recipientsAbout: (filter: string) => `Recipients: ${filter}`,
     missing:
       'There is no such campaign: it was deleted, its retention period is over, or your key may not see it.',
     cancelQuestion: (planned: number, sending: number) =>
@@ -175,7 +180,6 @@ export const texts = {
     deleteQuestion: (name: string, count: number) =>
       `Everything about ${name} with ${recipientsText(count)} is removed. This cannot be undone.`,
     deleteExpect: (count: number) => `Type ${count}, the number of its recipients`,
-    anyState: 'All states',
     columns: {
       number: 'Number',
       state: 'State',
@@ -227,18 +231,15 @@ export const texts = {
     deleted: 'Deleted.',
     held: (lane: string) => `Lane ${lane} is held: no request of it starts.`,
     laneResumed: (lane: string, state: string) => `Lane ${lane} is resumed: ${state}.`,
-    done: 'Done.',
   },
 
   lane: {
     inFlight: 'In flight',
     quota: 'Quota',
-    learned: (limit: number) => `${countText(limit)} learned`,
-    unlearned: 'not learned yet',
+    learned: 'learned',
     quotaText: (used: number, limit: number | null) =>
       limit === null ? `${countText(used)} used, limit unknown` : `${countText(used)} of ${countText(limit)}`,
-    next: (count: number | null, at: string) =>
-      `${count === null ? 'more' : `+${countText(count)}`} at ${at}`,
+    next: (at: string) => `more at ${at}`,
     perMinute: (values: readonly number[]) =>
       `Sends in each of the last five minutes: ${values.map((value) => countText(value)).join(', ')}`,
     running: 'Campaigns',

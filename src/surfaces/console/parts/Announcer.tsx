@@ -1,4 +1,6 @@
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
+import { isShown, recentEvents } from '../base/live.js';
+import { eventText } from '../base/texts.js';
 
 /*
  * What the page says by itself: an outcome of a command at once, as a notice; changes of what is shown at most every ten seconds, and only
@@ -38,12 +40,32 @@ export function announce(text: string): void {
   );
 }
 
-/** Shows an outcome for a while, or until it is closed. Errors stay. */
+/** Shows the outcome of a command for a while, or until it is closed. Errors stay. */
 export function notify(text: string, tone: Tone = 'normal'): void {
+  ownAt = performance.now();
+  show(text, tone);
+}
+
+function show(text: string, tone: Tone): void {
   const id = ++lastId;
   notices.value = [...notices.value.slice(-3), { id, text, tone }];
   if (tone !== 'bad') setTimeout(() => close(id), NOTICE_MS);
 }
+
+/** Own commands are reported by their outcome. */
+const OWN_MS = 3_000;
+let ownAt = Number.NEGATIVE_INFINITY;
+const LOUD =
+  /^(campaign\.(paused|resumed|cancelled|completed)|lane\.(held|stopped|backingOff|reopened)|request\.unknown)$/;
+
+// What others do, and what happens: to all who listen, and as a notice to those who look at it.
+effect(() => {
+  const [newest] = recentEvents.value;
+  if (newest === undefined || !LOUD.test(newest.type)) return;
+  const text = eventText(newest);
+  announce(text);
+  if (isShown(newest) && performance.now() - ownAt > OWN_MS) show(text, 'normal');
+});
 
 const close = (id: number): void => {
   notices.value = notices.value.filter((notice) => notice.id !== id);
@@ -56,11 +78,11 @@ export function Announcer() {
       <p class="unseen" aria-live="polite">
         {spoken.value}
       </p>
-      <div class="notices" role="status">
+      <div class="notices stack" role="status">
         {notices.value.map(({ id, text, tone }) => (
-          <p key={id} class={`notice ${tone}`}>
+          <p key={id} class={`panel row ${tone}`}>
             {text}
-            <button type="button" class="plain" aria-label="Close this notice" onClick={() => close(id)}>
+            <button type="button" class="plain end" aria-label="Close this notice" onClick={() => close(id)}>
               ×
             </button>
           </p>

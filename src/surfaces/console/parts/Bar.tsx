@@ -16,7 +16,7 @@ export function Bar({ counts, isSmall }: { readonly counts: Counts; readonly isS
   return (
     <svg class={`bar${isSmall ? ' small' : ''}`} role="img" aria-label={text}>
       {parts.map(({ kind, from, share, count }) => (
-        <rect key={kind} x={percent(from)} width={percent(share)} height="100%" class={`fill-${kind}`}>
+        <rect key={kind} x={percent(from)} width={percent(share)} height="100%" fill={fillOf(kind)}>
           <title>{`${countText(count)} ${texts.kinds[kind]}`}</title>
         </rect>
       ))}
@@ -25,16 +25,10 @@ export function Bar({ counts, isSmall }: { readonly counts: Counts; readonly isS
 }
 
 /** How much is settled, and how fast it is sent. What is only sent is no success yet. */
-export function Progress({
-  counts,
-  perMinute,
-}: {
-  readonly counts: Counts;
-  readonly perMinute: number | null;
-}) {
+export function Progress({ counts, perMinute }: { counts: Counts; perMinute: number | null }) {
   const settled = SETTLED_STATES.reduce((sum, state) => sum + counts[state], 0);
   return (
-    <span class="progress">
+    <span class="end">
       <strong>{percentText(settled, counts.total)}</strong> {texts.campaign.settled}{' '}
       <span class="quiet">
         {texts.campaign.of(counts.total)}
@@ -47,7 +41,7 @@ export function Progress({
 /** What the colours and patterns mean, for the parts that there are. */
 export function Legend({ counts }: { readonly counts: Counts }) {
   return (
-    <ul class="legend">
+    <ul class="row legend">
       {barParts(counts).map(({ kind, count }) => (
         <li key={kind}>
           <Swatch kind={kind} /> {countText(count)} {texts.kinds[kind]}
@@ -60,53 +54,58 @@ export function Legend({ counts }: { readonly counts: Counts }) {
 export function Swatch({ kind }: { readonly kind: Kind }) {
   return (
     <svg class="swatch" aria-hidden="true">
-      <rect width="100%" height="100%" class={`fill-${kind}`} />
+      <rect width="100%" height="100%" fill={fillOf(kind)} />
     </svg>
   );
 }
 
-/** The patterns, once on every page. Their colours are in parts.css. */
+/** The shapes of patterns: a square of this size, and what is drawn in it. */
+const SHAPES = {
+  plain: [4, ''],
+  dots: [5, 'M2.5 2.5h.01'],
+  stripes: [6, 'M-1 1l2-2M0 6l6-6M5 7l2-2'],
+  thin: [7, 'M0 0l7 7'],
+  crosses: [6, 'M1 1l4 4M5 1l-4 4'],
+  lines: [4, 'M0 1h4'],
+} as const;
+
+/** Colour, pattern, its colour, and how thick it is drawn. Patterns tell parts apart where colours do not. */
+const FILLS: Readonly<
+  Record<Kind | 'permits', readonly [base: string, shape: keyof typeof SHAPES, ink?: string, size?: number]>
+> = {
+  delivered: ['--delivered', 'plain'],
+  sending: ['--sending', 'plain'],
+  planned: ['--planned', 'plain'],
+  unknown: ['--surface', 'stripes', '--unknown', 3],
+  network: ['--network', 'dots', '--surface', 2],
+  failed: ['--failed', 'crosses', '--surface', 1.2],
+  unconfirmed: ['--unconfirmed', 'lines', '--surface', 1.5],
+  left: ['--planned', 'thin', '--left', 1.2],
+  permits: ['--surface', 'lines', '--delivered', 2],
+};
+
+/** The patterns, once on every page. */
 export function Patterns() {
   return (
     <svg class="unseen" aria-hidden="true">
-      <defs>
-        <pattern
-          id="p-unknown"
-          width="6"
-          height="6"
-          patternUnits="userSpaceOnUse"
-          patternTransform="rotate(45)"
-        >
-          <rect width="6" height="6" class="base" />
-          <rect width="3" height="6" class="ink" />
-        </pattern>
-        <pattern id="p-network" width="5" height="5" patternUnits="userSpaceOnUse">
-          <rect width="5" height="5" class="base" />
-          <circle cx="2.5" cy="2.5" r="1" class="ink" />
-        </pattern>
-        <pattern id="p-failed" width="6" height="6" patternUnits="userSpaceOnUse">
-          <rect width="6" height="6" class="base" />
-          <path d="M1 1l4 4M5 1l-4 4" class="line" />
-        </pattern>
-        <pattern id="p-unconfirmed" width="4" height="4" patternUnits="userSpaceOnUse">
-          <rect width="4" height="4" class="base" />
-          <rect width="4" height="1.5" class="ink" />
-        </pattern>
-        <pattern
-          id="p-left"
-          width="5"
-          height="5"
-          patternUnits="userSpaceOnUse"
-          patternTransform="rotate(-45)"
-        >
-          <rect width="5" height="5" class="base" />
-          <rect width="1" height="5" class="ink" />
-        </pattern>
-        <pattern id="p-permits" width="4" height="4" patternUnits="userSpaceOnUse">
-          <rect width="4" height="4" class="base" />
-          <rect width="2" height="2" class="ink" />
-        </pattern>
-      </defs>
+      {Object.entries(FILLS).map(([kind, [base, shape, ink = base, thickness = 0]]) => {
+        const [size, path] = SHAPES[shape];
+        return (
+          <pattern key={kind} id={`p-${kind}`} width={size} height={size} patternUnits="userSpaceOnUse">
+            <rect width={size} height={size} fill={`var(${base})`} />
+            <path
+              d={path}
+              fill="none"
+              stroke={`var(${ink})`}
+              stroke-width={thickness}
+              stroke-linecap="round"
+            />
+          </pattern>
+        );
+      })}
     </svg>
   );
 }
+
+/** The pattern of a kind, as a fill. */
+export const fillOf = (kind: Kind | 'permits'): string => `url(#p-${kind})`;

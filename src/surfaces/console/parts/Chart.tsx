@@ -52,20 +52,20 @@ export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
             />
           ) : null,
         )}
-        <path d={steps.join('')} class="sends" />
-        <path d={`M0 ${HEIGHT}H${WIDTH}`} class="axis" />
+        <path d={steps.join('')} fill="var(--sending)" />
+        <path d={`M0 ${HEIGHT}H${WIDTH}`} stroke="var(--line)" />
       </svg>
-      <p class="marks" aria-hidden="true">
+      <p class="marks bad" aria-hidden="true">
         {shown.map(({ at, kind }) => (
           <span key={`${kind}${at}`} class={kind} style={{ insetInlineStart: `${(x(at) / WIDTH) * 100}%` }}>
             {kind === 'paused' ? '‖' : '▲'}
           </span>
         ))}
       </p>
-      <p class="ends quiet">
+      <p class="row quiet">
         <span>{timeText(first.from, now, zone)}</span>
         {shown.length > 0 && <span>{texts.chart.marks}</span>}
-        <span>{timeText(last.to, now, zone)}</span>
+        <span class="end">{timeText(last.to, now, zone)}</span>
       </p>
       <details>
         <summary>{texts.chart.asTable}</summary>
@@ -114,9 +114,13 @@ export function Gauge({
 }) {
   const share = limit === null ? 0 : Math.min(1, used / Math.max(1, limit));
   return (
-    <svg class={`gauge${share >= 1 ? ' full' : ''}`} role="img" aria-label={label}>
-      <rect width="100%" height="100%" class="room" />
-      <rect width={`${share * 100}%`} height="100%" class="used" />
+    <svg class="gauge" role="img" aria-label={label}>
+      <rect width="100%" height="100%" fill="var(--planned)" />
+      <rect
+        width={`${share * 100}%`}
+        height="100%"
+        fill={share >= 1 ? 'var(--unconfirmed)' : 'var(--sending)'}
+      />
     </svg>
   );
 }

@@ -5,7 +5,7 @@ import { staleBecause } from '../base/live.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { notify } from './Announcer.js';
-import { Form, type Shown, type Values } from './Form.js';
+import { Form, FormField, type Shown, TEXT, type Values } from './Form.js';
 
 export interface CommandProps<Op extends Name> {
   readonly command: Op;
@@ -19,14 +19,14 @@ export interface CommandProps<Op extends Name> {
   readonly tone?: 'primary' | 'danger';
   /** What the dialog asks before it runs; without it and without fields, it runs at once. */
   readonly question?: ComponentChildren;
-  /** The count that the person types, as the command line asks for it. */
+  /** The count that the person types before it runs. */
   readonly expect?: number | undefined;
   readonly expectLabel?: string;
   /** Fields of the operation that the dialog asks for. */
   readonly fields?: readonly string[];
   readonly shown?: Readonly<Record<string, Shown>>;
   readonly initial?: Values;
-  /** What happened, in a sentence; the command line says the same. */
+  /** What happened, in a sentence. */
   outcome(output: Output<Op>): string;
   onDone?(output: Output<Op>): void;
 }
@@ -58,12 +58,7 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
     notify(props.outcome(output), 'good');
     props.onDone?.(output);
   };
-  const onClick = async (): Promise<void> => {
-    if (asks) {
-      setOpen(true);
-      dialog.current?.showModal();
-      return;
-    }
+  const runAtOnce = async (): Promise<void> => {
     setBusy(true);
     try {
       await run({});
@@ -74,6 +69,10 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
       setBusy(false);
     }
   };
+  const ask = (): void => {
+    setOpen(true);
+    dialog.current?.showModal();
+  };
   const stale = staleBecause.value;
   return (
     <>
@@ -83,11 +82,10 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
         disabled={isBusy || stale !== null}
         title={stale === null ? undefined : texts.disabled[stale]}
         aria-haspopup={asks ? 'dialog' : undefined}
-        onClick={onClick}
+        onClick={asks ? ask : runAtOnce}
       >
-        {label}
-        {asks && '…'}
-        {about && <span class="unseen"> {about}</span>}
+        {asks ? `${label}…` : label}
+        {about && <span class="unseen">{about}</span>}
       </button>
       {asks && (
         <Dialog title={label} dialog={dialog} onClose={() => setOpen(false)}>
@@ -107,45 +105,38 @@ interface AskedProps<Op extends Name> extends CommandProps<Op> {
   close(): void;
 }
 
+/** The question, the count to type, and the fields. */
 function Asked<Op extends Name>(props: AskedProps<Op>) {
-  const { command, question, expect, expectLabel, fields, shown, initial, tone, label } = props;
-  const id = useId();
+  const { command, question, expect, expectLabel, fields, shown, initial, tone, label, run, close } = props;
   const [typed, setTyped] = useState('');
   const [isWrong, setWrong] = useState(false);
+  const runIfRight = async (values: Values): Promise<void> => {
+    const isRight = expect === undefined || typed.replace(/[\s,.’']/g, '') === String(expect);
+    setWrong(!isRight);
+    if (isRight) await run(values);
+  };
+  const form = {
+    command,
+    fields,
+    shown,
+    initial,
+    tone,
+    submit: label,
+    onSubmit: runIfRight,
+    onCancel: close,
+  };
   return (
-    <Form
-      command={command}
-      fields={fields}
-      submit={label}
-      isDanger={tone === 'danger'}
-      onCancel={props.close}
-      {...(shown && { shown })}
-      {...(initial && { initial })}
-      onSubmit={async (values) => {
-        const isRight = expect === undefined || typed.replace(/[\s,.’']/g, '') === String(expect);
-        setWrong(!isRight);
-        if (isRight) await props.run(values);
-      }}
-    >
+    <Form {...form}>
       {question !== undefined && <div>{question}</div>}
       {expect !== undefined && (
-        <div class="field">
-          <label for={id}>{expectLabel ?? texts.typeCount(expect)}</label>
-          <input
-            id={id}
-            inputMode="numeric"
-            autoComplete="off"
-            value={typed}
-            aria-invalid={isWrong}
-            aria-describedby={isWrong ? `${id}-wrong` : undefined}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-          {isWrong && (
-            <p id={`${id}-wrong`} class="error">
-              {texts.wrongCount(expect)}
-            </p>
-          )}
-        </div>
+        <FormField
+          name="expect"
+          field={TEXT}
+          shown={{ label: expectLabel ?? texts.typeCount(expect), inputMode: 'numeric' }}
+          value={typed}
+          error={isWrong ? texts.wrongCount(expect) : undefined}
+          onChange={(value) => setTyped(String(value ?? ''))}
+        />
       )}
     </Form>
   );

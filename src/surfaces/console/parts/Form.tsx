@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError, commandOf, type Field, type Name } from '../base/api.js';
 import { texts } from '../base/texts.js';
@@ -22,26 +22,25 @@ interface FormProps {
   /** The operation whose fields these are. */
   readonly command: Name;
   readonly fields: readonly string[];
-  readonly shown?: Readonly<Record<string, Shown>>;
-  readonly initial?: Values;
+  readonly shown?: Readonly<Record<string, Shown>> | undefined;
+  readonly initial?: Values | undefined;
   readonly submit: string;
   /** Runs the operation. What it throws is shown beside its fields. */
   onSubmit(values: Values): Promise<void>;
   readonly onCancel?: () => void;
-  /** Between the fields and the buttons. */
+  /** Before the fields. */
   readonly children?: ComponentChildren;
-  readonly isDanger?: boolean;
+  readonly tone?: 'primary' | 'danger' | undefined;
 }
 
 /** The form of an operation: fields, their limits, and errors where they belong. */
 export function Form(props: FormProps) {
-  const { command, fields, shown = {}, initial = {}, submit, onSubmit, onCancel, children, isDanger } = props;
+  const { command, fields, shown = {}, initial = {}, submit, onCancel, children, tone = 'primary' } = props;
   const table = commandOf(command).fields;
   const [values, setValues] = useState<Values>(initial);
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  const names = fields.flatMap((name) => (table[name] === undefined ? [] : [[name, table[name]] as const]));
   const general =
     error !== null && !fields.some((name) => error.of(name) !== undefined) ? error.message : null;
   useEffect(() => {
@@ -52,7 +51,7 @@ export function Form(props: FormProps) {
     setBusy(true);
     setError(null);
     try {
-      await onSubmit(values);
+      await props.onSubmit(values);
     } catch (thrown) {
       if (!(thrown instanceof ApiError)) throw thrown;
       setError(thrown);
@@ -61,26 +60,26 @@ export function Form(props: FormProps) {
     }
   };
   return (
-    <form ref={form} class="form" onSubmit={run} noValidate>
-      {names.map(([name, field]) => (
+    <form ref={form} class="stack" onSubmit={run} noValidate>
+      {children}
+      {fields.map((name) => (
         <FormField
           key={name}
           name={name}
-          field={field}
-          shown={shown[name] ?? {}}
+          field={table[name] ?? TEXT}
+          shown={shown[name]}
           value={values[name]}
           error={error?.of(name)}
           onChange={(value) => setValues((now) => ({ ...now, [name]: value }))}
         />
       ))}
-      {children}
       {general !== null && (
         <p class="error" role="alert">
           {general}
         </p>
       )}
-      <p class="actions">
-        <button type="submit" class={isDanger ? 'danger' : 'primary'} disabled={isBusy} aria-busy={isBusy}>
+      <p class="row">
+        <button type="submit" class={tone} disabled={isBusy} aria-busy={isBusy}>
           {submit}
         </button>
         {onCancel && (
@@ -93,12 +92,15 @@ export function Form(props: FormProps) {
   );
 }
 
+/** A required text that is no field of an operation. */
+export const TEXT: Field = { in: 'body', type: 'string', required: true };
+
 interface FieldProps {
   readonly name: string;
   readonly field: Field;
-  readonly shown: Shown;
+  readonly shown?: Shown | undefined;
   readonly value: Value;
-  readonly error: string | undefined;
+  readonly error?: string | undefined;
   onChange(value: Value): void;
 }
 
@@ -109,65 +111,60 @@ const labelOf = (name: string): string => {
 };
 
 /** One field with its label, what it means, and what is wrong with it. */
-export function FormField({ name, field, shown, value, error, onChange }: FieldProps) {
+export function FormField({ name, field, shown = {}, value, error, onChange }: FieldProps) {
   const id = useId();
   const { label = labelOf(name), about = field.about } = shown;
-  const described = [about && `${id}-about`, error && `${id}-error`].filter(Boolean).join(' ');
   const common = {
     id,
     name,
-    required: field.required,
     'aria-invalid': error !== undefined,
-    ...(described !== '' && { 'aria-describedby': described }),
+    'aria-describedby': `${id}-error ${id}-about`,
   };
   return (
     <div class={`field${field.type === 'boolean' ? ' check' : ''}`}>
       <label for={id}>
         {label}
-        {!field.required && field.type !== 'boolean' && <span class="quiet"> {texts.optional}</span>}
+        {!field.required && field.in === 'body' && field.type !== 'boolean' && (
+          <span class="quiet"> {texts.optional}</span>
+        )}
       </label>
       <Control common={common} field={field} shown={shown} value={value} onChange={onChange} />
-      {error !== undefined && (
-        <p id={`${id}-error`} class="error">
-          {error}
-        </p>
-      )}
-      {about && (
-        <p id={`${id}-about`} class="quiet">
-          {about}
-        </p>
-      )}
+      <p id={`${id}-error`} class="error">
+        {error}
+      </p>
+      <p id={`${id}-about`} class="quiet">
+        {about}
+      </p>
     </div>
   );
 }
 
-interface ControlProps extends Pick<FieldProps, 'field' | 'shown' | 'value' | 'onChange'> {
+interface ControlProps extends Pick<FieldProps, 'field' | 'value' | 'onChange'> {
   readonly common: { readonly id: string; readonly name: string };
+  readonly shown: Shown;
 }
 
-function Control({ common, field, shown, value, onChange }: ControlProps): JSX.Element {
-  const { options = field.names?.map((name) => ({ value: name, label: name })), isLong, inputMode } = shown;
+function Control({ common, field, shown, value, onChange }: ControlProps) {
+  const { options = field.names?.map((name) => ({ value: name, label: name })), isLong, type } = shown;
+  const isNumber = field.type === 'integer' || field.type === 'number';
   const text = Array.isArray(value) ? value.join(', ') : String(value ?? field.usual ?? '');
-  const onInput = (event: { readonly currentTarget: { readonly value: string } }): void => {
-    const given = event.currentTarget.value;
+  const take = ({
+    currentTarget: { value: given },
+  }: {
+    readonly currentTarget: { readonly value: string };
+  }) => {
     if (given === '') onChange(undefined);
-    else if (field.type === 'integer' || field.type === 'number') onChange(Number(given));
-    else if (field.type === 'array') onChange(given.split(',').map((part) => part.trim()));
-    else onChange(given);
+    else if (field.type === 'array' || field.type === 'names') onChange(given.split(/\s*,\s*/));
+    else onChange(isNumber ? Number(given) : given);
   };
-  if (field.type === 'boolean')
-    return (
-      <input
-        {...common}
-        type="checkbox"
-        checked={value === true}
-        onChange={(event) => onChange(event.currentTarget.checked)}
-      />
-    );
+  if (field.type === 'boolean') {
+    const check = (event: Event): void => onChange((event.currentTarget as HTMLInputElement).checked);
+    return <input {...common} type="checkbox" checked={value === true} onChange={check} />;
+  }
   if (options !== undefined && field.type !== 'names')
     return (
-      <select {...common} value={text} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
-        {!field.required && field.usual === undefined && <option value="" />}
+      <select {...common} value={text} onChange={take}>
+        {!field.required && field.usual === undefined && <option value="">{texts.all}</option>}
         {options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.label}
@@ -175,19 +172,14 @@ function Control({ common, field, shown, value, onChange }: ControlProps): JSX.E
         ))}
       </select>
     );
-  if (isLong)
-    return <textarea {...common} rows={3} value={text} maxLength={field.length} onInput={onInput} />;
-  const isNumber = field.type === 'integer' || field.type === 'number';
-  return (
-    <input
-      {...common}
-      {...(shown.type && { type: shown.type })}
-      inputMode={inputMode ?? (isNumber ? 'numeric' : undefined)}
-      value={text}
-      maxLength={field.length}
-      placeholder={shown.placeholder}
-      autoComplete="off"
-      onInput={onInput}
-    />
-  );
+  const written = {
+    ...common,
+    value: text,
+    maxLength: field.length,
+    placeholder: shown.placeholder,
+    onInput: take,
+  };
+  if (isLong) return <textarea {...written} rows={3} />;
+  const mode = shown.inputMode ?? (isNumber ? 'numeric' : undefined);
+  return <input {...written} {...(type && { type })} inputMode={mode} autoComplete="off" />;
 }

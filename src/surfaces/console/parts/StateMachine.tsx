@@ -19,7 +19,7 @@ export function StateMachine({ counts }: { readonly counts: Counts }) {
   const state = (name: RecipientState) => (
     <button
       type="button"
-      class={`state-box${counts[name] === 0 ? ' none' : ''}`}
+      class={counts[name] === 0 ? 'none' : undefined}
       aria-pressed={status === name}
       onClick={() => change({ status: status === name ? '' : name })}
     >
@@ -34,7 +34,7 @@ export function StateMachine({ counts }: { readonly counts: Counts }) {
         <li key={step}>
           {state(step)}
           {branches.length > 0 && (
-            <ul>
+            <ul class="stack">
               {branches.map((branch) => (
                 <li key={branch}>{state(branch)}</li>
               ))}

@@ -4,6 +4,7 @@ import type { Ledger } from '../base/live-types.js';
 import { freedAt, type Strip as StripData, stripOf } from '../base/strip.js';
 import { texts } from '../base/texts.js';
 import { countText, timeText } from '../base/times.js';
+import { fillOf } from './Bar.js';
 import { Table } from './Table.js';
 
 const HEIGHT = 190;
@@ -12,6 +13,17 @@ const CURVE = { top: 16, bottom: 84 };
 const BARS = { top: 96, bottom: 160 };
 /** How wide a column is at least, in px. */
 const COLUMN = 3;
+
+/** How each part is drawn, there and in the legend. */
+const INK = {
+  sends: { fill: 'var(--sending)' },
+  polls: { fill: fillOf('network') },
+  permits: { fill: fillOf('permits') },
+  counted: { fill: 'color-mix(in srgb, var(--sending) 18%, var(--surface))' },
+  limit: { stroke: 'var(--text)', 'stroke-width': 1.5 },
+  reserve: { stroke: 'var(--quiet)', 'stroke-width': 1.5, 'stroke-dasharray': '4 3' },
+  throttled: { fill: 'var(--failed)' },
+} as const;
 
 interface StripProps {
   readonly ledger: Ledger;
@@ -32,7 +44,7 @@ export function Strip({ ledger, zone, until }: StripProps) {
   const columns = Math.max(24, Math.floor(width / 2 / COLUMN));
   const strip = useMemo(() => stripOf(ledger, columns), [ledger, columns]);
   return (
-    <figure class="strip">
+    <figure>
       <figcaption>{texts.strip.summary(ledger.used.send, ledger.used.poll, ledger.limit)}</figcaption>
       <div ref={frame}>
         {width > 0 && <Drawing strip={strip} ledger={ledger} width={width} zone={zone} until={until} />}
@@ -81,20 +93,20 @@ function Drawing({ strip, ledger, width, zone, until }: DrawingProps) {
         onPointerMove={(event) => setPointed(now - window + (event.offsetX / width) * span)}
         onPointerLeave={() => setPointed(null)}
       >
-        <rect x={x(now)} width={width / 2} y={0} height={BARS.bottom} class="to-come" />
-        <path d={area(strip, x, curveY)} class="counted" />
-        {ledger.limit !== null && <path d={`M0 ${curveY(ledger.limit)}H${width}`} class="limit" />}
+        <rect x={x(now)} width={width / 2} y={0} height={BARS.bottom} fill="var(--raised)" opacity="0.5" />
+        <path d={area(strip, x, curveY)} {...INK.counted} />
+        {ledger.limit !== null && <path d={`M0 ${curveY(ledger.limit)}H${width}`} {...INK.limit} />}
         {ledger.limit !== null && ledger.pollReserve > 0 && (
-          <path d={`M0 ${curveY(ledger.limit - ledger.pollReserve)}H${width}`} class="reserve" />
+          <path d={`M0 ${curveY(ledger.limit - ledger.pollReserve)}H${width}`} {...INK.reserve} />
         )}
-        <path d={bars(past.map(({ at, sends }) => ({ at, from: 0, to: sends })))} class="sends" />
+        <path d={bars(past.map(({ at, sends }) => ({ at, from: 0, to: sends })))} {...INK.sends} />
         <path
           d={bars(past.map(({ at, sends, polls }) => ({ at, from: sends, to: sends + polls })))}
-          class="polls"
+          {...INK.polls}
         />
-        <path d={bars(coming.map(({ at, count }) => ({ at, from: 0, to: count })))} class="permits" />
+        <path d={bars(coming.map(({ at, count }) => ({ at, from: 0, to: count })))} {...INK.permits} />
         {freed !== null && (
-          <g class="freed" id="freed">
+          <g fill="none" stroke="var(--bad)" stroke-width="2" id="freed">
             {freed.from && <path d={rectangle(x(freed.from.at), BARS.top, step, BARS.bottom - BARS.top)} />}
             <path d={rectangle(x(freed.permits.at), BARS.top, step, BARS.bottom - BARS.top)} />
             {freed.from && (
@@ -106,10 +118,10 @@ function Drawing({ strip, ledger, width, zone, until }: DrawingProps) {
           </g>
         )}
         {strip.throttled.map((at) => (
-          <path key={at} d={`M${x(at) - 5} 13L${x(at)} 3l5 10z`} class="throttled" />
+          <path key={at} d={`M${x(at) - 5} 13L${x(at)} 3l5 10z`} {...INK.throttled} />
         ))}
-        <path d={`M${x(now)} 0V${BARS.bottom}`} class="now" />
-        <path d={`M0 ${BARS.bottom}H${width}`} class="axis" />
+        <path d={`M${x(now)} 0V${BARS.bottom}`} {...INK.limit} />
+        <path d={`M0 ${BARS.bottom}H${width}`} stroke="var(--line)" />
         <text x={0} y={HEIGHT - 12}>
           {label(now - window)}
         </text>
@@ -162,19 +174,16 @@ function pointedText(strip: StripData, at: number, zone: string | null): Compone
 
 function StripLegend() {
   return (
-    <ul class="legend">
-      {(['sends', 'polls', 'permits', 'counted', 'limit', 'reserve', 'throttled'] as const).map((name) => (
+    <ul class="row legend">
+      {Object.entries(INK).map(([name, ink]) => (
         <li key={name}>
           <svg class="swatch" aria-hidden="true" viewBox="0 0 14 14">
-            {name === 'limit' || name === 'reserve' ? (
-              <path d="M0 7H14" class={name} />
-            ) : name === 'throttled' ? (
-              <path d="M1 13L7 1l6 12z" class={name} />
-            ) : (
-              <rect width="14" height="14" class={name} />
-            )}
+            <path
+              d={name === 'throttled' ? 'M1 13L7 1l6 12z' : 'stroke' in ink ? 'M0 7H14' : 'M0 0h14v14H0z'}
+              {...ink}
+            />
           </svg>{' '}
-          {texts.strip.legend[name]}
+          {texts.strip.legend[name as keyof typeof INK]}
         </li>
       ))}
     </ul>

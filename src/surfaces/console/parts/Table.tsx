@@ -4,6 +4,7 @@ import { ApiError } from '../base/api.js';
 import { useFilters } from '../base/filters.js';
 import { texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
+import { FormField, TEXT } from './Form.js';
 
 export interface Column<Row> {
   readonly title: string;
@@ -42,7 +43,7 @@ export function Table<Row>(props: TableProps<Row>) {
     isCaptionHidden,
   } = props;
   return (
-    <div class="table">
+    <>
       <table aria-busy={isBusy || rows === null}>
         <caption class={isCaptionHidden ? 'unseen' : undefined}>
           {caption} {range && <span class="quiet">{range}</span>}
@@ -76,7 +77,7 @@ export function Table<Row>(props: TableProps<Row>) {
       </table>
       {rows?.length === 0 && <p class="quiet">{empty}</p>}
       {rows === null && <p class="quiet">{texts.loading}</p>}
-    </div>
+    </>
   );
 }
 
@@ -89,58 +90,43 @@ export interface Filter {
   readonly inputMode?: 'numeric' | 'tel';
 }
 
-/** The filters of a table. A text counts when it is entered. */
-export function Filters({
-  filters,
-  children,
-}: {
+interface FiltersProps {
   readonly filters: readonly Filter[];
   readonly children?: ComponentChildren;
-}) {
+}
+
+/** The filters of a table: a choice counts at once, a text when it is entered. */
+export function Filters({ filters, children }: FiltersProps) {
   const [values, change] = useFilters();
-  const id = useId();
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  const enter = (event: Event): void => {
+    event.preventDefault();
+    change(typed);
+  };
   return (
-    <form
-      class="filters"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const given = new FormData(event.currentTarget);
-        change(Object.fromEntries(filters.map(({ name }) => [name, String(given.get(name) ?? '').trim()])));
-      }}
-    >
-      {filters.map(({ name, label, options, inputMode }) => (
-        <span key={name} class="field">
-          <label for={`${id}-${name}`}>{label}</label>
-          {options === undefined ? (
-            <input
-              id={`${id}-${name}`}
-              name={name}
-              value={values[name] ?? ''}
-              inputMode={inputMode}
-              autoComplete="off"
-            />
-          ) : (
-            <select
-              id={`${id}-${name}`}
-              name={name}
-              value={values[name] ?? ''}
-              onChange={(event) => change({ [name]: event.currentTarget.value })}
-            >
-              <option value="">{texts.all}</option>
-              {options.map((option) => (
-                <option key={option.value} value={option.value}>
-                  {option.label}
-                </option>
-              ))}
-            </select>
-          )}
-        </span>
+    <form class="row" onSubmit={enter}>
+      {filters.map(({ name, options, ...shown }) => (
+        <FormField
+          key={name}
+          name={name}
+          field={options === undefined ? TEXT : CHOICE}
+          shown={{ ...shown, ...(options && { options }) }}
+          value={typed[name] ?? values[name] ?? ''}
+          onChange={(value) => {
+            const given = String(value ?? '').trim();
+            if (options === undefined) setTyped((now) => ({ ...now, [name]: given }));
+            else change({ ...typed, [name]: given });
+          }}
+        />
       ))}
       {filters.some(({ options }) => options === undefined) && <button type="submit">{texts.filter}</button>}
       {children}
     </form>
   );
 }
+
+/** Without a choice, all. */
+const CHOICE = { in: 'query', type: 'string' } as const;
 
 export interface LoadedPage<Row> {
   readonly rows: readonly Row[];
@@ -199,7 +185,7 @@ export function PagedTable<Row>({ filters = [], actions, load, version, total, .
   };
   const next = page?.nextCursor ?? null;
   return (
-    <div ref={top}>
+    <div ref={top} class="stack">
       {(filters.length > 0 || actions) && <Filters filters={filters}>{actions}</Filters>}
       {error !== null && (
         <p class="error" role="alert">
@@ -208,7 +194,7 @@ export function PagedTable<Row>({ filters = [], actions, load, version, total, .
       )}
       <Table {...table} rows={rows} isBusy={isBusy} {...(range !== undefined && { range })} />
       {(values['cursor'] !== undefined || next !== null) && (
-        <nav class="pages" aria-label={texts.pagesOf(table.caption)}>
+        <nav class="row" aria-label={texts.pagesOf(table.caption)}>
           <button type="button" disabled={values['cursor'] === undefined} onClick={() => go('')}>
             {texts.firstPage}
           </button>
@@ -234,14 +220,13 @@ export function PagedTable<Row>({ filters = [], actions, load, version, total, .
 /** Begins the page at a row, by its number in the list. */
 function GoToRow({ total, onGo }: { readonly total: number; onGo(row: number): void }) {
   const id = useId();
+  const go = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const row = Number(new FormData(event.currentTarget as HTMLFormElement).get('row'));
+    if (Number.isInteger(row) && row >= 1 && row <= total) onGo(row);
+  };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        const row = Number(new FormData(event.currentTarget).get('row'));
-        if (Number.isInteger(row) && row >= 1 && row <= total) onGo(row);
-      }}
-    >
+    <form class="row end" onSubmit={go}>
       <label for={id}>{texts.row}</label>
       <input id={id} name="row" inputMode="numeric" size={8} autoComplete="off" />
       <button type="submit">{texts.go}</button>

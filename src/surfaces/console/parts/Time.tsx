@@ -22,7 +22,7 @@ export function Time({ at, zone = null, withSeconds = false }: TimeProps) {
 
 /** A number of a person: masked, unless the reader reveals numbers. */
 export function PhoneNumber({ number }: { readonly number: string }) {
-  return <span class="phone-number">{isRevealed.value ? number : masked(number)}</span>;
+  return <code>{isRevealed.value ? number : masked(number)}</code>;
 }
 
 /** The time of the server, read again every second while the component is shown. */

@@ -1,5 +1,6 @@
 import { ErrorBoundary, lazy } from 'preact-iso';
 import { LocationProvider, Route, Router } from 'preact-iso/router';
+import { staleBecause } from '../base/live.js';
 import { session } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { Announcer } from '../parts/Announcer.js';
@@ -27,9 +28,9 @@ export function App() {
   return (
     <LocationProvider scope="/console">
       <Header />
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} class={staleBecause.value === null ? 'stack' : 'stack old'}>
         <ErrorBoundary>
-          <Router>
+          <Router onRouteChange={toTop}>
             <Route path="/console/" component={Overview} />
             <Route path="/console/new" component={NewCampaign} />
             <Route path="/console/campaigns/:id" component={Campaign} />
@@ -44,6 +45,15 @@ export function App() {
       <Shortcuts />
     </LocationProvider>
   );
+}
+
+let lastPath = location.pathname;
+/** Another screen begins at its top, also for readers who hear it. A filter leaves the focus where it is. */
+function toTop(): void {
+  if (location.pathname === lastPath) return;
+  lastPath = location.pathname;
+  document.getElementById('main')?.focus({ preventScroll: true });
+  scrollTo(0, 0);
 }
 
 function NotFound() {

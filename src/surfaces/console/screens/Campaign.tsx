@@ -11,6 +11,7 @@ import { Facts } from '../parts/Facts.js';
 import { Sentence } from '../parts/Sentence.js';
 import { StateMachine } from '../parts/StateMachine.js';
 import { Time } from '../parts/Time.js';
+import { Title } from '../parts/Title.js';
 import { Recipients } from './Recipients.js';
 import { Speed } from './Speed.js';
 import { Unknown } from './Unknown.js';
@@ -27,11 +28,10 @@ export function Campaign() {
   const { counts } = status;
   return (
     <>
-      <header class="title">
-        <h1>{status.name}</h1>
+      <Title text={status.name}>
         <span class={`badge ${status.state}`}>{texts.campaignStates[status.state]}</span>
         <Commands {...campaign} />
-      </header>
+      </Title>
       <p class="sentence">
         <Sentence waiting={waiting} />
       </p>
@@ -58,7 +58,7 @@ function Commands({ status }: LiveCampaign) {
     CAMPAIGN_STATE[state].commands.some((one) => one === command);
   const common = { input: { id }, lane };
   return (
-    <span class="actions">
+    <span class="row end">
       {accepts('pause') && state !== 'paused' && (
         <CommandButton
           {...common}

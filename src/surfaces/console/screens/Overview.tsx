@@ -1,93 +1,77 @@
 import { hasGap, liveCampaigns, liveLanes, overview, recentEvents } from '../base/live.js';
-import type { Attention, LiveCampaign } from '../base/live-types.js';
-import { texts } from '../base/texts.js';
+import type { Attention, LiveCampaign, LiveLane } from '../base/live-types.js';
+import { eventText, texts } from '../base/texts.js';
 import { Bar, Progress } from '../parts/Bar.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { Time } from '../parts/Time.js';
-import { LaneList } from './Lane.js';
+import { Title } from '../parts/Title.js';
+import { LaneList } from './LaneList.js';
 
-/** Of more lanes, only those that are busy or closed are on the first screen. */
+/** Of more lanes, only those that are closed or busy are on the first screen. */
 const LANES_SHOWN = 12;
 
 /** What needs attention first; then what runs. */
 export function Overview() {
   const now = overview.value;
-  const campaigns = now?.running.flatMap((id) => liveCampaigns.value.get(id) ?? []) ?? [];
-  const lanes = now?.lanes.flatMap((name) => liveLanes.value.get(name) ?? []) ?? [];
-  const busyFirst = lanes.toSorted((a, b) => busy(b) - busy(a)).slice(0, LANES_SHOWN);
+  if (now === null) return <p class="quiet">{texts.loading}</p>;
+  const campaigns = now.running.flatMap((id) => liveCampaigns.value.get(id) ?? []);
+  const lanes = now.lanes.flatMap((name) => liveLanes.value.get(name) ?? []);
+  const busyFirst = lanes.length > LANES_SHOWN ? lanes.toSorted((a, b) => busy(b) - busy(a)) : lanes;
   return (
     <>
-      <h1 class="unseen">{texts.overview.title}</h1>
-      {now === null ? (
-        <p class="quiet">{texts.loading}</p>
-      ) : (
-        <>
-          <AttentionList items={now.attention} />
-          <section aria-labelledby="running">
-            <h2 id="running">{texts.overview.running}</h2>
-            {campaigns.length === 0 && <p class="quiet">{texts.overview.noneRunning}</p>}
-            <ul class="cards">
-              {campaigns.map((campaign) => (
-                <li key={campaign.status.id}>
-                  <CampaignCard {...campaign} />
-                </li>
-              ))}
-            </ul>
-          </section>
-          <section aria-labelledby="lanes">
-            <h2 id="lanes">{texts.overview.lanes}</h2>
-            <LaneList lanes={busyFirst} />
-            {lanes.length > LANES_SHOWN && (
-              <a href="/console/lanes">{texts.overview.allLanes(lanes.length)}</a>
-            )}
-          </section>
-          <Events />
-        </>
-      )}
+      <Title text={texts.overview.title} />
+      <AttentionList items={now.attention} />
+      <section aria-labelledby="running">
+        <h2 id="running">{texts.overview.running}</h2>
+        {campaigns.length === 0 && <p class="quiet">{texts.overview.noneRunning}</p>}
+        <ul class="stack">
+          {campaigns.map((campaign) => (
+            <li key={campaign.status.id}>
+              <Card {...campaign} />
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section aria-labelledby="lanes">
+        <h2 id="lanes">{texts.overview.lanes}</h2>
+        <LaneList lanes={busyFirst.slice(0, LANES_SHOWN)} />
+        {lanes.length > LANES_SHOWN && <a href="/console/lanes">{texts.overview.allLanes(lanes.length)}</a>}
+      </section>
+      <Events />
     </>
   );
 }
 
-/** Closed lanes come first, then those that send. */
-const busy = ({
-  waiting,
-  perMinute,
-}: {
-  waiting: { tone: string } | null;
-  perMinute: readonly number[];
-}): number =>
-  (waiting?.tone === 'bad' ? 2_000_000 : waiting?.tone === 'warning' ? 1_000_000 : 0) +
-  perMinute.reduce((sum, count) => sum + count, 0);
+const URGENT: Readonly<Record<string, number>> = { bad: 2e6, warning: 1e6 };
+/** Lanes that are closed come first, then those that send most. */
+const busy = ({ waiting, perMinute }: LiveLane): number =>
+  (URGENT[waiting?.tone ?? ''] ?? 0) + perMinute.reduce((sum, count) => sum + count, 0);
 
 function AttentionList({ items }: { readonly items: readonly Attention[] }) {
   return (
-    <section aria-labelledby="attention" class={`attention${items.length === 0 ? ' none' : ''}`}>
+    <section aria-labelledby="attention" class={items.length === 0 ? undefined : 'panel bad'}>
       <h2 id="attention">{texts.overview.attention}</h2>
       {items.length === 0 && <p class="quiet">✓ {texts.overview.allWell}</p>}
-      <ul>
-        {items.map((item) => {
-          const { code, text, lane, campaign, name } = item;
+      <ul class="stack">
+        {items.map(({ code, text, lane, campaign, name, remedy }) => {
+          const isUnknown = code === 'unknown';
+          const about = name ?? lane ?? '';
           const href =
-            campaign !== null
-              ? `/console/campaigns/${campaign}${code === 'unknown' ? '#unknown' : ''}`
-              : lane !== null
-                ? `/console/lanes/${encodeURIComponent(lane)}`
-                : null;
+            campaign === null
+              ? lane && `/console/lanes/${encodeURIComponent(lane)}`
+              : `/console/campaigns/${campaign}${isUnknown ? '#unknown' : ''}`;
           return (
-            <li key={`${code}${lane}${campaign}${text}`}>
+            <li key={`${code} ${lane} ${campaign}`} class="row">
               <span>
-                <strong aria-hidden="true">!</strong> {(name ?? lane) !== null && <b>{name ?? lane}</b>}{' '}
-                {text}
+                <b>! {about}</b> {text}
               </span>
-              <span class="actions">
-                {href !== null && (
-                  <a class="button" href={href}>
-                    {code === 'unknown' ? texts.overview.settle : texts.overview.why}
-                    <span class="unseen"> {name ?? lane}</span>
-                  </a>
-                )}
-                <Remedy remedy={item.remedy} lane={lane} about={name ?? lane ?? ''} />
-              </span>
+              {href && (
+                <a class="button end" href={href}>
+                  {isUnknown ? texts.overview.settle : texts.overview.why}
+                  <span class="unseen">{about}</span>
+                </a>
+              )}
+              <Remedy remedy={remedy} lane={lane} about={about} />
             </li>
           );
         })}
@@ -96,10 +80,10 @@ function AttentionList({ items }: { readonly items: readonly Attention[] }) {
   );
 }
 
-function CampaignCard({ status, waiting, sendsPerMinute }: LiveCampaign) {
+function Card({ status, waiting, sendsPerMinute }: LiveCampaign) {
   return (
-    <article class="card">
-      <header>
+    <article class="panel stack">
+      <header class="row">
         <h3>
           <a href={`/console/campaigns/${status.id}`}>{status.name}</a>
         </h3>
@@ -107,7 +91,7 @@ function CampaignCard({ status, waiting, sendsPerMinute }: LiveCampaign) {
         <Progress counts={status.counts} perMinute={sendsPerMinute} />
       </header>
       <Bar counts={status.counts} isSmall />
-      <p class="facts">
+      <p>
         <Sentence waiting={waiting} />
       </p>
     </article>
@@ -117,19 +101,14 @@ function CampaignCard({ status, waiting, sendsPerMinute }: LiveCampaign) {
 function Events() {
   const events = recentEvents.value;
   return (
-    <details class="events">
+    <details>
       <summary>{texts.overview.events}</summary>
       {hasGap.value && <p class="warning">{texts.overview.gap}</p>}
       {events.length === 0 && <p class="quiet">{texts.overview.noEvents}</p>}
       <ol>
-        {events.map(({ id, type, createdAt, name, lane, campaign }) => (
-          <li key={id} data-event={id}>
-            <Time at={createdAt} withSeconds /> <code>{type}</code>{' '}
-            {typeof campaign === 'string' ? (
-              <a href={`/console/campaigns/${campaign}`}>{String(name ?? campaign)}</a>
-            ) : (
-              String(lane ?? '')
-            )}
+        {events.map((event) => (
+          <li key={event.id} data-event={event.id}>
+            <Time at={event.createdAt} withSeconds /> {eventText(event)}
           </li>
         ))}
       </ol>

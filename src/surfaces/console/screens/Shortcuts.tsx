@@ -29,7 +29,7 @@ export function Shortcuts() {
       const place = isSecond ? PLACES[event.key] : undefined;
       if (place !== undefined) route(place);
       else if (event.key === 'g') wentAt = performance.now();
-      else if (event.key === 'n') route('/console/campaigns/new');
+      else if (event.key === 'n') route('/console/new');
       else if (event.key === 'p') isPaused.value = !isPaused.value;
       else if (event.key === 'r') reveal(!isRevealed.value);
       else if (event.key === '?') dialog.current?.showModal();
@@ -43,7 +43,7 @@ export function Shortcuts() {
   }, [route]);
   return (
     <Dialog title={texts.shortcuts.title} dialog={dialog}>
-      <dl class="shortcuts">
+      <dl class="facts">
         {texts.shortcuts.list.map(([keys, about]) => (
           <div key={keys}>
             <dt>

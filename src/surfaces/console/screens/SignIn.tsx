@@ -2,30 +2,25 @@ import { useState } from 'preact/hooks';
 import { ApiError } from '../base/api.js';
 import { signedOutBecause, signIn } from '../base/session.js';
 import { texts } from '../base/texts.js';
+import { Title } from '../parts/Title.js';
 
 /** Asks for an API key. A link signs in without it. */
 export function SignIn() {
   const [error, setError] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const because = signedOutBecause.value;
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const key = String(new FormData(event.currentTarget as HTMLFormElement).get('key') ?? '').trim();
-    setBusy(true);
-    try {
-      await signIn({ key });
-    } catch (thrown) {
+    const key = String(new FormData(event.currentTarget as HTMLFormElement).get('key')).trim();
+    await signIn({ key }).catch((thrown: unknown) => {
       if (!(thrown instanceof ApiError)) throw thrown;
       setError(thrown.message);
-    } finally {
-      setBusy(false);
-    }
+    });
   };
   return (
-    <main class="sign-in">
-      <h1>Volley</h1>
+    <main class="stack">
+      <Title text={texts.signIn.title} />
       {because !== null && <p role="status">{texts.signIn[because]}</p>}
-      <form class="form" onSubmit={submit}>
+      <form class="stack panel" onSubmit={submit}>
         <div class="field">
           <label for="key">{texts.signIn.key}</label>
           <input
@@ -34,8 +29,7 @@ export function SignIn() {
             type="password"
             autoComplete="off"
             required
-            aria-invalid={error !== null}
-            aria-describedby="key-about key-error"
+            aria-describedby="key-error key-about"
           />
           <p id="key-error" class="error" role="alert">
             {error}
@@ -44,8 +38,8 @@ export function SignIn() {
             {texts.signIn.about}
           </p>
         </div>
-        <p class="actions">
-          <button type="submit" class="primary" disabled={isBusy}>
+        <p>
+          <button type="submit" class="primary">
             {texts.signIn.submit}
           </button>
         </p>

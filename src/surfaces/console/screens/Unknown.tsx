@@ -12,7 +12,7 @@ type As = Input<'resolveCampaign'>['as'];
 export function Unknown({ status }: { readonly status: CampaignStatus }) {
   const { unknownOutcomes, zone, counts } = status;
   return (
-    <section aria-labelledby="unknown-title" id="unknown" class="unknown">
+    <section aria-labelledby="unknown-title" id="unknown" class="panel">
       <h2 id="unknown-title">
         {words.title} <span class="quiet">{recipientsText(counts.unknown)}</span>
       </h2>
@@ -36,7 +36,7 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
         ]}
       />
       {unknownOutcomes.length > 1 && (
-        <p class="actions">
+        <p class="row">
           <span>{words.all}:</span> <Settle status={status} count={counts.unknown} />
         </p>
       )}
@@ -71,7 +71,7 @@ function Settle({
     }) => words.outcome(requests, recipientCount, tooEarly?.requests ?? 0),
   });
   return (
-    <span class="actions">
+    <span class="row end">
       <CommandButton {...settle('accepted')} question={<p>{words.acceptedQuestion(count)}</p>} />
       <CommandButton {...settle('abandon')} question={<p>{words.abandonQuestion(count)}</p>} />
       <CommandButton

@@ -16,7 +16,7 @@ export function CheckStep(page: Page) {
   const { preview } = known;
   return (
     <>
-      <p class="actions">
+      <p class="row">
         <button
           type="button"
           class={whole.isCurrent && whole.preview ? undefined : 'primary'}
@@ -175,7 +175,7 @@ function Problems({ list, delimiter, columns, preview, known, first }: Page & { 
           </tbody>
         </table>
       </div>
-      <p class="actions">
+      <p class="row">
         {most < problems.length && (
           <button type="button" onClick={() => setMost(most + STEP)}>
             {texts.showMore}

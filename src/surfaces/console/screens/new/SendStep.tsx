@@ -287,7 +287,7 @@ function Outcome({ sent, change, close }: OutcomeProps) {
       <p>
         <strong>{text}</strong>
       </p>
-      <p class="actions">
+      <p class="row">
         <a class="button primary" href={`/console/campaigns/${sent.id}`} ref={(link) => link?.focus()}>
           {texts.openIt}
         </a>

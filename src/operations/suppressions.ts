@@ -44,7 +44,7 @@ const OWN_LANES = 'A key that is limited to lanes changes only the lists of its 
 export const findNumber = call({
   name: 'findNumber',
   summary: 'Find a number in every campaign',
-  description: 'The newest campaign comes first.',
+  description: 'The newest campaign comes first. Also says on which suppression lists the number is.',
   httpNote: 'This is a POST so that the number appears in no access log.',
   tag: 'Numbers',
   scope: 'read',
@@ -61,12 +61,30 @@ export const findNumber = call({
     number: z.string().min(1).max(100).describe('In any common spelling'),
     country,
   }),
-  output: z.object({ found: z.array(foundRecipient) }),
+  output: z.object({
+    found: z.array(foundRecipient),
+    suppressions: z
+      .array(
+        z.object({
+          lane: z.string().nullable().describe('The lane of the list; null: the list for all lanes'),
+          operations: z
+            .array(suppressionOperation)
+            .describe('What put it there; empty if the key may not see that'),
+        }),
+      )
+      .describe('The suppression lists of the lanes of the key, and for all lanes, that the number is on'),
+  }),
   returns: 'The campaigns with this number, and its status in each',
   async run(volley, { number, country }, { lanes, signal }) {
     const recipients: FoundRecipient[] = [];
     for await (const recipient of volley.find(number, { country, lanes, signal })) recipients.push(recipient);
-    return { found: recipients };
+    const entries = await volley.suppression.entries(number, { country });
+    const isSeen = (lane: string | null): boolean =>
+      lanes === undefined || (lane !== null && lanes.includes(lane));
+    const suppressions = entries
+      .filter(({ lane }) => lane === null || isSeen(lane))
+      .map(({ lane, operations }) => ({ lane, operations: isSeen(lane) ? [...operations] : [] }));
+    return { found: recipients, suppressions };
   },
 });
 

@@ -13,6 +13,8 @@ const PAGE = `${ROOT}surfaces/console/`;
 const LIBRARIES = [
   '@preact/signals',
   '@preact/signals-core',
+  // Says in words when a schedule runs; loaded with the first one.
+  'cronstrue',
   'eventsource-parser',
   // The template rules parse with it.
   'mustache',

@@ -41,7 +41,7 @@ export const texts = {
   nav: {
     overview: 'Overview',
     campaigns: 'Campaigns',
-    new: 'New campaign',
+    new: 'Send',
     lanes: 'Lanes',
     find: 'Find',
     outboxes: 'Outboxes',

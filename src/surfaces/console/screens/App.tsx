@@ -13,6 +13,12 @@ import { SignIn } from './SignIn.js';
 /** Each screen besides the first one is loaded when it is opened. */
 const Campaign = lazy(() => import('./Campaign.js').then(({ Campaign }) => Campaign));
 const Lane = lazy(() => import('./Lane.js').then(({ Lane }) => Lane));
+const Campaigns = lazy(() => import('./Campaigns.js').then(({ Campaigns }) => Campaigns));
+const Find = lazy(() => import('./Find.js').then(({ Find }) => Find));
+const Outboxes = lazy(() => import('./Outboxes.js').then(({ Outboxes }) => Outboxes));
+const Schedules = lazy(() => import('./Outboxes.js').then(({ Schedules }) => Schedules));
+const Suppressions = lazy(() => import('./Suppressions.js').then(({ Suppressions }) => Suppressions));
+const Keys = lazy(() => import('./Keys.js').then(({ Keys }) => Keys));
 const NewCampaign = lazy(() => import('./new/NewCampaign.js').then(({ NewCampaign }) => NewCampaign));
 const Lanes = lazy(() => import('./Lane.js').then(({ Lanes }) => Lanes));
 
@@ -32,6 +38,12 @@ export function App() {
         <ErrorBoundary>
           <Router onRouteChange={toTop}>
             <Route path="/console/" component={Overview} />
+            <Route path="/console/campaigns" component={Campaigns} />
+            <Route path="/console/find" component={Find} />
+            <Route path="/console/outboxes" component={Outboxes} />
+            <Route path="/console/schedules" component={Schedules} />
+            <Route path="/console/suppressions" component={Suppressions} />
+            <Route path="/console/keys" component={Keys} />
             <Route path="/console/new" component={NewCampaign} />
             <Route path="/console/campaigns/:id" component={Campaign} />
             <Route path="/console/lanes" component={Lanes} />

@@ -13,7 +13,13 @@ import { useNow } from '../parts/Time.js';
 const LINKS: readonly (readonly [href: string, label: string, needs: Name])[] = [
   ['/console/', texts.nav.overview, 'listCampaigns'],
   ['/console/new', texts.nav.new, 'uploadCampaign'],
+  ['/console/campaigns', texts.nav.campaigns, 'listCampaigns'],
   ['/console/lanes', texts.nav.lanes, 'listLanes'],
+  ['/console/find', texts.nav.find, 'findNumber'],
+  ['/console/outboxes', texts.nav.outboxes, 'listOutboxes'],
+  ['/console/schedules', texts.nav.schedules, 'listSchedules'],
+  ['/console/suppressions', texts.nav.suppressions, 'listSuppressionOperations'],
+  ['/console/keys', texts.nav.keys, 'listKeys'],
 ];
 
 /** On every page: which service it is about, whether the page is live, who uses it, and where else to go. */

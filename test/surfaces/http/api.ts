@@ -7,7 +7,9 @@ import type { ApiScope } from '../../../src/campaign/api-key.js';
 import { API_SCOPES } from '../../../src/campaign/api-key.js';
 import type { BodyRate } from '../../../src/surfaces/http/body-rate.js';
 import { createHttp, type HttpApp } from '../../../src/surfaces/http/index.js';
+import { openApiDocument } from '../../../src/surfaces/http/openapi.js';
 import { messagesOf, notSentences } from '../../sentence-rule.js';
+import { documentedBy } from './documented.js';
 
 /** An HTTP API on a port of its own, with a Volley that connects only to Redis. */
 export interface ApiServer {
@@ -19,7 +21,7 @@ export interface ApiServer {
   readonly log: readonly string[];
   /** Creates an API key; default: all scopes on all lanes. */
   key(scopes?: readonly ApiScope[], lanes?: readonly string[]): Promise<string>;
-  /** Sends a request; default key: all scopes on all lanes. `body` is sent as JSON. */
+  /** Sends a request, and checks that its response is documented; default key: all scopes on all lanes. `body` is sent as JSON. */
   call(method: string, path: string, options?: CallOptions): Promise<ApiResponse>;
 }
 
@@ -68,11 +70,24 @@ export async function serveApi(
   const volley = createVolley({ config, events });
   const app = createHttp({ volley, config, ...options });
   also?.(app);
+  // Before it is serialised, which leaves out what the schema does not name: the library and `--json` have the same members.
+  const undocumented: unknown[] = [];
+  app.addHook('preSerialization', async ({ method, url: path }, reply, payload) => {
+    const type = String(reply.getHeader('content-type') ?? 'application/json');
+    try {
+      check({ method, path, status: reply.statusCode, type, body: JSON.stringify(payload) });
+    } catch (error) {
+      undocumented.push(error);
+    }
+  });
   afterAll(async () => {
     await app.close();
     await volley.close();
+    const [first] = undocumented;
+    if (first !== undefined) throw first;
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  const check = documentedBy({ ...openApiDocument(app) });
   const key: ApiServer['key'] = async (scopes = API_SCOPES, lanes) =>
     (await volley.keys.create({ name: 'a test', scopes, lanes })).key;
   let shared: Promise<string> | undefined;
@@ -99,7 +114,9 @@ export async function serveApi(
         ...(asIs === undefined ? {} : { body: asIs }),
       });
       const text = await reply.text();
-      const isJson = /^application\/(problem\+)?json/.test(reply.headers.get('content-type') ?? '');
+      const type = reply.headers.get('content-type') ?? '';
+      check({ method, path, status: reply.status, type, body: text });
+      const isJson = /^application\/(problem\+)?json/.test(type);
       const json: unknown = isJson ? JSON.parse(text) : text;
       if (reply.status >= 400 && isJson) expect(notSentences(messagesOf(json))).toEqual([]);
       return { status: reply.status, headers: reply.headers, json };

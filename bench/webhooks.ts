@@ -2,7 +2,7 @@
  * How fast webhooks are delivered, and what endpoints that do not answer cost others and sending:
  *
  *   npm run -s bench:webhooks -- deliver [recipients]   final results to an endpoint that takes 50 ms for each response
- *   npm run -s bench:webhooks -- dead [endpoints]       how much later an endpoint is told because others do not answer
+ *   npm run -s bench:webhooks -- dead [endpoints]       how much later an endpoint gets results because others do not answer
  *   npm run -s bench:webhooks -- quota [seconds]        messages sent under a quota, with an endpoint that does not answer and without
  *   npm run -s bench:webhooks -- sending [pairs]        the same without a quota, in interleaved pairs
  *

@@ -30,7 +30,7 @@ export class LimitError extends InputError {
   override readonly code = 'overLimit';
   readonly limit: LimitName;
   readonly owner: Limited['owner'];
-  /** What is left of a daily limit: messages, or an amount; null for other limits. */
+  /** How much of a daily limit is left: messages, or an amount; null for other limits. */
   readonly left: number | string | null;
   /** When a daily limit starts anew, ISO 8601; null for other limits. */
   readonly resetsAt: string | null;

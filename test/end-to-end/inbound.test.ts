@@ -58,7 +58,7 @@ beforeAll(async () => {
   await app.listen({ host: '127.0.0.1', port: Number(callback['HTTP_PORT']) });
   workers = volley.work();
   await workers.ready;
-  // Until the inbound subscription exists, the simulator has nobody to tell.
+  // Until the inbound subscription exists, the simulator has no address to send to.
   await vi.waitFor(
     () => expect(simulator.inbound({ from: '15550000000', to: SENDER, text: 'Hi' })).toBe(1),
     10_000,

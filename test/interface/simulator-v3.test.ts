@@ -139,7 +139,7 @@ it.each(['either', 'token', 'both'] as const)(
   },
 );
 
-it('refuses options in which a client has the id of an account, whose tokens could not be told apart', async () => {
+it('refuses options in which a client has the id of an account, whose tokens could not be distinguished', async () => {
   await expect(simulated({ accounts: [{ username: 'client-1', password: 'secret' }] })).rejects.toThrow(
     'clients[0].id: client-1 is also the id of an account; choose another one',
   );

@@ -157,7 +157,7 @@ type Change = (recipient: StoredRecipient, position: number) => StoredRecipient;
 async function rewrite(of: Of, series: Series, indices: readonly number[], change: Change): Promise<number> {
   let changed = 0;
   for (const index of indices) {
-    // Until nobody has written it in between.
+    // Again, if another process wrote the slice after it was read.
     for (;;) {
       const [slice = null] = await readSlices(of.redis, of.keys, { ...of, series }, [index]);
       if (slice === null) break;
@@ -227,7 +227,7 @@ async function changeMeta(
   return replaceIn(redis, { target, kind: 'string' }, before, JSON.stringify(after));
 }
 
-/** Removes the digest of the list, which has no key: whoever knows the other recipients could find the number by it. */
+/** Removes the digest of the list, which has no key: someone with the other numbers of the list could find this one by it. */
 async function dropFingerprint(of: Of): Promise<void> {
   const isThere = async (): Promise<boolean> =>
     Object.hasOwn(

@@ -146,7 +146,7 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
       );
     },
 
-    /** Takes messages that nobody has logged in time, and those whose parts did not come; deletes what is older than the retention. */
+    /** Takes messages that no process has logged in time, and those whose parts did not come; deletes what is older than the retention. */
     takeOverdue: (retentionMs: number): Promise<PendingMessage[]> =>
       takeScript.run(redis, logKeys, {
         leaseMs: LEASE_MS,

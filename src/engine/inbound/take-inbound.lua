@@ -1,5 +1,5 @@
 --[[
-  take-inbound: takes the messages of a lane that nobody has logged in time, because a process died, or because a part never arrived;
+  take-inbound: takes the messages of a lane that no process has logged in time, because one died, or because a part never arrived;
   and deletes logged messages that are too old.
 
   KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged

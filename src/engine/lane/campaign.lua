@@ -101,7 +101,7 @@ local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey
 end
 
 -- Moves a campaign to another state, if its state machine allows it. The log of results has the change, unless the client that creates the
--- campaign learns it from the answer, or nobody knows it, because it is a wave of an outbox.
+-- campaign learns it from the answer, or it is a wave of an outbox, which clients do not see.
 local function campaign_enter(c, state)
   if c.state == state then return end
   if not CAMPAIGN_MOVES[c.state][state] then error('campaign: no move from ' .. c.state .. ' to ' .. state) end

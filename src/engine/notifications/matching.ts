@@ -17,7 +17,7 @@ import type { NotifiedLane } from './notified-lane.js';
  *
  * Lanes that may share the subscription count too: a batch of another lane that the report fits, in flight or unknown, or an id that was
  * given to it, rules a match out. Nothing is concluded while a send that was in flight at the time has not ended.
- * Not covered: a request that another client makes with the same key, sender, and number cannot be told from a batch of unknown outcome
+ * Not covered: a request that another client makes with the same key, sender, and number cannot be distinguished from a batch of unknown outcome
  * that was never accepted. A report with neither id nor correlator has no effect.
  */
 

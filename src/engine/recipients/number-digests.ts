@@ -5,7 +5,7 @@ import type { Keys } from '../../base/redis/keys.js';
 const SECRET_BYTES = 32;
 const DIGEST_BYTES = 16;
 
-/** A digest of a number with the secret of this installation. It tells nobody without the secret which number it is of. */
+/** A digest of a number with the secret of this installation. Without the secret, it does not show the number. */
 export type NumberDigest = (number: string) => Buffer;
 
 /** Opens the digests. All processes share a secret, which the first of them stores in Redis. */

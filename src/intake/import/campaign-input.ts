@@ -169,7 +169,7 @@ export function checkCampaign(
   const budget = budgetOf(config, maxCost);
   if (typeof budget === 'string') refuse('maxCost', budget);
   const { sender = '', priority = FIELDS.priority.usual } = fields;
-  const limits = limitsFor(lane, by ?? NOBODY, config.prices?.currency);
+  const limits = limitsFor(lane, by ?? UNLIMITED, config.prices?.currency);
   const senderProblem = sender === '' ? null : refusedSender(limits, sender);
   if (senderProblem !== null) problems.push(senderProblem);
   const zone = localZone(config, input);
@@ -203,8 +203,8 @@ export function checkCampaign(
   };
 }
 
-/** Without a limit of its own. */
-const NOBODY = { actor: { kind: 'library', id: null, name: 'nobody' } } as const;
+/** An actor without limits of its own: only those of the lane apply. */
+const UNLIMITED = { actor: { kind: 'library', id: null, name: 'library' } } as const;
 
 /** The zone of the local times of a campaign: its own, or else that of its lane's window. */
 export function localZone(

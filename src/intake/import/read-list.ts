@@ -61,7 +61,7 @@ export async function openList(deps: ListDeps, campaign: Omit<CheckedCampaign, '
     rows.close();
     throw new LimitError(`each recipient ${long.reason}`, { ...long, field: 'message' });
   }
-  // A campaign has a number twice only if it was told to keep both texts.
+  // A campaign has a number twice only if its producer chose to keep both texts.
   const usual = toResultsOf === undefined ? (isCsv(recipients) ? 'first' : 'refuse') : 'keep';
   const duplicates = campaign.duplicates ?? usual;
   const list = await checkRows(rows, {

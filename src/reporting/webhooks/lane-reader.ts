@@ -8,11 +8,11 @@ import { deliveriesOf, deliveryOf } from './delivery.js';
 import type { Cursors, Step } from './store.js';
 
 /*
- * What has happened on a lane since an endpoint was told. The cursors of an endpoint, by their names:
+ * What has happened on a lane since the last requests to an endpoint. The cursors of an endpoint, by their names:
  *
  *   LANE          the position in its log of results: recipients that have a final or unknown state, campaigns that have another state
  *   inbound:LANE  the position in its log of messages from people
- *   stopped:LANE  which of its stops the endpoint was told. A stop is compared, and not logged: one that is over is not told
+ *   stopped:LANE  the last of its stops that the endpoint got. A stop is compared, and not logged: no endpoint gets one that is over
  */
 
 const inboundCursor = (lane: LaneId): string => `inbound:${lane}`;
@@ -153,7 +153,7 @@ export function laneReader({ redis, keys, logs, clock }: LaneReaderDeps) {
       return { steps: [...stops, ...messages, ...results.steps], hasMore: results.hasMore || isFull };
     },
 
-    /** The cursors of a new endpoint: it is told what happens from now on. */
+    /** The cursors of a new endpoint, which gets what happens from now on. */
     async ends(lanes: readonly LaneId[]): Promise<Map<string, string>> {
       const all = await Promise.all(
         lanes.map(async (lane): Promise<[string, string][]> => {

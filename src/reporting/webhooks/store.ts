@@ -19,7 +19,7 @@ export interface Totals {
   readonly health: Health;
 }
 
-/** How far an endpoint was told, by what was read: see lane-reader.ts. */
+/** What an endpoint has got, by what was read: see lane-reader.ts. */
 export type Cursors = ReadonlyMap<string, string>;
 
 /** What was read for an endpoint, and the cursor behind it. '' for a cursor: from the beginning. */

@@ -36,7 +36,7 @@ const CLIENT = -1;
 /** The callback of each key. A notification goes to the one that exists when the status changes. */
 export class Subscriptions {
   readonly #callbacks = new Map<number, Callback>();
-  /** What each callback will be told, unless it is deleted before. */
+  /** What the simulator will send to each callback, unless the callback is deleted before. */
   readonly #upcoming = new Map<number, Timers>();
   readonly #ledger: Pick<Ledger, 'changingAfter'>;
   readonly #notifications: Notifications;

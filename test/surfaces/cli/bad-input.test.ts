@@ -103,10 +103,10 @@ const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = 
   [['resolve', 'nothing', '--request', '1'], /no campaign nothing/],
   [['resolve', 'nothing', '--resend', '--abandon'], /'--resend' cannot be used with option '--abandon'/],
   [['resolve', 'nothing', '--abandon'], /no campaign nothing/],
-  [['find', 'nobody'], /nobody/],
+  [['find', 'someone'], /someone/],
   [['lane', 'hold', 'nowhere'], /no lane nowhere.*default/],
   [['lane', 'resume', 'nowhere'], /no lane nowhere.*default/],
-  [['suppress', 'add', '+447700900101', 'nobody'], /nobody/],
+  [['suppress', 'add', '+447700900101', 'someone'], /someone/],
   [['suppress', 'import', join(cwd, 'missing.csv')], /There is no file/],
   [['work', '--roles', 'sned'], /--roles.*Did you mean send/],
   [['work', '--concurrency', 'many'], /--concurrency.*from 1/],
@@ -223,10 +223,10 @@ test('Every command has help with an example', async () => {
 test('Numbers without a country share one line, which names the country to add', async () => {
   const file = join(cwd, 'national.csv');
   const national = Array.from({ length: 323 }, (_, at) => `Bo,07700 900${100 + at}`);
-  writeFileSync(file, `name,phone\nAnna,+447700900101\n${national.join('\n')}\nCy,nobody\n`);
+  writeFileSync(file, `name,phone\nAnna,+447700900101\n${national.join('\n')}\nCy,someone\n`);
   const lines = [
     '  lines 3, 4, 5, …, column "phone": 323 numbers have no calling code; add --country GB',
-    '  line 326, column "phone": "nobody" is not a phone number; write one number such as +447700900123',
+    '  line 326, column "phone": "someone" is not a phone number; write one number such as +447700900123',
   ].join('\n');
   const preview = await volley('preview', file, '-m', 'Hi', '-s', 'ACME');
   expect(preview.exit).toBe(2);

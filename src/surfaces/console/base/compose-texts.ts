@@ -99,7 +99,7 @@ export const newTexts = {
   send: 'Send',
   audience: 'Audience',
   leftOut: 'Left out',
-  leftOutNone: 'nobody',
+  leftOutNone: 'none',
   duplicatesText: (count: number) => counted(count, 'duplicate'),
   invalidText: (count: number) => counted(count, 'invalid row'),
   suppressed: 'Suppressed',

@@ -5,7 +5,7 @@ import { texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { Swatch } from './Bar.js';
 
-/** The way of a recipient from left to right; below each step, where it may end instead. */
+/** The states of a recipient from left to right; below each step, where it may end instead. */
 const STEPS: readonly { readonly state: RecipientState; readonly branches: readonly RecipientState[] }[] = [
   { state: 'planned', branches: ['lapsed', 'suppressed', 'cancelled'] },
   { state: 'sending', branches: ['rejected', 'unknown', 'abandoned'] },

@@ -11,7 +11,7 @@ const COLUMNS: readonly {
   readonly key: keyof ReportRow | `leftOut.${keyof LeftOut}`;
   readonly header: string;
 }[] = [
-  { key: 'to', header: 'recipient' },
+  { key: 'to', header: 'to' },
   { key: 'status', header: 'status' },
   { key: 'reason', header: 'reason' },
   { key: 'requestId', header: 'request id' },

@@ -196,7 +196,7 @@ describe('with a worker', () => {
     expect(report.exit).toBe(0);
     const lines = report.stdout.trimEnd().split('\n');
     expect(lines[0]).toBe(
-      'recipient,status,reason,request id,sent at,updated at,reference,service status,service code,line,column,code',
+      'to,status,reason,request id,sent at,updated at,reference,service status,service code,line,column,code',
     );
     expect(
       lines

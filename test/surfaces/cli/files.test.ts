@@ -202,7 +202,7 @@ describe('a report', () => {
 
   test('in CSV has a header, and what the service or the producer wrote is no formula', async () => {
     expect(await all(formatReport(rows(), 'csv'))).toBe(
-      `recipient,status,reason,request id,sent at,updated at,reference,service status,service code,line,column,code\n+447700900123,rejected,"'=HYPERLINK(""http://x"",""y"")",'@SUM(1),2026-05-02T12:00:00.000Z,,'=1+1,'=2,'-8,,,\n`,
+      `to,status,reason,request id,sent at,updated at,reference,service status,service code,line,column,code\n+447700900123,rejected,"'=HYPERLINK(""http://x"",""y"")",'@SUM(1),2026-05-02T12:00:00.000Z,,'=1+1,'=2,'-8,,,\n`,
     );
   });
 
@@ -224,7 +224,7 @@ describe('a report', () => {
   test('without rows is its header', async () => {
     async function* none() {}
     expect(await all(formatReport(none(), 'csv'))).toBe(
-      'recipient,status,reason,request id,sent at,updated at,reference,service status,service code,line,column,code\n',
+      'to,status,reason,request id,sent at,updated at,reference,service status,service code,line,column,code\n',
     );
   });
 

@@ -46,42 +46,70 @@ export interface Forgotten {
   readonly isKept: boolean;
 }
 
+/** What is about to be done in a campaign or in an outbox: ordinals, or ids of messages; and rows that were left out. */
+export interface Intent {
+  readonly cancelling: (string | number)[];
+  readonly erasing: (string | number)[];
+  readonly rows: number;
+}
+
+/** Counts what is done in a place once, although the process may die anywhere: what it intends is stored before, and forgotten with the count. */
+export interface Progress {
+  /** Stores what was found, and returns it with what a process that died has intended. */
+  intend(found: Intent): Promise<Intent>;
+  record(done: Done): Promise<void>;
+}
+
 /** Messages of outboxes that wait are cancelled; those that have ended lose number and reference. Of planned ones, their wave has both. */
-async function inOutboxes(deps: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
+async function inOutboxes(
+  deps: ElsewhereDeps,
+  { number }: Forgotten,
+  progressOf: (place: string) => Progress,
+): Promise<Done> {
   const { redis, keys, finder, clock, retentionMs } = deps;
-  let [cancelled, erased] = [0, 0];
   for (const { name, lane: id } of await indexedOutboxes(redis, keys)) {
     const lane = await finder.withId(id);
     const store = outboxStore(lane, name, { lateMs: 0 });
     const target = store.keys.fixed.messages;
-    const blankEnded = async (message: string): Promise<boolean> => {
+    /** Takes the number out of a message that has ended, and returns how it did; null if it has not, or is somebody else's. */
+    const blank = async (message: string): Promise<'cancelled' | 'lapsed' | null> => {
       for (;;) {
         const raw = await redis.hgetBuffer(target, message);
         const stored = raw && unpackMessage(raw);
-        if (raw === null || (stored?.kind !== 'cancelled' && stored?.kind !== 'lapsed')) return false;
-        if (stored.ended?.number !== number) return false;
-        const blank = packRecipient({ number: '0', values: [], reference: '' });
-        const after = Buffer.concat([raw.subarray(0, endedOffset(raw)), blank]);
-        if (await replaceIn(redis, { target, kind: 'hash', place: message }, raw, after)) return true;
+        if (raw === null || (stored?.kind !== 'cancelled' && stored?.kind !== 'lapsed')) return null;
+        // The process that died may have taken it out.
+        if (stored.ended?.number !== number) return stored.ended?.number === '' ? stored.kind : null;
+        const nothing = packRecipient({ number: '0', values: [], reference: '' });
+        const after = Buffer.concat([raw.subarray(0, endedOffset(raw)), nothing]);
+        if (await replaceIn(redis, { target, kind: 'hash', place: message }, raw, after)) return stored.kind;
       }
     };
+    const found: Intent = { cancelling: [], erasing: [], rows: 0 };
     for await (const some of store.all()) {
       for (const [message, raw] of some) {
         const stored = unpackMessage(raw);
-        if (stored.kind === 'waiting' && stored.number === number) {
-          const options = { version: null, now: clock(), retentionMs };
-          const done = await store.cancel(message, options).catch((error: unknown) => {
-            if (error instanceof OutboxGoneError) return { outcome: 'unknown' as const, events: [] };
-            throw error;
-          });
-          lane.emit(done.events);
-          if (done.outcome === 'cancelled') cancelled += 1;
-        } else if (!('ended' in stored) || stored.ended?.number !== number) continue;
-        if (await blankEnded(message)) erased += 1;
+        if (stored.kind === 'waiting' && stored.number === number) found.cancelling.push(message);
+        else if ('ended' in stored && stored.ended?.number === number) found.erasing.push(message);
       }
     }
+    const progress = progressOf(`outbox ${id} ${name}`);
+    const { cancelling, erasing } = await progress.intend(found);
+    const options = { version: null, now: clock(), retentionMs };
+    let [cancelled, erased] = [0, 0];
+    for (const message of cancelling.map(String)) {
+      const done = await store.cancel(message, options).catch((error: unknown) => {
+        if (error instanceof OutboxGoneError) return { outcome: 'unknown' as const, events: [] };
+        throw error;
+      });
+      lane.emit(done.events);
+      const ended = await blank(message);
+      if (ended === 'cancelled') cancelled += 1;
+      if (ended !== null) erased += 1;
+    }
+    for (const message of erasing.map(String)) if ((await blank(message)) !== null) erased += 1;
+    if (cancelling.length + erasing.length > 0) await progress.record({ cancelled, erased });
   }
-  return { cancelled, erased };
+  return { cancelled: 0, erased: 0 };
 }
 
 /** The rows of stored lists of schedules go, and reasons of occurrences lose the number. */
@@ -92,32 +120,33 @@ async function inSchedules(
   let erased = 0;
   for await (const { ref, definition } of scheduled.list()) {
     const target = keys.schedules.one(ref);
-    const replaced = async (place: string, change: (text: string) => string): Promise<boolean> => {
+    const replaced = async (place: string, change: (text: string) => string, raised = ''): Promise<void> => {
       for (;;) {
         const before = await redis.hget(target, place);
-        const after = before === null || before === '' ? before : change(before);
-        if (before === after || before === null || after === null) return false;
-        if (await replaceIn(redis, { target, kind: 'hash', place }, before, after)) return true;
+        if (before === null || before === '') return;
+        const after = change(before);
+        if (before === after) return;
+        if (await replaceIn(redis, { target, kind: 'hash', place, raised }, before, after)) return;
       }
     };
     const { country } = definition.campaign;
-    let rows = 0;
-    await replaced('recipients', (json) => {
+    let [rows, recipientCount] = [0, 0];
+    const withoutRows = (json: string): string => {
       const all = z.array(z.looseObject({ to: z.unknown() })).parse(JSON.parse(json));
       const kept = all.filter(({ to }) => readNumber(String(to), country) !== number);
-      rows = all.length - kept.length;
+      [rows, recipientCount] = [all.length - kept.length, kept.length];
       return rows === 0 ? json : JSON.stringify(kept);
-    });
-    if (rows > 0) {
-      erased += rows;
+    };
+    // An occurrence that has read the list before does not commit its campaign with another revision.
+    await replaced('recipients', withoutRows, 'revision');
+    erased += rows;
+    if (definition.source.kind === 'inline')
       await replaced('definition', (json) => {
         const { source, ...rest } = JSON.parse(json);
-        return JSON.stringify({
-          ...rest,
-          source: { ...source, recipientCount: source.recipientCount - rows },
-        });
+        return source.recipientCount === recipientCount
+          ? json
+          : JSON.stringify({ ...rest, source: { ...source, recipientCount } });
       });
-    }
     await replaced('reason', (text) => withoutNumber(text, number));
     const occurrences = keys.schedules.occurrences(ref);
     const members = await redis.zrange(occurrences, '0', '-1', 'WITHSCORES');

@@ -9,7 +9,14 @@ import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { type NumberDigest, openNumberDigests } from '../../engine/recipients/number-digests.js';
 import { noteRemoval } from '../../engine/recipients/removals.js';
 import type { Positions } from '../access/positions.js';
-import { type Done, ELSEWHERE, type ElsewhereDeps, type Forgotten } from './elsewhere.js';
+import {
+  type Done,
+  ELSEWHERE,
+  type ElsewhereDeps,
+  type Forgotten,
+  type Intent,
+  type Progress,
+} from './elsewhere.js';
 import { forgetInCampaign, type InCampaign } from './in-campaign.js';
 
 /*
@@ -17,7 +24,7 @@ import { forgetInCampaign, type InCampaign } from './in-campaign.js';
  *
  *   state, step, cursor          where it is; see STEPS
  *   number                       sealed with the secret of the installation (positions.ts), until the request is done
- *   planned                      `campaign` and the ordinals that are about to be cancelled, so that they are counted once
+ *   intent:PLACE                 what is about to be done in a campaign or an outbox, JSON, so that it is counted once (elsewhere.ts)
  *   cancelled, erased, keep, createdAt, endedAt
  *   left:LANE CAMPAIGN           the ordinals that are open, JSON; null: search the campaign again; left:inRecords: look again
  *
@@ -67,6 +74,7 @@ const CAMPAIGNS_AT_ONCE = 20;
 /** Requests that a worker looks at in a round. */
 const REQUESTS_AT_ONCE = 100;
 const LEFT = 'left:';
+const INTENT = 'intent:';
 
 const whole = z.coerce.number();
 const stored = z.object({
@@ -74,7 +82,6 @@ const stored = z.object({
   step: whole,
   cursor: z.string(),
   number: z.string().default(''),
-  planned: z.string().default(''),
   cancelled: whole,
   erased: whole,
   keep: z.string(),
@@ -83,9 +90,16 @@ const stored = z.object({
 });
 /** A step that goes through something else than campaigns. */
 type Elsewhere = keyof typeof ELSEWHERE;
+/** How a campaign is named among what is left or intended. */
+const placeOf = (lane: LaneId, campaign: string): string => `${lane} ${campaign}`;
+const NOTHING: Intent = { cancelling: [], erasing: [], rows: 0 };
 const isElsewhere = (name: string): name is Elsewhere => Object.hasOwn(ELSEWHERE, name);
 
-type Request = z.output<typeof stored> & { readonly left: ReadonlyMap<string, readonly number[] | null> };
+type Request = z.output<typeof stored> & {
+  readonly left: ReadonlyMap<string, readonly number[] | null>;
+  /** By their places: what a process that died was about to do. */
+  readonly intents: ReadonlyMap<string, Intent>;
+};
 
 /** Opens what forgets numbers. */
 export function openForgetting(deps: ForgetDeps) {
@@ -95,10 +109,13 @@ export function openForgetting(deps: ForgetDeps) {
   const read = async (id: string): Promise<Request | null> => {
     const fields = await redis.hgetall(names.request(id));
     if (fields['state'] === undefined) return null;
-    const left = Object.entries(fields).flatMap(([name, value]): [string, readonly number[] | null][] =>
-      name.startsWith(LEFT) ? [[name.slice(LEFT.length), JSON.parse(value)]] : [],
-    );
-    return { ...stored.parse(fields), left: new Map(left) };
+    const named = <Value>(start: string): Map<string, Value> =>
+      new Map(
+        Object.entries(fields).flatMap(([name, value]): [string, Value][] =>
+          name.startsWith(start) ? [[name.slice(start.length), JSON.parse(value)]] : [],
+        ),
+      );
+    return { ...stored.parse(fields), left: named(LEFT), intents: named(INTENT) };
   };
 
   const view = (id: string, request: Request): ForgottenNumber => ({
@@ -118,10 +135,12 @@ export function openForgetting(deps: ForgetDeps) {
     { cancelled, erased }: Pick<Done, 'cancelled' | 'erased'>,
     fields: Readonly<Record<string, string | number>>,
     left: ReadonlyMap<string, readonly number[] | null | undefined> = new Map(),
+    place = '',
   ): Promise<void> => {
     const key = names.request(id);
     const change = redis.multi().hincrby(key, 'cancelled', cancelled).hincrby(key, 'erased', erased);
-    change.hset(key, { planned: '', ...fields });
+    change.hdel(key, INTENT + place);
+    for (const [field, value] of Object.entries(fields)) change.hset(key, field, value);
     for (const [what, ordinals] of left) {
       if (ordinals === undefined) change.hdel(key, LEFT + what);
       else change.hset(key, LEFT + what, JSON.stringify(ordinals));
@@ -129,6 +148,22 @@ export function openForgetting(deps: ForgetDeps) {
     change.zadd(names.due, (await serverTime(redis)) + LEASE_MS, id);
     await change.exec();
   };
+
+  /** See {@link Progress}. */
+  const progressOf = (id: string, request: Request, place: string): Progress => ({
+    async intend(found) {
+      const before = request.intents.get(place) ?? NOTHING;
+      const cancelling = [...new Set([...before.cancelling, ...found.cancelling])];
+      const erasing = new Set(
+        [...before.erasing, ...found.erasing].filter((one) => !cancelling.includes(one)),
+      );
+      const intent = { cancelling, erasing: [...erasing], rows: Math.max(before.rows, found.rows) };
+      if (found.cancelling.length + found.erasing.length + found.rows > 0)
+        await redis.hset(names.request(id), INTENT + place, JSON.stringify(intent));
+      return intent;
+    },
+    record: (done) => record(id, done, {}, new Map(), place),
+  });
 
   const inCampaign = async (
     id: string,
@@ -138,13 +173,8 @@ export function openForgetting(deps: ForgetDeps) {
     only: readonly number[] | null,
   ): Promise<InCampaign> => {
     const lane = await finder.withId(laneId);
-    const [before, ordinals = '[]'] = request.planned.split(' ');
-    const done = await forgetInCampaign(lane, campaign, number, only, async (planned) => {
-      const all = [...planned, ...(before === campaign ? JSON.parse(ordinals) : [])];
-      if (planned.length > 0)
-        await redis.hset(names.request(id), 'planned', `${campaign} ${JSON.stringify(all)}`);
-      return all;
-    });
+    const { intend } = progressOf(id, request, placeOf(laneId, campaign));
+    const done = await forgetInCampaign(lane, campaign, number, only, intend);
     lane.emit(done.events);
     return done;
   };
@@ -160,12 +190,11 @@ export function openForgetting(deps: ForgetDeps) {
       some.push(campaign);
       if (some.length === CAMPAIGNS_AT_ONCE) break;
     }
-    let current = request;
     for (const { id: campaign, lane } of some) {
-      const done = await inCampaign(id, current, forgotten, { lane, campaign }, null);
-      current = { ...current, planned: '' };
+      const done = await inCampaign(id, request, forgotten, { lane, campaign }, null);
       if (done.erased + done.cancelled === 0 && !('left' in done)) continue;
-      await record(id, done, { cursor: campaign }, new Map([[`${lane} ${campaign}`, done.left]]));
+      const place = placeOf(lane, campaign);
+      await record(id, done, { cursor: campaign }, new Map([[place, done.left]]), place);
     }
     const last = some.at(-1);
     const isLast = some.length < CAMPAIGNS_AT_ONCE;
@@ -173,20 +202,21 @@ export function openForgetting(deps: ForgetDeps) {
     await record(id, { cancelled: 0, erased: 0 }, next);
   };
 
+  const elsewhere = (id: string, request: Request, name: Elsewhere, forgotten: Forgotten): Promise<Done> =>
+    ELSEWHERE[name](deps, forgotten, (place) => progressOf(id, request, place));
+
   /** Looks again at what was open. */
   const lookAgain = async (id: string, request: Request, forgotten: Forgotten): Promise<void> => {
-    let current = request;
     for (const [what, ordinals] of request.left) {
       if (isElsewhere(what)) {
-        const done = await ELSEWHERE[what](deps, forgotten);
+        const done = await elsewhere(id, request, what, forgotten);
         await record(id, done, {}, new Map([[what, done.isLeft === true ? null : undefined]]));
         continue;
       }
       const space = what.lastIndexOf(' ');
       const of = { lane: what.slice(0, space), campaign: what.slice(space + 1) };
-      const done = await inCampaign(id, current, forgotten, of, ordinals);
-      current = { ...current, planned: '' };
-      await record(id, done, {}, new Map([[what, done.left]]));
+      const done = await inCampaign(id, request, forgotten, of, ordinals);
+      await record(id, done, {}, new Map([[what, done.left]]), what);
     }
   };
 
@@ -197,7 +227,7 @@ export function openForgetting(deps: ForgetDeps) {
     await redis
       .multi()
       .hset(key, { state: 'done', endedAt })
-      .hdel(key, 'number', 'planned')
+      .hdel(key, 'number')
       .pexpire(key, KEPT_MS)
       .zrem(names.due, id)
       .exec();
@@ -219,7 +249,7 @@ export function openForgetting(deps: ForgetDeps) {
       return true;
     }
     if (isElsewhere(name)) {
-      const done = await ELSEWHERE[name](deps, forgotten);
+      const done = await elsewhere(id, request, name, forgotten);
       const left = new Map(done.isLeft === true ? [[name, null]] : []);
       await record(id, done, { step: request.step + 1 }, left);
       return true;

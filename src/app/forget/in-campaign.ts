@@ -20,6 +20,7 @@ import { packSlice, SLICE, type StoredRecipient } from '../../engine/recipients/
 import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/stored-slices.js';
 import { hiddenValues } from '../../intake/outbox/wave.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
+import type { Intent } from './elsewhere.js';
 import { replaceIn, tailOf, withoutNumber } from './places.js';
 
 /*
@@ -68,76 +69,76 @@ interface Of {
 }
 
 /**
- * Forgets a number, E.164 with its plus, in a campaign. `only`: the ordinals that were open; by default, the campaign is searched. `planned` is
- * called with the ordinals that are about to be cancelled: a process that dies then counts them once. Repeating it is harmless.
+ * Forgets a number, E.164 with its plus, in a campaign. `only`: the ordinals that were open; by default, the campaign is searched. Repeating it
+ * is harmless, and counts nothing twice.
  */
 export async function forgetInCampaign(
   lane: LaneStore,
   campaign: string,
   number: string,
   only: readonly number[] | null,
-  planned: (ordinals: readonly number[]) => Promise<readonly number[]>,
+  intend: (found: Intent) => Promise<Intent>,
 ): Promise<InCampaign> {
   const { redis, keys, id } = lane;
   const of = { redis, keys, lane: id, campaign };
   const reader = recipientReader(redis, keys, id, campaign);
-  const ordinals = (only ?? (await reader.ordinalsOf(number))).slice(0, ORDINALS_AT_ONCE);
+  const statesOf = (some: readonly number[]) =>
+    Promise.all(some.map(async (one) => (await reader.record(one))?.state));
   const meta = await readMeta(redis, keys, id, campaign);
-  const states = async () => Promise.all(ordinals.map(async (one) => (await reader.record(one))?.state));
-  let result: Pick<InCampaign, 'cancelled' | 'events'> & { isDone: boolean } = {
-    cancelled: 0,
-    events: [],
-    isDone: true,
-  };
-  if (ordinals.length > 0) {
-    const before = await states();
-    const intended = await planned(ordinals.filter((_, at) => before[at] === 'planned'));
-    const { isDone, events } = await cancelRecipients(lane, campaign, ordinals, tailOf(number));
-    const after = await states();
-    const cancelled = ordinals.filter((one, at) => after[at] === 'cancelled' && intended.includes(one));
-    result = { cancelled: cancelled.length, events, isDone };
-  }
-  const now = await states();
-  // Of a campaign that is being imported, there are no states yet.
-  const isOpen = (at: number): boolean => {
-    const state = now[at];
-    return state === undefined || RECIPIENT_STATE[state].open;
-  };
-  const settled = result.isDone ? ordinals.filter((_, at) => !isOpen(at)) : [];
-  const open = ordinals.filter((one) => !settled.includes(one));
   const hidden = meta === null ? 0 : hiddenValues(meta);
   const blank = ({ values }: StoredRecipient): StoredRecipient => ({
     number: '0',
     values: values.map((value, at) => (at < values.length - hidden ? '' : value)),
     reference: '',
   });
-  const isSettled = new Set(settled);
+  const isOf = ({ number: own, values }: StoredRecipient): boolean =>
+    own === number || withoutNumber(values[3] ?? '', number) !== (values[3] ?? '');
+  const others: readonly Rewriting[] = [
+    { series: 'suppressed', change: (one) => (one.number === number ? blank(one) : one) },
+    {
+      series: 'leftOut',
+      change: (one) =>
+        isOf(one) ? { number: '0', values: [...one.values.slice(0, 3), ''], reference: '' } : one,
+    },
+  ];
+  const searched = await Promise.all(only === null ? others.map((each) => search(of, each)) : []);
+
+  const found = (only ?? (await reader.ordinalsOf(number))).slice(0, ORDINALS_AT_ONCE);
+  const before = await statesOf(found);
+  const intent = await intend({
+    cancelling: found.filter((_, at) => before[at] === 'planned'),
+    erasing: found.filter((_, at) => before[at] !== 'planned'),
+    rows: searched.reduce((sum, { rows }) => sum + rows, 0),
+  });
+  const ordinals = [...intent.cancelling, ...intent.erasing].map(Number).sort((a, b) => a - b);
+  const { isDone, events } =
+    ordinals.length === 0
+      ? { isDone: true, events: [] }
+      : await cancelRecipients(lane, campaign, ordinals, tailOf(number));
+  const now = await statesOf(ordinals);
+  // Of a campaign that is being imported, there are no states yet.
+  const isOpen = (at: number): boolean => {
+    const state = now[at];
+    return state === undefined || RECIPIENT_STATE[state].open;
+  };
+  const settled = isDone ? ordinals.filter((_, at) => !isOpen(at)) : [];
+  const open = ordinals.filter((one) => !settled.includes(one));
   if (settled.length > 0) {
-    await rewrite(
-      of,
-      'slices',
-      [...new Set(settled.map((one) => Math.floor(one / SLICE)))],
-      (one, ordinal) => (isSettled.has(ordinal) ? blank(one) : one),
-    );
+    const isSettled = new Set(settled);
+    const indices = [...new Set(settled.map((one) => Math.floor(one / SLICE)))];
+    await rewrite(of, 'slices', indices, (one, ordinal) => (isSettled.has(ordinal) ? blank(one) : one));
     await eraseReasons(of, number, settled);
   }
-  let leftOut = 0;
-  if (only === null) {
-    const isOf = ({ number: own, values }: StoredRecipient): boolean =>
-      own === number || withoutNumber(values[3] ?? '', number) !== (values[3] ?? '');
-    leftOut =
-      (await rewriteAll(of, 'suppressed', (one) => (one.number === number ? blank(one) : one))) +
-      (await rewriteAll(of, 'leftOut', (one) =>
-        isOf(one) ? { number: '0', values: [...one.values.slice(0, 3), ''], reference: '' } : one,
-      ));
-  }
-  if (ordinals.length + leftOut > 0) await dropFingerprint(of);
-  const isAgain = !result.isDone || (only === null && (await isUnsettled(of, meta === null)));
+  for (const [at, { series, change }] of others.entries())
+    await rewrite(of, series, searched[at]?.indices ?? [], change);
+  if (ordinals.length + intent.rows > 0) await dropFingerprint(of);
+  const isAgain = !isDone || (only === null && (await isUnsettled(of, meta === null)));
   const left = isAgain ? null : open.length > 0 ? open : undefined;
   return {
-    cancelled: result.cancelled,
-    erased: settled.length + leftOut,
-    events: result.events,
+    cancelled: ordinals.filter((one, at) => now[at] === 'cancelled' && intent.cancelling.includes(one))
+      .length,
+    erased: settled.length + intent.rows,
+    events,
     ...(left !== undefined && (ordinals.length > 0 || isAgain) && { left }),
   };
 }
@@ -153,9 +154,8 @@ async function isUnsettled({ redis, keys, lane, campaign }: Of, isMissing: boole
 
 type Change = (recipient: StoredRecipient, position: number) => StoredRecipient;
 
-/** Rewrites slices in which a recipient changes. Returns how many recipients did. */
-async function rewrite(of: Of, series: Series, indices: readonly number[], change: Change): Promise<number> {
-  let changed = 0;
+/** Rewrites slices in which a recipient changes. */
+async function rewrite(of: Of, series: Series, indices: readonly number[], change: Change): Promise<void> {
   for (const index of indices) {
     // Again, if another process wrote the slice after it was read.
     for (;;) {
@@ -164,26 +164,29 @@ async function rewrite(of: Of, series: Series, indices: readonly number[], chang
       const before = recipientsOf(slice);
       const after = before.map((one, place) => change(one, index * SLICE + place));
       const places = [...before.keys()].filter((place) => before[place] !== after[place]);
-      if (places.length === 0 || (await write(of, series, index, slice, after, places))) {
-        changed += places.length;
-        break;
-      }
+      if (places.length === 0 || (await write(of, series, index, slice, after, places))) break;
     }
   }
-  return changed;
 }
 
-async function rewriteAll(of: Of, series: Series, change: Change): Promise<number> {
+/** A change of every recipient of a series that has the number. */
+interface Rewriting {
+  readonly series: Series;
+  readonly change: Change;
+}
+
+/** The slices of a series that change, and how many rows in them. */
+async function search(of: Of, { series, change }: Rewriting): Promise<{ indices: number[]; rows: number }> {
   const total = await countSlices(of.redis, of.keys, { ...of, series });
-  const wanted: number[] = [];
+  const changed: number[] = [];
   for (let first = 0; first < total; first += SLICES_AT_ONCE) {
     const indices = Array.from({ length: Math.min(SLICES_AT_ONCE, total - first) }, (_, at) => first + at);
     const slices = await readSlices(of.redis, of.keys, { ...of, series }, indices);
     for (const [at, slice] of slices.entries())
-      if (slice !== null && recipientsOf(slice).some((one) => change(one, 0) !== one))
-        wanted.push(first + at);
+      for (const one of slice === null ? [] : recipientsOf(slice))
+        if (change(one, 0) !== one) changed.push(first + at);
   }
-  return rewrite(of, series, wanted, change);
+  return { indices: [...new Set(changed)], rows: changed.length };
 }
 
 /** Replaces a slice where it is stored. False if another process has changed it since it was read. */

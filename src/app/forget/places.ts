@@ -9,15 +9,17 @@ export interface Place {
   readonly target: string;
   readonly kind: 'string' | 'hash' | 'list';
   readonly place?: string | number;
+  /** The field of the hash that is raised by 1 with the change. */
+  readonly raised?: string;
 }
 
 /** Replaces what was read in a place. False if something else is there by now: then it is to be read again. */
 export const replaceIn = (
   redis: Redis,
-  { target, kind, place = '' }: Place,
+  { target, kind, place = '', raised = '' }: Place,
   before: string | Buffer,
   after: string | Buffer,
-): Promise<boolean> => replaceScript.run(redis, { target }, { kind, place, before, after });
+): Promise<boolean> => replaceScript.run(redis, { target }, { kind, place, before, after, raised });
 
 /** Digits that a number has in every spelling: also without its calling code, and with a leading zero. */
 const TAIL_DIGITS = 8;

@@ -6,6 +6,7 @@
         place   the field of a hash, the index in a list, or ''
         before  what was read
         after   what takes its place
+        raised  the field of the hash that is raised by 1 if it is replaced, or ''
   Returns  1; 0 if something else is there by now
 ]]
 local ACCESS = {
@@ -24,4 +25,5 @@ local ACCESS = {
 }
 if ACCESS[kind].read() ~= before then return 0 end
 ACCESS[kind].write()
+if raised ~= '' then redis.call('HINCRBY', targetKey, raised, 1) end
 return 1

@@ -43,7 +43,7 @@ const ofMessage = <Value, Part extends keyof Given>(row: MessageRow<Value, Part>
 const of = <Value, Part extends 'day' | 'service' | 'request'>(row: Row<Value, Part>) => row;
 
 const MOST = 100;
-const several = (item: z.ZodType<string>) => z.array(item).min(1, 'must not be empty').max(MOST).readonly();
+const several = (item: z.ZodType<string>) => z.array(item).min(1, 'must not be empty').max(MOST);
 const whole = (most: number) => {
   const rule = `must be a whole number from 1 to ${most}`;
   return z.number(rule).int(rule).min(1, rule).max(most, rule);
@@ -151,11 +151,9 @@ const shapeOf = <Name extends LimitName>(names: readonly Name[]) =>
 /** The limits of an API key. */
 export const keyLimits = z.object(shapeOf(LIMIT_NAMES));
 /** The limits of a lane, in its settings. */
-export const laneLimits = z
-  .strictObject(shapeOf(LANE_LIMIT_NAMES), 'must be an object with limits')
-  .readonly();
+export const laneLimits = z.strictObject(shapeOf(LANE_LIMIT_NAMES), 'must be an object with limits');
 /** See {@link laneLimits}. */
-export type LaneLimits = z.output<typeof laneLimits>;
+export type LaneLimits = Readonly<z.output<typeof laneLimits>>;
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Volley } from '../app/volley.js';
 import { actor } from '../campaign/actor.js';
 import { NoSuchLaneError } from '../campaign/errors.js';
+import { laneLimits } from '../campaign/limits.js';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
 import { allLanes, byLanesOfKey, byNamedLane } from './access.js';
 import { call } from './operation.js';
@@ -174,6 +175,7 @@ const settings = z.strictObject({
   maxRecipientsPerRequest: setting(z.int(), 'Recipients per request; default 1'),
   unknownOutcome: setting(z.string(), '`hold`, `abandon after 24h`, or `resend after 24h`; default `hold`'),
   clientCorrelator: setting(z.string(), '`off`, `send`, or `deduplicates: 24h`; default `off`'),
+  limits: setting(laneLimits, 'What everyone may send on it; default: anything'),
   zone: setting(z.string(), 'The time zone of the window, such as `Europe/Paris`'),
   window: setting(
     z.strictObject({

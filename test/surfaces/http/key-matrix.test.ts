@@ -10,8 +10,8 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { serveApi } from './api.js';
 
 /*
- * Every operation of the HTTP API with every kind of key. A key is refused before the input is read, so no operation needs one here, and a
- * new operation is tested by its row alone.
+ * Every operation of the HTTP API with every kind of key that is refused before the input is read, so no operation needs one here, and a new
+ * operation is tested by its row alone. lane-matrix.test.ts has the keys that are refused because of the input.
  */
 
 const { url, prefix } = testRedis('http-key-matrix');
@@ -26,8 +26,8 @@ const { origin, volley } = await serveApi({
   HTTP_TRUSTED_PROXIES: '127.0.0.1',
 });
 
-const operations = OPERATIONS.flatMap(({ name, http, scope, access }) =>
-  isThere(http) && scope !== undefined ? [{ name, http, scope, access }] : [],
+const operations = OPERATIONS.flatMap(({ name, http, scope }) =>
+  isThere(http) && scope !== undefined ? [{ name, http, scope }] : [],
 );
 let requests = 0;
 interface Answer {
@@ -71,9 +71,8 @@ await volley.keys.revoke(revoked.id);
 const ofScope = new Map<ApiScope, string>();
 for (const scope of API_SCOPES)
   ofScope.set(scope, (await newKey({ requestsPerMinute: 100_000 }, [scope])).key);
-const limited = (await newKey({ lanes: ['other'], requestsPerMinute: 100_000 })).key;
 
-describe.each(operations)('$name', ({ http, scope, access }) => {
+describe.each(operations)('$name', ({ http, scope }) => {
   test('refuses requests without a valid key', async () => {
     for (const key of [undefined, revoked.key, expired.key, `vk_${'0'.repeat(12)}_${'A'.repeat(43)}`])
       expect(await request(http, key)).toMatchObject({ status: 401, code: 'unauthorised' });
@@ -91,12 +90,6 @@ describe.each(operations)('$name', ({ http, scope, access }) => {
     const isRefused = status === 403 && detail.includes('requires the scope');
     expect(isRefused).toBe(!allowsScope({ scopes: [own] }, scope));
     expect(status).not.toBe(401);
-  });
-
-  test('refuses a key for other lanes if it covers all lanes', async () => {
-    const { status } = await request(http, limited);
-    if (access.rule === 'all') expect([400, 403]).toContain(status);
-    else expect(status).not.toBe(401);
   });
 
   test('refuses a key that has used up its requests', async () => {

@@ -359,3 +359,26 @@ test('With `skipInvalid`, recipients in other countries are left out, with the r
     ['notAllowed', 'It is a number of no country (+881), and lane main may text only GB.'],
   ]);
 });
+
+test('LANE_LIMITS gives the single lane of the environment the limits that a lanes file has', async () => {
+  const env = { REDIS_URL: url, REDIS_PREFIX: `${prefix}-single`, API_KEY: 'key', DEFAULT_COUNTRY: 'GB' };
+  const MESSAGING_BASE_URL = `http://127.0.0.1:${port}`;
+  const load = (more: object) => loadConfig({ ...env, MESSAGING_BASE_URL, ...more });
+  const config = load({ LANE_LIMITS: '{"senders":["OTHER"],"recipientsPerDay":1}' });
+  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  closers.push(() => volley.close());
+  await expect(volley.enqueue(campaign(1))).rejects.toMatchObject({ limit: 'senders', owner: 'lane' });
+  const sender = 'OTHER';
+  await expect(volley.enqueue(campaign(2, { sender }))).rejects.toMatchObject({ limit: 'recipientsPerDay' });
+  expect(await volley.enqueue(campaign(1, { sender }))).toMatchObject({ outcome: 'created' });
+  for (const [wrong, why] of [
+    ['senders', /LANE_LIMITS must be a JSON object with limits/],
+    ['{"sender":["A"]}', /LANE_LIMITS .*sender/],
+    ['{"recipientsPerDay":0}', /LANE_LIMITS recipientsPerDay must be a whole number from 1/],
+  ] as const)
+    expect(() => load({ LANE_LIMITS: wrong })).toThrow(why);
+  const file = join(dir, 'lanes-1.json');
+  expect(() => load({ API_KEY: '', LANES_FILE: file, LANE_LIMITS: '{}' })).toThrow(
+    /LANE_LIMITS and LANES_FILE are both set: unset LANE_LIMITS, and set the limits of lanes in/,
+  );
+});

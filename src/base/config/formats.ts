@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { laneLimits } from '../../campaign/limits.js';
 import { planOfCountry } from '../../campaign/numbering-plan.js';
 import { parsePrice } from '../../campaign/price.js';
 import { checkSender } from '../../campaign/sender.js';
@@ -124,6 +125,23 @@ export const dates = format('dates separated by commas, such as 2030-05-01,2030-
   const all = text.split(',').map((one) => one.trim());
   return all.every((one) => /^\d{4}-\d{2}-\d{2}$/.test(one)) ? all : undefined;
 });
+
+/** What everyone may send on a lane, as a lanes file has it. */
+export const limits = format('a JSON object with limits, such as {"countries":["GB"]}', (text, reject) => {
+  const value = jsonOf(text);
+  if (value === undefined) return undefined;
+  const { data, error } = laneLimits.safeParse(value);
+  const [issue] = error?.issues ?? [];
+  return issue === undefined ? data : reject([...issue.path, issue.message].join(' '));
+});
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** A duration in ms; the bounds are written as a user writes them. */
 export function duration(min: string, max: string) {

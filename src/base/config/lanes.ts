@@ -33,15 +33,17 @@ export function readLanes(
     const credentials = environment && singleLaneCredentials(reading, simulator !== undefined);
     const { SEND_WINDOW: hours, SEND_WINDOW_ZONE: zone, SEND_WINDOW_EXCEPT: except } = settings;
     const lane = schema.parse({ name: 'default', account: { targetAccountId: settings.ACCOUNT_TARGET_ID } });
-    const rules = laneRules({ ...lane, window: { hours, except }, zone }, (part, reason) =>
-      problems.push(`${WINDOW_SETTINGS[part]} ${reason}`),
+    const rules = laneRules(
+      { ...lane, limits: settings.LANE_LIMITS, window: { hours, except }, zone },
+      (part, reason) => problems.push(`${WINDOW_SETTINGS[part]} ${reason}`),
     );
     return { lanes: [{ ...rules, credentials }], missing: [] };
   }
-  for (const name of Object.values(WINDOW_SETTINGS)) {
+  for (const name of [...Object.values(WINDOW_SETTINGS), 'LANE_LIMITS'] as const) {
+    const what = name === 'LANE_LIMITS' ? 'limits' : 'windows';
     if (isSet.has(name))
       problems.push(
-        `${name} and LANES_FILE are both set: unset ${name}, and set the windows of lanes in ${file}`,
+        `${name} and LANES_FILE are both set: unset ${name}, and set the ${what} of lanes in ${file}`,
       );
   }
   let contents: string;

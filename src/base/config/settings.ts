@@ -68,6 +68,9 @@ export const SECTIONS = {
         Time zone of SEND_WINDOW, such as Europe/Paris. Required with it.`),
     SEND_WINDOW_EXCEPT: z.optional(formats.dates).describe(`
         Dates on which SEND_WINDOW is closed, separated by commas: 2030-05-01,2030-12-25.`),
+    LANE_LIMITS: z.optional(formats.limits).describe(`
+        What everyone may send on the single lane, as JSON: {"senders":["ACME"],"countries":["GB"],"maxSegments":3,
+        "recipientsPerDay":5000,"costPerDay":"50 EUR"}; any of them. Default: anything.`),
     LANES_FILE: z.optional(z.string()).describe(`
         Path of a JSON file with several lanes, one per API key or account. Set it instead of API_KEY. Example:
           [{ "name": "acme", "apiKeyEnv": "ACME_KEY", "hourlyQuota": 5000 }]

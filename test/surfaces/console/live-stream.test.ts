@@ -82,6 +82,16 @@ test('A stream that breaks continues after the last event, so that none is missi
   expect(states.slice(0, 4)).toEqual(['connecting', 'live', 'reconnecting', 'live']);
 });
 
+test('A stream that breaks before its first event continues where it began', async () => {
+  const { attempts, items, until } = await follow((response, after) => {
+    open(response);
+    if (after !== undefined) return send(response, 8);
+    return response.write('retry: 2000\nid: 7\n\n', () => response.destroy());
+  });
+  await until(() => items.length > 0);
+  expect(attempts).toEqual([undefined, '7']);
+});
+
 test('An event that arrives in pieces arrives once', async () => {
   const { items, until } = await follow(async (response) => {
     open(response);

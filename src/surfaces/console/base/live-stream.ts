@@ -34,11 +34,14 @@ export async function followStream(options: StreamOptions): Promise<void> {
   let failures = 0;
   onState('connecting');
   while (!signal.aborted) {
-    const end = await readOnce({ ...options, after }, (item) => {
+    const take = (item: StreamItem): void => {
       if (failures >= 0) onState('live');
       failures = -1;
       after = item.id ?? after;
       options.onItem(item);
+    };
+    const end = await readOnce({ ...options, after }, take, (id) => {
+      after ??= id;
     });
     if (signal.aborted) return;
     if (end !== 'broken') return onState(end);
@@ -48,10 +51,14 @@ export async function followStream(options: StreamOptions): Promise<void> {
   }
 }
 
+/** The id before the first event: the stream continues after it if it breaks before another. Parsers drop an id without data. */
+const START = /^(?:retry: \d+\n)?id: (\S+)\n\n/;
+
 /** Reads one connection to its end, and says whether another attempt makes sense. */
 async function readOnce(
   { url, after, fetch, signal, silenceMs }: StreamOptions,
   onItem: (item: StreamItem) => void,
+  onStart: (id: string | undefined) => void,
 ): Promise<'broken' | 'signedOut' | 'refused'> {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
@@ -71,12 +78,16 @@ async function readOnce(
     });
     const decoder = new TextDecoder();
     const reader = response.body.getReader();
+    let isFirst = true;
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return 'broken';
       clearTimeout(timer);
       timer = setTimeout(abort, silenceMs);
-      parser.feed(decoder.decode(value, { stream: true }));
+      const text = decoder.decode(value, { stream: true });
+      if (isFirst) onStart(START.exec(text)?.[1]);
+      isFirst = false;
+      parser.feed(text);
     }
   } catch {
     return 'broken';

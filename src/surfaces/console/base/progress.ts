@@ -32,3 +32,8 @@ export function ratesOf(samples: readonly Sample[]): Rate[] {
     return [{ from, to, value: (sent / (to - from)) * 60_000 }];
   });
 }
+
+const MOST = 128;
+/** As many samples as a chart can show: of more, every other one. */
+export const thinned = (samples: readonly Sample[]): readonly Sample[] =>
+  samples.length <= MOST ? samples : samples.filter((_, at) => at % 2 === 0 || at === samples.length - 1);

@@ -15,7 +15,7 @@ export interface Session {
   readonly lanes: readonly string[] | null;
   readonly expiresAt: string;
   readonly simulator: boolean;
-  readonly services: readonly { readonly lane: string; readonly host: string }[];
+  readonly services: readonly { readonly lane: string; readonly host: string | null }[];
 }
 
 /** The session; null: signed out; undefined: not known yet. `reason`: why the last one ended. */
@@ -50,18 +50,23 @@ export async function signOut(): Promise<void> {
   session.value = null;
 }
 
-/**
- * Uses the secret of a sign-in link, which is in the fragment: browsers never send that to a server. It leaves the address and the
- * history before anything else happens. Otherwise continues the session of the cookie.
- */
-export async function begin(): Promise<void> {
+const AGAIN_MS = 2_000;
+
+/** The secret of a sign-in link, which is in the fragment: browsers never send that to a server. It leaves the address and the history at once. */
+function takeLink(): string | undefined {
   const link = /^#signin=(.+)$/.exec(location.hash)?.[1];
   if (link !== undefined) history.replaceState(null, '', location.pathname + location.search);
+  return link;
+}
+
+/** Signs in with the link that opened the page, or continues the session of the cookie. Tries again while the server does not respond. */
+export async function begin(link = takeLink()): Promise<void> {
   try {
     if (link === undefined) session.value = await request('GET');
     else await signIn({ link });
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status === 0) throw error;
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 0 || error.status >= 500) return void setTimeout(begin, AGAIN_MS, link);
     session.value = null;
     if (link !== undefined) signedOutBecause.value = 'link';
   }

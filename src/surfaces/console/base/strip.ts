@@ -12,8 +12,10 @@ export interface Column {
   readonly polls: number;
 }
 
+/** Permits that return in a column: how many, and exactly when the first of them. */
 export interface Returning {
   readonly at: number;
+  readonly first: number;
   readonly count: number;
 }
 
@@ -54,14 +56,15 @@ export function stripOf(ledger: Ledger, columns: number): Strip {
     const column = past.get(begin) ?? { at: begin, sends: 0, polls: 0 };
     past.set(begin, { at: begin, sends: column.sends + sends, polls: column.polls + polls });
   }
-  const coming = new Map<number, number>();
+  const coming = new Map<number, Returning>();
   for (const { at, count } of ledger.permits) {
     const begin = floorTo(Date.parse(at), width);
-    coming.set(begin, (coming.get(begin) ?? 0) + count);
+    const column = coming.get(begin) ?? { at: begin, first: Date.parse(at), count: 0 };
+    coming.set(begin, { ...column, count: column.count + count });
   }
   const used = ledger.used.send + ledger.used.poll;
   const columnsOf = [...past.values()].sort((a, b) => a.at - b.at);
-  const returning = [...coming].map(([at, count]) => ({ at, count })).sort((a, b) => a.at - b.at);
+  const returning = [...coming.values()].sort((a, b) => a.at - b.at);
   return {
     now,
     window,
@@ -69,7 +72,11 @@ export function stripOf(ledger: Ledger, columns: number): Strip {
     past: columnsOf,
     coming: returning,
     counted: [...rising(columnsOf), ...falling(returning, used, now)],
-    highest: Math.max(1, ...columnsOf.map(({ sends, polls }) => sends + polls), ...coming.values()),
+    highest: Math.max(
+      1,
+      ...columnsOf.map(({ sends, polls }) => sends + polls),
+      ...returning.map(({ count }) => count),
+    ),
     most: Math.max(1, ledger.limit ?? 0, used),
     throttled: ledger.throttledAt.map((at) => Date.parse(at)),
   };

@@ -21,6 +21,7 @@ export function eventText({ type, name, campaign, lane, actor }: Readonly<Record
 export const texts = {
   all: 'All',
   close: 'Close',
+  continues: (span: string) => `Continues in ${span}.`,
   filter: 'Filter',
   firstPage: 'First page',
   go: 'Go',
@@ -155,6 +156,7 @@ export const texts = {
     starts: 'Starts',
     states: 'Recipients by state',
     rate: 'Sends per minute',
+    rateSince: 'Sends per minute since you opened this page',
     facts: 'About this campaign',
     sender: 'Sender',
     lane: 'Lane',

@@ -3,10 +3,9 @@ import { texts } from '../base/texts.js';
 import { countText, timeText } from '../base/times.js';
 import { Table } from './Table.js';
 
-/** Something that happened at a time, or from one time to another. */
+/** Something that happened at a time. */
 export interface Mark {
   readonly at: number;
-  readonly to?: number;
   readonly kind: 'throttled' | 'paused';
 }
 
@@ -28,7 +27,7 @@ export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
   const x = (at: number): number => ((at - first.from) / (last.to - first.from)) * WIDTH;
   const y = (value: number): number => HEIGHT - (value / highest) * (HEIGHT - TOP);
   const steps = rates.map(({ from, to, value }) => `M${x(from)} ${HEIGHT}V${y(value)}H${x(to)}V${HEIGHT}z`);
-  const shown = marks.filter(({ at, to = at }) => to >= first.from && at <= last.to);
+  const shown = marks.filter(({ at }) => at >= first.from && at <= last.to);
   return (
     <figure class="chart">
       <figcaption>
@@ -40,18 +39,6 @@ export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
         role="img"
         aria-label={texts.chart.label(caption, countText(highest), countText(last.value))}
       >
-        {shown.map(({ at, to = at, kind }) =>
-          kind === 'paused' ? (
-            <rect
-              key={`p${at}`}
-              x={x(Math.max(at, first.from))}
-              width={Math.max(2, x(Math.min(to, last.to)) - x(Math.max(at, first.from)))}
-              y={TOP}
-              height={HEIGHT - TOP}
-              class="paused"
-            />
-          ) : null,
-        )}
         <path d={steps.join('')} fill="var(--sending)" />
         <path d={`M0 ${HEIGHT}H${WIDTH}`} stroke="var(--line)" />
       </svg>

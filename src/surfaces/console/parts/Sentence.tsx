@@ -23,10 +23,10 @@ export function Sentence({ waiting, lane }: { readonly waiting: Waiting; readonl
   );
 }
 
-/** `in 42 s`. It is not announced: it changes every second. */
+/** How long that still takes. It is not announced: it changes every second. */
 function Countdown({ until }: { readonly until: string }) {
   const left = Date.parse(until) - useNow();
-  return left > 0 ? <span class="quiet countdown">(in {spanText(left)})</span> : null;
+  return left > 0 ? <span class="quiet">{texts.continues(spanText(left))}</span> : null;
 }
 
 interface RemedyProps {

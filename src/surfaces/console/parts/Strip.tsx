@@ -69,7 +69,9 @@ function Drawing({ strip, ledger, width, zone, until }: DrawingProps) {
   const span = 2 * window;
   const x = (at: number): number => ((at - now + window) / span) * width;
   const step = (strip.width / span) * width;
-  const barY = (count: number): number => BARS.bottom - (count / highest) * (BARS.bottom - BARS.top);
+  // A bucket with one request beside one with hundreds can be seen.
+  const barY = (count: number): number =>
+    BARS.bottom - (count === 0 ? 0 : Math.max(2, (count / highest) * (BARS.bottom - BARS.top)));
   const curveY = (count: number): number => CURVE.bottom - (count / most) * (CURVE.bottom - CURVE.top);
   const bars = (all: readonly { at: number; from: number; to: number }[]): string =>
     all
@@ -139,7 +141,7 @@ function Drawing({ strip, ledger, width, zone, until }: DrawingProps) {
       </svg>
       <p class="readout quiet">
         {pointed === null
-          ? freed && texts.strip.frees(freed.permits.count, timeText(freed.permits.at, now, zone, true))
+          ? freed && texts.strip.frees(freed.permits.count, timeText(freed.permits.first, now, zone, true))
           : pointedText(strip, pointed, zone)}
       </p>
     </>

@@ -23,7 +23,7 @@ const NewCampaign = lazy(() => import('./new/NewCampaign.js').then(({ NewCampaig
 const Lanes = lazy(() => import('./Lane.js').then(({ Lanes }) => Lanes));
 
 export function App() {
-  if (session.value === undefined) return null;
+  if (session.value === undefined) return <p class="quiet">{texts.loading}</p>;
   if (session.value === null)
     return (
       <>

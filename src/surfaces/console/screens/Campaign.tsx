@@ -29,7 +29,11 @@ export function Campaign() {
   return (
     <>
       <Title text={status.name}>
-        <span class={`badge ${status.state}`}>{texts.campaignStates[status.state]}</span>
+        <span
+          class={`badge ${status.state === 'paused' || status.state === 'cancelled' ? 'warning' : 'good'}`}
+        >
+          {texts.campaignStates[status.state]}
+        </span>
         <Commands {...campaign} />
       </Title>
       <p class="sentence">

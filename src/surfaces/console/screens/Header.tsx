@@ -85,7 +85,7 @@ function Service({ simulator, services }: Session) {
         {texts.header.simulator}
       </strong>
     );
-  const hosts = [...new Set(services.map(({ host }) => host))];
+  const hosts = [...new Set(services.flatMap(({ host }) => host ?? []))];
   return (
     <strong class="badge" title={hosts.join(', ')}>
       {hosts[0]}

@@ -54,6 +54,8 @@ export async function followStream(options: StreamOptions): Promise<void> {
 /** The id before the first event: the stream continues after it if it breaks before another. Parsers drop an id without data. */
 const START = /^(?:retry: \d+\n)?id: (\S+)\n\n/;
 
+const SILENT_PARTS = 4;
+
 /** Reads one connection to its end, and says whether another attempt makes sense. */
 async function readOnce(
   { url, after, fetch, signal, silenceMs }: StreamOptions,
@@ -63,7 +65,9 @@ async function readOnce(
   const controller = new AbortController();
   const abort = (): void => controller.abort();
   signal.addEventListener('abort', abort, { once: true });
-  let timer = setTimeout(abort, silenceMs);
+  // Counted in parts: after a tab was busy for long, what has arrived meanwhile is read before the stream counts as silent.
+  let silent = 0;
+  const timer = setInterval(() => ++silent === SILENT_PARTS && abort(), silenceMs / SILENT_PARTS);
   try {
     const response = await fetch(url, {
       headers: { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) },
@@ -82,8 +86,7 @@ async function readOnce(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return 'broken';
-      clearTimeout(timer);
-      timer = setTimeout(abort, silenceMs);
+      silent = 0;
       const text = decoder.decode(value, { stream: true });
       if (isFirst) onStart(START.exec(text)?.[1]);
       isFirst = false;
@@ -92,7 +95,7 @@ async function readOnce(
   } catch {
     return 'broken';
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
     signal.removeEventListener('abort', abort);
     controller.abort();
   }

@@ -168,12 +168,12 @@ test('What a lane was given on an earlier day counts no more, and what a process
   const limits = { recipientsPerDay: 10 };
   const enqueue = (lane: string, count: number) => acting('late', limits).enqueue(campaign(lane, count));
   const today = Math.floor(Date.now() / 86_400_000);
-  await redis.hset(keys.apiKeysShares, 'late', `${today - 1} a:10:0:0:0:0`);
+  await redis.hset(keys.apiKeysShares(today - 1), 'late', 'a:10:0:0:0:0');
   await redis.hset(keys.lane('a', 'keyBytes'), 'share:late', `${today - 1} 10 0 0 0`);
   await redis.hset(keys.lane('a', 'keyBytes'), 'today:late', `${today - 1} 10 0`);
   await enqueue('b', 4);
   // A process that dies after it has asked for a share of lane c, and before it has used it.
-  await redis.hset(keys.apiKeysShares, 'late', `${today} b:4:0:0:0:0 c:6:0:0:0:0`);
+  await redis.hset(keys.apiKeysShares(today), 'late', 'b:4:0:0:0:0 c:6:0:0:0:0');
   await enqueue('a', 6);
   await expect(enqueue('c', 1)).rejects.toMatchObject({ left: 0 });
 });

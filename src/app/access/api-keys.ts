@@ -398,7 +398,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
           await revoked.add(id, clock());
           await redis.hdel(keys.apiKeys, id);
         });
-        await Promise.all([redis.hdel(keys.apiKeysUsed, id), redis.hdel(keys.apiKeysShares, id)]);
+        await redis.hdel(keys.apiKeysUsed, id);
         await onRevoked(id);
         // Only now: the key creates no more campaigns.
         const done = isCancelling ? await cancelCampaigns(id) : NOTHING_CANCELLED;

@@ -96,8 +96,8 @@ export function keyNames(prefix: string) {
     apiKeys: `${prefix}:apiKeys`,
     /** Hash: the ids of revoked keys, and the digests of replaced secrets; each with when it ends, and what authenticates that, JSON. */
     apiKeysRevoked: `${prefix}:apiKeys:revoked`,
-    /** Hash: API key → what it may store today on each of its lanes (engine/recipients/share-day.lua). */
-    apiKeysShares: `${prefix}:apiKeys:shares`,
+    /** Hash with a lifetime: API key → what it may store on a day on each of its lanes (engine/recipients/share-day.lua). */
+    apiKeysShares: (day: number): string => `${prefix}:apiKeys:shares:${day}`,
     /** Hash: when each key was last used, ms. */
     apiKeysUsed: `${prefix}:apiKeys:used`,
     /** String: the secret of the cursors and stream ids of the HTTP API. */

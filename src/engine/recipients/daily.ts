@@ -107,13 +107,9 @@ export async function storedInDay(
   now: number,
 ): Promise<Counted & { readonly endsAt: number }> {
   const day = Math.floor(now / DAY_MS);
-  const isToday = (text: string): boolean => text.startsWith(`${day} `);
-  const shares = (await redis.hget(keys.apiKeysShares, key)) ?? '';
-  const lanes = isToday(shares) ? [...sharesOf(shares, 0).keys()] : [];
+  const lanes = [...sharesOf((await redis.hget(keys.apiKeysShares(day), key)) ?? '', 0).keys()];
   const counts = await Promise.all(lanes.map((id) => redis.hget(keys.lane(id, 'keyBytes'), `today:${key}`)));
-  const today = counts.flatMap((text) =>
-    text !== null && isToday(text) ? [text.split(' ').map(Number)] : [],
-  );
+  const today = counts.flatMap((text) => (text?.startsWith(`${day} `) ? [text.split(' ').map(Number)] : []));
   const sum = (at: number): number => today.reduce((total, numbers) => total + (numbers[at] ?? 0), 0);
   return { messages: sum(1), micros: sum(2), endsAt: (day + 1) * DAY_MS };
 }
@@ -157,7 +153,6 @@ export async function largerShare(
   const wish = {
     key,
     lane: lane.id,
-    day,
     of: isCost ? 2 : 1,
     limit: of[limit] ?? 0,
     // All that is needed, although the lane has a part of it: another lane may get that first, but not what is given now.
@@ -167,7 +162,7 @@ export async function largerShare(
   const enlarge = (returned: object) =>
     shareScript.run(
       redis,
-      { shares: keys.apiKeysShares },
+      { shares: keys.apiKeysShares(day) },
       { ...wish, returned: JSON.stringify(returned), time: '' },
     );
   let { isLarger, rest, shares } = await enlarge({});

@@ -3,11 +3,10 @@
   returned, is never more than that. Each lane counts against its share (daily.lua), and returns what is left of it when another lane needs it
   (return-share.lua). So the limit holds whatever lanes, which may be on different nodes, do at the same time, and wherever a process dies.
 
-  KEYS  shares    hash: API key -> the day, and for each lane `lane:messages:micros:messages:micros:second`: what it was given, what it has
+  KEYS  shares    hash of the day: API key -> for each lane `lane:messages:micros:messages:micros:second`: what it was given, what it has
                   returned, and when it was last given something
   ARGV  key       the API key
         lane      the lane
-        day       number: the day, as the lane counts it
         of        number: 1: of messages, 2: of what they cost, in micros
         limit     number: how much the key may store in a day
         least     number: how much more the lane needs at least
@@ -17,13 +16,12 @@
   Returns  1 if the share is larger now, 0 if less than the least is left; what is left for other lanes; the second; the value in the hash
 ]]
 -- @include ../../base/redis/clock.lua
+-- The clocks of nodes differ by less than a day.
+local KEPT_S = 172800
 local second = math.floor(clock(time) / 1000)
 local stored = redis.call('HGET', sharesKey, key) or ''
-local storedDay = tonumber(string.match(stored, '^%d+')) or 0
--- The clock of the lane's node is behind, and its day is over.
-if storedDay > day then return { 0, '0', second, '' } end
 local shares, names, rest = {}, {}, limit
-for name, numbers in string.gmatch(storedDay == day and stored or '', '(%S+):(%d+:%d+:%d+:%d+:%d+)') do
+for name, numbers in string.gmatch(stored, '(%S+):(%d+:%d+:%d+:%d+:%d+)') do
   local share = {}
   for number in string.gmatch(numbers, '%d+') do share[#share + 1] = tonumber(number) end
   for at, back in ipairs(returned[name] or {}) do share[2 + at] = math.max(share[2 + at], back) end
@@ -37,8 +35,9 @@ if isLarger then
   local more = math.min(rest, wanted + math.floor(limit / 100))
   shares[lane][of], shares[lane][5], rest = shares[lane][of] + more, second, rest - more
 end
-local texts = { string.format('%.0f', day) }
-for at, name in ipairs(names) do texts[at + 1] = string.format('%s:%.0f:%.0f:%.0f:%.0f:%.0f', name, unpack(shares[name])) end
+local texts = {}
+for at, name in ipairs(names) do texts[at] = string.format('%s:%.0f:%.0f:%.0f:%.0f:%.0f', name, unpack(shares[name])) end
 local text = table.concat(texts, ' ')
 redis.call('HSET', sharesKey, key, text)
+redis.call('EXPIRE', sharesKey, KEPT_S)
 return { isLarger and 1 or 0, string.format('%.0f', rest), second, text }

@@ -85,7 +85,7 @@ export const NEVER: Readonly<Record<string, string>> = {
   'audit:keyBytes': POINTER,
   apiKeys: PRODUCER,
   'apiKeys:revoked': DIGEST,
-  'apiKeys:shares': POINTER,
+  'apiKeys:shares:ID': POINTER,
   'apiKeys:used': POINTER,
   positions: DIGEST,
   'suppression:lists:last': POINTER,
@@ -168,7 +168,7 @@ export function kindOf(key: string): string {
   const named = plain
     .replace(/^suppression:lists:(all|lane:.*)$/, 'suppression:lists:LIST')
     .replace(
-      /^(suppression:lists:removed|schedules:all:\w+|forget:all:(?:request|lease)|idempotency|swept|token):.+$/,
+      /^(suppression:lists:removed|schedules:all:\w+|forget:all:(?:request|lease)|idempotency|swept|token|apiKeys:shares):.+$/,
       '$1:ID',
     )
     .replace(/^(schedules:all:(?:ids|due|failing|keyBytes)):ID$/, '$1')

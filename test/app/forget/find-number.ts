@@ -49,6 +49,9 @@ async function valuesOf(redis: Redis, key: string): Promise<Buffer[]> {
       const entries = await redis.xrange(key, '-', '+');
       return entries.flatMap(([, fields]) => fields.map((field) => Buffer.from(field)));
     }
+    case 'none':
+      // It has expired meanwhile.
+      return [];
     default:
       throw new TypeError(`a key of an unknown type: ${key}`);
   }

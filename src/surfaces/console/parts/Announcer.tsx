@@ -1,5 +1,5 @@
-import { effect, signal } from '@preact/signals';
-import { isShown, recentEvents } from '../base/live.js';
+import { effect, signal, untracked } from '@preact/signals';
+import { type FeedEvent, isShown, recentEvents } from '../base/live.js';
 import { eventText } from '../base/texts.js';
 
 /*
@@ -61,11 +61,14 @@ const LOUD =
 // What others do, and what happens: to all who listen, and as a notice to those who look at it.
 effect(() => {
   const [newest] = recentEvents.value;
-  if (newest === undefined || !LOUD.test(newest.type)) return;
-  const text = eventText(newest);
-  announce(text);
-  if (isShown(newest) && performance.now() - ownAt > OWN_MS) show(text, 'normal');
+  untracked(() => newest !== undefined && LOUD.test(newest.type) && tell(newest));
 });
+
+function tell(event: FeedEvent): void {
+  const text = eventText(event);
+  announce(text);
+  if (isShown(event) && performance.now() - ownAt > OWN_MS) show(text, 'normal');
+}
 
 const close = (id: number): void => {
   notices.value = notices.value.filter((notice) => notice.id !== id);

@@ -150,17 +150,20 @@ const PAGE = 100;
 /** A list in pages of a hundred, in an address that can be shared. */
 export function PagedTable<Row>({ filters = [], actions, load, version, total, ...table }: PagedProps<Row>) {
   const [values, change] = useFilters();
-  const [page, setPage] = useState<LoadedPage<Row> | null>(null);
+  const [page, setPage] = useState<
+    (LoadedPage<Row> & { readonly asked: string; readonly before: number }) | null
+  >(null);
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const top = useRef<HTMLDivElement>(null);
   const asked = JSON.stringify(values);
+  const cursor = values['cursor'];
   useEffect(() => {
     const controller = new AbortController();
     setBusy(true);
     load(values, controller.signal)
       .then((loaded) => {
-        setPage(loaded);
+        setPage({ ...loaded, asked, before: Number(cursor ?? 0) });
         setError(null);
         setBusy(false);
       })
@@ -172,7 +175,8 @@ export function PagedTable<Row>({ filters = [], actions, load, version, total, .
       });
     return () => controller.abort();
   }, [asked, version]);
-  const before = Number(values['cursor'] ?? 0);
+  // Of the rows that are shown: those of another address may still be on their way.
+  const before = page?.before ?? 0;
   const isCounted = total !== undefined;
   const rows = page?.rows ?? null;
   const range =
@@ -183,7 +187,7 @@ export function PagedTable<Row>({ filters = [], actions, load, version, total, .
     change({ cursor });
     top.current?.scrollIntoView({ block: 'nearest' });
   };
-  const next = page?.nextCursor ?? null;
+  const next = page?.asked === asked ? page.nextCursor : null;
   return (
     <div ref={top} class="stack">
       {(filters.length > 0 || actions) && <Filters filters={filters}>{actions}</Filters>}
@@ -193,9 +197,9 @@ export function PagedTable<Row>({ filters = [], actions, load, version, total, .
         </p>
       )}
       <Table {...table} rows={rows} isBusy={isBusy} {...(range !== undefined && { range })} />
-      {(values['cursor'] !== undefined || next !== null) && (
+      {(cursor !== undefined || page?.nextCursor) && (
         <nav class="row" aria-label={texts.pagesOf(table.caption)}>
-          <button type="button" disabled={values['cursor'] === undefined} onClick={() => go('')}>
+          <button type="button" disabled={cursor === undefined} onClick={() => go('')}>
             {texts.firstPage}
           </button>
           {isCounted && (
@@ -207,7 +211,11 @@ export function PagedTable<Row>({ filters = [], actions, load, version, total, .
               {texts.previousPage}
             </button>
           )}
-          <button type="button" disabled={next === null} onClick={() => next !== null && go(next)}>
+          <button
+            type="button"
+            disabled={page?.nextCursor === null}
+            onClick={() => next !== null && go(next)}
+          >
             {texts.nextPage}
           </button>
           {isCounted && total > PAGE && <GoToRow total={total} onGo={(row) => go(String(row - 1))} />}

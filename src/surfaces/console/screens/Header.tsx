@@ -48,9 +48,11 @@ export function Header() {
         </ul>
       </nav>
       <Stream />
-      <details class="menu">
-        <summary>{texts.header.key(key.name)}</summary>
-        <div class="panel stack">
+      <button type="button" class="plain" popovertarget="menu">
+        {texts.header.key(key.name)}
+      </button>
+      <div id="menu" popover="auto" class="panel">
+        <div class="stack">
           <FormField
             name="reveal"
             field={{ in: 'body', type: 'boolean' }}
@@ -72,7 +74,7 @@ export function Header() {
             {texts.header.signOut}
           </button>
         </div>
-      </details>
+      </div>
     </header>
   );
 }

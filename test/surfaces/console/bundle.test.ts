@@ -63,14 +63,14 @@ test('Of the rest of Volley, the bundle has only rules that need no server', () 
 });
 
 test('The page is small: 45 kB of JavaScript and 15 kB of CSS at first, 120 kB of JavaScript in all, compressed', () => {
-  const entry = chunks.find(({ isEntry }) => isEntry);
-  const first = chunks.filter(
-    ({ fileName }) => entry?.fileName === fileName || entry?.imports.includes(fileName),
-  );
+  // With everything that the browser needs before it runs the first line.
+  const first = new Set(chunks.filter(({ isEntry }) => isEntry));
+  for (const { imports } of first)
+    for (const chunk of chunks) if (imports.includes(chunk.fileName)) first.add(chunk);
   const styles = output.filter(({ fileName }) => fileName.endsWith('.css'));
-  expect(first.length).toBeGreaterThan(0);
+  expect(first.size).toBeGreaterThan(0);
   expect(styles.length).toBeGreaterThan(0);
-  expect(sum(first.map(({ code }) => sizeOf(code)))).toBeLessThanOrEqual(45_000);
+  expect(sum([...first].map(({ code }) => sizeOf(code)))).toBeLessThanOrEqual(45_000);
   expect(sum(chunks.map(({ code }) => sizeOf(code)))).toBeLessThanOrEqual(120_000);
   expect(sum(styles.map((file) => (file.type === 'asset' ? sizeOf(file.source) : 0)))).toBeLessThanOrEqual(
     15_000,

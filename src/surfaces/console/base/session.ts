@@ -47,6 +47,7 @@ export async function signIn(with_: { readonly key: string } | { readonly link: 
 
 export async function signOut(): Promise<void> {
   await request('DELETE').catch(() => null);
+  signedOutBecause.value = null;
   session.value = null;
 }
 
@@ -67,8 +68,13 @@ export async function begin(link = takeLink()): Promise<void> {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 0 || error.status >= 500) return void setTimeout(begin, AGAIN_MS, link);
-    session.value = null;
-    if (link !== undefined) signedOutBecause.value = 'link';
+    if (link === undefined) {
+      session.value = null;
+      return;
+    }
+    // The browser may have a session all the same.
+    signedOutBecause.value = 'link';
+    await begin(undefined);
   }
 }
 

@@ -79,7 +79,7 @@ export const texts = {
   signIn: {
     title: 'Sign in',
     key: 'API key',
-    about: 'Begins with vk_. Create one with: volley keys create NAME --scopes read,send,operate',
+    about: 'Begins with vk_. Create one with: volley keys create --name NAME --scope read,send,operate',
     submit: 'Sign in',
     ended: 'Your session has ended, or its key was revoked. Sign in again.',
     link: 'This link was used already, or is older than ten minutes. To get another: volley console',

@@ -44,8 +44,8 @@ const OWN_LANES = 'A key that is limited to lanes changes only the lists of its 
 export const findNumber = call({
   name: 'findNumber',
   summary: 'Find a number in every campaign',
-  description: 'The newest campaign comes first. Also says on which suppression lists the number is.',
-  httpNote: 'This is a POST so that the number appears in no access log.',
+  description: 'The newest campaign comes first.',
+  httpNote: 'The response also says on which suppression lists the number is. This is a POST so that the number appears in no access log.',
   tag: 'Numbers',
   scope: 'read',
   cost: { tokens: 10 },

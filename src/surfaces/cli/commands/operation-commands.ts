@@ -923,8 +923,7 @@ export const OPERATION_COMMANDS = [
     tag: 'Numbers',
     usage: 'find <number>',
     summary: 'find a number in every campaign',
-    description:
-      'Find a number in every campaign. The newest campaign comes first. Also says on which suppression lists the number is.',
+    description: 'Find a number in every campaign. The newest campaign comes first.',
     arguments: { '<number>': 'in any format; - reads numbers from standard input' },
     flags: [],
     json: 'print one JSON object',

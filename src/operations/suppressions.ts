@@ -45,7 +45,8 @@ export const findNumber = call({
   name: 'findNumber',
   summary: 'Find a number in every campaign',
   description: 'The newest campaign comes first.',
-  httpNote: 'The response also says on which suppression lists the number is. This is a POST so that the number appears in no access log.',
+  httpNote:
+    'The response also says on which suppression lists the number is. This is a POST so that the number appears in no access log.',
   tag: 'Numbers',
   scope: 'read',
   cost: { tokens: 10 },

@@ -27,6 +27,7 @@ const RULES = [
   'api-key',
   'campaign',
   'gsm7',
+  'list-encoding',
   'lone-surrogate',
   'moment',
   'nearest',

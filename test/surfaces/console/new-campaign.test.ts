@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { inUtf8 as inUtf8OfCommandLine } from '../../../src/surfaces/cli/encoding.js';
 import { EMPTY, startOf } from '../../../src/surfaces/console/screens/new/draft.js';
-import { inUtf8 } from '../../../src/surfaces/console/screens/new/encoding.js';
 import { segmentHint } from '../../../src/surfaces/console/screens/new/hints.js';
 import {
   CsvSplitter,
@@ -10,54 +8,6 @@ import {
   delimiterOf,
   wholeRecords,
 } from '../../../src/surfaces/console/screens/new/records.js';
-
-async function* inParts(bytes: Uint8Array, size: number): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += size) yield Buffer.from(bytes.subarray(at, at + size));
-}
-
-/** What a reader makes of a file, or its error. */
-async function read(reader: typeof inUtf8, bytes: Uint8Array, size: number) {
-  const found = ['UTF-8'];
-  const parts: Uint8Array[] = [];
-  try {
-    for await (const part of reader(inParts(bytes, size), (encoding) => void found.push(encoding)))
-      parts.push(part);
-  } catch (error) {
-    return { error: (error as Error).message };
-  }
-  return {
-    encoding: found.at(-1),
-    text: Buffer.concat(parts)
-      .toString()
-      .replace(/^\ufeff/, ''),
-  };
-}
-
-const LIST = `name,phone\n${'Ann,+447700900101\n'.repeat(10)}Zoë,+447700900102\nBø·s,+447700900103\n`;
-// Some versions of Node read the bytes from 0x80 to 0x9f as Latin-1, which browsers do not.
-const windows1252 = (text: string) => Buffer.from(text, 'latin1');
-const FILES: Readonly<Record<string, Uint8Array>> = {
-  'UTF-8': Buffer.from(LIST),
-  'UTF-8 with a mark': Buffer.from(`\ufeff${LIST}`),
-  ASCII: Buffer.from(LIST.replace(/[^\n -~]/g, '?')),
-  'Windows-1252': windows1252(LIST),
-  'UTF-16 LE': Buffer.from(`\ufeff${LIST}`, 'utf16le'),
-  'UTF-16 LE without a mark': Buffer.from(LIST, 'utf16le'),
-  'UTF-16 BE': Buffer.from(`\ufeff${LIST}`, 'utf16le').swap16(),
-  'damaged UTF-16': Buffer.concat([
-    Buffer.from(`\ufeff${LIST}`, 'utf16le'),
-    Buffer.from([0x00, 0xd8, 0x41, 0x00]),
-  ]),
-  'mixed encodings': Buffer.concat([windows1252(LIST), Buffer.from('Zoë,1\n')]),
-  'no encoding': Buffer.concat([windows1252(LIST), Buffer.from([0x81])]),
-  'a short file': Buffer.from('to\nZo\xeb\n', 'latin1'),
-  'an empty file': new Uint8Array(),
-};
-
-test.each(Object.entries(FILES))('The page reads %s as the command line does', async (_, bytes) => {
-  const expected = await read(inUtf8OfCommandLine as typeof inUtf8, bytes, bytes.length || 1);
-  for (const size of [1, 3, 7, 64, 1_000]) expect(await read(inUtf8, bytes, size)).toEqual(expected);
-});
 
 const MESSY = readFileSync(new URL('../../../examples/messy.csv', import.meta.url), 'utf8');
 

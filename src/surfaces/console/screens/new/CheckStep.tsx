@@ -2,11 +2,15 @@ import { useEffect, useState } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { isRevealed, reveal } from '../../base/masked.js';
 import { countText } from '../../base/times.js';
+import { FormField, TEXT } from '../../parts/Form.js';
+import { Table } from '../../parts/Table.js';
 import { countryName } from './countries.js';
 import type { Draft, Preview, Problem } from './draft.js';
 import { recordsAt } from './list.js';
 import type { Page } from './page.js';
 import { type CsvRecord, csvLine } from './records.js';
+
+const DUPLICATES = Object.entries(texts.duplicateChoices).map(([value, label]) => ({ value, label }));
 
 /** What the server says about the list: its countries, and every invalid cell. */
 export function CheckStep(page: Page) {
@@ -42,7 +46,7 @@ export function CheckStep(page: Page) {
           <Countries {...preview} />
           <Problems {...page} preview={preview} />
           {preview.invalid > 0 && preview.invalid < preview.rows && (
-            <label class="check-line">
+            <label class="row">
               <input
                 type="checkbox"
                 checked={draft.skipInvalid}
@@ -52,20 +56,13 @@ export function CheckStep(page: Page) {
             </label>
           )}
           {preview.differentTexts > 0 && (
-            <div class="field">
-              <label for="duplicates">{texts.duplicates}</label>
-              <select
-                id="duplicates"
-                value={draft.duplicates}
-                onChange={(event) => change({ duplicates: event.currentTarget.value as Draft['duplicates'] })}
-              >
-                {Object.entries(texts.duplicateChoices).map(([value, label]) => (
-                  <option key={value} value={value}>
-                    {label}
-                  </option>
-                ))}
-              </select>
-            </div>
+            <FormField
+              name="duplicates"
+              field={TEXT}
+              shown={{ label: texts.duplicates, options: DUPLICATES }}
+              value={draft.duplicates}
+              onChange={(value) => change({ duplicates: value as Draft['duplicates'] })}
+            />
           )}
           {known === whole && preview.warnings.length > 0 && (
             <div class="note">
@@ -92,7 +89,7 @@ interface ProgressProps {
 /** How much of a list has been sent. When all of it has, the server still reads it. */
 export function Progress({ label, part, onCancel }: ProgressProps) {
   return (
-    <p class="upload">
+    <p class="row upload">
       <label>
         {part < 1 ? `${label}: ${countText(Math.floor(part * 100))} %` : `${texts.reading} …`}
         <progress max={1} {...(part < 1 && { value: part })} />
@@ -140,41 +137,33 @@ function Problems({ list, delimiter, columns, preview, known, first }: Page & { 
   }, [list, problems, delimiter]);
   if (invalid === 0) return <p class="good">✓ {known === first && !list?.isWhole ? '' : texts.none}</p>;
   const shown = columnsToShow(columns, preview);
+  /** A value of a row; marked if it is at fault, or the whole row is. */
+  const cellOf = (name: string) => (problem: Problem) => {
+    const isBad = problem.column === name;
+    const value = records.get(problem.line)?.fields[columns.indexOf(name)] ?? (isBad ? problem.value : '');
+    const text = name === toColumn ? hidden(value ?? '') : (value ?? '');
+    return isBad || problem.column === null ? (
+      <mark>
+        ✗{'\u00a0'}
+        {text || '—'}
+      </mark>
+    ) : (
+      text
+    );
+  };
   return (
     <>
-      <div class="table problems">
-        <table>
-          <caption>
-            {texts.problems(invalid)}{' '}
-            <span class="quiet">{texts.problemsShown(Math.min(most, problems.length), invalid)}</span>
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                {texts.row}
-              </th>
-              {shown.map((column) => (
-                <th key={column} scope="col">
-                  {column}
-                </th>
-              ))}
-              <th scope="col">{texts.reason}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {problems.slice(0, most).map((problem) => (
-              <ProblemRow
-                key={problem.line}
-                problem={problem}
-                record={records.get(problem.line)}
-                columns={columns}
-                shown={shown}
-                toColumn={toColumn}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        caption={texts.problems(invalid)}
+        range={texts.problemsShown(Math.min(most, problems.length), invalid)}
+        rows={problems.slice(0, most)}
+        rowKey={({ line }) => String(line)}
+        columns={[
+          { title: texts.row, isName: true, cell: ({ line }) => records.get(line)?.row ?? line },
+          ...shown.map((title) => ({ title, cell: cellOf(title) })),
+          { title: texts.reason, cell: ({ message }) => message.replace(/"[^"]*"/g, hidden) },
+        ]}
+      />
       <p class="row">
         {most < problems.length && (
           <button type="button" onClick={() => setMost(most + STEP)}>
@@ -194,41 +183,6 @@ function Problems({ list, delimiter, columns, preview, known, first }: Page & { 
         )}
       </p>
     </>
-  );
-}
-
-interface RowProps {
-  readonly problem: Problem;
-  readonly record: CsvRecord | undefined;
-  readonly columns: readonly string[];
-  readonly shown: readonly string[];
-  readonly toColumn: string;
-}
-
-function ProblemRow({ problem, record, columns, shown, toColumn }: RowProps) {
-  const { line, column, value, message } = problem;
-  return (
-    <tr class={column === null ? 'bad-row' : undefined}>
-      <th scope="row" class="number" data-title={texts.row}>
-        {column === null && '✗ '}
-        {record?.row ?? line}
-      </th>
-      {shown.map((name) => {
-        const isBad = name === column;
-        const text = record?.fields[columns.indexOf(name)] ?? (isBad ? value : '') ?? '';
-        return (
-          <td key={name} data-title={name} class={isBad ? 'bad-cell' : undefined}>
-            <span>
-              {isBad && <span class="unseen">{texts.reason}: </span>}
-              {text === '' && isBad ? '—' : name === toColumn ? hidden(text) : text}
-            </span>
-          </td>
-        );
-      })}
-      <td data-title={texts.reason} class="bad">
-        {message.replace(/"[^"]*"/g, hidden)}
-      </td>
-    </tr>
   );
 }
 

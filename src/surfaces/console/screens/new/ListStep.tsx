@@ -1,8 +1,9 @@
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { countText } from '../../base/times.js';
 import { problemOf } from './check.js';
 import { countryName } from './countries.js';
+import { Entry, optionsOf } from './Entry.js';
 import { choose } from './list.js';
 import type { Page } from './page.js';
 
@@ -11,7 +12,7 @@ export function ListStep(page: Page) {
   const { list, setList, change, first, known } = page;
   const [problem, setProblem] = useState<string | null>(null);
   const [isOver, setOver] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
+
   const take = async (file: File | null | undefined): Promise<void> => {
     if (!file) return;
     setProblem(null);
@@ -52,7 +53,6 @@ export function ListStep(page: Page) {
         </span>
         <span class="quiet">{list === null ? texts.listAbout : texts.chooseAnother}</span>
         <input
-          ref={input}
           class="unseen"
           type="file"
           accept=".csv,.txt,.tsv,text/csv,text/plain"
@@ -68,50 +68,30 @@ export function ListStep(page: Page) {
           {problem ?? first.error}
         </p>
       )}
-      {list !== null && list.encoding !== 'UTF-8' && <p class="quiet">{texts.encoding(list.encoding)}</p>}
+      {list !== null && list.encoding !== null && <p class="quiet">{texts.encoding(list.encoding)}</p>}
       {list !== null && <Columns {...page} />}
     </>
   );
 }
 
 /** What the columns mean: found by the server, and changed by the person. */
-function Columns({ draft, change, columns, known }: Page) {
+function Columns(page: Page) {
+  const { change, columns, known } = page;
   const { preview } = known;
   if (preview === null) return null;
   const national = preview.invalidGroups.find(({ code }) => code === 'noCountry');
   return (
     <>
       <div class="row">
-        <div class="field">
-          <label for="to-column">{texts.toColumn}</label>
-          <select
-            id="to-column"
-            value={draft.toColumn || preview.toColumn}
-            onChange={(event) => change({ toColumn: event.currentTarget.value })}
-          >
-            {columns.map((column) => (
-              <option key={column} value={column}>
-                {column}
-              </option>
-            ))}
-          </select>
-        </div>
-        <div class="field">
-          <label for="country">{texts.country}</label>
-          <input
-            id="country"
-            size={4}
-            maxLength={2}
-            autoComplete="off"
-            aria-describedby="country-about"
-            value={draft.country}
-            onChange={(event) => change({ country: event.currentTarget.value })}
-          />
-        </div>
+        <Entry
+          {...page}
+          name="toColumn"
+          value={preview.toColumn}
+          label={texts.toColumn}
+          options={optionsOf(columns)}
+        />
+        <Entry {...page} name="country" label={texts.country} about={texts.countryAbout} />
       </div>
-      <p id="country-about" class="quiet">
-        {texts.countryAbout}
-      </p>
       {national && (
         <p class="note warning" role="status">
           {texts.noCountry(national.count)}{' '}

@@ -4,6 +4,7 @@ import { compileTemplate } from '../../../../campaign/template.js';
 import { call } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { mayRun, session } from '../../base/session.js';
+import { Title } from '../../parts/Title.js';
 import { CheckStep } from './CheckStep.js';
 import { useCheck, useFirstCheck } from './check.js';
 import { campaignOf, type Draft, EMPTY } from './draft.js';
@@ -72,9 +73,9 @@ export function NewCampaign() {
   };
   return (
     <>
-      <h1>{texts.title}</h1>
+      <Title text={texts.title} />
       <div class="new">
-        <div class="steps">
+        <div class="stack">
           <Step at={1} title={texts.list}>
             <ListStep {...page} />
           </Step>
@@ -112,9 +113,9 @@ interface StepProps {
 
 function Step({ at, title, children }: StepProps) {
   return (
-    <section class="step" aria-labelledby={`step-${at}`}>
+    <section class="panel stack" aria-labelledby={`step-${at}`}>
       <h2 id={`step-${at}`}>
-        <span class="step-number">{at}</span> {title}
+        <span class="badge">{at}</span> {title}
       </h2>
       {children}
     </section>

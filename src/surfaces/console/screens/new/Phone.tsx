@@ -39,10 +39,10 @@ export function Phone(props: PhoneProps) {
   const measured = shown && segmentsOf(shown.text);
   const currency = props.preview?.cost?.currency ?? '';
   return (
-    <section class="phone-preview" aria-labelledby="phone-title">
+    <section class="phone-preview stack" aria-labelledby="phone-title">
       <h2 id="phone-title">{texts.phone}</h2>
       <div class="phone">
-        <p class="phone-sender">{props.preview?.sender ?? (sender || texts.sender)}</p>
+        <p class="quiet">{props.preview?.sender ?? (sender || texts.sender)}</p>
         {shown ? (
           <p class="bubble">{shown.text}</p>
         ) : (
@@ -65,7 +65,7 @@ export function Phone(props: PhoneProps) {
             {shown.cost !== null && ` · ${shown.cost} ${currency}`}
           </p>
           {messages.length > 1 && (
-            <label class="phone-row">
+            <label class="field">
               {texts.which}{' '}
               <select value={shown.key} onChange={(event) => setKey(event.currentTarget.value)}>
                 {messages.map((each) => (

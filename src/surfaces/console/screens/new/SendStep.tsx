@@ -5,6 +5,8 @@ import { staleBecause } from '../../base/live.js';
 import { texts as pageTexts, recipientsText } from '../../base/texts.js';
 import { countText } from '../../base/times.js';
 import { notify } from '../../parts/Announcer.js';
+import { Facts } from '../../parts/Facts.js';
+import { FormField, TEXT } from '../../parts/Form.js';
 import { Time, useNow } from '../../parts/Time.js';
 import { Progress } from './CheckStep.js';
 import { problemOf } from './check.js';
@@ -101,28 +103,23 @@ export function SendStep(page: SendProps) {
       )}
       <TestSend {...page} preview={preview} />
       <form
-        class="send"
+        class="row send"
         onSubmit={(event) => {
           event.preventDefault();
           if (isReady && isTyped) void send();
         }}
       >
-        <div class="field">
-          <label for="typed">{texts.type(countText(recipientCount))}</label>
-          <input
-            id="typed"
-            inputMode="numeric"
-            autoComplete="off"
-            size={12}
-            value={typed}
-            disabled={!isReady}
-            aria-describedby="typed-about"
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-          <p id="typed-about" class="quiet">
-            {whole.isCurrent ? texts.typeAbout : texts.outdated}
-          </p>
-        </div>
+        <FormField
+          name="typed"
+          field={TEXT}
+          shown={{
+            label: texts.type(countText(recipientCount)),
+            about: whole.isCurrent ? texts.typeAbout : texts.outdated,
+            inputMode: 'numeric',
+          }}
+          value={typed}
+          onChange={(value) => setTyped(String(value ?? ''))}
+        />
         <button type="submit" class="primary" disabled={!isReady || !isTyped || progress !== null}>
           {draft.isLater ? texts.schedule(recipientCount) : texts.submit(recipientCount)}
         </button>
@@ -152,39 +149,29 @@ function Summary({ preview, draft }: Page & { readonly preview: Preview }) {
     ...(invalid > 0 && draft.skipInvalid ? [texts.invalidText(invalid)] : []),
   ];
   const again = sentBefore?.recipientCount ?? 0;
-  const money = cost && [`${countAmount(cost.total)} ${cost.currency}`];
+  const money = cost === null ? texts.noPrices : `${countAmount(cost.total)} ${cost.currency}`;
   return (
-    <dl class="summary">
-      <dt>{texts.audience}</dt>
-      <dd>
-        <strong>{recipientsText(recipientCount)}</strong>
-      </dd>
-      <dt>{texts.from}</dt>
-      <dd>
-        {sender} · {texts.lane.toLowerCase()} {lane}
-      </dd>
-      <dt>{texts.leftOut}</dt>
-      <dd>{left.length === 0 ? texts.leftOutNone : left.join(', ')}</dd>
-      <dt>{texts.suppressed}</dt>
-      <dd>{countText(suppressed)}</dd>
-      <dt>{texts.sentBefore}</dt>
-      <dd class={again > 0 ? 'warning' : undefined}>
-        {sentBefore?.unchecked ??
-          (again === 0
-            ? countText(0)
-            : texts.sentBeforeText(again, (sentBefore?.campaigns ?? []).map(({ name }) => name).join(', ')))}
-      </dd>
-      <dt>{texts.cost}</dt>
-      <dd>
-        {money === null ? texts.noPrices : <strong>{money}</strong>}
-        {' · '}
-        {texts.costText(requests.total, segments.total)}
-      </dd>
-      <dt>{texts.start}</dt>
-      <dd>{sendAt === null ? texts.startNow : <Time at={sendAt} zone={zone} />}</dd>
-      <dt>{texts.finish}</dt>
-      <dd>{rangeOf(eta ?? completion, zone)}</dd>
-    </dl>
+    <Facts
+      facts={[
+        [texts.audience, <strong key="audience">{recipientsText(recipientCount)}</strong>],
+        [texts.from, `${sender} · ${texts.lane.toLowerCase()} ${lane}`],
+        [texts.leftOut, left.length === 0 ? texts.leftOutNone : left.join(', ')],
+        [texts.suppressed, countText(suppressed)],
+        [
+          texts.sentBefore,
+          sentBefore?.unchecked ??
+            (again === 0
+              ? countText(0)
+              : texts.sentBeforeText(
+                  again,
+                  (sentBefore?.campaigns ?? []).map(({ name }) => name).join(', '),
+                )),
+        ],
+        [texts.cost, `${money} · ${texts.costText(requests.total, segments.total)}`],
+        [texts.start, sendAt === null ? texts.startNow : <Time key="start" at={sendAt} zone={zone} />],
+        [texts.finish, rangeOf(eta ?? completion, zone)],
+      ]}
+    />
   );
 }
 
@@ -233,37 +220,27 @@ function TestSend({ campaign, preview, rows, columns, draft }: SendProps & { rea
   };
   return (
     <form
-      class="field"
+      class="row"
       onSubmit={(event) => {
         event.preventDefault();
         void send();
       }}
     >
-      <label for="test-to">{texts.testTo}</label>
-      <span class="row">
-        <input
-          id="test-to"
-          type="tel"
-          placeholder="+44…"
-          autoComplete="tel"
-          value={to}
-          aria-describedby="test-about test-result"
-          onInput={(event) => setTo(event.currentTarget.value)}
-        />
-        <button type="submit" disabled={isBusy || to.trim() === ''}>
-          {texts.testSend}
-        </button>
-      </span>
-      <p id="test-about" class="quiet">
-        {texts.testAbout}
-      </p>
-      <p id="test-result" role="status" class={result && 'error' in result ? 'error' : 'good'}>
-        {result &&
-          ('error' in result ? (
-            result.error
-          ) : (
-            <a href={`/console/campaigns/${result.id}`}>{texts.testSent(result.id)}</a>
-          ))}
+      <FormField
+        name="test-to"
+        field={TEXT}
+        shown={{ label: texts.testTo, about: texts.testAbout, inputMode: 'tel', placeholder: '+44…' }}
+        value={to}
+        error={result && 'error' in result ? result.error : undefined}
+        onChange={(value) => setTo(String(value ?? ''))}
+      />
+      <button type="submit" disabled={isBusy || to.trim() === ''}>
+        {texts.testSend}
+      </button>
+      <p role="status">
+        {result && 'id' in result && (
+          <a href={`/console/campaigns/${result.id}`}>{texts.testSent(result.id)}</a>
+        )}
       </p>
     </form>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { notify } from '../../parts/Announcer.js';
+import { Entry, optionsOf } from './Entry.js';
 import { segmentHint } from './hints.js';
 import type { Page } from './page.js';
 
@@ -18,21 +19,10 @@ export function TextStep(page: Page) {
   return (
     <>
       <div class="row">
-        <Text {...page} name="sender" label={texts.sender} about={texts.senderAbout} />
-        <Text {...page} name="name" label={texts.name} />
+        <Entry {...page} name="sender" label={texts.sender} about={texts.senderAbout} />
+        <Entry {...page} name="name" label={texts.name} />
         {lanes.length > 1 && (
-          <div class="field">
-            <label for="lane">{texts.lane}</label>
-            <select
-              id="lane"
-              value={draft.lane || lanes[0]}
-              onChange={(event) => change({ lane: event.currentTarget.value })}
-            >
-              {lanes.map((lane) => (
-                <option key={lane}>{lane}</option>
-              ))}
-            </select>
-          </div>
+          <Entry {...page} name="lane" value={lanes[0] ?? ''} label={texts.lane} options={optionsOf(lanes)} />
         )}
       </div>
       <div class="field">
@@ -52,7 +42,7 @@ export function TextStep(page: Page) {
         </p>
         <Hint {...page} />
         {columns.length > 0 && (
-          <p class="insert">
+          <p class="row">
             <span class="quiet">{texts.insert}</span>
             {columns.map((column) => (
               <button key={column} type="button" class="plain" onClick={() => insert(column)}>
@@ -63,33 +53,6 @@ export function TextStep(page: Page) {
         )}
       </div>
     </>
-  );
-}
-
-interface TextProps extends Page {
-  readonly name: 'sender' | 'name';
-  readonly label: string;
-  readonly about?: string;
-}
-
-function Text({ draft, change, name, label, about }: TextProps) {
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      <input
-        id={name}
-        maxLength={200}
-        autoComplete="off"
-        value={draft[name]}
-        aria-describedby={about && `${name}-about`}
-        onChange={(event) => change({ [name]: event.currentTarget.value })}
-      />
-      {about && (
-        <p id={`${name}-about`} class="quiet">
-          {about}
-        </p>
-      )}
-    </div>
   );
 }
 

@@ -1,7 +1,8 @@
 import { useMemo } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { useNow } from '../../parts/Time.js';
-import { startOf } from './draft.js';
+import { EMPTY, startOf } from './draft.js';
+import { Entry, optionsOf } from './Entry.js';
 import type { Page } from './page.js';
 
 const UTC = new Intl.DateTimeFormat('en-GB', {
@@ -15,63 +16,42 @@ const UTC = new Intl.DateTimeFormat('en-GB', {
 });
 
 /** Now, or at a time in a zone. */
-export function WhenStep({ draft, change }: Page) {
+export function WhenStep(page: Page) {
+  const { draft, change } = page;
   const now = useNow(10_000);
-  const zones = useMemo(() => ['UTC', ...Intl.supportedValuesOf('timeZone')], []);
+  const zones = useMemo(
+    () => optionsOf([...new Set(['UTC', EMPTY.zone, ...Intl.supportedValuesOf('timeZone')])]),
+    [],
+  );
   const start = startOf(draft, now);
-  const problem = 'problem' in start ? start.problem : null;
+  const problem = 'problem' in start ? start.problem : undefined;
+  const error = typeof problem === 'string' ? texts[problem] : problem?.reason;
+  const utc = 'at' in start && start.at !== null ? texts.utc(UTC.format(start.at)) : '';
   return (
-    <fieldset class="when">
+    <fieldset class="stack">
       <legend class="unseen">{texts.when}</legend>
-      <label>
-        <input
-          type="radio"
-          name="when"
-          checked={!draft.isLater}
-          onChange={() => change({ isLater: false })}
-        />
-        {texts.now}
-      </label>
-      <label>
-        <input type="radio" name="when" checked={draft.isLater} onChange={() => change({ isLater: true })} />
-        {texts.at}
-      </label>
+      {[false, true].map((isLater) => (
+        <label key={String(isLater)} class="row">
+          <input
+            type="radio"
+            name="when"
+            checked={draft.isLater === isLater}
+            onChange={() => change({ isLater })}
+          />
+          {isLater ? texts.at : texts.now}
+        </label>
+      ))}
       {draft.isLater && (
         <div class="row">
-          <div class="field">
-            <label for="local">{texts.local}</label>
-            <input
-              id="local"
-              type="datetime-local"
-              value={draft.local}
-              aria-invalid={problem !== null && problem !== 'noTime'}
-              aria-describedby="local-utc"
-              onInput={(event) => change({ local: event.currentTarget.value })}
-            />
-          </div>
-          <div class="field">
-            <label for="zone">{texts.zone}</label>
-            <select
-              id="zone"
-              value={draft.zone}
-              onChange={(event) => change({ zone: event.currentTarget.value })}
-            >
-              {zones.map((zone) => (
-                <option key={zone}>{zone}</option>
-              ))}
-            </select>
-          </div>
-          <p
-            id="local-utc"
-            role="status"
-            class={problem === null || problem === 'noTime' ? 'quiet' : 'error'}
-          >
-            {'at' in start
-              ? start.at !== null && texts.utc(UTC.format(start.at))
-              : typeof start.problem === 'string'
-                ? texts[start.problem]
-                : start.problem.reason}
-          </p>
+          <Entry
+            {...page}
+            name="local"
+            label={texts.local}
+            type="datetime-local"
+            about={utc}
+            error={problem === 'noTime' ? undefined : error}
+          />
+          <Entry {...page} name="zone" label={texts.zone} options={zones} />
         </div>
       )}
     </fieldset>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { EncodingError } from '../../../../campaign/list-encoding.js';
 import { ApiError } from '../../base/api.js';
 import type { Preview } from './draft.js';
-import { ListProblem } from './encoding.js';
 import { type ChosenList, inWhole } from './list.js';
 import { upload } from './upload.js';
 
@@ -24,7 +24,7 @@ const NOTHING: Checked = { preview: null, error: null, progress: null, of: '' };
 /** What went wrong, for people; undefined if it was cancelled. Anything else is thrown. */
 export function problemOf(error: unknown): string | undefined {
   if (error instanceof DOMException && error.name === 'AbortError') return undefined;
-  if (error instanceof ApiError || error instanceof ListProblem) return error.message;
+  if (error instanceof ApiError || error instanceof EncodingError) return error.message;
   if (error instanceof DOMException && error.name === 'NotReadableError')
     return 'The file has changed or was removed since you chose it. Choose it again.';
   throw error;

@@ -6,39 +6,19 @@ import { compileTemplate } from '../../../../campaign/template.js';
  */
 
 /** What people mean by characters that editors put in place of simpler ones. */
-const SIMPLER: Readonly<Record<string, string>> = {
-  '\u2018': "'",
-  '\u2019': "'",
-  '\u201a': "'",
-  '\u2032': "'",
-  '\u00b4': "'",
-  '\u0060': "'",
-  '\u201c': '"',
-  '\u201d': '"',
-  '\u201e': '"',
-  '\u00ab': '"',
-  '\u00bb': '"',
-  '\u2033': '"',
-  '\u2010': '-',
-  '\u2011': '-',
-  '\u2012': '-',
-  '\u2013': '-',
-  '\u2014': '-',
-  '\u2212': '-',
-  '\u2022': '-',
-  '\u00b7': '-',
-  '\u2026': '...',
-  '\u00a0': ' ',
-  '\u2009': ' ',
-  '\u202f': ' ',
-  '\u200b': '',
-  '\u00ad': '',
-  '\ufeff': '',
-  '\u00d7': 'x',
-  '\u2122': 'TM',
-  '\u00a9': '(c)',
-  '\u00ae': '(R)',
-};
+const SIMPLER = new Map(
+  (
+    [
+      ["'", '\u2018\u2019\u201a\u2032\u00b4\u0060'],
+      ['"', '\u201c\u201d\u201e\u2033\u00ab\u00bb'],
+      ['-', '\u2010\u2011\u2012\u2013\u2014\u2212\u2022\u00b7'],
+      [' ', '\u00a0\u2009\u202f'],
+      ['', '\u200b\u00ad\ufeff'],
+      ['...', '\u2026'],
+      ['x', '\u00d7'],
+    ] as const
+  ).flatMap(([simple, others]) => [...others].map((other) => [other, simple] as const)),
+);
 
 /** Rows that are counted: enough for a figure that people can rely on, few enough to count while they type. */
 const MOST_ROWS = 2_000;
@@ -80,8 +60,8 @@ export function segmentHint(
           : (spelled[at] ?? []).map((one) => (characters.includes(one) ? by(one) : one)).join(''),
       )
       .join('');
-  const isSimple = characters.every((character) => SIMPLER[character] !== undefined);
-  const other = without((character) => SIMPLER[character] ?? '');
+  const isSimple = characters.every((character) => SIMPLER.has(character));
+  const other = without((character) => SIMPLER.get(character) ?? '');
   const [now, then] = [text, other].map((each) => compileTemplate(each, columns));
   if (!now?.ok || !then?.ok) return null;
   const counted = rows.slice(0, MOST_ROWS).filter((row) => now.template.missing(row) === null);

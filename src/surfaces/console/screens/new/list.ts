@@ -1,4 +1,4 @@
-import { type Encoding, inUtf8, ListProblem } from './encoding.js';
+import { type Encoding, EncodingError, inUtf8 } from '../../../../campaign/list-encoding.js';
 import { type CsvRecord, CsvSplitter, wholeRecords } from './records.js';
 
 /*
@@ -12,18 +12,19 @@ const PART_BYTES = 4 * 1024 * 1024;
 
 export interface ChosenList {
   readonly file: File;
-  readonly encoding: Encoding;
+  /** Null: UTF-8. */
+  readonly encoding: Encoding | null;
   /** The complete records of its first 256 kB. */
   readonly head: string;
   /** Whether that is all of it. */
   readonly isWhole: boolean;
 }
 
-/** Reads the beginning of a list. Throws a {@link ListProblem} if it is damaged. */
+/** Reads the beginning of a list. Throws a {@link EncodingError} if it is damaged. */
 export async function choose(file: File): Promise<ChosenList> {
-  if (file.size === 0) throw new ListProblem('The file is empty. Add at least one row.');
+  if (file.size === 0) throw new EncodingError('The file is empty. Add at least one row.');
   const isWhole = file.size <= HEAD_BYTES;
-  let encoding: Encoding = 'UTF-8';
+  let encoding: Encoding | null = null;
   const decoder = new TextDecoder();
   let text = '';
   const bytes = chunksOf(file.slice(0, HEAD_BYTES));

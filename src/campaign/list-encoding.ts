@@ -1,24 +1,35 @@
 /*
- * Turns a list in Windows-1252 or UTF-16 into UTF-8, as the command line does (surfaces/cli/encoding.ts): Excel for Windows saves "CSV" as
- * Windows-1252, and "Unicode Text" as UTF-16. The first character that is not ASCII decides between UTF-8 and Windows-1252.
+ * Turns a text in Windows-1252 or UTF-16 into UTF-8, and passes on a text in UTF-8 and everything else: for the command line, and for the page
+ * of the console. Excel for Windows saves "CSV" as Windows-1252, and "Unicode Text" as UTF-16.
+ *
+ * The first character that is not ASCII decides between UTF-8 and Windows-1252. A text that then mixes both is refused: part of it would
+ * arrive wrong.
  */
 
-export type Encoding = 'UTF-8' | 'Windows-1252' | 'UTF-16';
+/** An encoding other than UTF-8. */
+export type Encoding = 'Windows-1252' | 'UTF-16';
 
-/** A list that cannot be read; the message is for people. */
-export class ListProblem extends Error {
-  override readonly name = 'ListProblem';
+/** Called once, when a text turns out not to be UTF-8. `example`: a word that is written differently in other encodings. */
+export type OnEncoding = (encoding: Encoding, example: string | undefined) => void;
+
+/** A text that cannot be read; the message is for people. */
+export class EncodingError extends Error {
+  override readonly name = 'EncodingError';
 }
 
 const HEAD_BYTES = 64;
-/** Bytes that Windows-1252 does not define. */
-const UNDEFINED = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
+/** What Windows-1252 has at 0x80 to 0x9f, where Latin-1 has control characters; a space where it defines nothing. */
+const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
+const SPACE = 0x20;
+const WORD = /[\p{L}\p{M}\p{N}'’.-]*[^\p{ASCII}][\p{L}\p{M}\p{N}'’.-]*/u;
+/** How files begin that contain zero bytes as UTF-16 does, and are no text: a workbook, an old one, and one that is compressed. */
+const OTHER_FORMATS = ['PK\u0003\u0004', '\u00d0\u00cf\u0011\u00e0', '\u001f\u008b'];
 const encoder = new TextEncoder();
 
-/** Passes a text on in UTF-8. `onEncoding` is called once if it was not. Throws a {@link ListProblem} for a text that is damaged. */
+/** Passes a text on in UTF-8. `onEncoding` is called once if it was not. Throws a {@link EncodingError} for a text that is damaged. */
 export async function* inUtf8(
   chunks: AsyncIterable<Uint8Array>,
-  onEncoding: (encoding: Encoding) => void,
+  onEncoding: OnEncoding,
 ): AsyncGenerator<Uint8Array> {
   let decode: ((bytes: Uint8Array, isLast: boolean) => Uint8Array) | undefined;
   let held = new Uint8Array();
@@ -37,16 +48,16 @@ export async function* inUtf8(
   yield (decode ?? decoderOf(held, onEncoding))(held, true);
 }
 
-function decoderOf(head: Uint8Array, onEncoding: (encoding: Encoding) => void) {
+function decoderOf(head: Uint8Array, onEncoding: OnEncoding) {
   const utf16 = utf16Of(head);
   if (utf16 === undefined) return from8Bit(onEncoding);
-  onEncoding('UTF-16');
+  onEncoding('UTF-16', undefined);
   const decoder = new TextDecoder(utf16, { fatal: true });
   return (bytes: Uint8Array, isLast: boolean): Uint8Array => {
     try {
       return encoder.encode(decoder.decode(bytes, { stream: !isLast }));
     } catch {
-      throw new ListProblem('The file is damaged: it is not valid UTF-16.');
+      throw new EncodingError('The file is damaged: it is not valid UTF-16.');
     }
   };
 }
@@ -55,9 +66,9 @@ function utf16Of(head: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const [first, second] = head;
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   if (first === 0xfe && second === 0xff) return 'utf-16be';
-  // A zip, which a workbook is: the server says so.
-  if (first === 0x50 && second === 0x4b) return undefined;
   const bytes = head.subarray(0, HEAD_BYTES);
+  const beginning = String.fromCharCode(...bytes);
+  if (OTHER_FORMATS.some((start) => beginning.startsWith(start))) return undefined;
   // Latin letters, digits, and delimiters have a zero byte in UTF-16.
   const zeros = (odd: 0 | 1): number => bytes.filter((byte, at) => byte === 0 && at % 2 === odd).length;
   const most = bytes.length / 4;
@@ -65,33 +76,38 @@ function utf16Of(head: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   return zeros(0) > most && zeros(1) === 0 ? 'utf-16be' : undefined;
 }
 
-function from8Bit(onEncoding: (encoding: Encoding) => void) {
+function from8Bit(onEncoding: OnEncoding) {
   let mode: 'ascii' | 'utf8' | 'windows1252' = 'ascii';
   let tail = new Uint8Array();
   let before = 0;
-  const decoder = new TextDecoder('windows-1252');
-  const windows1252 = (bytes: Uint8Array): Uint8Array => {
-    for (const [at, byte] of bytes.entries()) {
-      if (UNDEFINED.has(byte))
-        throw new ListProblem(
-          'The file is neither UTF-8 nor Windows-1252. Save it as "CSV UTF-8" and try again.',
-        );
-      const isInUtf8 =
+  const windows1252 = (bytes: Uint8Array): string => {
+    const units = new Uint16Array(bytes.length);
+    for (let at = 0; at < bytes.length; at++) {
+      const [byte = 0, next = 0] = [bytes[at], bytes[at + 1]];
+      // What UTF-8 writes for é, ’, and the like. In Windows-1252 it would be "Ã©" or "â€™", which no text contains.
+      const isUtf8 =
         ((before === 0xc2 || before === 0xc3) && byte >= 0x80 && byte <= 0xbf) ||
-        (before === 0xe2 && byte === 0x80 && (bytes[at + 1] ?? 0) >= 0x90 && (bytes[at + 1] ?? 0) <= 0xbf);
-      if (isInUtf8)
-        throw new ListProblem(
+        (before === 0xe2 && byte === 0x80 && next >= 0x90 && next <= 0xbf);
+      if (isUtf8)
+        throw new EncodingError(
           'The file is partly UTF-8 and partly Windows-1252. Save it as "CSV UTF-8" and try again.',
         );
+      const isOther = byte >= 0x80 && byte <= 0x9f;
+      const unit = isOther ? WINDOWS_1252.charCodeAt(byte - 0x80) : byte;
+      if (isOther && unit === SPACE)
+        throw new EncodingError(
+          'The file is neither UTF-8 nor Windows-1252. Save it as "CSV UTF-8" and try again.',
+        );
+      units[at] = unit;
       before = byte;
     }
-    return encoder.encode(decoder.decode(bytes));
+    return new TextDecoder('utf-16le').decode(units);
   };
   return (chunk: Uint8Array, isLast: boolean): Uint8Array => {
     const bytes = tail.length === 0 ? chunk : joined(tail, chunk);
     tail = new Uint8Array();
     if (mode === 'utf8') return bytes;
-    if (mode === 'windows1252') return windows1252(bytes);
+    if (mode === 'windows1252') return encoder.encode(windows1252(bytes));
     const start = bytes.findIndex((byte) => byte >= 0x80);
     if (start === -1) return bytes;
     const length = lengthOfCharacter(bytes[start] ?? 0);
@@ -102,8 +118,9 @@ function from8Bit(onEncoding: (encoding: Encoding) => void) {
     }
     mode = isUtf8(character) ? 'utf8' : 'windows1252';
     if (mode === 'utf8') return bytes;
-    onEncoding('Windows-1252');
-    return windows1252(bytes);
+    const text = windows1252(bytes);
+    onEncoding('Windows-1252', WORD.exec(text)?.[0]);
+    return encoder.encode(text);
   };
 }
 

@@ -1,0 +1,25 @@
+import { FormField, type Shown, TEXT } from '../../parts/Form.js';
+import type { Draft } from './draft.js';
+import type { Page } from './page.js';
+
+interface EntryProps extends Pick<Page, 'draft' | 'change'>, Shown {
+  readonly name: { [Name in keyof Draft]: Draft[Name] extends string ? Name : never }[keyof Draft];
+  readonly value?: string;
+  readonly error?: string | undefined;
+}
+
+/** A field of the campaign that is being written. `value`: what stands in it while the person has entered nothing. */
+export function Entry({ draft, change, name, value = '', error, ...shown }: EntryProps) {
+  return (
+    <FormField
+      name={name}
+      field={TEXT}
+      shown={shown}
+      value={draft[name] || value}
+      error={error}
+      onChange={(given) => change({ [name]: given ?? '' })}
+    />
+  );
+}
+
+export const optionsOf = (values: readonly string[]) => values.map((value) => ({ value, label: value }));

@@ -83,7 +83,7 @@ export const newTexts = {
   /** A warning of the server, in the words of this page. */
   inPage: (warning: string) =>
     warning
-      .replace('set `duplicates` to `keep`', 'choose “send all” below')
+      .replace('set `duplicates` to `keep`', 'choose “send all” above')
       .replace(/ To refuse them, set NUMBER_KINDS.*$/, ''),
   show: 'Show numbers',
 

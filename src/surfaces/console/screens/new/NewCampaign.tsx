@@ -3,11 +3,12 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { compileTemplate } from '../../../../campaign/template.js';
 import { call } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
+import { serverNow } from '../../base/live.js';
 import { mayRun, session } from '../../base/session.js';
 import { Title } from '../../parts/Title.js';
 import { CheckStep } from './CheckStep.js';
 import { useCheck, useFirstCheck } from './check.js';
-import { campaignOf, type Draft, EMPTY } from './draft.js';
+import { campaignOf, type Draft, EMPTY, startOf } from './draft.js';
 import { ListStep } from './ListStep.js';
 import type { ChosenList } from './list.js';
 import './new.css';
@@ -47,7 +48,11 @@ export function NewCampaign() {
   useEffect(() => setColumns(first.preview?.columns ?? []), [first.preview]);
   const messageProblem =
     draft.message.trim() === '' || columns.length === 0 || compiled.ok ? null : compiled.reason;
-  const isReady = draft.message.trim() !== '' && messageProblem === null && columns.length > 0;
+  const isReady =
+    draft.message.trim() !== '' &&
+    messageProblem === null &&
+    columns.length > 0 &&
+    'at' in startOf(draft, serverNow());
   const whole = useCheck(list, asked, isReady);
   const delimiter = useMemo(() => (list === null ? ',' : delimiterOf(list.head, columns)), [list, columns]);
   const rows = useMemo(

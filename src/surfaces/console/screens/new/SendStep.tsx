@@ -220,7 +220,7 @@ function TestSend({ campaign, preview, rows, columns, draft }: SendProps & { rea
   };
   return (
     <form
-      class="row"
+      class="row send"
       onSubmit={(event) => {
         event.preventDefault();
         void send();

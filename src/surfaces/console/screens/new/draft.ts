@@ -48,7 +48,7 @@ export function campaignOf(draft: Draft): Readonly<Record<string, unknown>> {
   const given = Object.entries(texts).filter(([, value]) => value.trim() !== '');
   return {
     ...Object.fromEntries(given),
-    ...(country.trim() !== '' && { country: country.trim().toUpperCase() }),
+    ...(/^\s*[A-Za-z]{2}\s*$/.test(country) && { country: country.trim().toUpperCase() }),
     ...(skipInvalid && { skipInvalid }),
     ...(again && { again }),
     ...(isLater && { sendAt: local, zone }),

@@ -76,7 +76,6 @@ export class CsvSplitter {
       let field = '';
       if (text[at] === '"') {
         const closed = quoted(text, at);
-        if (closed === undefined && !isLast) return undefined;
         field = closed?.value ?? text.slice(at + 1);
         breaks += field.split(/\r\n|\r|\n/).length - 1;
         at = closed?.end ?? text.length;

@@ -117,6 +117,7 @@ export const newTexts = {
   testTo: 'Test to',
   testAbout: 'Your own number, with its plus. It gets the message of the first row, at the usual cost.',
   testSend: 'Send one',
+  testSuppressed: 'This number is suppressed: nothing is sent to it.',
   testSent: (id: string) => `The test is campaign ${id}.`,
   type: (count: string) => `Type ${count} to confirm`,
   sendAbout: 'When the list is checked, a summary appears here.',

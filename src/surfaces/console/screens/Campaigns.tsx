@@ -8,6 +8,7 @@ import { countText, spanText } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
 import { PagedTable } from '../parts/Table.js';
 import { Time } from '../parts/Time.js';
+import { Title } from '../parts/Title.js';
 
 const loadCampaigns = pagesOf('listCampaigns', ({ campaigns }) => campaigns);
 
@@ -18,7 +19,7 @@ const STATES = CAMPAIGN_STATES.map((value) => ({ value, label: pageTexts.campaig
 export function Campaigns() {
   return (
     <>
-      <h1>{texts.title}</h1>
+      <Title text={texts.title} />
       <PagedTable
         caption={texts.title}
         isCaptionHidden

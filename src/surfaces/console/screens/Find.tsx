@@ -9,6 +9,7 @@ import { CommandButton } from '../parts/CommandDialog.js';
 import { Form } from '../parts/Form.js';
 import { Table } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
+import { Title } from '../parts/Title.js';
 
 const texts = listTexts.find;
 type Found = Output<'findNumber'>;
@@ -24,7 +25,7 @@ export function Find() {
   const again = (): void => void (asked && find(asked));
   return (
     <>
-      <h1>{texts.title}</h1>
+      <Title text={texts.title} />
       <Form
         command="findNumber"
         fields={['number', 'country']}
@@ -92,7 +93,7 @@ function Suppressed({ found: { suppressions }, asked, onChange }: SuppressedProp
   const numbers = { numbers: [number], ...(country && { country }) };
   const lanes = session.value?.lanes ?? [];
   return (
-    <section class="finding" aria-labelledby="found-number">
+    <section class="stack" aria-labelledby="found-number">
       <h2 id="found-number">
         <PhoneNumber number={number} />
       </h2>
@@ -100,7 +101,7 @@ function Suppressed({ found: { suppressions }, asked, onChange }: SuppressedProp
         {suppressions.length > 0 ? texts.suppressed : texts.notSuppressed}
       </p>
       {suppressions.map(({ lane, operations }) => (
-        <p key={lane} class="actions">
+        <p key={lane} class="row">
           <span>
             <strong>{texts.onLane(lane)}</strong> {operations.length === 0 && texts.elsewhere}
             {operations.map(({ id, createdAt, actor, source, reason }) => (

@@ -5,6 +5,7 @@ import { mayRun } from '../base/session.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { PagedTable, Table } from '../parts/Table.js';
 import { Time } from '../parts/Time.js';
+import { Title } from '../parts/Title.js';
 
 /** Who may use this installation, and which processes work for it. */
 export function Keys() {
@@ -12,7 +13,7 @@ export function Keys() {
   const [version, setVersion] = useState(0);
   return (
     <>
-      <h1>{texts.title}</h1>
+      <Title text={texts.title} />
       <p class="quiet">{texts.about}</p>
       <PagedTable
         caption={texts.title}

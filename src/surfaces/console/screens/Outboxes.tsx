@@ -6,6 +6,7 @@ import { countText } from '../base/times.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { PagedTable } from '../parts/Table.js';
 import { Time } from '../parts/Time.js';
+import { Title } from '../parts/Title.js';
 
 const loadSchedules = pagesOf('listSchedules', ({ schedules }) => schedules);
 
@@ -21,7 +22,7 @@ export function Outboxes() {
   const onDone = (): void => setVersion(version + 1);
   return (
     <>
-      <h1>{texts.title}</h1>
+      <Title text={texts.title} />
       <PagedTable
         caption={texts.title}
         isCaptionHidden
@@ -36,7 +37,7 @@ export function Outboxes() {
             title: texts.state,
             cell: ({ state, reason }) => (reason === null ? state : `${state}: ${reason}`),
           },
-          { title: texts.message, cell: ({ message }) => <span class="clipped">{message}</span> },
+          { title: texts.message, cell: ({ message }) => message },
           { title: texts.waiting, isNumber: true, cell: ({ counts }) => countText(counts.waiting) },
           { title: texts.next, cell: ({ nextDue, zone }) => nextDue && <Time at={nextDue} zone={zone} /> },
           { title: texts.lane, cell: ({ lane }) => lane },
@@ -52,7 +53,7 @@ function OutboxCommands({ outbox, onDone }: { readonly outbox: Outbox; onDone():
   const { name, lane, state } = outbox;
   const shared = { input: { name, lane }, lane, about: name, onDone };
   return (
-    <span class="actions">
+    <span class="row">
       {state === 'paused' ? (
         <CommandButton {...shared} command="resumeOutbox" label="Resume" outcome={() => texts.resumed} />
       ) : (
@@ -80,7 +81,7 @@ export function Schedules() {
   const inWords = useCronInWords();
   return (
     <>
-      <h1>{texts.title}</h1>
+      <Title text={texts.title} />
       <PagedTable
         caption={texts.title}
         isCaptionHidden
@@ -133,7 +134,7 @@ function ScheduleCommands({ schedule, onDone }: { readonly schedule: Schedule; o
   const { id, lane, state, name } = schedule;
   const shared = { input: { id, lane }, lane, about: name, onDone };
   return (
-    <span class="actions">
+    <span class="row">
       {state === 'paused' && (
         <CommandButton {...shared} command="resumeSchedule" label="Resume" outcome={() => texts.resumed} />
       )}

@@ -6,6 +6,7 @@ import { countText } from '../base/times.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { PagedTable } from '../parts/Table.js';
 import { Time } from '../parts/Time.js';
+import { Title } from '../parts/Title.js';
 
 const loadSuppressionOperations = pagesOf('listSuppressionOperations', ({ operations }) => operations);
 
@@ -18,7 +19,7 @@ export function Suppressions() {
   const lane = session.value?.lanes?.[0];
   return (
     <>
-      <h1>{texts.title}</h1>
+      <Title text={texts.title} />
       <p class="quiet">{texts.about}</p>
       <PagedTable
         caption={texts.title}

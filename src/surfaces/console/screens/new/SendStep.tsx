@@ -211,7 +211,7 @@ function TestSend({ campaign, preview, rows, columns, draft }: SendProps & { rea
           recipients: [{ ...values, to: to.trim(), reference: undefined }],
         },
       });
-      setResult({ id: created.id });
+      setResult(created.suppressed > 0 ? { error: texts.testSuppressed } : { id: created.id });
     } catch (thrown) {
       setResult({ error: problemOf(thrown) ?? '' });
     } finally {

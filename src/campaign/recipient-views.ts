@@ -31,7 +31,7 @@ const reported = {
     .string()
     .nullable()
     .describe(
-      'E.164; null for a number that was forgotten. Of an invalid row without a valid number, what the list has in its place, at most 64 characters',
+      'E.164; null for a number that was forgotten, and for a row without a number. Of an invalid row without a valid number, what the list has in its place, at most 64 characters',
     ),
   status: z
     .enum(REPORTED_STATUSES)

@@ -61,7 +61,7 @@ function classify(
     const line = at + 1;
     const code = codeOf({ to, name }, isPersonal);
     if (typeof to === 'string' || code !== undefined) {
-      const number = typeof to === 'string' ? to : mobile(to);
+      const number = typeof to === 'string' ? to || null : mobile(to);
       const column = code === 'noValue' ? 'name' : 'to';
       leftOut.push({
         to: number,

@@ -33,6 +33,7 @@ const { id } = (await call('POST', '/v1/campaigns', { body })).json as { id: str
 const schedule = { id, cron: '0 9 * * 1', zone: 'Europe/London', lane: 'default', message: 'Hi' };
 await call('POST', '/v1/schedules', { body: { ...schedule, recipients: body.recipients } });
 const own = await key();
+const { id: keyId } = await volley.keys.create({ name: 'shown', scopes: ['read'] });
 const webhook = (await call('POST', '/v1/webhooks', { body: { url: 'https://shop.example/volley' } }))
   .json as { id: string };
 const keys = keyNames(prefix);
@@ -76,6 +77,7 @@ test('HEAD returns the headers of GET and no body', async () => {
     .filter(([path, item]) => item?.get !== undefined && !/\/(?:download|settings)$/.test(path))
     .map(([path]) => path.replace('/records/{id}', '/records/records'))
     .map((path) => path.replace('/webhooks/{id}', `/webhooks/${webhook.id}`))
+    .map((path) => path.replace('/keys/{id}', `/keys/${keyId}`))
     .map((path) => path.replace('{id}', id).replace('{name}', 'default'));
   expect(described.length).toBeGreaterThan(9);
   for (const path of [...described, '/docs', '/openapi.json']) {

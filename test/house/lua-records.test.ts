@@ -30,7 +30,7 @@ for (const name of namesIn(/^local LANE_TEXTS = \{(.*?)^\}/ms)) classes.get('Lan
 // The rules of a lane come from TypeScript, which checks their names.
 const [rules = ''] =
   /^export interface ScriptRules \{.*?^\}/ms.exec(
-    sourceFiles(['src/engine/lane'], ['rules.ts']).map(({ text }) => text)[0] ?? '',
+    sourceFiles(['src/engine/lane'], ['script-rules.ts']).map(({ text }) => text)[0] ?? '',
   ) ?? [];
 classes.set('Rules', new Set([...rules.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name = '']) => name)));
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
 import { readState } from '../../src/engine/lane/campaigns.js';
 import { readLaneOutlook } from '../../src/engine/lane/lane-outlook.js';
-import type { ScriptRules } from '../../src/engine/lane/rules.js';
+import type { ScriptRules } from '../../src/engine/lane/script-rules.js';
 import { campaignStatus } from '../../src/reporting/status.js';
 import type { QuotaModelName } from '../../src/tools/simulator/quota-models.js';
 import { testRedis } from '../base/redis/test-redis.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript, type ScriptArgument } from '../../base/redis/script.js';
-import type { ScriptRules } from './rules.js';
+import type { ScriptRules } from './script-rules.js';
 import type { ServerClock } from './server-clock.js';
 
 /** What a stage needs to run its scripts on a lane. */

@@ -1,6 +1,6 @@
 import type { Stopwatch } from '../../base/clock.js';
 import type { Permit } from '../../service/client/messaging-client.js';
-import type { ScriptRules } from './rules.js';
+import type { ScriptRules } from './script-rules.js';
 
 /*
  *   permits_now (permits.lua) ──► claim ──► grantPermit ──► confirmPermit (if old) ──► client.send(…, permit) ──► first byte

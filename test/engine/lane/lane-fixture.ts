@@ -13,7 +13,7 @@ import { commandStore, openLane } from '../../../src/engine/lane/lane.js';
 import type { LaneStore } from '../../../src/engine/lane/lane-script.js';
 import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';
 import { laneTokenSource } from '../../../src/engine/lane/lane-token-source.js';
-import type { ScriptRules } from '../../../src/engine/lane/rules.js';
+import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { matchStore } from '../../../src/engine/notifications/match-store.js';
 import { notificationStore } from '../../../src/engine/notifications/notification-store.js';
 import { sweepLaneState } from '../../../src/engine/recovery/sweep.js';

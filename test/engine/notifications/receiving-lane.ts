@@ -2,7 +2,7 @@ import { expect, onTestFinished, vi } from 'vitest';
 import { monotonicClock, systemAlarm } from '../../../src/base/clock.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
-import type { ScriptRules } from '../../../src/engine/lane/rules.js';
+import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { recentlySettled } from '../../../src/engine/notifications/batch-lookup.js';
 import { createInbox, type Inbox } from '../../../src/engine/notifications/inbox.js';
 import { matchStore } from '../../../src/engine/notifications/match-store.js';

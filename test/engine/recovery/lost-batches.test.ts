@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ScriptRules } from '../../../src/engine/lane/rules.js';
+import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';

@@ -1,5 +1,5 @@
 import type { ClaimReply } from '../../../src/engine/lane/claim-reply.js';
-import type { ScriptRules } from '../../../src/engine/lane/rules.js';
+import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { type BarrierReport, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { keysOf, type testRedis } from '../../base/redis/test-redis.js';

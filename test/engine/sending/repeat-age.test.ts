@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { grantPermit, limitPermit } from '../../../src/engine/lane/permit.js';
-import type { ScriptRules } from '../../../src/engine/lane/rules.js';
+import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';

@@ -6,7 +6,7 @@ import type { OutboxChange } from '../../../src/campaign/outbox-views.js';
 import type { RecipientResult } from '../../../src/campaign/recipient-views.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
-import type { ScriptRules } from '../../../src/engine/lane/rules.js';
+import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { definitionOf } from '../../../src/intake/outbox/change-outbox.js';

@@ -1,5 +1,6 @@
 import { systemAlarm } from '../../base/clock.js';
 import { accountOf } from '../../base/config/index.js';
+import { serverTime } from '../../base/redis/connection.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { accountId } from '../../service/auth/token-record.js';
 import type { LaneAdmin } from '../access/lane-admin.js';
@@ -7,6 +8,8 @@ import type { Instance } from './instance.js';
 
 /** How often a worker looks at the lanes that are being removed; less in a short quota window, as tests have. */
 const LOOK_MS = 15_000;
+/** How long after a change every worker has read it, and has ended what it was doing. */
+const KNOWN_MS = 5_000;
 /** A number of recipients that no lane has: a removal that expects it says how many there are. */
 const ONLY_COUNT = -1;
 
@@ -31,7 +34,9 @@ export function finishRemovals(
     const open = status.inFlightSends + status.inFlightPolls + status.awaiting + status.unknown;
     if (open + imports > 0 || !('credentials' in lane.settings)) return;
     const record = await stored.get(lane.id);
-    if (record?.state !== 'leaving' || !(await notifications.leave(lane))) return;
+    // Until every worker knows that the lane is leaving, one may still subscribe it. A revision is a time.
+    if (record?.state !== 'leaving' || (await serverTime(redis)) - record.revision < KNOWN_MS) return;
+    if (!(await notifications.leave(lane))) return;
     const account = accountOf(lane.settings.credentials);
     const others = lanes.lanes.filter(({ name }) => name !== lane.name);
     const isShared = others.some((other) => {

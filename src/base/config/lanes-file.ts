@@ -96,7 +96,7 @@ export function readLane(
   // Credentials are read even if other fields are invalid, so that all problems are reported together.
   const sources = CREDENTIAL_SOURCES.safeParse(value);
   if (!sources.success) return undefined;
-  const profile = lane.data?.profile ?? 'v1';
+  const profile = schema.pick({ profile: true }).strip().safeParse(value).data?.profile ?? 'v1';
   const wanted = PROFILES[profile].credentials;
   const credentials =
     environment && readCredentials(sources.data, wanted, { environment, report, ...reading });

@@ -116,7 +116,10 @@ export function openTokenSources({
     cacheOf,
     cacheOfClient: (name, { tokenUrl, id: username, secret: password, scope }) =>
       openCache(name, { username, password, scope }, tokenUrl),
-    tokenSourceOf: (lane) => laneTokenSource(lane, settingsOf(lane).credentials, cacheOf(lane) ?? undefined),
+    tokenSourceOf(lane) {
+      const { credentials, stored } = settingsOf(lane);
+      return laneTokenSource(lane, credentials, cacheOf(lane) ?? undefined, stored !== undefined);
+    },
     async close() {
       await Promise.all(closers.map((close) => close()));
     },

@@ -7,14 +7,18 @@ import type { BearerOutcome, TokenSource } from './token-source.js';
 /** A token this young has not expired. */
 const FRESH_MS = 60_000;
 
-/** The token source of one lane. `cache` is required for a lane that sends an access token. */
+/** The token source of one lane. `cache` is required for a lane that sends an access token. `isStored`: in Redis (stored-lanes.ts). */
 export function laneTokenSource(
   lane: string,
   credentials: Credentials,
   cache: TokenCache | undefined,
+  isStored = false,
 ): TokenSource {
+  const correct = isStored
+    ? `correct it with \`volley lane set ${lane}\``
+    : 'correct it and restart the workers, which read it when they start';
   if (credentials.kind === 'apiKey' && credentials.xAuthorization !== 'accessToken')
-    return keySource(lane, credentials.apiKey);
+    return keySource(lane, credentials.apiKey, correct);
   if (cache === undefined) throw new TypeError(`lane ${lane} has an account but no token cache`);
   const resume = `run \`volley lane resume ${lane}\``;
   if (credentials.kind === 'apiKey') {
@@ -24,7 +28,7 @@ export function laneTokenSource(
       bearer: (token) => ({ authorization: apiKey, xAuthorization: token }),
       // A 401 does not say which of the two the service refuses, and other lanes may use the account.
       replace: 'newerThan',
-      reason: `the service answers 401 to the API key of lane ${lane}, also together with a fresh access token of ${user}: correct the key and restart the workers, which read it when they start, then ${resume}`,
+      reason: `the service answers 401 to the API key of lane ${lane}, also together with a fresh access token of ${user}: ${correct}, then ${resume}`,
     });
   }
   const isSentTwice = credentials.xAuthorization === 'accessToken';
@@ -36,7 +40,8 @@ export function laneTokenSource(
   });
 }
 
-function keySource(lane: string, apiKey: string): TokenSource {
+/** `correct`: how an operator corrects the key. */
+function keySource(lane: string, apiKey: string, correct: string): TokenSource {
   const key = { kind: 'token', bearer: { authorization: apiKey }, generation: 0 } as const;
   return {
     get: async () => key,
@@ -45,7 +50,7 @@ function keySource(lane: string, apiKey: string): TokenSource {
     worked: () => {},
     replaceRefused: async () => ({
       kind: 'stopped',
-      reason: `the service does not accept the API key of lane ${lane} (401); correct it and restart the workers, which read it when they start, then run \`volley lane resume ${lane}\``,
+      reason: `the service does not accept the API key of lane ${lane} (401); ${correct}, then run \`volley lane resume ${lane}\``,
     }),
   };
 }

@@ -113,7 +113,11 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
       if (path.at(-1)?.endsWith('Env')) report(path, NO_VARIABLE);
     }
     throwInputErrors(problems);
-    const lane = readLane({ ...given, name }, schema, { environment: {}, report, reportMissing: report });
+    const lane = readLane({ ...withoutNull(given), name }, schema, {
+      environment: {},
+      report,
+      reportMissing: report,
+    });
     if (lane !== undefined)
       for (const { field, message } of durationProblems(lane, config.requestTimeoutMs))
         report([field], message);
@@ -220,7 +224,8 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
     },
 
     /** Stores a new lane. Rejects with a LaneTakenError, or an InputError for invalid fields. */
-    async add(name: string, given: LaneFields, created: Pick<Content, 'createdAt' | 'createdBy'>) {
+    async add(name: string, some: LaneFields, created: Pick<Content, 'createdAt' | 'createdBy'>) {
+      const given = withoutNull(some);
       const settings = checked(name, given);
       const credential = await digestOf(settings, settings.credentials);
       const isNew = { id: '', revision: 0, name };
@@ -229,8 +234,7 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
 
     /** Changes fields of a lane; null removes one. */
     async set(lane: StoredLane, changes: LaneFields) {
-      const all = { ...fieldsOf(lane), ...changes };
-      const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
+      const given = withoutNull({ ...fieldsOf(lane), ...changes });
       const settings = checked(lane.name, given);
       const credential = await digestOf(settings, settings.credentials);
       const { name, createdAt, createdBy } = lane;
@@ -265,6 +269,10 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
 
 /** See {@link storedLanes}. */
 export type StoredLanes = ReturnType<typeof storedLanes>;
+
+/** Fields without those that get their default. */
+const withoutNull = (given: LaneFields): LaneFields =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
 
 /** The paths of all fields, also of those in an account or a client. */
 function pathsOf(given: LaneFields): string[][] {

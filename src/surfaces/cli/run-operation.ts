@@ -252,7 +252,10 @@ async function inputOf(
   const { data, error } = input.safeParse(given);
   if (error === undefined) return data;
   const [issue] = error.issues;
-  throw badInput(`${issue?.path.join('.') ?? 'The input'}: ${issue?.message ?? 'it is invalid'}`);
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const where = [...(issue?.path ?? []), ...unknown].join('.') || 'The input';
+  const what = unknown.length > 0 ? 'there is no such field' : (issue?.message ?? 'it is invalid');
+  throw badInput(`${where}: ${what}`);
 }
 
 /** Files of spreadsheet programs. */

@@ -2,38 +2,38 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { loadDotEnv, readProblem } from '../../base/config/index.js';
-import { addLane, setLane } from '../../operations/lanes.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { storedLaneLines } from './lane.js';
-import { runCall } from './run-operation.js';
+import { withLocalVolley } from './open.js';
 
 /** `volley lane add` */
 export function add(context: Context, name: string, file: string): Promise<Answer> {
-  return store(context, addLane, name, file, 'added; workers serve it within 5 seconds');
+  return store(context, 'add', name, file, 'added; workers serve it within 5 seconds');
 }
 
 /** `volley lane set` */
 export function set(context: Context, name: string, file: string): Promise<Answer> {
-  return store(context, setLane, name, file, 'changed; no request starts with its earlier settings');
+  return store(context, 'set', name, file, 'changed; no request starts with its earlier settings');
 }
 
+/** The library checks the fields, as it checks those of a lanes file. */
 async function store(
   context: Context,
-  row: typeof addLane | typeof setLane,
+  command: 'add' | 'set',
   name: string,
   file: string,
   done: string,
 ): Promise<Answer> {
   const settings = await settingsIn(context, file);
-  return runCall(context, row, { ...settings, name }, async (run) => {
-    const lane = await run();
+  return withLocalVolley(context, async ({ storedLanes }) => {
+    const lane = await storedLanes[command](name, settings);
     return { json: lane, lines: [`Lane ${name} is ${done}.`, ...storedLaneLines(lane)] };
   });
 }
 
 /** The fields of a lane. Those that name a variable, such as `apiKeyEnv`, get its value here. */
-async function settingsIn({ stdin, cwd, env }: Context, file: string): Promise<object> {
+async function settingsIn({ stdin, cwd, env }: Context, file: string): Promise<Record<string, unknown>> {
   let contents: string;
   try {
     contents = file === '-' ? await text(stdin) : readFileSync(resolve(cwd, file), 'utf8');
@@ -41,7 +41,7 @@ async function settingsIn({ stdin, cwd, env }: Context, file: string): Promise<o
     throw badInput(readProblem(error, file) ?? `The file ${file} cannot be read.`);
   }
   const variables = loadDotEnv(cwd, env);
-  const resolved = (fields: object): object =>
+  const resolved = (fields: object): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(fields).map(([field, value]: [string, unknown]) => {
         if (typeof value === 'object' && value !== null && !Array.isArray(value))

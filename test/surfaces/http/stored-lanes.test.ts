@@ -1,0 +1,105 @@
+import { afterAll, expect, test, vi } from 'vitest';
+import { createEvents, createVolley, loadConfig } from '../../../src/index.js';
+import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { serveApi } from './api.js';
+
+/* Lanes that a platform adds, changes, and removes over HTTP, while a worker in another process serves them. */
+
+const { url, prefix } = testRedis('http-stored-lanes');
+const PRODUCT = 'sms-a2p-marketing';
+const simulator = await startSimulator({
+  clients: ['one', 'two'].map((id) => ({ id, secret: `secret of ${id}`, products: [PRODUCT] })),
+  keys: [{ account: 'one' }, { account: 'two' }],
+  magicRecipients: 'off',
+  deliveryTime: 50,
+});
+const settings = {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  MESSAGING_BASE_URL: simulator.v3.messagingBaseUrl,
+  TOKEN_URL: simulator.v3.tokenUrl,
+  API_KEY: 'configured',
+  SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
+  QUOTA_WINDOW_MS: '60000',
+  REQUEST_TIMEOUT_MS: '3000',
+  FOLLOW_UP_FIRST_MS: '200',
+  SENDER_ADDRESS: 'ACME',
+};
+const { call } = await serveApi(settings);
+const worker = createVolley({ config: loadConfig(settings), events: createEvents({ level: 'silent' }) });
+await worker.work().ready;
+afterAll(async () => {
+  await worker.close();
+  await simulator.close();
+});
+
+const client = (id: string) => ({ id, secret: `secret of ${id}`, product: PRODUCT });
+const lane = (name: string, of: string) => ({ name, profile: 'v3', client: client(of) });
+const sentBy = (id: string): number =>
+  [...simulator.arrivals()].filter(({ key, kind }) => key === `account:${id}` && kind === 'send').length;
+const create = (name: string, count: number, more: object = {}) =>
+  call('POST', '/v1/campaigns', {
+    body: {
+      lane: name,
+      message: `Hi from ${name}`,
+      recipients: Array.from({ length: count }, (_, at) => ({ to: `+4477009${10_000 + at}` })),
+      ...more,
+    },
+  });
+
+test('A tenant with an OAuth 2 client is added, sends, and is removed with the number of recipients that this cancels', async () => {
+  expect(await call('POST', '/v1/lanes', { body: lane('acme', 'one') })).toMatchObject({
+    status: 201,
+    json: { name: 'acme', state: 'active', problem: null, settings: { profile: 'v3' } },
+  });
+  const { json } = await create('acme', 3);
+  await vi.waitFor(() => expect(sentBy('one')).toBe(3), 10_000);
+  await create('acme', 7, { sendAt: new Date(Date.now() + 3_600_000) });
+  for (const query of ['', '?expect=0', '?expect=10']) {
+    const refused = await call('DELETE', `/v1/lanes/acme${query}`);
+    expect(refused).toMatchObject({ status: 409, json: { code: 'unexpected', recipientCount: 7 } });
+  }
+  expect((await call('GET', '/v1/lanes/acme/settings')).json).toMatchObject({ state: 'active' });
+  const removed = await call('DELETE', '/v1/lanes/acme?expect=7');
+  expect(removed).toMatchObject({ status: 200, json: { name: 'acme', cancelled: 7 } });
+  expect((await create('acme', 1)).status).toBe(400);
+  await vi.waitFor(
+    async () => expect((await call('GET', '/v1/lanes/acme/settings')).status).toBe(404),
+    30_000,
+  );
+  const status = await call('GET', `/v1/campaigns/${Object(json).id}`);
+  expect(status.json).toMatchObject({ lane: 'removed~acme', counts: { deliveredToTerminal: 3 } });
+}, 60_000);
+
+test('A name or credentials in use get 409, and fields that a tenant may not set get 400', async () => {
+  expect((await call('POST', '/v1/lanes', { body: lane('shop', 'two') })).status).toBe(201);
+  const cases = [
+    ['POST', '/v1/lanes', { name: 'shop', apiKey: 'x' }, 409, 'laneTaken', '/name'],
+    ['POST', '/v1/lanes', { name: 'default', apiKey: 'x' }, 409, 'laneTaken', '/name'],
+    ['POST', '/v1/lanes', lane('again', 'two'), 409, 'laneTaken', undefined],
+    ['PUT', '/v1/lanes/default', { hourlyQuota: 1 }, 400, 'badInput', '/name'],
+    ['PUT', '/v1/lanes/nowhere', { hourlyQuota: 1 }, 404, 'notFound', undefined],
+    [
+      'POST',
+      '/v1/lanes',
+      { ...lane('b', 'b'), baseUrl: 'https://other.example' },
+      400,
+      'badInput',
+      '/baseUrl',
+    ],
+    ['POST', '/v1/lanes', { name: 'b', apiKeyEnv: 'SECRETS_KEY' }, 400, 'badInput', '/apiKeyEnv'],
+    ['PUT', '/v1/lanes/shop', { hourlyQuota: 0 }, 400, 'badInput', '/hourlyQuota'],
+    ['PUT', '/v1/lanes/shop', { profile: null }, 400, 'badInput', '/client'],
+  ] as const;
+  for (const [method, path, body, status, code, pointer] of cases) {
+    const { status: got, json } = await call(method, path, { body });
+    const { code: named, errors } = Object(json);
+    const pointers = errors.map((error: { pointer: string }) => error.pointer);
+    expect([got, named, pointers], `${path} ${JSON.stringify(body)}`).toEqual([
+      status,
+      code,
+      pointer === undefined ? [] : [pointer],
+    ]);
+  }
+});

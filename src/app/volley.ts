@@ -18,6 +18,7 @@ import type { Schedules } from '../intake/schedules/schedules.js';
 import type { CampaignReader } from '../reporting/campaign-reader.js';
 import type { EventFollower } from '../reporting/event-feed.js';
 import type { FleetReader, UnconfiguredLane } from '../reporting/fleet-snapshot.js';
+import type { LiveReader } from '../reporting/live/live.js';
 import type { RecipientFinder, Reports } from '../reporting/report.js';
 import type { ResultsFeed } from '../reporting/results-feed.js';
 import type { Webhooks } from '../reporting/webhooks/webhooks.js';
@@ -58,6 +59,7 @@ export interface Volley
     ResultsFeed,
     EventFollower,
     FleetReader,
+    LiveReader,
     AuditReader {
   readonly events: Events;
   /**

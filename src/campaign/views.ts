@@ -78,6 +78,15 @@ export const sendWindow = z
 /** See {@link sendWindow}. */
 export type SendWindow = z.output<typeof sendWindow>;
 
+/** What a lane may send next. */
+const nextPermits = {
+  keptForPolls: permitCount.describe('Of the limit, what no send may take, because polls are due'),
+  nextPermitAt: time
+    .nullable()
+    .describe('When a send finds a permit; null while it finds one now, and if that is not known'),
+  nextPermits: count.describe('How many permits it finds then'),
+};
+
 /** The status of a campaign. */
 export const campaignStatus = z
   .object({
@@ -118,7 +127,7 @@ export const campaignStatus = z
       .readonly()
       .describe('Requests sent for this campaign so far; the service returned 429 for `throttled` of them'),
     quota: z
-      .object({ used: permitCount, limit: permitCount.nullable(), nextPermitAt: time.nullable() })
+      .object({ used: permitCount, limit: permitCount.nullable(), ...nextPermits })
       .readonly()
       .describe(
         'The quota of the lane: requests used in the current window, and the limit (null while an `auto` lane has not learned it)',
@@ -184,7 +193,7 @@ export const laneStatus = z
         limit: permitCount.nullable().describe('The current limit after deductions; null while unknown'),
         used: z.object({ send: permitCount, poll: permitCount }).readonly(),
         inFlight: count,
-        nextPermitAt: time.nullable(),
+        ...nextPermits,
         permitsToCome: z
           .array(z.object({ at: time, permits: permitCount }).readonly())
           .readonly()

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CATALOGUE } from '../base/events/catalogue.js';
 import type { FieldTable } from '../base/events/entry.js';
 import type { Field } from '../base/events/field.js';
+import { LIVE_ITEMS } from '../campaign/live-views.js';
 import { campaignStatus } from '../campaign/views.js';
 import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
 
@@ -47,3 +48,6 @@ export const eventData = z.union([event, gap]);
 
 /** An item of the feed of a campaign. */
 export const campaignEventData = z.union([event, gap, campaignStatus]);
+
+/** An item of the live stream. */
+export const liveData = z.union([event, gap, ...Object.values(LIVE_ITEMS)]);

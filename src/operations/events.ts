@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
-import { byCampaign, byConfiguredLanes } from './access.js';
-import { campaignEventData, eventData } from './event-schema.js';
+import { byCampaign, byConfiguredLanes, byKey } from './access.js';
+import { campaignEventData, eventData, liveData } from './event-schema.js';
 import { feed } from './operation.js';
-import { onlyOfLane } from './schemas.js';
+import { laneName, onlyOfLane, several } from './schemas.js';
 
 /** Several types: repeated, or separated by commas. */
 const eventTypes = <const Types extends readonly [string, ...string[]]>(types: Types) =>
@@ -57,5 +57,32 @@ export const followCampaign = feed({
   run: (_volley, { id, type: types }) => ({
     includes: (event) => 'campaign' in event && event.campaign === id && isOneOf(event.type, types),
     statusOf: isOneOf('campaign.status', types) ? id : undefined,
+  }),
+});
+
+/** Lanes and campaigns that one stream shows in detail. */
+const MOST_IN_DETAIL = 20;
+
+export const followLive = feed({
+  name: 'followLive',
+  summary: 'Follow what is happening',
+  description:
+    'Server-sent items for a page that shows what is happening, at most twice a second, and only what has changed: a `tick` with the time, which also says whether Redis is available; the `overview`; a `campaign` for each running one; a `lane` for each; and the events of both, which resume as those of `/v1/events` do. With `lanes`, also their `ledger`; with `campaigns`, also these campaigns, or `gone`. Of hundreds of lanes or campaigns, some items are a few seconds old.',
+  tag: 'Events',
+  scope: 'read',
+  access: byKey,
+  http: 'GET /live',
+  cli: { because: '`volley status --watch` follows a campaign' },
+  input: z.strictObject({
+    lanes: several(laneName, MOST_IN_DETAIL).optional().describe('Lanes whose ledger is shown'),
+    campaigns: several(z.string().min(1).max(40), MOST_IN_DETAIL)
+      .optional()
+      .describe('Campaigns that are shown although they do not run'),
+  }),
+  item: liveData,
+  outcomes: ['unavailable'],
+  run: (_volley, input, { lanes }) => ({
+    includes: ({ lane }) => lanes?.includes(lane) ?? true,
+    live: { allowed: lanes, lanes: input.lanes ?? [], campaigns: input.campaigns ?? [] },
   }),
 });

@@ -3,6 +3,7 @@ import type { Volley } from '../app/volley.js';
 import { actor } from '../campaign/actor.js';
 import { NoSuchLaneError } from '../campaign/errors.js';
 import { laneLimits } from '../campaign/limits.js';
+import { ledger } from '../campaign/live-views.js';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
 import { allLanes, byLanesOfKey, byNamedLane } from './access.js';
 import { call } from './operation.js';
@@ -75,6 +76,24 @@ export const getLane = call({
   returns: 'The current status',
   outcomes: ['notFound'],
   run: (volley, { name }) => statusOf(volley, name),
+});
+
+export const getLedger = call({
+  name: 'getLedger',
+  summary: 'Get the ledger of a lane',
+  description:
+    'The requests within its window, bucket by bucket, as the limiter counts them, and when their permits return.',
+  tag: 'Lanes',
+  scope: 'status',
+  cost: { tokens: 1 },
+  access: byNamedLane,
+  http: 'GET /lanes/{name}/ledger',
+  cli: { because: '`volley lanes` shows when permits return' },
+  input: ofLane,
+  output: ledger,
+  returns: 'The ledger as it is now',
+  outcomes: ['notFound'],
+  run: (volley, { name }) => volley.ledger(name),
 });
 
 export const holdLane = call({

@@ -5,6 +5,7 @@ import type { AuditAction } from '../campaign/audit.js';
 import type { ProblemCode } from '../campaign/error-codes.js';
 import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
 import type { BroadcastEvent } from '../reporting/event-feed.js';
+import type { LiveWanted } from '../reporting/live/item.js';
 import type { Access, Located } from './access.js';
 import type { Refused } from './outcomes.js';
 
@@ -263,6 +264,8 @@ export interface Followed {
   includes(event: BroadcastEvent): boolean;
   /** The campaign whose status it has as well. */
   readonly statusOf?: string | undefined;
+  /** What is shown of what happens between the events. */
+  readonly live?: LiveWanted | undefined;
 }
 
 /** An operation that follows events as they happen. Its response has no end, and begins where a header of the request says. */

@@ -9,6 +9,7 @@ import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import { idsWithPrefix, listCampaigns, readState, type StoredState } from '../engine/lane/campaigns.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
+import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
 import { idempotencyDigest, readHolder } from '../engine/recipients/reservation.js';
 import type { Heartbeats, WorkerProcess } from '../engine/recovery/heartbeats.js';
 import { listUnknown } from '../engine/sending/unknown.js';
@@ -75,6 +76,16 @@ export interface CampaignReader {
   finished(id: string, options?: WaitOptions): Promise<CampaignStatus>;
 }
 
+/** Reads several campaigns at once, for what has read their lanes already. */
+export interface CurrentReader {
+  /** Their statuses, null for one that does not exist. `views`: what was read of their lanes. */
+  current(
+    campaigns: readonly { readonly id: string; readonly lane: Lane }[],
+    views: ReadonlyMap<LaneId, LaneStatusRecord>,
+    workers: readonly Pick<WorkerProcess, 'lacks'>[],
+  ): Promise<(CampaignStatus | null)[]>;
+}
+
 /** What {@link createCampaignReader} needs. */
 interface CampaignReaderOptions {
   readonly redis: Redis;
@@ -95,10 +106,10 @@ export function createCampaignReader({
   keys,
   finder,
   heartbeats,
-}: CampaignReaderOptions): CampaignReader {
+}: CampaignReaderOptions): CampaignReader & CurrentReader {
   /** The parts of a campaign's status that come from its lane. */
-  const readLane = (lane: Lane) => {
-    const read = Promise.all([lane.status(), listUnknown(lane)]).then(([view, unknown]) => ({
+  const readLane = (lane: Lane, view: LaneStatusRecord | Promise<LaneStatusRecord> = lane.status()) => {
+    const read = Promise.all([view, listUnknown(lane)]).then(([view, unknown]) => ({
       view,
       unknown,
     }));
@@ -247,6 +258,20 @@ export function createCampaignReader({
 
   return {
     status,
+
+    async current(campaigns, views, workers) {
+      const reads = new Map(
+        [...new Set(campaigns.map(({ lane }) => lane))].map((lane) => [
+          lane,
+          readLane(lane, views.get(lane.id)),
+        ]),
+      );
+      return Promise.all(
+        campaigns.map(({ id, lane }) =>
+          readStatus(id, lane, reads.get(lane) ?? readLane(lane), workers, false),
+        ),
+      );
+    },
 
     list: async (options = {}) => (await readPage(options, Number.POSITIVE_INFINITY)).campaigns,
 

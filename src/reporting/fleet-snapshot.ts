@@ -220,7 +220,7 @@ export async function unconfiguredLanes({
 }
 
 /** Calls `run` so rarely that it takes at most its share of the time. Meanwhile it returns the last result. */
-function rateLimited<Result>(run: () => Promise<Result>, monotonic: Clock): () => Promise<Result> {
+export function rateLimited<Result>(run: () => Promise<Result>, monotonic: Clock): () => Promise<Result> {
   let last: { readonly result: Result; readonly validUntil: number } | undefined;
   return async () => {
     const began = monotonic();
@@ -254,7 +254,7 @@ function causeOf(view: LaneStatusRecord): ClosedCause | null {
 }
 
 /** The totals of a lane's stored campaigns. */
-interface CampaignCounts {
+export interface CampaignCounts {
   readonly campaigns: Readonly<Record<CampaignState, number>>;
   readonly counts: Readonly<Record<RecipientState, number>>;
   /** Requests sent for these campaigns. */
@@ -266,13 +266,23 @@ const storedState = z.object({
   counts: z.record(z.string(), z.number()),
   sends: z.number().default(STATE_DEFAULTS.sends),
   polls: z.number().default(STATE_DEFAULTS.polls),
+  endedAt: z.number().default(STATE_DEFAULTS.endedAt),
+  pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
+  outbox: z.string().optional(),
 });
+/** What a count reads of a campaign. */
+export type CountedCampaign = z.output<typeof storedState>;
 
 /** Campaigns per read: about 0.1 MB. */
 const READ_AT_ONCE = 500;
 
-/** Adds up the campaigns of a lane, some at a time, so that even very many do not block Redis. */
-export async function countCampaigns(redis: Redis, keys: Keys, lane: LaneId): Promise<CampaignCounts> {
+/** Adds up the campaigns of a lane, some at a time, so that even very many do not block Redis. `note` is called with each of them. */
+export async function countCampaigns(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  note: (id: string, state: CountedCampaign) => void = () => {},
+): Promise<CampaignCounts> {
   const campaigns = perName(CAMPAIGN_STATES, () => 0);
   const recipients = perName(RECIPIENT_STATES, () => 0);
   const requests = { send: 0, poll: 0 };
@@ -291,6 +301,7 @@ export async function countCampaigns(redis: Redis, keys: Keys, lane: LaneId): Pr
       for (const state of RECIPIENT_STATES) recipients[state] += stored.counts[state] ?? 0;
       requests.send += stored.sends;
       requests.poll += stored.polls;
+      note(id, stored);
     }
   } while (cursor !== '0');
   return { campaigns, counts: recipients, requests };

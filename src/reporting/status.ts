@@ -81,7 +81,7 @@ export function campaignStatus({
     invalid: meta.invalid,
     rate: rateOf(state, counts, view, window?.opensAt != null),
     requests: { send: state.sends, poll: state.polls, throttled: state.throttled },
-    quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
+    quota: { used: usedOf(view), limit: view.limit, ...nextPermitsOf(view) },
     blockedBy,
     waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured, closed !== null),
     turnFailures: state.endedAt > 0 ? [] : failuresOf(view),
@@ -133,7 +133,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
       limit: view.limit,
       used: { send: view.sends, poll: view.polls },
       inFlight: view.inFlightSends + view.inFlightPolls,
-      nextPermitAt: isoOrNull(view.nextPermitAt),
+      ...nextPermitsOf(view),
       permitsToCome: view.permitsToCome.map(({ at, permits }) => ({ at: iso(at), permits })),
     },
     blockedBy: laneBlock(view),
@@ -201,6 +201,12 @@ function rateOf(
 function usedOf(view: LaneStatusRecord): number {
   return view.sends + view.polls + view.inFlightSends + view.inFlightPolls;
 }
+
+const nextPermitsOf = ({ keptForPolls, nextPermitAt, nextPermits }: LaneStatusRecord) => ({
+  keptForPolls,
+  nextPermitAt: isoOrNull(nextPermitAt),
+  nextPermits,
+});
 
 type Block = CampaignStatus['blockedBy'];
 
@@ -289,8 +295,9 @@ function failureOf({ failures }: LaneStatusRecord, kind: TurnFailure['kind']) {
   return failures.find((failure) => failure.kind === kind);
 }
 
+/** Whether no send finds a permit: the quota is used, or the rest of it is kept for polls. */
 function isUsedUp(view: LaneStatusRecord): boolean {
-  return view.limit !== null && usedOf(view) >= view.limit;
+  return view.limit !== null && usedOf(view) + view.keptForPolls >= view.limit;
 }
 
 /** When its last message is sent, and when its last recipient becomes final. */

@@ -251,6 +251,8 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   replayWebhook: () => webhook(),
   removeWebhook: () => webhook(),
   followEvents: async () => ({}),
+  followLive: async () => ({}),
+  getLedger: async () => LANE,
   followCampaign: async () => ({ id: await created(LATER) }),
 };
 

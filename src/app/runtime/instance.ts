@@ -5,6 +5,7 @@ import {
   type LocalConfig,
   messagingConnection,
   type SubscriptionKind,
+  serviceUrlOf,
   withLanes,
 } from '../../base/config/index.js';
 import { exactDuration } from '../../base/duration.js';
@@ -33,12 +34,14 @@ import { createCampaignReader } from '../../reporting/campaign-reader.js';
 import { createEventFeed } from '../../reporting/event-feed.js';
 import { eventLog } from '../../reporting/event-log.js';
 import { createFleetReader } from '../../reporting/fleet-snapshot.js';
+import { createLiveReader } from '../../reporting/live/live.js';
 import { createResultsFeed } from '../../reporting/results-feed.js';
 import { resultsLogs } from '../../reporting/results-log.js';
 import { laneReader } from '../../reporting/webhooks/lane-reader.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
 import { webhookService } from '../../reporting/webhooks/webhooks.js';
 import { createSeal, type Seal } from '../../service/auth/seal.js';
+import { simulatorCheck } from '../../service/client/simulator-check.js';
 import { createSubscriptionClient, type SubscriptionClient } from '../../service/client/subscriptions.js';
 import { apiKeyService } from '../access/api-keys.js';
 import { auditTrail } from '../access/audit-trail.js';
@@ -87,6 +90,9 @@ export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'r
   readonly seal: () => Seal;
   readonly statuses: ReturnType<typeof createCampaignReader>;
   readonly fleet: () => ReturnType<typeof createFleetReader>;
+  readonly live: () => ReturnType<typeof createLiveReader>;
+  /** See {@link Volley.isSimulated}. */
+  readonly isSimulated: (lane: string) => Promise<boolean>;
   readonly scheduled: ReturnType<typeof scheduleStore>;
   /** Lists that this process provides for schedules, by name. */
   readonly provided: Map<string, ProvidedList>;
@@ -115,8 +121,9 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
   const suppression = openSuppression(redis, keys, format.check);
   // Blocking connections and clients of the service are created on first use and closed in reverse order.
   const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
+  const log = eventLog(redis, keys);
   const feed = createEventFeed({
-    log: eventLog(redis, keys),
+    log,
     connect: () => connect(redisUrl, 'blocking'),
     lanes: finder,
     async campaignOf(lane, campaign) {
@@ -250,6 +257,34 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
       webhookTotals: () => webhookStore(redis, keys).byState(),
     }),
   );
+  const isSimulator = simulatorCheck();
+  const urlOf = (name: string): string | undefined => {
+    const lane = config.lanes.find((each) => each.name === name);
+    return lane && serviceUrlOf(config, lane);
+  };
+  const isSimulated = async (name: string): Promise<boolean> => {
+    const url = urlOf(name);
+    return url !== undefined && isSimulator(url);
+  };
+  const live = lazily(() => {
+    const reader = createLiveReader({
+      redis,
+      keys,
+      finder,
+      heartbeats,
+      statuses,
+      log,
+      monotonic: monotonicClock,
+      follow: (followed) => feed.follow(followed),
+      hostOf: (name) => {
+        const url = urlOf(name);
+        return url === undefined ? null : new URL(url).host;
+      },
+      isSimulated,
+    });
+    closers.push(() => reader.close());
+    return reader;
+  });
   const scheduled = scheduleStore(redis, keys);
   const provided = new Map<string, ProvidedList>();
 
@@ -284,6 +319,8 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
     seal,
     statuses,
     fleet,
+    live,
+    isSimulated,
     scheduled,
     provided,
     closers,

@@ -1,10 +1,8 @@
-import { serviceUrlOf } from '../../base/config/index.js';
 import { durationOption } from '../../base/duration.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { unconfiguredLanes } from '../../reporting/fleet-snapshot.js';
 import { findRecipients, recipientPage, reportRows, reportVersion } from '../../reporting/report.js';
 import { laneStatus } from '../../reporting/status.js';
-import { simulatorCheck } from '../../service/client/simulator-check.js';
 import type { Volley } from '../volley.js';
 import type { Instance } from './instance.js';
 
@@ -35,6 +33,8 @@ export type ReadOperations = Pick<
   | 'workers'
   | 'differences'
   | 'fleetSnapshot'
+  | 'watchLive'
+  | 'ledger'
   | 'ping'
 >;
 
@@ -53,8 +53,9 @@ export function readOperations({
   resultsFeed,
   statuses,
   fleet,
+  live,
+  isSimulated,
 }: Instance): ReadOperations {
-  const isSimulator = simulatorCheck();
   return {
     events,
     status: (id) => statuses.status(id),
@@ -73,11 +74,7 @@ export function readOperations({
         const { credentials: _, ...rules } = { credentials: undefined, ...lane };
         return rules;
       }),
-    async isSimulated(name) {
-      const lane = config.lanes.find((each) => each.name === name);
-      const url = lane && serviceUrlOf(config, lane);
-      return url !== undefined && isSimulator(url);
-    },
+    isSimulated,
     refreshLanes: () => finder.live.refresh(),
     unconfiguredLanes: () => unconfiguredLanes({ redis, keys, finder }),
     laneProblems: () => finder.problems(),
@@ -97,6 +94,8 @@ export function readOperations({
       return laneSettings(redis, keys).differences(await heartbeats.alive(), than);
     },
     fleetSnapshot: () => fleet().fleetSnapshot(),
+    ledger: (lane) => live().ledger(lane),
+    watchLive: (wanted, onTick) => live().watchLive(wanted, onTick),
     ping: async (within) => {
       const answerWithinMs = durationOption('within', within, 0);
       await untilAnswered(() => redis.ping(), { answerWithinMs, tries: 1 });

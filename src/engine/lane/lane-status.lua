@@ -15,9 +15,11 @@
         windows    hash: rule of a window -> its openings, JSON (window.lua)
         failures   hash: stage -> since when its turns fail, ms, and the last error
   ARGV  rules      JSON: the lane's rules
+        buckets    number: 1: with each bucket of the ledger
         time       ms, or '' for the server's
   Returns  JSON; times in ms; sendAt and pollAt: when a turn can do something, -1 for never; pollDueAt: when the earliest poll is
-           due, 0 if there is none
+           due, 0 if there is none; buckets: when each begins, its sends, and its polls, in turn; perMinute: sends in each of the last
+           five minutes, the newest first, as far as the window shows them
 ]]
 -- @include ./permits.lua
 -- @include ./ready.lua
@@ -44,19 +46,21 @@ LEDGER.choose_window(lane, rules)
 -- Buckets that have left the window since the ledger was last written are left out, without writing.
 local first = math.floor((now - rules.window) / LEDGER.width(rules))
 local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
-local sends, polls, steps = 0, 0, {}
-if lane.bucketMs == LEDGER.width(rules) then
-  for index = math.max(first, lane.firstBucket), math.max(first, lane.firstBucket) + SLOTS - 1 do
-    local at = (index % SLOTS) * 8 + 1
-    local s, p = 0, 0
-    if at + 7 <= #bytes and index < lane.firstBucket + SLOTS then s, p = struct.unpack('>I4I4', bytes, at) end
-    if s + p > 0 then
-      sends, polls = sends + s, polls + p
-      steps[#steps + 1] = { at = (index + 1) * lane.bucketMs + rules.window, permits = s + p }
-    end
+local sends, polls, steps, listed, perMinute = 0, 0, {}, {}, { 0, 0, 0, 0, 0 }
+-- Buckets of another length, until the ledger is next written, leave as it says then.
+local isResized = lane.bucketMs ~= LEDGER.width(rules)
+if isResized then first = lane.firstBucket end
+for index = math.max(first, lane.firstBucket), lane.firstBucket + SLOTS - 1 do
+  local at = (index % SLOTS) * 8 + 1
+  local s, p = 0, 0
+  if at + 7 <= #bytes then s, p = struct.unpack('>I4I4', bytes, at) end
+  if s + p > 0 then
+    sends, polls = sends + s, polls + p
+    if not isResized then steps[#steps + 1] = { at = (index + 1) * lane.bucketMs + rules.window, permits = s + p } end
+    listed[#listed + 1], listed[#listed + 2], listed[#listed + 3] = index * lane.bucketMs, s, p
+    local minute = math.max(1, math.ceil((now - index * lane.bucketMs) / 60000))
+    if minute <= #perMinute then perMinute[minute] = perMinute[minute] + s end
   end
-else
-  sends, polls = lane.sends, lane.polls
 end
 lane.sends, lane.polls = sends, polls
 local each = math.max(1, math.ceil(#steps / STEPS))
@@ -97,10 +101,16 @@ end
 
 local limit = LIMIT.now(lane, rules, now)
 local used = sends + polls + inFlight.send + inFlight.poll
+local kept = limit and PERMITS.kept_for_polls(lane, rules, now, limit, inFlight, due, PERMITS.late_polls(rules, now, unpolledKey)) or 0
+-- How many permits a send lacks; and when they have returned, how many more it finds.
+local lacking = limit and used + kept - limit or -1
+local nextPermitAt, returned
+if lacking >= 0 then nextPermitAt, returned = LEDGER.free_at(windowKey, lane, rules, lacking + 1) end
 local view = {
   now = now, sends = sends, polls = polls, inFlightSends = inFlight.send, inFlightPolls = inFlight.poll,
   limit = limit or 0, learned = LIMIT.known(lane),
-  nextPermitAt = limit and used >= limit and (LEDGER.free_at(windowKey, lane, rules, used - limit + 1) or 0) or 0,
+  nextPermitAt = nextPermitAt or 0, nextPermits = returned and math.floor(returned - lacking) or 0, keptForPolls = kept,
+  window = rules.window, width = lane.bucketMs, ahead = AHEAD * lane.bucketMs, buckets = buckets == 1 and listed or {}, perMinute = perMinute,
   permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, heldByTenant = lane.heldByTenant == 1, backingOff = lane.backingOff,
   backoffReason = lane.backoffReason, backoffUntil = lane.backoffUntil, graceUntil = lane.graceUntil, unboundedAt = lane.unboundedAt, throttled = lane.throttled, epoch = lane.epoch,
   maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled - waiting, waiting = waiting, awaiting = unpolled + polled,

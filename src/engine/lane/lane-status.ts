@@ -11,6 +11,13 @@ const record = z.object({
   limit: z.number().transform((limit) => (limit === 0 ? null : limit)),
   learned: z.number().transform((learned) => (learned === 0 ? null : learned)),
   nextPermitAt: z.number(),
+  nextPermits: z.number(),
+  keptForPolls: z.number(),
+  window: z.number(),
+  width: z.number(),
+  ahead: z.number(),
+  buckets: luaList(z.number()),
+  perMinute: z.array(z.number()),
   permitsToCome: luaList(z.object({ at: z.number(), permits: z.number() })),
   stopped: z.string(),
   held: z.string(),
@@ -48,7 +55,9 @@ const record = z.object({
  * lane is woken. `tokenReason`: why the lane has no token, empty if it needs none or has one; `tokenAt`: when it tries again to get one;
  * in the past while it is trying. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane could not
  * send for another cause than its quota (record.lua), in total. `failures`: the stages whose turns fail, since when, and the
- * last error.
+ * last error. `nextPermits`: how many a send finds at `nextPermitAt`; `keptForPolls`: of the limit, what no send may take. Of the ledger:
+ * `width` of a bucket; `ahead`: how far ahead of now a request without an answer counts; `buckets`: when each begins, its sends, and its polls,
+ * in turn, empty unless they are asked for; `perMinute`: sends in each of the last five minutes, the newest first.
  */
 export type LaneStatusRecord = z.output<typeof record>;
 
@@ -57,9 +66,12 @@ const statusScript = laneScript(import.meta.url, './lane-status.lua', (reply) =>
   record.parse(JSON.parse(text.parse(reply))),
 );
 
-/** Reads the current status of a lane. `now` is for tests and simulations. */
-export const readLaneStatus = (store: LaneStore, now?: number): Promise<LaneStatusRecord> =>
-  statusScript(store, { time: now });
+/** Reads the current status of a lane; `withBuckets`: and its ledger. `now` is for tests and simulations. */
+export const readLaneStatus = (
+  store: LaneStore,
+  now?: number,
+  withBuckets = false,
+): Promise<LaneStatusRecord> => statusScript(store, { buckets: withBuckets ? 1 : 0, time: now });
 
 /*
  *   open ──429 or failures──► backingOff ──its time ends──► probing ──probe answered──► open

@@ -141,6 +141,8 @@ export function openLane(
     freshStatus: () => readLaneStatus(store),
     /** The lane's current status; concurrent callers share one read. */
     status: singleFlight(() => readLaneStatus(store)),
+    /** The same with the buckets of its ledger. */
+    ledger: singleFlight(() => readLaneStatus(store, undefined, true)),
     /** What an estimate of the lane's campaigns needs; concurrent callers share one read. */
     outlook: singleFlight(() => readLaneOutlook(store)),
     /** Emits the events that a script returned, and announces a loss of data to all workers. */

@@ -128,7 +128,7 @@ function LEDGER.move(windowKey, lane, rules, now, ms, was)
   lane.firstBucket = first
 end
 
--- When `count` more permits will have returned, as far as answered requests show; nil if they do not show it.
+-- When `count` more permits will have returned, as far as answered requests show, and how many will have by then; nil if they do not show it.
 function LEDGER.free_at(windowKey, lane, rules, count)
   local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
   local freed = 0
@@ -137,7 +137,7 @@ function LEDGER.free_at(windowKey, lane, rules, count)
     if at + 7 <= #bytes then
       local sends, polls = struct.unpack('>I4I4', bytes, at)
       freed = freed + sends + polls
-      if freed >= count then return (index + 1) * lane.bucketMs + rules.window end
+      if freed >= count then return (index + 1) * lane.bucketMs + rules.window, freed end
     end
   end
   return nil

@@ -48,6 +48,11 @@ function PERMITS.for_polls(lane, rules, now, limit, late)
   return isPollsTurn and 1 or 0
 end
 
+-- How much of the limit is kept from sends, for the polls that are `due` within the window.
+function PERMITS.kept_for_polls(lane, rules, now, limit, inFlight, due, late)
+  return math.max(0, math.min(PERMITS.for_polls(lane, rules, now, limit, late), due) - lane.polls - inFlight.poll)
+end
+
 -- When the next permit comes, with none free now.
 function PERMITS.next_at(windowKey, lane, rules, now, missing, inFlight)
   local at = LEDGER.free_at(windowKey, lane, rules, missing)
@@ -77,11 +82,11 @@ function PERMITS.now(windowKey, flightKey, lane, rules, now, kind, inFlight, due
   local own = PERMITS.own(lane, 'send', inFlight) + PERMITS.own(lane, 'poll', inFlight)
   local few = LIMIT.in_flight(lane, rules, used, own, cap)
   if not limit then return few, nil end
-  local share = PERMITS.for_polls(lane, rules, now, limit, late)
   local reserved
   if kind == 'send' then
-    reserved = math.max(0, math.min(share, due) - lane.polls - inFlight.poll)
+    reserved = PERMITS.kept_for_polls(lane, rules, now, limit, inFlight, due, late)
   else
+    local share = PERMITS.for_polls(lane, rules, now, limit, late)
     reserved = math.max(0, math.min(limit - share, wanted) - lane.sends - inFlight.send)
   end
   local free = limit - used - reserved

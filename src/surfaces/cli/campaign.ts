@@ -1,5 +1,6 @@
 import type { Resolution } from '../../app/volley.js';
 import { EXIT } from '../../base/exit-codes.js';
+import { moment, until } from '../../base/moments.js';
 import type { FoundRecipient } from '../../campaign/recipient-views.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { LAST, withCampaign } from './campaign-id.js';
@@ -9,7 +10,6 @@ import { differenceLine, differencesFrom } from './differences.js';
 import { badInput } from './errors.js';
 import { howToStartWorkers } from './how-to-start.js';
 import { readNumbers } from './input.js';
-import { moment, until } from './moments.js';
 import { withLocalVolley } from './open.js';
 import { renderCampaign } from './progress.js';
 import { columnsOf } from './terminal.js';

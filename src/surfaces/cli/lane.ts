@@ -1,8 +1,8 @@
+import { until } from '../../base/moments.js';
 import { type Actor, describeActor } from '../../campaign/actor.js';
 import type { LaneStatus, SendWindow } from '../../campaign/views.js';
-import { until } from './moments.js';
+import { failureText } from '../../reporting/waiting.js';
 import { bar, quotaUse } from './progress.js';
-import { failureText } from './sentence.js';
 import type { Paint } from './terminal.js';
 import { counted, grouped, oneLine, padded } from './text.js';
 

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { Volley } from '../../app/volley.js';
+import { minute, moment, shortMoment } from '../../base/moments.js';
 import type { CampaignState } from '../../campaign/campaign.js';
 import type { ListFilters } from '../../campaign/list-filters.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { HOW_TO_CREATE } from './commands/action.js';
 import type { Answer, Context } from './context.js';
-import { minute, moment, shortMoment } from './moments.js';
 import { withLocalVolley } from './open.js';
 import { percentOf, settledOf, wantedOf } from './progress.js';
 import { columnsOf, rowsOf } from './terminal.js';

@@ -1,6 +1,7 @@
 import type { Volley } from '../../app/volley.js';
 import { formatDuration, parseDuration } from '../../base/duration.js';
 import { EXIT } from '../../base/exit-codes.js';
+import { between, moment, until } from '../../base/moments.js';
 import type { ErrorItem } from '../../campaign/error-codes.js';
 import { rowProblem } from '../../campaign/error-item.js';
 import { fieldsFrom } from '../../campaign/field-sets.js';
@@ -17,7 +18,6 @@ import { destinationOf, SIMULATOR } from './destination.js';
 import { interrupted } from './errors.js';
 import { openListFile } from './input.js';
 import { windowText } from './lane.js';
-import { between, moment, until } from './moments.js';
 import { type SettingWithoutRedis, withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
 import { countryFlag, FIX, unpricedList } from './refusal.js';

@@ -1,8 +1,8 @@
+import { moment, until } from '../../base/moments.js';
 import type { CampaignCost } from '../../campaign/measures.js';
 import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../../campaign/recipient.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { pasteable } from './command-name.js';
-import { moment, until } from './moments.js';
 import { campaignSentence } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';
 import { counted, cut, grouped, money, oneLine, padded, widthOf, wrapped } from './text.js';

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import type { Volley } from '../../app/volley.js';
 import { EXIT } from '../../base/exit-codes.js';
+import { moment } from '../../base/moments.js';
 import type { NoRecords } from '../../call-records/fetch.js';
 import type { RecordsInput } from '../../call-records/input.js';
 import type { RecordsDownload } from '../../call-records/open-file.js';
@@ -12,7 +13,6 @@ import { lastDayWarning, requestAnswer, stateText } from './answers/records.js';
 import { LAST, recordsId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
-import { moment } from './moments.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { withRecords } from './records-service.js';

@@ -1,10 +1,10 @@
+import { machineZone } from '../../base/moments.js';
 import type { ReportRow } from '../../campaign/recipient-views.js';
 import type { Scene } from './answers/answer.js';
 import { OPERATION_COMMANDS } from './commands/operation-commands.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { excelReport, type Separator, separatorOf } from './excel-report.js';
-import { machineZone } from './moments.js';
 import { type ListOptions, originalList } from './original-list.js';
 import { type RowsFormat, runOperation } from './run-operation.js';
 import { counted } from './text.js';

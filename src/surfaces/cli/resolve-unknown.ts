@@ -1,11 +1,11 @@
 import type { Resolution, ResolveOutcome, Volley } from '../../app/volley.js';
 import { formatDuration } from '../../base/duration.js';
+import { moment } from '../../base/moments.js';
 import type { ReportRow } from '../../campaign/recipient-views.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { ask } from './ask.js';
 import type { Context } from './context.js';
 import { via } from './destination.js';
-import { moment } from './moments.js';
 import { counted, oneLine } from './text.js';
 
 type Unknown = CampaignStatus['unknownOutcomes'][number];

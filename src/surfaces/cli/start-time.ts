@@ -1,10 +1,10 @@
 import type { LocalConfig } from '../../base/config/index.js';
+import { machineZone, moment } from '../../base/moments.js';
 import type { CampaignFields } from '../../campaign/fields.js';
 import { readMoment, spelledOut } from '../../campaign/moment.js';
 import { isZone, noSuchZone } from '../../campaign/zone.js';
 import { localZone, startOf } from '../../intake/import/campaign-input.js';
 import { badInput } from './errors.js';
-import { machineZone, moment } from './moments.js';
 
 type Start = Pick<CampaignFields, 'sendAt' | 'zone' | 'lane'>;
 

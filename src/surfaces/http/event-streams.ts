@@ -5,13 +5,14 @@ import type { Volley } from '../../app/volley.js';
 import { NotFoundError } from '../../campaign/errors.js';
 import type { Followed } from '../../operations/operation.js';
 import type { FeedItem } from '../../reporting/event-feed.js';
+import type { LiveText } from '../../reporting/live/item.js';
 import { apiKeyOf, keyTextOf } from './access.js';
 import { sendHead } from './body-stream.js';
 import { onClose } from './connections.js';
 import { Problem } from './problem.js';
 import { type HttpOptions, STALL_TIMEOUT_MS } from './routes.js';
 import { createSharedPoll } from './shared-poll.js';
-import { HEARTBEAT, itemText, RETRY_AFTER, STREAM_HEADERS, statusText } from './sse.js';
+import { HEARTBEAT, itemText, liveText, RETRY_AFTER, STREAM_HEADERS, statusText } from './sse.js';
 
 const MAX_STREAMS = 5_000;
 /** A stream that cannot start within this time is refused: Redis does not respond. */
@@ -38,7 +39,7 @@ export function openEventStreams(options: HttpOptions) {
     async send(
       request: FastifyRequest,
       reply: FastifyReply,
-      { includes, statusOf }: Followed,
+      { includes, statusOf, live }: Followed,
     ): Promise<FastifyReply | undefined> {
       if (request.method === 'HEAD') return sendHead(reply.headers(STREAM_HEADERS));
       const { id: key } = apiKeyOf(request);
@@ -82,6 +83,7 @@ export function openEventStreams(options: HttpOptions) {
       const unsubscribe = [
         activeKeys.subscribe(keyTextOf(request), keepAlive(raw, controller, stallTimeoutMs)),
         ...(statusOf === undefined ? [] : [statuses.subscribe(statusOf, writeStatus(raw, controller))]),
+        ...(live === undefined ? [] : [volley.watchLive(live, writeLive(raw))]),
       ];
       try {
         for await (const item of { [Symbol.asyncIterator]: () => items }) {
@@ -187,5 +189,16 @@ function writeStatus(raw: ServerResponse, controller: AbortController): (json: s
       written = json;
       raw.write(statusText(json));
     }
+  };
+}
+
+/** Writes each tick, and what has changed since the last one that the client received; a slow client skips to the newest. */
+function writeLive(raw: ServerResponse): (items: readonly LiveText[]) => void {
+  const written = new Map<string, string>();
+  return (items) => {
+    if (raw.writableNeedDrain) return;
+    const changed = items.filter(({ type, key, json }) => type === 'tick' || written.get(key) !== json);
+    for (const { key, json } of changed) written.set(key, json);
+    raw.write(changed.map(liveText).join(''));
   };
 }

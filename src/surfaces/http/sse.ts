@@ -1,6 +1,7 @@
 import { CATALOGUE } from '../../base/events/catalogue.js';
 import type { FieldTable } from '../../base/events/entry.js';
 import type { BroadcastEvent, FeedItem } from '../../reporting/event-feed.js';
+import type { LiveText } from '../../reporting/live/item.js';
 
 /*
  * The text of an event stream (WHATWG HTML, section 9.2, Server-sent events).
@@ -23,6 +24,11 @@ export const HEARTBEAT = ': heartbeat\n\n';
 /** The status of a campaign. It has no id, so a client resumes after the last event before it. */
 export function statusText(statusJson: string): string {
   return `event: campaign.status\ndata: ${statusJson}\n\n`;
+}
+
+/** An item of the live stream, without an id. */
+export function liveText({ type, json }: Pick<LiveText, 'type' | 'json'>): string {
+  return `event: ${type}\ndata: ${json}\n\n`;
 }
 
 /** An item of the feed. A client can resume after its `id`, a token for the id of the feed. */

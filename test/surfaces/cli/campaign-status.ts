@@ -36,7 +36,7 @@ export function statusWith({ counts: given = {}, ...changes }: Changes = {}): Ca
     endedAt: null,
     rate: null,
     requests: { send: 0, poll: 0, throttled: 0 },
-    quota: { used: 0, limit: 100, nextPermitAt: null },
+    quota: { used: 0, limit: 100, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
     blockedBy: null,
     waitingFor: null,
     turnFailures: [],

@@ -34,7 +34,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
       deliveryImpossible: 2,
     },
     requests: { send: 36, poll: 20, throttled: 1 },
-    quota: { used: 56, limit: 1_000, nextPermitAt: null },
+    quota: { used: 56, limit: 1_000, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
     eta: { earliest: isoAt(80_000), latest: isoAt(90_000), reason: null },
     rate: 1_920,
   });
@@ -58,17 +58,17 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
 test('The time of the last message gets a line of its own if the sentence is too long for one', () => {
   const status = statusWith({
     waitingFor: 'permits',
-    blockedBy: { state: 'waiting', reason: 'the quota is used up', until: isoAt(4_000) },
+    quota: { used: 100, limit: 100, keptForPolls: 0, nextPermitAt: isoAt(4_000), nextPermits: 3 },
     eta: { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null },
   });
   expect(renderCampaign(status, look).slice(-2)).toEqual([
-    '  Waiting: the quota is used up, until 12:00:04 UTC (in 4s).',
+    '  Waits for quota: 100 of 100 used; 3 return at 12:00:04 UTC (in 4s).',
     '  Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
   ]);
 });
 
 test('A quota that was just learned from refusals is shown as used up, not as exceeded', () => {
-  const quota = { used: 115, limit: 110, nextPermitAt: null };
+  const quota = { used: 115, limit: 110, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 };
   expect(renderCampaign(statusWith({ quota }), look)).toContain('  quota         all 110 used');
 });
 
@@ -82,7 +82,7 @@ test('On a terminal with few rows, the states share one line', () => {
 test('Without a known quota, the rate so far says nothing about the last message', () => {
   const status = statusWith({
     counts: { deliveredToNetwork: 60, planned: 120 },
-    quota: { used: 60, limit: null, nextPermitAt: null },
+    quota: { used: 60, limit: null, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
     eta: { earliest: isoAt(1_000), latest: null, reason: 'the quota is still being learned' },
     rate: 3_600,
   });

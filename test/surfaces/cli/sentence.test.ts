@@ -54,13 +54,13 @@ test('The next step for the operator is shown as a command', () => {
       waitingFor: 'operator',
       blockedBy: { state: 'paused', reason: 'paused', until: null },
     }),
-  ).toBe('Paused. To resume it: volley resume c1');
+  ).toBe('Paused. Resume it to continue: volley resume c1');
   expect(sentence({ state: 'paused', waitingFor: 'operator', sendAt: isoAt(60_000) })).toBe(
-    'Paused. If it is resumed before, it starts 12:01:00 UTC (in 1m). To resume it: volley resume c1',
+    'Paused. If it is resumed before, it starts 12:01:00 UTC. Resume it to continue: volley resume c1',
   );
   const byAnn = { state: 'paused' as const, reason: 'paused by cli ann@host', until: null };
   expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: byAnn })).toBe(
-    'Paused by cli ann@host. To resume it: volley resume c1',
+    'Paused by cli ann@host. Resume it to continue: volley resume c1',
   );
   const refused = {
     state: 'paused' as const,
@@ -68,7 +68,7 @@ test('The next step for the operator is shown as a command', () => {
     until: null,
   };
   expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: refused })).toContain(
-    'Paused: the service refuses every request; check sender and text. To resume it: volley resume c1',
+    'Paused: the service refuses every request; check sender and text. Resume it to continue: volley resume c1',
   );
   expect(sentence({ waitingFor: 'resolve', counts: { unknown: 7 } })).toMatch(
     /7 recipients have an unknown outcome.*volley resolve c1/,
@@ -82,11 +82,11 @@ test('The next step for the operator is shown as a command', () => {
     until: null,
   };
   expect(sentence({ waitingFor: 'lane', blockedBy: stopped })).toBe(
-    'Lane main is stopped: The service answered 403: it cannot be used. Fix the cause, then: volley lane resume main',
+    'Lane main is stopped: The service answered 403: it cannot be used. Fix the cause, then resume it: volley lane resume main',
   );
   const held = { state: 'held' as const, reason: 'held by an operator', until: null };
   expect(sentence({ waitingFor: 'lane', blockedBy: held })).toBe(
-    'Lane main is held by an operator. To resume it: volley lane resume main',
+    'Lane main is held by an operator. Resume it to continue: volley lane resume main',
   );
   const noToken = { state: 'noToken' as const, reason: 'api.example refuses connections' };
   expect(sentence({ waitingFor: 'lane', blockedBy: { ...noToken, until: isoAt(9_000) } })).toBe(
@@ -104,12 +104,14 @@ test('The next step for the operator is shown as a command', () => {
 test('Waiting for the quota, for reports, and for the start have different sentences', () => {
   const eta = { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null };
   expect(sentence({ waitingFor: 'permits', eta })).toBe(
-    'Waiting for the quota. Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
+    'Waits for quota: 0 of 100 used. Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
   );
-  expect(sentence({ waitingFor: 'reports' })).toBe('Everything is sent. Waiting for delivery reports.');
-  expect(sentence({ waitingFor: 'reports', state: 'cancelled', counts: { cancelled: 9 } })).toBe(
-    'Nothing more is sent. Waiting for delivery reports.',
+  expect(sentence({ waitingFor: 'reports', counts: { deliveredToNetwork: 9 } })).toBe(
+    'Everything is sent. Waits for the delivery reports of 9 recipients.',
   );
+  expect(
+    sentence({ waitingFor: 'reports', state: 'cancelled', counts: { cancelled: 9, deliveredToNetwork: 1 } }),
+  ).toBe('Nothing more is sent. Waits for the delivery report of one recipient.');
   expect(sentence({ state: 'scheduled', waitingFor: 'start', sendAt: isoAt(60_000) })).toBe(
     'Starts 12:01:00 UTC (in 1m).',
   );
@@ -150,6 +152,6 @@ test('A campaign outside its window says until when it waits, and why', () => {
   const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
   const blockedBy = { state: 'waiting' as const, reason, until: isoAt(7_200_000) };
   expect(sentence({ waitingFor: 'window', blockedBy })).toBe(
-    'Waits until 14:00:00 UTC (in 2h): the window is closed (Mon-Sat 09:00-20:00 Europe/Paris).',
+    'The window is closed (Mon-Sat 09:00-20:00 Europe/Paris) until 14:00:00 UTC (in 2h).',
   );
 });

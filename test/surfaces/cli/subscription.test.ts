@@ -101,7 +101,9 @@ function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota'
     limit: 100,
     used: { send: sent, poll: 0 },
     inFlight: 0,
+    keptForPolls: 0,
     nextPermitAt: null,
+    nextPermits: 0,
     permitsToCome: [],
   };
   return { quota, awaitingReports };

@@ -133,6 +133,8 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   listRecipients: campaign,
   resolveCampaign: async () => ({ ...(await campaign()), as: 'accepted' }),
   followCampaign: campaign,
+  followLive: async () => ({}),
+  getLedger: A,
   listCampaigns: onA,
   listResults: onA,
   addSchedule: async () => newSchedule(),
@@ -275,7 +277,7 @@ const OF_ALL_LANES = [
   ...['forgetNumber', 'listKeys', 'listWorkers'],
 ];
 /** Operations on the lanes of the key, of which the input names none. */
-const OF_ITS_LANES = ['listLanes', 'findNumber'];
+const OF_ITS_LANES = ['listLanes', 'findNumber', 'followLive'];
 /** Operations on what belongs to all lanes. */
 const OF_NO_LANE = ['showKey', 'revokeKey'];
 const NO_SERVICE = { status: 400, detail: expect.stringContaining('need the addresses and credentials') };

@@ -1,7 +1,7 @@
+import { moment } from '../../../base/moments.js';
 import { describeActor } from '../../../campaign/actor.js';
 import type { AuditEntry } from '../../../campaign/audit.js';
 import * as operations from '../../../operations/audit.js';
-import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
 import { grouped, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';

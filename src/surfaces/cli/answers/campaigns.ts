@@ -1,9 +1,9 @@
+import { moment, until } from '../../../base/moments.js';
 import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
 import * as campaigns from '../../../operations/campaigns.js';
 import * as results from '../../../operations/results.js';
 import { destinationOf, via } from '../destination.js';
 import { CliError } from '../errors.js';
-import { moment, until } from '../moments.js';
 import { costText } from '../progress.js';
 import { columnsOf } from '../terminal.js';
 import { counted, cut, explanation, grouped, oneLine, table } from '../text.js';

@@ -1,6 +1,6 @@
+import { moment } from '../../../base/moments.js';
 import type { InboundMessage } from '../../../campaign/inbound.js';
 import * as operations from '../../../operations/inbound.js';
-import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
 import { counted, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';

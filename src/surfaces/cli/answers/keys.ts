@@ -1,8 +1,8 @@
 import type { CancelledOfKey } from '../../../app/access/api-keys.js';
+import { moment } from '../../../base/moments.js';
 import type { ApiKey, ApiKeyDetails } from '../../../campaign/api-key.js';
 import { LIMIT_NAMES } from '../../../campaign/limits.js';
 import * as operations from '../../../operations/keys.js';
-import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
 import { counted, cut, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';

@@ -1,5 +1,5 @@
+import { moment } from '../../../base/moments.js';
 import * as operations from '../../../operations/outboxes.js';
-import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
 import { counted, grouped, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';

@@ -1,10 +1,10 @@
 import { EXIT, type ExitCode } from '../../../base/exit-codes.js';
+import { moment } from '../../../base/moments.js';
 import type { RecordsState } from '../../../call-records/states.js';
 import type { RecordsRequest } from '../../../call-records/view.js';
 import { asSentence } from '../../../campaign/errors.js';
 import * as operations from '../../../operations/records.js';
 import type { Answer, Context } from '../context.js';
-import { moment } from '../moments.js';
 import { withRecords as open } from '../records-service.js';
 import { oneLine } from '../text.js';
 import type { Answers } from './answer.js';

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXIT } from '../../../base/exit-codes.js';
+import { minute } from '../../../base/moments.js';
 import type { CampaignStatus } from '../../../campaign/views.js';
 import type { Occurrence, Schedule, ScheduleDetails } from '../../../intake/schedules/schedules.js';
 import * as operations from '../../../operations/schedules.js';
 import { listenForStop } from '../../lifecycle.js';
 import type { Context } from '../context.js';
 import { destinationOf, via } from '../destination.js';
-import { minute } from '../moments.js';
 import { campaignSentence } from '../sentence.js';
 import { columnsOf } from '../terminal.js';
 import { counted, cut, grouped, oneLine, padded, table } from '../text.js';

@@ -1,8 +1,8 @@
+import { moment } from '../../../base/moments.js';
 import { describeActor } from '../../../campaign/actor.js';
 import type { SuppressionOperation } from '../../../campaign/suppression.js';
 import * as operations from '../../../operations/suppressions.js';
 import type { Context } from '../context.js';
-import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
 import { counted, grouped, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';

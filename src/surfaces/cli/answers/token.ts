@@ -1,9 +1,9 @@
 import type { TokenState } from '../../../app/volley.js';
 import { formatDuration, secondsOf } from '../../../base/duration.js';
 import { EXIT, type ExitCode } from '../../../base/exit-codes.js';
+import { moment } from '../../../base/moments.js';
 import * as operations from '../../../operations/token.js';
 import type { Answer } from '../context.js';
-import { moment } from '../moments.js';
 import { withServiceVolley as open } from '../open.js';
 import { oneLine } from '../text.js';
 import type { Answers, Scene } from './answer.js';

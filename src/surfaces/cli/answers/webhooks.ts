@@ -1,7 +1,7 @@
 import { EXIT } from '../../../base/exit-codes.js';
+import { moment } from '../../../base/moments.js';
 import type { Webhook } from '../../../campaign/webhook-views.js';
 import * as operations from '../../../operations/webhooks.js';
-import { moment } from '../moments.js';
 import { columnsOf } from '../terminal.js';
 import { counted, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';

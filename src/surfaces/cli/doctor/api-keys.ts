@@ -1,6 +1,6 @@
 import type { LocalConfig } from '../../../base/config/index.js';
+import { moment } from '../../../base/moments.js';
 import type { ApiKey } from '../../../campaign/api-key.js';
-import { moment } from '../moments.js';
 import { oneLine } from '../text.js';
 import { type Check, ok, warn } from './check.js';
 

@@ -1,9 +1,9 @@
 import type { StoredLaneDetails } from '../../../app/access/lane-admin.js';
+import { until } from '../../../base/moments.js';
 import type { OutboxStatus } from '../../../campaign/outbox-views.js';
 import type { LaneStatus } from '../../../campaign/views.js';
 import type { UnconfiguredLane } from '../../../reporting/fleet-snapshot.js';
-import { until } from '../moments.js';
-import { failureText } from '../sentence.js';
+import { failureText } from '../../../reporting/waiting.js';
 import { counted, grouped, oneLine } from '../text.js';
 import { type Check, fail, ok, warn } from './check.js';
 

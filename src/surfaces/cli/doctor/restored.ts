@@ -1,5 +1,5 @@
+import { moment } from '../../../base/moments.js';
 import { keyNames } from '../../../base/redis/keys.js';
-import { moment } from '../moments.js';
 import { counted, oneLine } from '../text.js';
 import { type Check, type Examined, ok, warn } from './check.js';
 

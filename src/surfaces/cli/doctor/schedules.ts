@@ -1,5 +1,5 @@
+import { moment } from '../../../base/moments.js';
 import type { Schedule } from '../../../intake/schedules/schedules.js';
-import { moment } from '../moments.js';
 import { counted, oneLine } from '../text.js';
 import { type Check, fail, ok, warn } from './check.js';
 

@@ -1,5 +1,5 @@
+import { moment } from '../../../base/moments.js';
 import type { Webhook } from '../../../campaign/webhook-views.js';
-import { moment } from '../moments.js';
 import { counted, oneLine } from '../text.js';
 import { type Check, fail, ok, warn } from './check.js';
 

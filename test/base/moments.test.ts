@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  between,
-  machineZone,
-  minute,
-  moment,
-  shortMoment,
-  until,
-} from '../../../src/surfaces/cli/moments.js';
+import { between, machineZone, minute, moment, shortMoment, until } from '../../src/base/moments.js';
 
 const PARIS = 'Europe/Paris';
 /** 23:30 in Paris, and still the day before in New York. */

@@ -1,5 +1,5 @@
-import { formatDuration } from '../../base/duration.js';
-import type { TimeRange } from '../../campaign/measures.js';
+import type { TimeRange } from '../campaign/measures.js';
+import { formatDuration } from './duration.js';
 
 /*
  * Times as people read them: in the zone of what they belong to, or else in this machine's, and always with the name of that zone.

@@ -1,0 +1,76 @@
+import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
+import type { Attention, Overview } from '../../campaign/live-views.js';
+import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
+import type { WorkerProcess } from '../../engine/recovery/heartbeats.js';
+import { laneWaiting, pausedText, unknownText } from '../waiting.js';
+import { type LiveText, textOf } from './item.js';
+import { ATTENTION_SHOWN, isPaused, isUnknown, type KnownLane, type NotableCampaign } from './lanes.js';
+
+/** The newest running campaigns that are shown; the counts have all of them. */
+const RUNNING_SHOWN = 50;
+
+/** What there is to see on these lanes, and what needs a person. Pure. */
+export function overviewOf(
+  lanes: readonly KnownLane[],
+  workers: readonly WorkerProcess[],
+): { readonly overview: Overview; readonly text: LiveText } {
+  const sum = (of: (lane: KnownLane) => number): number => lanes.reduce((total, lane) => total + of(lane), 0);
+  const running = lanes
+    .flatMap(({ notable }) =>
+      notable.filter(({ state, outbox }) => state === 'running' && outbox === undefined),
+    )
+    .sort((a, b) => (a.id < b.id ? 1 : -1));
+  const overview: Overview = {
+    attention: attentionOf(lanes, workers),
+    running: running.slice(0, RUNNING_SHOWN).map(({ id }) => id),
+    lanes: lanes.map(({ lane }) => lane.name).sort(),
+    counts: {
+      campaigns: perName(CAMPAIGN_STATES, (state) => sum(({ counts }) => counts.campaigns[state])),
+      recipients: perName(RECIPIENT_STATES, (state) => sum(({ counts }) => counts.counts[state])),
+    },
+  };
+  return { overview, text: textOf({ type: 'overview', data: overview }) };
+}
+
+/** The worst first: nothing is sent at all, then what waits for an operator. */
+function attentionOf(lanes: readonly KnownLane[], workers: readonly WorkerProcess[]): Attention[] {
+  const nothing = { lane: null, campaign: null, name: null, remedy: null };
+  const isIdle = lanes.every(({ notable }) => notable.length === 0);
+  return [
+    ...(workers.length === 0 && !isIdle
+      ? [{ ...nothing, code: 'workers', text: 'No worker is running, so nothing happens.' }]
+      : []),
+    ...lanes.flatMap(({ lane, status, view }) => {
+      const waiting = laneWaiting(status, view.now);
+      const isUrgent = waiting !== null && ['stopped', 'held', 'noToken', 'failing'].includes(waiting.code);
+      if (!isUrgent) return [];
+      const { code, text, remedy } = waiting;
+      return [{ ...nothing, code, text, lane: lane.name, remedy }];
+    }),
+    ...ofCampaigns(lanes, isUnknown, ({ id, counts }) => ({
+      code: 'unknown',
+      text: unknownText(counts['unknown'] ?? 0),
+      remedy: { operation: 'resolveCampaign', path: `/v1/campaigns/${id}/resolve` },
+    })),
+    ...ofCampaigns(lanes, isPaused, ({ id, pauseReason }) => ({
+      code: 'paused',
+      text: pausedText(pauseReason || 'paused'),
+      remedy: { operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` },
+    })),
+  ];
+}
+
+/** The newest campaigns of these lanes that a test chooses. */
+function ofCampaigns(
+  lanes: readonly KnownLane[],
+  isChosen: (campaign: NotableCampaign) => boolean,
+  say: (campaign: NotableCampaign) => Pick<Attention, 'code' | 'text' | 'remedy'>,
+): Attention[] {
+  return lanes
+    .flatMap(({ lane, notable }) =>
+      notable.filter(isChosen).map((campaign) => ({ lane: lane.name, campaign })),
+    )
+    .sort((a, b) => (a.campaign.id < b.campaign.id ? 1 : -1))
+    .slice(0, ATTENTION_SHOWN)
+    .map(({ lane, campaign }) => ({ ...say(campaign), lane, campaign: campaign.id, name: campaign.name }));
+}

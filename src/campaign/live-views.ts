@@ -54,7 +54,7 @@ export const ledger = z
   .object({
     lane: z.string(),
     at: time,
-    window: z.string().describe('The length of the window, such as `1h`'),
+    span: z.string().describe('The length of the window, such as `1h`'),
     width: z.string().describe('The length of a bucket'),
     guard: z.string().describe('For how long a request without an answer counts longer than others'),
     buckets: z

@@ -10,6 +10,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   base: {
     clock: [],
     duration: [],
+    moments: ['duration'],
     'wrapped-text': [],
     version: [],
     'exit-codes': [],

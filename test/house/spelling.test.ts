@@ -106,6 +106,13 @@ describe('The OpenAPI document', () => {
     expect(named.filter((path) => path.endsWith('/at'))).toEqual([
       // When permits become free.
       '#/components/schemas/LaneStatus/properties/quota/properties/permitsToCome/items/at',
+      // When something was read, a bucket begins, and its permits return.
+      ...[
+        'Ledger/at',
+        'Ledger/properties/buckets/items/at',
+        'Ledger/properties/permits/items/at',
+        'Tick/at',
+      ].map((path) => `#/components/schemas/${path}`),
     ]);
     for (const schema of ['OutboxInput', 'OutboxStatus']) {
       expect(named).toContain(`#/components/schemas/${schema}/sendRule`);

@@ -16,7 +16,7 @@ export function ledgerOf(lane: string, view: LaneStatusRecord, throttledAt: read
   return {
     lane,
     at: iso(view.now),
-    window: exactDuration(view.window),
+    span: exactDuration(view.window),
     width: exactDuration(view.width),
     guard: exactDuration(view.ahead),
     buckets: buckets.map(({ begin, sends, polls }) => ({ at: iso(begin), sends, polls })),

@@ -64,7 +64,7 @@ function ledgerOf(sends: (minutesAgo: number) => number): Ledger {
   return {
     lane: 'main',
     at: iso(NOW),
-    window: '1h',
+    span: '1h',
     width: '9375ms',
     guard: '9375ms',
     buckets,

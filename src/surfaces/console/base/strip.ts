@@ -47,7 +47,7 @@ export function durationMs(text: string): number {
 /** The buckets of a ledger in at most this many columns on each side of now. The sums stay the same. */
 export function stripOf(ledger: Ledger, columns: number): Strip {
   const now = Date.parse(ledger.at);
-  const window = durationMs(ledger.window);
+  const window = durationMs(ledger.span);
   const bucket = Math.max(1, durationMs(ledger.width));
   const width = bucket * Math.max(1, Math.ceil(window / bucket / columns));
   const past = new Map<number, Column>();

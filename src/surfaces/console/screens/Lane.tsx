@@ -64,7 +64,7 @@ export function Lane() {
       </Title>
       <p class="sentence">{waiting === null ? words.open : <Sentence waiting={waiting} lane={name} />}</p>
       <section aria-labelledby="window">
-        <h2 id="window">{words.window(ledger === undefined ? '' : spanText(durationMs(ledger.window)))}</h2>
+        <h2 id="window">{words.window(ledger === undefined ? '' : spanText(durationMs(ledger.span)))}</h2>
         {ledger === undefined ? (
           <p class="quiet">{texts.loading}</p>
         ) : (

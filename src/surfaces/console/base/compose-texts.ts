@@ -71,7 +71,6 @@ export const newTexts = {
   problems: (count: number) => `${counted(count, 'invalid row')}`,
   problemsShown: (shown: number, count: number) => (shown < count ? `the first ${countText(shown)}` : ''),
   none: 'Every row is valid.',
-  row: 'Row',
   reason: 'What is wrong',
   download: 'Download the bad rows',
   downloadFirst: (count: number) => `Download the first ${countText(count)} bad rows`,

@@ -35,6 +35,10 @@ export const KIND_OF: Readonly<Record<RecipientState, Kind>> = {
   unconfirmed: 'unconfirmed',
 };
 
+/** The states of rows of a list: those of recipients, and why a row became none. */
+export const ROW_STATES = [...RECIPIENT_STATES, 'duplicate', 'invalid'] as const;
+export type RowState = (typeof ROW_STATES)[number];
+
 /** A part of the bar is at least this wide: three unknown outcomes of a million must be seen. */
 const LEAST = 0.006;
 

@@ -1,5 +1,7 @@
+import type { ComponentChildren } from 'preact';
 import { SETTLED_STATES } from '../../../campaign/recipient.js';
-import { barParts, type Counts, type Kind } from '../base/recipients.js';
+import { stateText } from '../base/labels.js';
+import { barParts, type Counts, KIND_OF, type Kind, type RowState } from '../base/recipients.js';
 import { texts } from '../base/texts.js';
 import { countText, percentText } from '../base/times.js';
 
@@ -56,6 +58,21 @@ export function Swatch({ kind }: { readonly kind: Kind }) {
     <svg class="swatch" aria-hidden="true">
       <rect width="100%" height="100%" fill={fillOf(kind)} />
     </svg>
+  );
+}
+
+interface RowStateProps {
+  readonly state: RowState;
+  readonly children?: ComponentChildren;
+}
+
+/** The state of a row, with its colour and pattern. */
+export function RowStateText({ state, children }: RowStateProps) {
+  return (
+    <span class="nowrap">
+      <Swatch kind={state === 'duplicate' || state === 'invalid' ? 'left' : KIND_OF[state]} />{' '}
+      {stateText(state)} <span class="quiet">{children}</span>
+    </span>
   );
 }
 

@@ -60,11 +60,11 @@ export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
           caption={caption}
           isCaptionHidden
           rows={rates}
-          rowKey={({ from }) => String(from)}
+          rowKey={({ from }) => from}
           columns={[
-            { title: texts.strip.from, cell: ({ from }) => timeText(from, now, zone, true), isName: true },
-            { title: texts.chart.until, cell: ({ to }) => timeText(to, now, zone, true) },
-            { title: caption, cell: ({ value }) => countText(value), isNumber: true },
+            [texts.strip.from, ({ from }) => timeText(from, now, zone, true)],
+            [texts.chart.until, ({ to }) => timeText(to, now, zone, true)],
+            [caption, ({ value }) => value],
           ]}
         />
       </details>
@@ -72,42 +72,38 @@ export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
   );
 }
 
-/** The last minutes of a lane, as bars. */
-export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
+/** The last minutes of a lane as bars, and the newest as a number. */
+export function Sparkline({ values }: { readonly values: readonly number[] }) {
   const highest = Math.max(1, ...values);
+  const label = texts.lane.perMinute(values);
   return (
-    <svg class="spark" viewBox="0 0 50 20" role="img" aria-label={label}>
-      <title>{label}</title>
-      {values.map((value, at) => {
-        const height = Math.max(1, (value / highest) * 20);
-        // The minutes have an order, and no other name.
-        return (
-          <rect key={`${at}-${values.length}`} x={at * 10 + 1} width="8" y={20 - height} height={height} />
-        );
-      })}
-    </svg>
+    <span class="nowrap">
+      <svg class="spark" viewBox="0 0 50 20" role="img" aria-label={label}>
+        <title>{label}</title>
+        <path
+          d={values.map((value, at) => `M${at * 10 + 5} 20v${-Math.max(1, (value / highest) * 20)}`).join('')}
+        />
+      </svg>{' '}
+      {countText(values.at(-1) ?? 0)}
+    </span>
   );
 }
 
-/** How much of a limit is used. Without a limit, how much is used. */
-export function Gauge({
-  used,
-  limit,
-  label,
-}: {
+interface GaugeProps {
   readonly used: number;
   readonly limit: number | null;
   readonly label: string;
-}) {
-  const share = limit === null ? 0 : Math.min(1, used / Math.max(1, limit));
+}
+
+/** How much of a limit is used. Without a limit, how much is used. */
+export function Gauge({ used, limit, label }: GaugeProps) {
   return (
-    <svg class="gauge" role="img" aria-label={label}>
-      <rect width="100%" height="100%" fill="var(--planned)" />
-      <rect
-        width={`${share * 100}%`}
-        height="100%"
-        fill={share >= 1 ? 'var(--unconfirmed)' : 'var(--sending)'}
-      />
-    </svg>
+    <meter
+      max={limit ?? 1}
+      high={limit ?? 1}
+      value={limit === null ? 0 : used}
+      title={label}
+      aria-label={label}
+    />
   );
 }

@@ -1,34 +1,30 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useRef, useState } from 'preact/hooks';
-import { ApiError, call, commandOf, type Input, type Name, type Output } from '../base/api.js';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { ApiError, call, commandOf, type Input, type Name } from '../base/api.js';
+import { COMMAND_TEXTS, type CommandTexts } from '../base/command-texts.js';
 import { staleBecause } from '../base/live.js';
+import { commandsRun } from '../base/loaded.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { notify } from './Announcer.js';
 import { Form, FormField, type Shown, TEXT, type Values } from './Form.js';
 
-export interface CommandProps<Op extends Name> {
+interface CommandProps<Op extends Name> {
   readonly command: Op;
   readonly input: Input<Op>;
   /** The lane that it is about: a key that is limited to others does not see it. */
   readonly lane?: string | undefined;
-  /** The button; default: the title of the operation. */
+  /** In place of what the table of texts says. */
   readonly label?: string;
+  readonly tone?: 'primary' | 'danger';
+  readonly question?: string;
   /** What a screen reader says besides the label, such as the name of a row. */
   readonly about?: string;
-  readonly tone?: 'primary' | 'danger';
-  /** What the dialog asks before it runs; without it and without fields, it runs at once. */
-  readonly question?: ComponentChildren;
   /** The count that the person types before it runs. */
-  readonly expect?: number | undefined;
-  readonly expectLabel?: string;
+  readonly expect?: { readonly count: number; readonly label: string };
   /** Fields of the operation that the dialog asks for. */
   readonly fields?: readonly string[];
   readonly shown?: Readonly<Record<string, Shown>>;
-  readonly initial?: Values;
-  /** What happened, in a sentence. */
-  outcome(output: Output<Op>): string;
-  onDone?(output: Output<Op>): void;
 }
 
 /**
@@ -36,15 +32,12 @@ export interface CommandProps<Op extends Name> {
  * there at all if the key may not run the operation, and disabled while the page does not know the current state.
  */
 export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
+  const { command, input, lane, about, expect, fields = [], shown } = props;
+  const words = COMMAND_TEXTS[command] as CommandTexts<Op> | undefined;
   const {
-    command,
-    input,
-    lane,
-    label = commandOf(command).title,
-    about,
-    tone,
-    question,
-    fields = [],
+    label = words?.label ?? commandOf(command).title.split(' ')[0],
+    tone = words?.tone,
+    question = words?.question,
   } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setOpen] = useState(false);
@@ -55,23 +48,16 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
     // The form has the fields of this operation.
     const output = await call(command, { ...input, ...values } as Input<Op>);
     dialog.current?.close();
-    notify(props.outcome(output), 'good');
-    props.onDone?.(output);
+    notify(words?.outcome(output) ?? '', 'good');
+    commandsRun.value += 1;
   };
   const runAtOnce = async (): Promise<void> => {
     setBusy(true);
-    try {
-      await run({});
-    } catch (error) {
+    await run({}).catch((error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
       notify(error.message, 'bad');
-    } finally {
-      setBusy(false);
-    }
-  };
-  const ask = (): void => {
-    setOpen(true);
-    dialog.current?.showModal();
+    });
+    setBusy(false);
   };
   const stale = staleBecause.value;
   return (
@@ -82,59 +68,54 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
         disabled={isBusy || stale !== null}
         title={stale === null ? undefined : texts.disabled[stale]}
         aria-haspopup={asks ? 'dialog' : undefined}
-        onClick={asks ? ask : runAtOnce}
+        onClick={asks ? () => setOpen(true) : runAtOnce}
       >
         {asks ? `${label}…` : label}
-        {about && <span class="unseen">{about}</span>}
+        {about && <span class="unseen"> {about}</span>}
       </button>
-      {asks && (
-        <Dialog title={label} dialog={dialog} onClose={() => setOpen(false)}>
-          {isOpen && (
-            <Asked {...props} fields={fields} label={label} run={run} close={() => dialog.current?.close()} />
-          )}
+      {isOpen && (
+        <Dialog title={`${label} ${about ?? ''}`} dialog={dialog} onClose={() => setOpen(false)}>
+          <Asked
+            command={command}
+            fields={fields}
+            shown={shown}
+            tone={tone}
+            submit={label ?? ''}
+            question={question}
+            expect={expect}
+            onSubmit={run}
+            onCancel={() => dialog.current?.close()}
+          />
         </Dialog>
       )}
     </>
   );
 }
 
-interface AskedProps<Op extends Name> extends CommandProps<Op> {
-  readonly fields: readonly string[];
-  readonly label: string;
-  run(values: Values): Promise<void>;
-  close(): void;
+interface AskedProps extends Omit<Parameters<typeof Form>[0], 'children'> {
+  readonly question: string | undefined;
+  readonly expect: CommandProps<Name>['expect'];
 }
 
 /** The question, the count to type, and the fields. */
-function Asked<Op extends Name>(props: AskedProps<Op>) {
-  const { command, question, expect, expectLabel, fields, shown, initial, tone, label, run, close } = props;
+function Asked({ question, expect, onSubmit, ...form }: AskedProps) {
   const [typed, setTyped] = useState('');
   const [isWrong, setWrong] = useState(false);
-  const runIfRight = async (values: Values): Promise<void> => {
-    const isRight = expect === undefined || typed.replace(/[\s,.’']/g, '') === String(expect);
+  const submitIfRight = async (values: Values): Promise<void> => {
+    const isRight = expect === undefined || isCount(typed, expect.count);
     setWrong(!isRight);
-    if (isRight) await run(values);
-  };
-  const form = {
-    command,
-    fields,
-    shown,
-    initial,
-    tone,
-    submit: label,
-    onSubmit: runIfRight,
-    onCancel: close,
+    if (isRight) await onSubmit(values);
   };
   return (
-    <Form {...form}>
-      {question !== undefined && <div>{question}</div>}
+    <Form {...form} onSubmit={submitIfRight}>
+      {question !== undefined && <p>{question}</p>}
       {expect !== undefined && (
         <FormField
           name="expect"
           field={TEXT}
-          shown={{ label: expectLabel ?? texts.typeCount(expect), inputMode: 'numeric' }}
+          shown={{ label: expect.label, inputMode: 'numeric' }}
           value={typed}
-          error={isWrong ? texts.wrongCount(expect) : undefined}
+          error={isWrong ? texts.wrongCount(expect.count) : undefined}
           onChange={(value) => setTyped(String(value ?? ''))}
         />
       )}
@@ -142,16 +123,21 @@ function Asked<Op extends Name>(props: AskedProps<Op>) {
   );
 }
 
+/** Whether a person has typed this count, however they separate its thousands. */
+export const isCount = (typed: string, count: number): boolean =>
+  typed.replace(/[\s,.’']/g, '') === String(count);
+
 interface DialogProps {
   readonly title: string;
-  readonly dialog: { readonly current: HTMLDialogElement | null };
-  readonly onClose?: () => void;
+  readonly dialog?: { current: HTMLDialogElement | null };
+  onClose(): void;
   readonly children: ComponentChildren;
 }
 
 /** A native dialog: it keeps the focus inside, closes with Escape, and gives the focus back. */
-export function Dialog({ title, dialog, onClose, children }: DialogProps) {
+export function Dialog({ title, dialog = { current: null }, onClose, children }: DialogProps) {
   const id = useId();
+  useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
       <h2 id={id}>{title}</h2>

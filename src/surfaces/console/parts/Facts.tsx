@@ -1,23 +1,21 @@
 import type { ComponentChildren } from 'preact';
 
-/** What something is, as a list of terms. Those that do not apply are left out. */
-export function Facts({
-  facts,
-}: {
-  readonly facts: readonly (readonly [term: string, about: ComponentChildren] | false)[];
-}) {
+interface FactsProps {
+  readonly facts: readonly (readonly [term: ComponentChildren, about: ComponentChildren])[];
+}
+
+/** What something is, as a list of terms. Those without a value do not apply, and are left out. */
+export function Facts({ facts }: FactsProps) {
   return (
     <dl class="facts">
-      {facts.flatMap((fact) =>
-        fact === false
-          ? []
-          : [
-              <div key={fact[0]}>
-                <dt>{fact[0]}</dt>
-                <dd>{fact[1]}</dd>
-              </div>,
-            ],
-      )}
+      {facts
+        .filter(([, about]) => about != null && about !== false && about !== '')
+        .map(([term, about], at) => (
+          <div key={typeof term === 'string' ? term : at}>
+            <dt>{term}</dt>
+            <dd>{about}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

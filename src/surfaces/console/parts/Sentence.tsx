@@ -1,23 +1,25 @@
-import { commandOf, type Input, type Name } from '../base/api.js';
 import type { Waiting } from '../base/live-types.js';
 import { texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
 import { CommandButton } from './CommandDialog.js';
 import { useNow } from './Time.js';
 
+interface SentenceProps {
+  readonly waiting: Waiting;
+  /** The lane whose screen this is. */
+  readonly lane?: string;
+}
+
 /** Why something waits, as the command line says it, and how long that still takes. */
-export function Sentence({ waiting, lane }: { readonly waiting: Waiting; readonly lane?: string }) {
+export function Sentence({ waiting, lane }: SentenceProps) {
   const { text, until, tone, code } = waiting;
   // The bucket that frees the permit is on the screen of its lane.
-  const isOfQuota = code === 'quota' && waiting.lane !== null && waiting.lane !== lane;
+  const isElsewhere = code === 'quota' && waiting.lane !== null && waiting.lane !== lane;
   return (
     <span class={tone}>
-      {text} {until !== null && <Countdown until={until} />}
-      {isOfQuota && (
-        <>
-          {' '}
-          <a href={`/console/lanes/${encodeURIComponent(waiting.lane ?? '')}#freed`}>{texts.overview.why}</a>
-        </>
+      {text} {until !== null && <Countdown until={until} />}{' '}
+      {isElsewhere && (
+        <a href={`/console/lanes/${encodeURIComponent(waiting.lane ?? '')}#freed`}>{texts.overview.why}</a>
       )}
     </span>
   );
@@ -32,47 +34,16 @@ function Countdown({ until }: { readonly until: string }) {
 interface RemedyProps {
   readonly remedy: Waiting['remedy'];
   readonly lane: string | null;
+  readonly campaign?: string | null;
   readonly about: string;
 }
 
 /** The button of the operation that ends a wait. One that asks for more has its place on the screen of the campaign. */
-export function Remedy({ remedy, lane, about }: RemedyProps) {
-  switch (remedy?.operation) {
-    case 'resumeLane':
-      return (
-        <CommandButton
-          command="resumeLane"
-          label="Resume"
-          about={about}
-          lane={lane ?? undefined}
-          input={inputOf('resumeLane', remedy.path)}
-          outcome={({ lane: name, state }) => texts.outcomes.laneResumed(name, state)}
-        />
-      );
-    case 'resumeCampaign':
-      return (
-        <CommandButton
-          command="resumeCampaign"
-          label="Resume"
-          about={about}
-          lane={lane ?? undefined}
-          input={inputOf('resumeCampaign', remedy.path)}
-          outcome={({ state }) => texts.outcomes.resumed(state)}
-        />
-      );
-    default:
-      return null;
-  }
-}
-
-/** The members of an operation's path in an address: `/v1/lanes/{name}/resume` in `/v1/lanes/main/resume`. */
-function inputOf<Op extends Name>(name: Op, address: string): Input<Op> {
-  const given = address.split('/');
-  const members = commandOf(name)
-    .path.split('/')
-    .flatMap((part, at) =>
-      part.startsWith('{') ? [[part.slice(1, -1), decodeURIComponent(given[at] ?? '')] as const] : [],
-    );
-  // The path of the operation has all members that it requires.
-  return Object.fromEntries(members) as unknown as Input<Op>;
+export function Remedy({ remedy, lane, campaign, about }: RemedyProps) {
+  const common = { about, lane: lane ?? undefined };
+  if (remedy?.operation === 'resumeLane' && lane !== null)
+    return <CommandButton {...common} command="resumeLane" input={{ name: lane }} />;
+  if (remedy?.operation === 'resumeCampaign' && campaign)
+    return <CommandButton {...common} command="resumeCampaign" input={{ id: campaign }} />;
+  return null;
 }

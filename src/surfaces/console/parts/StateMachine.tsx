@@ -1,7 +1,7 @@
 import type { RecipientState } from '../../../campaign/recipient.js';
 import { useFilters } from '../base/filters.js';
+import { stateText } from '../base/labels.js';
 import { type Counts, KIND_OF } from '../base/recipients.js';
-import { texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { Swatch } from './Bar.js';
 
@@ -24,7 +24,7 @@ export function StateMachine({ counts }: { readonly counts: Counts }) {
       onClick={() => change({ status: status === name ? '' : name })}
     >
       <Swatch kind={KIND_OF[name]} />
-      <span>{texts.states[name]}</span>
+      <span>{stateText(name)}</span>
       <strong>{countText(counts[name])}</strong>
     </button>
   );

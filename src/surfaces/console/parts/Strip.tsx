@@ -201,16 +201,12 @@ function AsTable({ ledger, zone }: { readonly ledger: Ledger; readonly zone: str
     <Table
       caption={texts.strip.table}
       rows={strip.past}
-      rowKey={({ at }) => String(at)}
+      rowKey={({ at }) => at}
       columns={[
-        { title: texts.strip.from, cell: ({ at }) => timeText(at, strip.now, zone), isName: true },
-        { title: texts.strip.legend.sends, cell: ({ sends }) => countText(sends), isNumber: true },
-        { title: texts.strip.legend.polls, cell: ({ polls }) => countText(polls), isNumber: true },
-        {
-          title: texts.strip.returnFrom,
-          cell: ({ at }) => timeText(at + strip.window, strip.now, zone),
-          isNumber: true,
-        },
+        [texts.strip.from, ({ at }) => timeText(at, strip.now, zone)],
+        [texts.strip.legend.sends, ({ sends }) => sends],
+        [texts.strip.legend.polls, ({ polls }) => polls],
+        [texts.strip.returnFrom, ({ at }) => timeText(at + strip.window, strip.now, zone)],
       ]}
     />
   );

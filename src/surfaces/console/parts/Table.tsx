@@ -1,47 +1,32 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../base/api.js';
+import { useRef } from 'preact/hooks';
 import { useFilters } from '../base/filters.js';
+import { labelOf, labels } from '../base/labels.js';
+import { useLoaded } from '../base/loaded.js';
 import { texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
-import { FormField, TEXT } from './Form.js';
 
-export interface Column<Row> {
-  readonly title: string;
-  readonly cell: (row: Row, at: number) => ComponentChildren;
-  /** Numbers are aligned at their end. */
-  readonly isNumber?: boolean;
-  /** The column that names the row. */
-  readonly isName?: boolean;
-}
+/** A column. A number is written as a count and aligned at its end. The first column names the row. */
+export type Column<Row> = readonly [title: string, cell: (row: Row) => ComponentChildren];
 
 interface TableProps<Row> {
   readonly caption: string;
+  readonly isCaptionHidden?: boolean;
   /** Shown in the caption after the title, such as `1–100 of 5,000`. */
-  readonly range?: string;
+  readonly range?: string | undefined;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[] | null;
-  readonly rowKey: (row: Row, at: number) => string;
-  readonly rowClass?: (row: Row) => string | undefined;
+  readonly rowKey: (row: Row, at: number) => string | number;
   /** What stands in place of rows. */
   readonly empty?: ComponentChildren;
   readonly isBusy?: boolean;
-  readonly isCaptionHidden?: boolean;
 }
 
 /** A table: its columns on a wide screen, and on a narrow one a list of its rows with the titles in them. */
 export function Table<Row>(props: TableProps<Row>) {
-  const {
-    caption,
-    range,
-    columns,
-    rows,
-    rowKey,
-    rowClass,
-    empty = texts.nothing,
-    isBusy,
-    isCaptionHidden,
-  } = props;
+  const { caption, isCaptionHidden, range, columns, rows, rowKey, empty = texts.nothing, isBusy } = props;
+  const [first] = rows ?? [];
+  const alignOf = (value: ComponentChildren) => (typeof value === 'number' ? 'number' : undefined);
   return (
     <>
       <table aria-busy={isBusy || rows === null}>
@@ -50,8 +35,8 @@ export function Table<Row>(props: TableProps<Row>) {
         </caption>
         <thead>
           <tr>
-            {columns.map(({ title, isNumber }) => (
-              <th key={title} scope="col" class={isNumber ? 'number' : undefined}>
+            {columns.map(([title, cell]) => (
+              <th key={title} scope="col" class={first && alignOf(cell(first))}>
                 {title}
               </th>
             ))}
@@ -59,18 +44,21 @@ export function Table<Row>(props: TableProps<Row>) {
         </thead>
         <tbody>
           {rows?.map((row, at) => (
-            <tr key={rowKey(row, at)} class={rowClass?.(row)} data-row={rowKey(row, at)}>
-              {columns.map(({ title, cell, isNumber, isName }) =>
-                isName ? (
-                  <th key={title} scope="row" data-title={title}>
-                    {cell(row, at)}
-                  </th>
-                ) : (
-                  <td key={title} data-title={title} class={isNumber ? 'number' : undefined}>
-                    {cell(row, at)}
-                  </td>
-                ),
-              )}
+            <tr key={rowKey(row, at)}>
+              {columns.map(([title, cell], column) => {
+                const value = cell(row);
+                const Cell = column === 0 ? 'th' : 'td';
+                return (
+                  <Cell
+                    key={title}
+                    scope={column === 0 ? 'row' : undefined}
+                    data-title={title}
+                    class={alignOf(value)}
+                  >
+                    {typeof value === 'number' ? countText(value) : value}
+                  </Cell>
+                );
+              })}
             </tr>
           ))}
         </tbody>
@@ -84,63 +72,61 @@ export function Table<Row>(props: TableProps<Row>) {
 /** A filter above a table; its value is in the address. */
 export interface Filter {
   readonly name: string;
-  readonly label: string;
   /** A choice of values; without it, a text. */
   readonly options?: readonly { readonly value: string; readonly label: string }[];
-  readonly inputMode?: 'numeric' | 'tel';
-}
-
-interface FiltersProps {
-  readonly filters: readonly Filter[];
-  readonly children?: ComponentChildren;
 }
 
 /** The filters of a table: a choice counts at once, a text when it is entered. */
-export function Filters({ filters, children }: FiltersProps) {
+function Filters({ filters }: { readonly filters: readonly Filter[] }) {
   const [values, change] = useFilters();
-  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
-  const enter = (event: Event): void => {
-    event.preventDefault();
-    change(typed);
-  };
+  const apply = (form: HTMLFormElement): void =>
+    change(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value).trim()])));
   return (
-    <form class="row" onSubmit={enter}>
-      {filters.map(({ name, options, ...shown }) => (
-        <FormField
-          key={name}
-          name={name}
-          field={options === undefined ? TEXT : CHOICE}
-          shown={{ ...shown, ...(options && { options }) }}
-          value={typed[name] ?? values[name] ?? ''}
-          onChange={(value) => {
-            const given = String(value ?? '').trim();
-            if (options === undefined) setTyped((now) => ({ ...now, [name]: given }));
-            else change({ ...typed, [name]: given });
-          }}
-        />
+    <form
+      class="row"
+      onChange={(event) => apply(event.currentTarget)}
+      onSubmit={(event) => event.preventDefault()}
+    >
+      {filters.map(({ name, options }) => (
+        <span key={name} class="field">
+          <label for={`filter-${name}`}>{labelOf(name)}</label>
+          {options === undefined ? (
+            <input
+              id={`filter-${name}`}
+              name={name}
+              type="search"
+              defaultValue={values[name] ?? ''}
+              autoComplete="off"
+            />
+          ) : (
+            <select id={`filter-${name}`} name={name} value={values[name] ?? ''}>
+              <option value="">{texts.all}</option>
+              {options.map(({ value, label }) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          )}
+        </span>
       ))}
-      {filters.some(({ options }) => options === undefined) && <button type="submit">{texts.filter}</button>}
-      {children}
     </form>
   );
 }
-
-/** Without a choice, all. */
-const CHOICE = { in: 'query', type: 'string' } as const;
 
 export interface LoadedPage<Row> {
   readonly rows: readonly Row[];
   readonly nextCursor: string | null;
 }
 
-interface PagedProps<Row> extends Omit<TableProps<Row>, 'rows' | 'range' | 'isBusy'> {
+interface PagedProps<Row> extends Omit<TableProps<Row>, 'rows' | 'range' | 'isBusy' | 'isCaptionHidden'> {
   readonly filters?: readonly Filter[];
   /** Beside the filters, such as a button that adds a row. */
   readonly actions?: ComponentChildren;
   /** Reads the page that the filters of the address mean: `cursor` is one of them. */
   load(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<LoadedPage<Row>>;
   /** The page is read again when this changes. */
-  readonly version?: unknown;
+  readonly version?: string;
   /** For lists whose cursor is the number of rows before the page: how many rows there are, so that a reader can go to one. */
   readonly total?: number | undefined;
 }
@@ -148,61 +134,52 @@ interface PagedProps<Row> extends Omit<TableProps<Row>, 'rows' | 'range' | 'isBu
 const PAGE = 100;
 
 /** A list in pages of a hundred, in an address that can be shared. */
-export function PagedTable<Row>({ filters = [], actions, load, version, total, ...table }: PagedProps<Row>) {
+export function PagedTable<Row>(props: PagedProps<Row>) {
+  const { filters = [], actions, load, version = '', total, ...table } = props;
   const [values, change] = useFilters();
-  const [page, setPage] = useState<
-    (LoadedPage<Row> & { readonly asked: string; readonly before: number }) | null
-  >(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const top = useRef<HTMLDivElement>(null);
-  const asked = JSON.stringify(values);
-  const cursor = values['cursor'];
-  useEffect(() => {
-    const controller = new AbortController();
-    setBusy(true);
-    load(values, controller.signal)
-      .then((loaded) => {
-        setPage({ ...loaded, asked, before: Number(cursor ?? 0) });
-        setError(null);
-        setBusy(false);
-      })
-      .catch((thrown: unknown) => {
-        if (controller.signal.aborted) return;
-        setBusy(false);
-        if (!(thrown instanceof ApiError)) throw thrown;
-        setError(thrown);
-      });
-    return () => controller.abort();
-  }, [asked, version]);
+  const asked = JSON.stringify(values) + version;
+  const { cursor } = values;
+  const page = useLoaded(asked, async (signal) => ({
+    ...(await load(values, signal)),
+    before: Number(cursor ?? 0),
+  }));
   // Of the rows that are shown: those of another address may still be on their way.
-  const before = page?.before ?? 0;
-  const isCounted = total !== undefined;
-  const rows = page?.rows ?? null;
+  const { rows = null, before = 0, nextCursor = null } = page.data ?? {};
   const range =
-    isCounted && rows !== null && rows.length > 0
-      ? `${countText(before + 1)}–${countText(before + rows.length)} of ${countText(total)}`
-      : undefined;
-  const go = (cursor: string): void => {
-    change({ cursor });
+    total === undefined || !rows?.length
+      ? undefined
+      : `${countText(before + 1)}–${countText(before + rows.length)} of ${countText(total)}`;
+  const go = (to: string): void => {
+    change({ cursor: to });
     top.current?.scrollIntoView({ block: 'nearest' });
   };
-  const next = page?.asked === asked ? page.nextCursor : null;
   return (
     <div ref={top} class="stack">
-      {(filters.length > 0 || actions) && <Filters filters={filters}>{actions}</Filters>}
-      {error !== null && (
+      {(filters.length > 0 || actions) && (
+        <div class="row">
+          <Filters filters={filters} />
+          {actions}
+        </div>
+      )}
+      {page.error !== null && (
         <p class="error" role="alert">
-          {error.message}
+          {page.error}
         </p>
       )}
-      <Table {...table} rows={rows} isBusy={isBusy} {...(range !== undefined && { range })} />
-      {(cursor !== undefined || page?.nextCursor) && (
+      <Table
+        {...table}
+        isCaptionHidden={range === undefined}
+        rows={rows}
+        range={range}
+        isBusy={page.isBusy}
+      />
+      {(cursor !== undefined || nextCursor !== null) && (
         <nav class="row" aria-label={texts.pagesOf(table.caption)}>
           <button type="button" disabled={cursor === undefined} onClick={() => go('')}>
             {texts.firstPage}
           </button>
-          {isCounted && (
+          {total !== undefined && (
             <button
               type="button"
               disabled={before === 0}
@@ -213,12 +190,12 @@ export function PagedTable<Row>({ filters = [], actions, load, version, total, .
           )}
           <button
             type="button"
-            disabled={page?.nextCursor === null}
-            onClick={() => next !== null && go(next)}
+            disabled={nextCursor === null || page.key !== asked}
+            onClick={() => nextCursor !== null && go(nextCursor)}
           >
             {texts.nextPage}
           </button>
-          {isCounted && total > PAGE && <GoToRow total={total} onGo={(row) => go(String(row - 1))} />}
+          {total !== undefined && <GoToRow total={total} onGo={(row) => go(String(row - 1))} />}
         </nav>
       )}
     </div>
@@ -227,16 +204,16 @@ export function PagedTable<Row>({ filters = [], actions, load, version, total, .
 
 /** Begins the page at a row, by its number in the list. */
 function GoToRow({ total, onGo }: { readonly total: number; onGo(row: number): void }) {
-  const id = useId();
   const go = (event: SubmitEvent): void => {
     event.preventDefault();
-    const row = Number(new FormData(event.currentTarget as HTMLFormElement).get('row'));
-    if (Number.isInteger(row) && row >= 1 && row <= total) onGo(row);
+    onGo(Number(new FormData(event.currentTarget as HTMLFormElement).get('row')));
   };
   return (
     <form class="row end" onSubmit={go}>
-      <label for={id}>{texts.row}</label>
-      <input id={id} name="row" inputMode="numeric" size={8} autoComplete="off" />
+      <label class="row">
+        {labels.row}
+        <input name="row" type="number" min={1} max={total} required autoComplete="off" />
+      </label>
       <button type="submit">{texts.go}</button>
     </form>
   );

@@ -20,6 +20,20 @@ export function Time({ at, zone = null, withSeconds = false }: TimeProps) {
   );
 }
 
+interface RangeProps extends Pick<TimeProps, 'zone'> {
+  readonly earliest: string;
+  readonly latest: string | null;
+}
+
+/** Between two times; without the second, from the first on. */
+export function TimeRange({ earliest, latest, zone = null }: RangeProps) {
+  return (
+    <span class="nowrap">
+      <Time at={earliest} zone={zone} /> – {latest && <Time at={latest} zone={zone} />}
+    </span>
+  );
+}
+
 /** A number of a person: masked, unless the reader reveals numbers. */
 export function PhoneNumber({ number }: { readonly number: string }) {
   return <code>{isRevealed.value ? number : masked(number)}</code>;

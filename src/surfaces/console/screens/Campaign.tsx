@@ -1,20 +1,23 @@
 import { useRoute } from 'preact-iso/router';
 import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
+import { labels, stateText } from '../base/labels.js';
 import { goneCampaigns, liveCampaigns, useLive } from '../base/live.js';
-import type { CampaignStatus, LiveCampaign } from '../base/live-types.js';
+import type { CampaignStatus } from '../base/live-types.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { moneyText } from '../base/times.js';
 import { Bar, Legend, Progress } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts } from '../parts/Facts.js';
-import { Sentence } from '../parts/Sentence.js';
+import { Remedy, Sentence } from '../parts/Sentence.js';
 import { StateMachine } from '../parts/StateMachine.js';
-import { Time } from '../parts/Time.js';
+import { Time, TimeRange } from '../parts/Time.js';
 import { Title } from '../parts/Title.js';
 import { Recipients } from './Recipients.js';
 import { Speed } from './Speed.js';
 import { Unknown } from './Unknown.js';
+
+const words = texts.campaign;
 
 /** One campaign: what it does and why, where its recipients are, and what can be done about it. */
 export function Campaign() {
@@ -22,26 +25,25 @@ export function Campaign() {
   const id = params['id'] ?? '';
   useLive([], [id]);
   const campaign = liveCampaigns.value.get(id);
-  if (goneCampaigns.value.has(id)) return <p>{texts.campaign.missing}</p>;
+  if (goneCampaigns.value.has(id)) return <p>{words.missing}</p>;
   if (campaign === undefined) return <p class="quiet">{texts.loading}</p>;
   const { status, waiting, sendsPerMinute } = campaign;
-  const { counts } = status;
+  const { counts, state, name, lane } = status;
   return (
     <>
-      <Title text={status.name}>
-        <span
-          class={`badge ${status.state === 'paused' || status.state === 'cancelled' ? 'warning' : 'good'}`}
-        >
-          {texts.campaignStates[status.state]}
+      <Title text={name}>
+        <span class={`badge ${state === 'paused' || state === 'cancelled' ? 'warning' : 'good'}`}>
+          {stateText(state)}
         </span>
-        <Commands {...campaign} />
+        <Commands status={status} />
       </Title>
-      <p class="sentence">
+      <p class="sentence row">
         <Sentence waiting={waiting} />
+        {state !== 'paused' && <Remedy {...waiting} lane={waiting.lane ?? lane} campaign={id} about={name} />}
       </p>
       <section aria-labelledby="states">
         <h2 id="states" class="unseen">
-          {texts.campaign.states}
+          {words.states}
         </h2>
         <Progress counts={counts} perMinute={sendsPerMinute} />
         <Bar counts={counts} />
@@ -51,65 +53,38 @@ export function Campaign() {
       {counts.unknown > 0 && <Unknown status={status} />}
       <Speed status={status} />
       <About status={status} />
-      {mayRun('listRecipients', status.lane) && <Recipients status={status} />}
+      {mayRun('listRecipients', lane) && <Recipients status={status} />}
     </>
   );
 }
 
-function Commands({ status }: LiveCampaign) {
-  const { id, lane, name, state, counts } = status;
-  const accepts = (command: 'pause' | 'resume' | 'cancel'): boolean =>
+function Commands({ status }: { readonly status: CampaignStatus }) {
+  const { id, lane, name, state, counts, endedAt } = status;
+  const accepts = (command: 'pause' | 'cancel'): boolean =>
     CAMPAIGN_STATE[state].commands.some((one) => one === command);
   const common = { input: { id }, lane };
   return (
     <span class="row end">
-      {accepts('pause') && state !== 'paused' && (
-        <CommandButton
-          {...common}
-          command="pauseCampaign"
-          label="Pause"
-          outcome={({ inFlight }) => texts.outcomes.paused(inFlight)}
-        />
-      )}
-      {state === 'paused' && (
-        <CommandButton
-          {...common}
-          command="resumeCampaign"
-          label="Resume"
-          tone="primary"
-          outcome={(output) => texts.outcomes.resumed(output.state)}
-        />
-      )}
+      {accepts('pause') && state !== 'paused' && <CommandButton {...common} command="pauseCampaign" />}
+      {state === 'paused' && <CommandButton {...common} command="resumeCampaign" />}
       {accepts('cancel') && state !== 'cancelled' && (
         <CommandButton
           {...common}
           command="cancelCampaign"
-          label="Cancel"
-          tone="danger"
-          question={<p>{texts.campaign.cancelQuestion(counts.planned, counts.sending)}</p>}
-          outcome={({ cancelled, inFlight }) => texts.outcomes.cancelled(cancelled, inFlight)}
+          question={words.cancelQuestion(counts.planned, counts.sending)}
         />
       )}
       {mayRun('getReport', lane) && (
-        <a
-          class="button"
-          href={`/v1/campaigns/${id}/report?format=csv`}
-          download
-          title={texts.campaign.reportAbout}
-        >
-          ⤓ {texts.campaign.report}
+        <a class="button" href={`/v1/campaigns/${id}/report?format=csv`} download title={words.reportAbout}>
+          ⤓ {words.report}
         </a>
       )}
-      {status.endedAt !== null && (
+      {endedAt !== null && (
         <CommandButton
           {...common}
           command="deleteCampaign"
-          label="Delete"
-          tone="danger"
-          question={<p>{texts.campaign.deleteQuestion(name, counts.total)}</p>}
-          expect={counts.total}
-          expectLabel={texts.campaign.deleteExpect(counts.total)}
-          outcome={() => texts.outcomes.deleted}
+          question={words.deleteQuestion(name, counts.total)}
+          expect={{ count: counts.total, label: words.deleteExpect(counts.total) }}
         />
       )}
     </span>
@@ -117,49 +92,31 @@ function Commands({ status }: LiveCampaign) {
 }
 
 function About({ status }: { readonly status: CampaignStatus }) {
-  const { zone, requests, duplicates, invalid, cost, window, completion } = status;
-  const words = texts.campaign;
+  const { zone, requests, duplicates, invalid, cost, window, completion, createdBy } = status;
   return (
     <section aria-labelledby="facts">
       <h2 id="facts">{words.facts}</h2>
       <Facts
         facts={[
-          [words.message, <span class="text">{status.message}</span>],
-          [words.sender, status.sender],
-          [words.lane, <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>],
-          [
-            words.created,
-            <>
-              <Time at={status.createdAt} zone={zone} /> {status.createdBy && `by ${status.createdBy.name}`}
-            </>,
-          ],
-          [words.starts, <Time at={status.sendAt} zone={zone} />],
-          status.endedAt !== null && [words.ended, <Time at={status.endedAt} zone={zone} />],
-          completion !== null && [
-            words.completion,
-            <>
-              <Time at={completion.earliest} zone={zone} />
-              {completion.latest !== null && (
-                <>
-                  {' '}
-                  – <Time at={completion.latest} zone={zone} />
-                </>
-              )}
-            </>,
-          ],
-          window !== null && [words.window, `${window.hours} ${zone ?? ''}`],
-          [words.requests, words.requestsText(requests.send, requests.poll, requests.throttled)],
-          duplicates + invalid > 0 && [words.leftOut, words.leftOutText(duplicates, invalid)],
-          cost !== null && [
-            words.cost,
-            words.costText(
-              cost.accepted === null ? null : moneyText(cost.accepted, cost.currency),
-              moneyText(cost.total, cost.currency),
-              cost.unpriced,
-            ),
-          ],
+          [labels.message, <span class="text">{status.message}</span>],
+          [labels.sender, status.sender],
+          [labels.lane, <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>],
+          [labels.created, <Time at={status.createdAt} zone={zone} />],
+          [labels.by, createdBy?.name],
+          [labels.starts, <Time at={status.sendAt ?? status.createdAt} zone={zone} />],
+          [labels.ended, status.endedAt && <Time at={status.endedAt} zone={zone} />],
+          [labels.completion, completion && <TimeRange {...completion} zone={zone} />],
+          [labels.window, window && `${window.hours} ${zone ?? ''}`],
+          [labels.requests, words.requestsText(requests.send, requests.poll, requests.throttled)],
+          [labels.leftOut, duplicates + invalid > 0 && words.leftOutText(duplicates, invalid)],
+          [labels.cost, cost && costOf(cost)],
         ]}
       />
     </section>
   );
+}
+
+function costOf({ accepted, total, currency, unpriced }: NonNullable<CampaignStatus['cost']>): string {
+  const soFar = accepted === null ? null : moneyText(accepted, currency);
+  return words.costText(soFar, moneyText(total, currency), unpriced);
 }

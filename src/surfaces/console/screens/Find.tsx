@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { call, type Output } from '../base/api.js';
+import { call, type Input, type Output } from '../base/api.js';
+import { labels } from '../base/labels.js';
 import { listTexts } from '../base/list-texts.js';
-import { KIND_OF } from '../base/recipients.js';
+import { useLoaded } from '../base/loaded.js';
 import { session } from '../base/session.js';
-import { texts as pageTexts } from '../base/texts.js';
-import { Swatch } from '../parts/Bar.js';
+import { RowStateText } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Form } from '../parts/Form.js';
 import { Table } from '../parts/Table.js';
@@ -12,17 +12,11 @@ import { PhoneNumber, Time } from '../parts/Time.js';
 import { Title } from '../parts/Title.js';
 
 const texts = listTexts.find;
-type Found = Output<'findNumber'>;
+type Asked = Input<'findNumber'>;
 
 /** Everything about one number: what was sent to it, and why nothing is. */
 export function Find() {
-  const [asked, setAsked] = useState<{ readonly number: string; readonly country?: string } | null>(null);
-  const [found, setFound] = useState<Found | null>(null);
-  const find = async (input: { readonly number: string; readonly country?: string }): Promise<void> => {
-    setFound(await call('findNumber', input));
-    setAsked(input);
-  };
-  const again = (): void => void (asked && find(asked));
+  const [asked, setAsked] = useState<Asked | null>(null);
   return (
     <>
       <Title text={texts.title} />
@@ -30,66 +24,57 @@ export function Find() {
         command="findNumber"
         fields={['number', 'country']}
         shown={{
-          number: { label: texts.number, about: texts.about, inputMode: 'tel' },
+          number: { about: texts.about, inputMode: 'tel' },
           country: { label: texts.country, about: '', placeholder: 'GB' },
         }}
         submit={texts.submit}
-        onSubmit={({ number, country }) =>
-          find({ number: String(number ?? ''), ...(country && { country: String(country) }) })
-        }
+        onSubmit={async (values) => {
+          const input = values as unknown as Asked;
+          // Errors stand in the form; what is found is read again after each command.
+          await call('findNumber', input);
+          setAsked(input);
+        }}
       />
-      {found !== null && asked !== null && (
-        <>
-          <Suppressed found={found} asked={asked} onChange={again} />
-          <Table
-            caption={texts.sent}
-            empty={texts.none}
-            rows={found.found}
-            rowKey={({ campaign, message }, at) => `${campaign}${message}${at}`}
-            columns={[
-              {
-                title: texts.campaign,
-                isName: true,
-                cell: ({ campaign, name, outbox }) => (
-                  <a href={`/console/campaigns/${campaign}`}>
-                    {outbox === null ? name : texts.outbox(outbox)}
-                  </a>
-                ),
-              },
-              {
-                title: texts.status,
-                cell: ({ status }) => (
-                  <span class="nowrap">
-                    <Swatch
-                      kind={status === 'duplicate' || status === 'invalid' ? 'left' : KIND_OF[status]}
-                    />{' '}
-                    {pageTexts.states[status]}
-                  </span>
-                ),
-              },
-              { title: texts.reason, cell: ({ reason, serviceStatus }) => reason ?? serviceStatus ?? '' },
-              { title: texts.sentAt, cell: ({ sentAt }) => sentAt && <Time at={sentAt} withSeconds /> },
-              {
-                title: texts.updated,
-                cell: ({ updatedAt }) => updatedAt && <Time at={updatedAt} withSeconds />,
-              },
-            ]}
-          />
-        </>
-      )}
+      {asked !== null && <Found asked={asked} />}
+    </>
+  );
+}
+
+function Found({ asked }: { readonly asked: Asked }) {
+  const { data } = useLoaded(JSON.stringify(asked), (signal) => call('findNumber', asked, { signal }));
+  if (data === null) return null;
+  return (
+    <>
+      <Suppressed found={data} asked={asked} />
+      <Table
+        caption={texts.sent}
+        empty={texts.none}
+        rows={data.found}
+        rowKey={({ campaign, message }, at) => `${campaign}${message}${at}`}
+        columns={[
+          [
+            labels.campaign,
+            ({ campaign, name, outbox }) => (
+              <a href={`/console/campaigns/${campaign}`}>{outbox === null ? name : texts.outbox(outbox)}</a>
+            ),
+          ],
+          [labels.state, ({ status }) => <RowStateText state={status} />],
+          [labels.reason, ({ reason, serviceStatus }) => reason ?? serviceStatus],
+          [labels.sent, ({ sentAt }) => <Time at={sentAt} withSeconds />],
+          [labels.updated, ({ updatedAt }) => <Time at={updatedAt} withSeconds />],
+        ]}
+      />
     </>
   );
 }
 
 interface SuppressedProps {
-  readonly found: Found;
-  readonly asked: { readonly number: string; readonly country?: string };
-  onChange(): void;
+  readonly found: Output<'findNumber'>;
+  readonly asked: Asked;
 }
 
 /** On which lists the number is, since when, and who put it there. */
-function Suppressed({ found: { suppressions }, asked, onChange }: SuppressedProps) {
-  const { number, country } = asked;
+function Suppressed({ found: { suppressions }, asked: { number, country } }: SuppressedProps) {
   const numbers = { numbers: [number], ...(country && { country }) };
   const lanes = session.value?.lanes ?? [];
   return (
@@ -114,26 +99,20 @@ function Suppressed({ found: { suppressions }, asked, onChange }: SuppressedProp
             command="removeSuppressions"
             input={{ ...numbers, ...(lane !== null && { lane }) }}
             lane={lane ?? undefined}
-            label={texts.lift}
             about={texts.onLane(lane)}
-            question={texts.liftQuestion}
             fields={['reason']}
-            outcome={() => texts.lifted}
-            onDone={onChange}
           />
         </p>
       ))}
       {!suppressions.some(({ lane }) => lane === null) && (
-        <CommandButton
-          command="addSuppressions"
-          input={{ ...numbers, ...(lanes[0] !== undefined && { lane: lanes[0] }) }}
-          label={texts.suppress}
-          about={texts.title}
-          question={texts.suppressQuestion}
-          fields={['reason']}
-          outcome={() => texts.suppressDone}
-          onDone={onChange}
-        />
+        <p>
+          <CommandButton
+            command="addSuppressions"
+            input={{ ...numbers, ...(lanes[0] !== undefined && { lane: lanes[0] }) }}
+            question={texts.suppressQuestion}
+            fields={['reason']}
+          />
+        </p>
       )}
     </section>
   );

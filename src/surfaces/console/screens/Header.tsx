@@ -1,5 +1,4 @@
 import { useLocation } from 'preact-iso/router';
-import type { Name } from '../base/api.js';
 import { dataAt, isPaused, staleBecause, streamState } from '../base/live.js';
 import { isRevealed, reveal } from '../base/masked.js';
 import { mayRun, type Session, session, signOut } from '../base/session.js';
@@ -8,19 +7,7 @@ import { THEMES, type Theme, theme } from '../base/theme.js';
 import { spanText } from '../base/times.js';
 import { FormField } from '../parts/Form.js';
 import { useNow } from '../parts/Time.js';
-
-/** The screens, each with an operation that it needs. */
-const LINKS: readonly (readonly [href: string, label: string, needs: Name])[] = [
-  ['/console/', texts.nav.overview, 'listCampaigns'],
-  ['/console/new', texts.nav.new, 'uploadCampaign'],
-  ['/console/campaigns', texts.nav.campaigns, 'listCampaigns'],
-  ['/console/lanes', texts.nav.lanes, 'listLanes'],
-  ['/console/find', texts.nav.find, 'findNumber'],
-  ['/console/outboxes', texts.nav.outboxes, 'listOutboxes'],
-  ['/console/schedules', texts.nav.schedules, 'listSchedules'],
-  ['/console/suppressions', texts.nav.suppressions, 'listSuppressionOperations'],
-  ['/console/keys', texts.nav.keys, 'listKeys'],
-];
+import { SCREENS } from './screens.js';
 
 /** On every page: which service it is about, whether the page is live, who uses it, and where else to go. */
 export function Header() {
@@ -38,7 +25,7 @@ export function Header() {
       <Service {...key} />
       <nav aria-label={texts.nav.main}>
         <ul class="row">
-          {LINKS.filter(([, , needs]) => mayRun(needs)).map(([href, label]) => (
+          {SCREENS.filter(({ needs }) => needs && mayRun(needs)).map(({ path: href, label }) => (
             <li key={href}>
               <a href={href} aria-current={isAt(href) ? 'page' : undefined}>
                 {label}

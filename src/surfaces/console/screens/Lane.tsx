@@ -1,8 +1,9 @@
 import { useRoute } from 'preact-iso/router';
+import { labels } from '../base/labels.js';
 import { ledgers, liveLanes, overview, useLive } from '../base/live.js';
 import { durationMs } from '../base/strip.js';
 import { texts } from '../base/texts.js';
-import { countText, spanText } from '../base/times.js';
+import { spanText } from '../base/times.js';
 import { Sparkline } from '../parts/Chart.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts } from '../parts/Facts.js';
@@ -15,11 +16,11 @@ const words = texts.lane;
 
 /** All lanes of the key. */
 export function Lanes() {
-  const lanes = overview.value?.lanes.flatMap((name) => liveLanes.value.get(name) ?? []) ?? [];
+  const lanes = overview.value?.lanes.flatMap((name) => liveLanes.value.get(name) ?? []);
   return (
     <>
-      <Title text={texts.overview.lanes} />
-      {overview.value === null ? <p class="quiet">{texts.loading}</p> : <LaneList lanes={lanes} />}
+      <Title text={labels.lanes} />
+      <LaneList lanes={lanes ?? null} />
     </>
   );
 }
@@ -34,36 +35,19 @@ export function Lane() {
   if (lane === undefined)
     return overview.value === null ? <p class="quiet">{texts.loading}</p> : <p>{words.missing}</p>;
   const { status, waiting, host, simulator, perMinute } = lane;
+  const { campaigns, quota } = status;
   const isClosed = ['held', 'stopped', 'backingOff'].includes(status.state);
   return (
     <>
       <Title text={name}>
         <LaneState status={status} />
         <span class="quiet">{simulator ? texts.header.simulator : host}</span>
-        <span class="row end">
-          {isClosed ? (
-            <CommandButton
-              command="resumeLane"
-              label="Resume"
-              tone="primary"
-              lane={name}
-              input={{ name }}
-              outcome={(output) => texts.outcomes.laneResumed(output.lane, output.state)}
-            />
-          ) : (
-            <CommandButton
-              command="holdLane"
-              label="Hold"
-              lane={name}
-              input={{ name }}
-              question={<p>{words.holdQuestion}</p>}
-              outcome={(output) => texts.outcomes.held(output.lane)}
-            />
-          )}
+        <span class="end">
+          <CommandButton command={isClosed ? 'resumeLane' : 'holdLane'} lane={name} input={{ name }} />
         </span>
       </Title>
       <p class="sentence">{waiting === null ? words.open : <Sentence waiting={waiting} lane={name} />}</p>
-      <section aria-labelledby="window">
+      <section aria-labelledby="window" class="panel">
         <h2 id="window">{words.window(ledger === undefined ? '' : spanText(durationMs(ledger.span)))}</h2>
         {ledger === undefined ? (
           <p class="quiet">{texts.loading}</p>
@@ -79,21 +63,14 @@ export function Lane() {
         <h2 id="facts">{words.facts}</h2>
         <Facts
           facts={[
-            [words.quota, <Quota status={status} />],
-            [words.inFlight, countText(status.quota.inFlight)],
-            [texts.campaign.rate, <Sparkline values={perMinute} label={words.perMinute(perMinute)} />],
-            [
-              words.running,
-              words.runningText(
-                status.campaigns.running,
-                status.campaigns.waiting,
-                status.campaigns.scheduled,
-              ),
-            ],
-            [words.reports, countText(status.awaitingReports)],
-            [words.unknown, countText(status.unknownOutcomes)],
-            [words.throttled, countText(status.throttled)],
-            [words.max, countText(status.maxRecipients)],
+            [labels.quota, <Quota status={status} />],
+            [labels.inFlight, quota.inFlight],
+            [labels.rate, <Sparkline values={perMinute} />],
+            [labels.campaigns, words.campaigns(campaigns.running, campaigns.waiting, campaigns.scheduled)],
+            [labels.reports, status.awaitingReports],
+            [labels.unknown, status.unknownOutcomes],
+            [labels.throttled, status.throttled],
+            [labels.maxRecipients, status.maxRecipients],
           ]}
         />
       </section>

@@ -1,7 +1,8 @@
+import { labels, stateText } from '../base/labels.js';
 import { serverNow } from '../base/live.js';
 import type { LaneStatus, LiveLane } from '../base/live-types.js';
 import { texts } from '../base/texts.js';
-import { countText, timeText } from '../base/times.js';
+import { timeText } from '../base/times.js';
 import { Gauge, Sparkline } from '../parts/Chart.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { Table } from '../parts/Table.js';
@@ -9,47 +10,39 @@ import { Table } from '../parts/Table.js';
 const words = texts.lane;
 
 /** Lanes with their quota, how fast they send, and why they wait. */
-export function LaneList({ lanes }: { readonly lanes: readonly LiveLane[] }) {
+export function LaneList({ lanes }: { readonly lanes: readonly LiveLane[] | null }) {
   return (
     <Table
-      caption={texts.overview.lanes}
+      caption={labels.lanes}
       isCaptionHidden
       rows={lanes}
       rowKey={({ status }) => status.id}
       columns={[
-        {
-          title: words.name,
-          cell: ({ status: { name } }) => <a href={`/console/lanes/${encodeURIComponent(name)}`}>{name}</a>,
-          isName: true,
-        },
-        { title: words.state, cell: ({ status }) => <LaneState status={status} /> },
-        {
-          title: texts.campaign.rate,
-          cell: ({ perMinute }) => (
-            <span class="nowrap">
-              <Sparkline values={perMinute} label={words.perMinute(perMinute)} />{' '}
-              {countText(perMinute.at(-1) ?? 0)}
-            </span>
-          ),
-        },
-        { title: words.quota, cell: ({ status }) => <Quota status={status} /> },
-        {
-          title: words.waits,
-          cell: ({ waiting, status: { name } }) =>
+        [
+          labels.lane,
+          ({ status: { name } }) => <a href={`/console/lanes/${encodeURIComponent(name)}`}>{name}</a>,
+        ],
+        [labels.state, ({ status }) => <LaneState status={status} />],
+        [labels.rate, ({ perMinute }) => <Sparkline values={perMinute} />],
+        [labels.quota, ({ status }) => <Quota status={status} />],
+        [
+          labels.waits,
+          ({ waiting, status: { name } }) =>
             waiting && (
               <span class="row">
-                <Sentence waiting={waiting} /> <Remedy remedy={waiting.remedy} lane={name} about={name} />
+                <Sentence waiting={waiting} /> <Remedy {...waiting} lane={name} about={name} />
               </span>
             ),
-        },
+        ],
       ]}
     />
   );
 }
 
+const TONES: Readonly<Record<string, string>> = { open: 'good', stopped: 'bad', waiting: '' };
+
 export function LaneState({ status: { state } }: { readonly status: LaneStatus }) {
-  const tone = state === 'open' ? 'good' : state === 'stopped' ? 'bad' : state === 'waiting' ? '' : 'warning';
-  return <span class={`badge ${tone}`}>{texts.laneStates[state]}</span>;
+  return <span class={`badge ${TONES[state] ?? 'warning'}`}>{stateText(state)}</span>;
 }
 
 /** How much of the quota is used, and when more of it is free. */

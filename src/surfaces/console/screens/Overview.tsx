@@ -1,3 +1,4 @@
+import { labels } from '../base/labels.js';
 import { hasGap, liveCampaigns, liveLanes, overview, recentEvents } from '../base/live.js';
 import type { Attention, LiveCampaign, LiveLane } from '../base/live-types.js';
 import { eventText, texts } from '../base/texts.js';
@@ -33,7 +34,7 @@ export function Overview() {
         </ul>
       </section>
       <section aria-labelledby="lanes">
-        <h2 id="lanes">{texts.overview.lanes}</h2>
+        <h2 id="lanes">{labels.lanes}</h2>
         <LaneList lanes={busyFirst.slice(0, LANES_SHOWN)} />
         {lanes.length > LANES_SHOWN && <a href="/console/lanes">{texts.overview.allLanes(lanes.length)}</a>}
       </section>
@@ -71,7 +72,7 @@ function AttentionList({ items }: { readonly items: readonly Attention[] }) {
                   <span class="unseen">{about}</span>
                 </a>
               )}
-              <Remedy remedy={remedy} lane={lane} about={about} />
+              <Remedy remedy={remedy} lane={lane} campaign={campaign} about={about} />
             </li>
           );
         })}
@@ -91,8 +92,9 @@ function Card({ status, waiting, sendsPerMinute }: LiveCampaign) {
         <Progress counts={status.counts} perMinute={sendsPerMinute} />
       </header>
       <Bar counts={status.counts} isSmall />
-      <p>
+      <p class="row">
         <Sentence waiting={waiting} />
+        <Remedy {...waiting} lane={waiting.lane ?? status.lane} campaign={status.id} about={status.name} />
       </p>
     </article>
   );

@@ -1,9 +1,10 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { isPaused } from '../base/live.js';
 import { isRevealed, reveal } from '../base/masked.js';
 import { texts } from '../base/texts.js';
 import { Dialog } from '../parts/CommandDialog.js';
+import { Facts } from '../parts/Facts.js';
 
 /** After `g`, the next key goes to a screen. */
 const PLACES: Readonly<Record<string, string>> = {
@@ -17,7 +18,7 @@ const SEQUENCE_MS = 1_000;
 /** Single keys for people who use the page all day. They do nothing while someone types, or with another key held. */
 export function Shortcuts() {
   const { route } = useLocation();
-  const dialog = useRef<HTMLDialogElement>(null);
+  const [isOpen, setOpen] = useState(false);
   useEffect(() => {
     let wentAt = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent): void => {
@@ -32,7 +33,7 @@ export function Shortcuts() {
       else if (event.key === 'n') route('/console/new');
       else if (event.key === 'p') isPaused.value = !isPaused.value;
       else if (event.key === 'r') reveal(!isRevealed.value);
-      else if (event.key === '?') dialog.current?.showModal();
+      else if (event.key === '?') setOpen(true);
       else if (event.key === '/')
         document.querySelector<HTMLElement>('main input, main select, main textarea')?.focus();
       else return;
@@ -41,18 +42,10 @@ export function Shortcuts() {
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
   }, [route]);
+  if (!isOpen) return null;
   return (
-    <Dialog title={texts.shortcuts.title} dialog={dialog}>
-      <dl class="facts">
-        {texts.shortcuts.list.map(([keys, about]) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{about}</dd>
-          </div>
-        ))}
-      </dl>
+    <Dialog title={texts.shortcuts.title} onClose={() => setOpen(false)}>
+      <Facts facts={texts.shortcuts.list.map(([keys, about]) => [<kbd key={keys}>{keys}</kbd>, about])} />
       <form method="dialog">
         <button type="submit">{texts.close}</button>
       </form>

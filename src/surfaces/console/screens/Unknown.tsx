@@ -1,4 +1,4 @@
-import type { Input } from '../base/api.js';
+import { labelOf, labels } from '../base/labels.js';
 import type { CampaignStatus } from '../base/live-types.js';
 import { recipientsText, texts } from '../base/texts.js';
 import { CommandButton } from '../parts/CommandDialog.js';
@@ -6,33 +6,32 @@ import { Table } from '../parts/Table.js';
 import { Time } from '../parts/Time.js';
 
 const words = texts.unknown;
-type As = Input<'resolveCampaign'>['as'];
 
 /** The requests whose outcome is unknown, with what is known about each, and the three ways to settle them. */
 export function Unknown({ status }: { readonly status: CampaignStatus }) {
   const { unknownOutcomes, zone, counts } = status;
   return (
-    <section aria-labelledby="unknown-title" id="unknown" class="panel">
+    <section aria-labelledby="unknown-title" id="unknown" class="panel stack">
       <h2 id="unknown-title">
-        {words.title} <span class="quiet">{recipientsText(counts.unknown)}</span>
+        {labels.unknown} <span class="quiet">{recipientsText(counts.unknown)}</span>
       </h2>
       <p class="quiet">{words.about}</p>
       <Table
-        caption={words.title}
+        caption={labels.unknown}
         isCaptionHidden
         rows={unknownOutcomes}
         rowKey={({ request }) => request}
         columns={[
-          { title: words.columns.request, cell: ({ request }) => <code>{request}</code>, isName: true },
-          { title: words.columns.recipients, cell: ({ recipientCount }) => recipientCount, isNumber: true },
-          { title: words.columns.sent, cell: ({ since }) => <Time at={since} zone={zone} withSeconds /> },
-          { title: words.columns.evidence, cell: ({ reason }) => reason },
-          {
-            title: words.columns.settle,
-            cell: ({ request, recipientCount }) => (
+          [labels.request, ({ request }) => <code>{request}</code>],
+          [labels.recipients, ({ recipientCount }) => recipientCount],
+          [labels.sent, ({ since }) => <Time at={since} zone={zone} withSeconds />],
+          [labels.evidence, ({ reason }) => reason],
+          [
+            labels.settle,
+            ({ request, recipientCount }) => (
               <Settle status={status} request={request} count={recipientCount} />
             ),
-          },
+          ],
         ]}
       />
       {unknownOutcomes.length > 1 && (
@@ -44,43 +43,31 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
   );
 }
 
-/** Settles one request, or all of them. */
-function Settle({
-  status: { id, lane },
-  request,
-  count,
-}: {
+interface SettleProps {
   readonly status: CampaignStatus;
   readonly request?: string;
   readonly count: number;
-}) {
-  const settle = (as: As) => ({
-    command: 'resolveCampaign' as const,
-    lane,
-    input: { id, as, ...(request && { request }) },
-    about: request ?? words.all,
-    label: words[as === 'accepted' ? 'accepted' : as],
-    outcome: ({
-      requests,
-      recipientCount,
-      tooEarly,
-    }: {
-      requests: number;
-      recipientCount: number;
-      tooEarly: { requests: number } | null;
-    }) => words.outcome(requests, recipientCount, tooEarly?.requests ?? 0),
-  });
+}
+
+/** Settles one request, or all of them. */
+function Settle({ status: { id, lane }, request, count }: SettleProps) {
   return (
-    <span class="row end">
-      <CommandButton {...settle('accepted')} question={<p>{words.acceptedQuestion(count)}</p>} />
-      <CommandButton {...settle('abandon')} question={<p>{words.abandonQuestion(count)}</p>} />
-      <CommandButton
-        {...settle('resend')}
-        tone="danger"
-        question={<p>{words.resendQuestion(count)}</p>}
-        expect={count}
-        expectLabel={words.resendExpect(count)}
-      />
+    <span class="row">
+      {(['accepted', 'abandon', 'resend'] as const).map((as) => (
+        <CommandButton
+          key={as}
+          command="resolveCampaign"
+          lane={lane}
+          input={{ id, as, ...(request && { request }) }}
+          label={labelOf(as)}
+          about={request ?? words.all}
+          question={words.questions[as](count)}
+          {...(as === 'resend' && {
+            tone: 'danger' as const,
+            expect: { count, label: words.resendExpect(count) },
+          })}
+        />
+      ))}
     </span>
   );
 }

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
+import { labels } from '../../base/labels.js';
 import { isRevealed, reveal } from '../../base/masked.js';
 import { countText } from '../../base/times.js';
 import { FormField, TEXT } from '../../parts/Form.js';
-import { Table } from '../../parts/Table.js';
+import { type Column, Table } from '../../parts/Table.js';
 import { countryName } from './countries.js';
 import type { Draft, Preview, Problem } from './draft.js';
 import { recordsAt } from './list.js';
@@ -157,11 +158,11 @@ function Problems({ list, delimiter, columns, preview, known, first }: Page & { 
         caption={texts.problems(invalid)}
         range={texts.problemsShown(Math.min(most, problems.length), invalid)}
         rows={problems.slice(0, most)}
-        rowKey={({ line }) => String(line)}
+        rowKey={({ line }) => line}
         columns={[
-          { title: texts.row, isName: true, cell: ({ line }) => records.get(line)?.row ?? line },
-          ...shown.map((title) => ({ title, cell: cellOf(title) })),
-          { title: texts.reason, cell: ({ message }) => message.replace(/"[^"]*"/g, hidden) },
+          [labels.row, ({ line }) => records.get(line)?.row ?? line],
+          ...shown.map((title): Column<Problem> => [title, cellOf(title)]),
+          [texts.reason, ({ message }) => message.replace(/"[^"]*"/g, hidden)],
         ]}
       />
       <p class="row">

@@ -1,0 +1,43 @@
+import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError } from './api.js';
+
+/*
+ * What a screen reads once, as opposed to what is live.
+ */
+
+/** How many commands this page has run: what was loaded before is loaded again after each. */
+export const commandsRun = signal(0);
+
+export interface Loaded<Data> {
+  /** The newest that was loaded, also while it is loaded again; null: nothing yet. */
+  readonly data: Data | null;
+  readonly error: string | null;
+  readonly isBusy: boolean;
+  /** The key of `data`. */
+  readonly key: string | null;
+}
+
+/** What was loaded for a key. It is loaded again when the key changes; what another key asked for is aborted. */
+export function useLoaded<Data>(key: string, load: (signal: AbortSignal) => Promise<Data>): Loaded<Data> {
+  const [loaded, setLoaded] = useState<Loaded<Data>>({ data: null, error: null, isBusy: true, key: null });
+  const run = commandsRun.value;
+  useEffect(() => {
+    const { signal, abort } = abortable();
+    setLoaded((before) => ({ ...before, isBusy: true }));
+    load(signal)
+      .then((data) => signal.aborted || setLoaded({ data, error: null, isBusy: false, key }))
+      .catch((thrown: unknown) => {
+        if (signal.aborted) return;
+        if (!(thrown instanceof ApiError)) throw thrown;
+        setLoaded((before) => ({ ...before, error: thrown.message, isBusy: false }));
+      });
+    return abort;
+  }, [key, run]);
+  return loaded;
+}
+
+function abortable() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}

@@ -41,6 +41,8 @@ export interface InvalidRow extends ErrorItem {
   readonly line: number;
   /** Its values, in the order of the columns. */
   readonly row: readonly string[];
+  /** Its row in a spreadsheet, if that is not its line. */
+  readonly rowNumber?: number | undefined;
 }
 
 /** A row of a list with the number of an earlier row. */
@@ -152,6 +154,7 @@ export const sample = z
     line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
     to: z.string().describe('E.164'),
     text: z.string(),
+    values: z.array(z.string()).readonly().describe('Of its row, in the order of the columns'),
     encoding: z.enum(['GSM-7', 'UCS-2']),
     segments: count,
     cost: money.nullable().describe('Null if no prices are configured, or its number has no price'),
@@ -165,8 +168,14 @@ export const listProblem = z
   .object({
     code: invalidCode.describe(INVALID_CODE),
     line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
+    row: z.int().describe('In a CSV: the row of a spreadsheet, in which a field may have several lines'),
     column: z.string().nullable().describe('Null if the whole row is invalid'),
     value: z.string().nullable().describe('The beginning of what the column has; null without a column'),
+    values: z
+      .array(z.string())
+      .readonly()
+      .nullable()
+      .describe('Of the row, in the order of the columns; null after a million characters of such values'),
     message: z.string().describe('What is wrong with it, in a sentence'),
   })
   .readonly();

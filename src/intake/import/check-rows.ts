@@ -74,6 +74,8 @@ export type CheckedRow =
       /** Says what is wrong and what would be right; continues `line 7, column "phone": `. */
       readonly reason: string;
       readonly row: readonly string[];
+      /** Its row in a spreadsheet, if that is not its line. */
+      readonly rowNumber?: number | undefined;
       /** E.164 with its plus; if the number is not valid, the beginning of what the list has in its place. */
       readonly number: string;
       /** Empty if it has none, or one that cannot be used. */
@@ -85,8 +87,9 @@ type Invalid = CheckedRow & { readonly kind: 'invalid' };
 type Problem = Omit<Invalid, 'number' | 'reference'>;
 
 /** An invalid row as callers see it. `list`: what it is a row of. */
-export function invalidRowOf({ code, line, column, reason, row }: Invalid, list: ListKind): InvalidRow {
-  return { ...rowError({ code, line, column, list }, reason), code, line, row };
+export function invalidRowOf(invalid: Invalid, list: ListKind): InvalidRow {
+  const { code, line, column, reason, row, rowNumber } = invalid;
+  return { ...rowError({ code, line, column, list }, reason), code, line, row, rowNumber };
 }
 
 /** The codes of rows whose number cannot be used. */
@@ -233,7 +236,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine };
     };
     /** What names an invalid row. */
-    const nameOf = (row: Row, code: InvalidCode): Pick<Invalid, 'number' | 'reference'> => {
+    const nameOf = (row: Row, code: InvalidCode): Pick<Invalid, 'rowNumber' | 'number' | 'reference'> => {
       const { fields, fault, unusable } = row;
       const cell = fields[position] ?? '';
       const outcome = NUMBER_CODES.has(code) ? null : readNumber(cell, usedColumn?.countryOf(row));
@@ -243,6 +246,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const isUsable =
         !isShifted && referenceProblem(reference) === undefined && !unusable?.has(referencePosition);
       return {
+        rowNumber: row.row,
         number: outcome?.ok ? outcome.number : cell.trim().slice(0, MAX_INVALID_NUMBER),
         reference: isUsable ? reference : '',
       };

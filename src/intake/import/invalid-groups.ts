@@ -16,18 +16,24 @@ const MAX_TRIED = 50;
 /** Characters of a value that a problem shows. */
 const MAX_VALUE = 64;
 
+/** Characters of values that all problems show together: a row may have a million. */
+const MAX_VALUES = 1_000_000;
+
 /** Collects the invalid rows of a list while it is read: all of them are counted, and a few are kept. `maxProblems`: so many in full. */
 export function invalidRows(maxProblems = 0) {
   const groups = new Map<string, { -readonly [Key in keyof InvalidGroup]: InvalidGroup[Key] }>();
   const errors: ErrorItem[] = [];
   const problems: Preview['problems'][number][] = [];
   const withoutCountry: InvalidRow[] = [];
+  let characters = 0;
   return {
     add(row: InvalidRow, columns: readonly string[]): void {
-      const { code, column, line, message } = row;
+      const { code, column, line, message, rowNumber = line } = row;
       if (problems.length < maxProblems) {
         const value = column === null ? null : (row.row[columns.indexOf(column)] ?? '').slice(0, MAX_VALUE);
-        problems.push({ code, line, column, value, message });
+        characters += row.row.reduce((sum, { length }) => sum + length, 0);
+        const values = characters > MAX_VALUES ? null : row.row;
+        problems.push({ code, line, row: rowNumber, column, value, values, message });
       }
       const name = `${code} ${column}`;
       const group = groups.get(name) ?? {
@@ -43,7 +49,7 @@ export function invalidRows(maxProblems = 0) {
       if (group.lines.length < MAX_NAMED) group.lines = [...group.lines, line];
       if (code === 'noCountry' && withoutCountry.length < MAX_TRIED) withoutCountry.push(row);
       if (UNIFORM_CODES.includes(code) && group.count > MAX_NAMED) return;
-      const { row: _values, ...error } = row;
+      const { row: _values, rowNumber: _row, ...error } = row;
       if (errors.length < MAX_LISTED) errors.push(error);
     },
     /** What is wrong with the first of the rows. */

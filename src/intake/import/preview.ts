@@ -121,7 +121,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
       const micros = meter?.add(number, measured.segments);
       if (samples.length < MAX_SAMPLES || isLonger(text, measured.segments)) {
         const { encoding, segments: count } = measured;
-        const message = { line, to: number, text, encoding, segments: count, micros };
+        const message = { line, to: number, text, values, encoding, segments: count, micros };
         if (samples.length < MAX_SAMPLES) samples.push(sampleOf(message));
         if (isLonger(text, measured.segments)) longest = message;
       }

@@ -4,6 +4,8 @@ import { InputError } from '../../campaign/errors.js';
 export interface Row {
   /** Line of the file where the row begins, the header being line 1; for an array, the position from 1. */
   readonly line: number;
+  /** Its row in a spreadsheet, if that is not its line: a field before it has line breaks. */
+  readonly row?: number | undefined;
   /** In the order of the columns, exactly as in the file. */
   readonly fields: readonly string[];
   /** Why the row as a whole cannot be used; null if it has one field per column. */

@@ -48,15 +48,21 @@ test('A preview lists every invalid row with its value and reason, up to a thous
   expect(problems[0]).toEqual({
     code: 'noCountry',
     line: 2,
+    row: 2,
     column: 'phone',
     value: '0770',
+    values: ['Ada', '0770'],
     message: expect.stringMatching(/^\S.*\.$/),
   });
-  const few = await preview(`name,phone\n,${number()}\nAda,${'9'.repeat(100)}\n`, '?problems=10');
+  const few = await preview(
+    `name,phone\n"",${number()}\n"A\nda",${number()}\nBo,${'9'.repeat(100)}\n`,
+    '?problems=10',
+  );
+  // A spreadsheet shows the two lines of a field in one row.
   expect(few.json).toMatchObject({
     problems: [
-      { code: 'noValue', line: 2, column: 'name', value: '' },
-      { code: 'noCountry', line: 3, column: 'phone', value: '9'.repeat(64) },
+      { code: 'noValue', line: 2, row: 2, column: 'name', value: '' },
+      { code: 'noCountry', line: 5, row: 4, column: 'phone', value: '9'.repeat(64) },
     ],
   });
   expect((await preview(list)).json).toMatchObject({ problems: [] });
@@ -66,7 +72,18 @@ test('A preview lists every invalid row with its value and reason, up to a thous
 test('A preview shows the first and the longest message, with their segments and cost', async () => {
   const { json } = await preview(listOf('Ada', 'x'.repeat(200), 'x’'.repeat(100), 'Bob'));
   expect(json).toMatchObject({
-    samples: [{ line: 2, text: 'Hi Ada', encoding: 'GSM-7', segments: 1, cost: '0.05' }, {}, {}],
+    samples: [
+      {
+        line: 2,
+        text: 'Hi Ada',
+        values: ['Ada', expect.any(String)],
+        encoding: 'GSM-7',
+        segments: 1,
+        cost: '0.05',
+      },
+      {},
+      {},
+    ],
     longest: { line: 4, encoding: 'UCS-2', segments: 4, cost: '0.20' },
   });
 });

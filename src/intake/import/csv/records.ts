@@ -56,7 +56,9 @@ export class CsvRecords extends Parser {
       if (this.#batch.length > 0) super.push(this.#batch);
       return super.push(null);
     }
-    this.#batch.push({ line: this.line, fields: record, fault: null });
+    const { line } = this;
+    const row = this.#linesInFields === 0 ? undefined : line - this.#linesInFields;
+    this.#batch.push({ line, row, fields: record, fault: null });
     this.#records += 1;
     for (const field of record) this.#linesInFields += lineBreaks(field);
     this.#bytes += rowBytes(record);

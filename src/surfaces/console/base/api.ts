@@ -35,16 +35,12 @@ export type Schemas = components['schemas'];
 export type Name = keyof operations & keyof typeof commands;
 
 type Parameters<Op> = Op extends { parameters: infer All } ? All : never;
+type Present<Type> = Exclude<Type, undefined> extends never ? unknown : Exclude<Type, undefined>;
 type Members<All, Place extends string> = All extends { [P in Place]?: infer Found }
-  ? Exclude<Found, undefined> extends never
-    ? unknown
-    : Exclude<Found, undefined>
+  ? Present<Found>
   : unknown;
-type Body<Op> = Op extends { requestBody?: { content: infer Content } }
-  ? Content extends { 'application/json': infer Json }
-    ? Json
-    : unknown
-  : unknown;
+type Json<Content> = Content extends { content: { 'application/json': infer Found } } ? Found : undefined;
+type Body<Op> = Op extends { requestBody?: infer Given } ? Present<Json<Exclude<Given, undefined>>> : unknown;
 
 /** The members of the path, the query, and the body of an operation, side by side. */
 export type Input<Op extends Name> = Members<Parameters<operations[Op]>, 'path'> &
@@ -52,12 +48,10 @@ export type Input<Op extends Name> = Members<Parameters<operations[Op]>, 'path'>
   Partial<Members<Parameters<operations[Op]>, 'header'>> &
   Body<operations[Op]>;
 
-type Success<Responses> = Responses[keyof Responses & (200 | 201 | 202)];
 /** What an operation returns. */
-export type Output<Op extends Name> =
-  Success<operations[Op]['responses']> extends { content: { 'application/json': infer Json } }
-    ? Json
-    : undefined;
+export type Output<Op extends Name> = Json<
+  operations[Op]['responses'][keyof operations[Op]['responses'] & (200 | 201 | 202)]
+>;
 
 /** What is wrong with a field, or with a row of a list. */
 export type ErrorItem = Schemas['ErrorItem'];
@@ -90,14 +84,13 @@ export function fieldOf(pointer: string | null): string | undefined {
   return pointer?.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-const OFFLINE = {
-  code: 'offline',
-  detail:
-    'The server of the console does not respond. Nothing was changed as far as this page knows; retry when it is back.',
-};
-
 /** The error of a server that cannot be reached. */
-export const offline = (): ApiError => new ApiError(0, OFFLINE);
+export const offline = (): ApiError =>
+  new ApiError(0, {
+    code: 'offline',
+    detail:
+      'The server does not respond. As far as this page knows, nothing was changed. Retry when it is back.',
+  });
 
 /** Called when a response says that the session or its key has ended. */
 let onSignedOut = (): void => {};
@@ -116,12 +109,6 @@ export function refusal(status: number, problem: unknown): ApiError {
   return new ApiError(status, typeof problem === 'object' && problem !== null ? { ...problem } : {});
 }
 
-interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** The body as a whole, such as a form with a file. */
-  readonly body?: unknown;
-}
-
 /** What the table of commands says about an operation. */
 export const commandOf = (name: Name): Command => commands[name] as Command;
 
@@ -129,7 +116,7 @@ export const commandOf = (name: Name): Command => commands[name] as Command;
 export async function call<Op extends Name>(
   name: Op,
   input: Input<Op>,
-  { signal, body }: CallOptions = {},
+  { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<Output<Op>> {
   const { method, path, fields } = commandOf(name);
   const given = Object.entries(input as object).filter(([, value]) => value !== undefined);
@@ -138,7 +125,7 @@ export async function call<Op extends Name>(
   const inBody = placed('body');
   const init = {
     params: { path: placed('path'), query: placed('query'), header: placed('header') },
-    ...(body !== undefined ? { body } : Object.keys(inBody).length > 0 && { body: inBody }),
+    ...(Object.keys(inBody).length > 0 && { body: inBody }),
     ...(signal && { signal }),
   };
   // The names and types of the table and of the client come from the same document.

@@ -24,7 +24,7 @@ const numbers = (count: number): string => counted(count, 'number');
 
 export const COMMAND_TEXTS: { readonly [Op in Name]?: CommandTexts<Op> } = {
   pauseCampaign: { outcome: ({ inFlight }) => `Paused; ${countText(inFlight)} still in flight.` },
-  resumeCampaign: { tone: 'primary', outcome: resumed },
+  resumeCampaign: { outcome: resumed },
   cancelCampaign: {
     tone: 'danger',
     outcome: ({ cancelled, inFlight }) =>
@@ -43,7 +43,6 @@ export const COMMAND_TEXTS: { readonly [Op in Name]?: CommandTexts<Op> } = {
     outcome: ({ lane }) => `Lane ${lane} is held: no request of it starts.`,
   },
   resumeLane: {
-    tone: 'primary',
     outcome: ({ lane, state }) => `Lane ${lane} is resumed: ${labelOf(state).toLowerCase()}.`,
   },
   addSuppressions: { label: 'Suppress', outcome: ({ added }) => `${numbers(added)} added to the list.` },

@@ -1,12 +1,13 @@
-import { recipientsText } from './texts.js';
+import { counted, recipientsText } from './texts.js';
 import { countText } from './times.js';
 
 /*
  * The texts of the screens that create and find things. They are apart from those of the first screen, which loads without them.
  */
 
-const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${countText(count)} ${count === 1 ? one : many}`;
+const countries = new Intl.DisplayNames('en', { type: 'region' });
+/** `United Kingdom` for GB. */
+const countryText = (code: string): string => (/^[A-Z]{2}$/.test(code) ? countries.of(code) : code) ?? code;
 
 export const newTexts = {
   title: 'New campaign',
@@ -22,20 +23,19 @@ export const newTexts = {
   rows: (count: number, isWhole: boolean) =>
     isWhole ? counted(count, 'row') : `${counted(count, 'row')} in the first 256 kB`,
   toColumn: 'Numbers in',
-  country: 'Country of national numbers',
+  ofNational: 'Country of national numbers',
+  country: countryText,
   countryAbout: 'Two letters, such as GB. Numbers with a plus do not need it.',
-  useCountry: (name: string) => `Use ${name}`,
+  useCountry: (code: string) => `Use ${countryText(code)}`,
   useColumn: (name: string) => `Use column ${name}`,
   noCountry: (count: number) =>
     `${counted(count, 'number')} ${count === 1 ? 'is' : 'are'} in national format, and no country is known.`,
 
   text: 'Text',
-  sender: 'Sender',
   senderAbout: 'A number, or a name of up to 11 characters. Empty: the installation’s own.',
   message: 'Message',
   insert: 'Insert',
   name: 'Name of the campaign',
-  lane: 'Lane',
   hint: (characters: readonly string[], extra: string) =>
     `${characters.length === 1 ? `This ${shown(characters[0])} costs` : `These ${characters.map(shown).join(' ')} cost`} ${extra}`,
   extra: (count: number, isExact: boolean, money: string | null) =>
@@ -47,12 +47,11 @@ export const newTexts = {
 
   phone: 'As it will arrive',
   phoneEmpty: 'Write a message to see it here.',
-  phoneNoRow: 'No row of the beginning of the list has all values that the message uses.',
   which: 'Recipient',
   first: 'First row',
   longest: 'Longest message',
   longestHead: 'Longest of the beginning',
-  rowNumber: (row: number) => `Row ${row}`,
+  line: (line: number) => `Line ${line}`,
   segments: (count: number) => counted(count, 'segment'),
   encodings: (encoding: string, units: number, of: number) =>
     `${encoding} · ${units} of ${of} ${encoding === 'UCS-2' ? 'units' : 'characters'}`,
@@ -68,8 +67,8 @@ export const newTexts = {
   outdated: 'You have changed something since this check.',
   countries: 'Numbers by country',
   unknownCountry: 'no country',
-  problems: (count: number) => `${counted(count, 'invalid row')}`,
-  problemsShown: (shown: number, count: number) => (shown < count ? `the first ${countText(shown)}` : ''),
+  problems: (count: number) => counted(count, 'invalid row'),
+  problemsShown: (count: number) => `the first ${countText(count)}`,
   none: 'Every row is valid.',
   reason: 'What is wrong',
   download: 'Download the bad rows',
@@ -96,7 +95,6 @@ export const newTexts = {
   noTime: 'Choose a date and a time.',
 
   send: 'Send',
-  audience: 'Audience',
   leftOut: 'Left out',
   leftOutNone: 'none',
   duplicatesText: (count: number) => counted(count, 'duplicate'),
@@ -108,27 +106,28 @@ export const newTexts = {
   noPrices: 'not known: no prices are configured',
   costText: (requests: number, segments: number) =>
     `${counted(requests, 'request')} · ${counted(segments, 'segment')}`,
-  start: 'Starts',
   startNow: 'at once',
   finish: 'Finishes',
   finishUnknown: 'not known',
-  from: 'Sender',
   testTo: 'Test to',
   testAbout: 'Your own number, with its plus. It gets the message of the first row, at the usual cost.',
+  testName: (name: string) => `Test of ${name || 'a campaign'}`,
   testSend: 'Send one',
   testSuppressed: 'This number is suppressed: nothing is sent to it.',
   testSent: (id: string) => `The test is campaign ${id}.`,
   type: (count: string) => `Type ${count} to confirm`,
   sendAbout: 'When the list is checked, a summary appears here.',
   typeAbout: 'The number of recipients in the summary.',
-  submit: (count: number) => (count === 1 ? 'Send 1 message' : `Send ${countText(count)} messages`),
-  schedule: (count: number) => (count === 1 ? 'Schedule 1 message' : `Schedule ${countText(count)} messages`),
+  submit: (isLater: boolean, count: number) =>
+    `${isLater ? 'Schedule' : 'Send'} ${counted(count, 'message')}`,
   sending: 'Uploading the list',
   sendingAbout: 'Nothing is sent before all of it has arrived. To cancel leaves nothing behind.',
   cancelled: 'Cancelled. Nothing was stored or sent.',
-  sent: (count: number) => `The campaign is created: ${recipientsText(count)}.`,
-  existing: 'This page has created the campaign already; nothing was sent again.',
-  repeated: 'The same list, text, and sender became a campaign already. Nothing was sent.',
+  outcomes: {
+    created: (count: number) => `The campaign is created: ${recipientsText(count)}.`,
+    existing: () => 'This page has created the campaign already; nothing was sent again.',
+    repeated: () => 'The same list, text, and sender became a campaign already. Nothing was sent.',
+  },
   openIt: 'Open that campaign',
   again: 'Send it once more on purpose',
   refusals: {

@@ -1,7 +1,7 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { followStream, type StreamItem, type StreamState } from './live-stream.js';
-import type { Ledger, LiveCampaign, LiveLane, Overview } from './live-types.js';
+import type { Ledger, LiveCampaign, LiveItem, LiveLane, Overview } from './live-types.js';
 import { endSession, session } from './session.js';
 
 /*
@@ -52,34 +52,33 @@ export const recentEvents = signal<readonly FeedEvent[]>([]);
 /** Whether events are missing between those shown. */
 export const hasGap = signal(false);
 
+const put = <Value>(all: { value: ReadonlyMap<string, Value> }, name: string, value: Value): void => {
+  all.value = new Map(all.value).set(name, value);
+};
+
 function take({ type, data, id }: StreamItem): void {
-  switch (type) {
-    case 'tick': {
-      const { at, redis: state } = data as { at: string; redis: 'ok' | 'unavailable' };
-      redis.value = state;
-      if (state === 'ok') lastTick.value = { at: Date.parse(at), arrivedAt: performance.now() };
+  // The names and types of items are those of the server.
+  const item = { type, data } as LiveItem;
+  switch (item.type) {
+    case 'tick':
+      redis.value = item.data.redis;
+      if (item.data.redis === 'ok')
+        lastTick.value = { at: Date.parse(item.data.at), arrivedAt: performance.now() };
       return;
-    }
     case 'overview':
-      overview.value = data as Overview;
+      overview.value = item.data;
       return;
-    case 'campaign': {
-      const campaign = data as LiveCampaign;
-      liveCampaigns.value = new Map(liveCampaigns.value).set(campaign.status.id, campaign);
+    case 'campaign':
+      put(liveCampaigns, item.data.status.id, item.data);
       return;
-    }
-    case 'lane': {
-      const lane = data as LiveLane;
-      liveLanes.value = new Map(liveLanes.value).set(lane.status.name, lane);
+    case 'lane':
+      put(liveLanes, item.data.status.name, item.data);
       return;
-    }
-    case 'ledger': {
-      const ledger = data as Ledger;
-      ledgers.value = new Map(ledgers.value).set(ledger.lane, ledger);
+    case 'ledger':
+      put(ledgers, item.data.lane, item.data);
       return;
-    }
     case 'gone':
-      goneCampaigns.value = new Set(goneCampaigns.value).add((data as { campaign: string }).campaign);
+      goneCampaigns.value = new Set(goneCampaigns.value).add(item.data.campaign);
       return;
     case 'gap':
       hasGap.value = true;

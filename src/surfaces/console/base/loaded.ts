@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from './api.js';
+import { texts } from './texts.js';
 
 /*
  * What a screen reads once, as opposed to what is live.
@@ -29,12 +30,21 @@ export function useLoaded<Data>(key: string, load: (signal: AbortSignal) => Prom
       .then((data) => signal.aborted || setLoaded({ data, error: null, isBusy: false, key }))
       .catch((thrown: unknown) => {
         if (signal.aborted) return;
-        if (!(thrown instanceof ApiError)) throw thrown;
-        setLoaded((before) => ({ ...before, error: thrown.message, isBusy: false }));
+        const error = problemOf(thrown);
+        setLoaded((before) => ({ ...before, error, isBusy: false }));
       });
     return abort;
   }, [key, run]);
   return loaded;
+}
+
+/** What went wrong, for people; empty if it was cancelled. A fault of the page itself is thrown again. */
+export function problemOf(error: unknown): string {
+  const { name, message } = error as Error;
+  if (name === 'AbortError') return '';
+  if (name === 'NotReadableError') return texts.fileChanged;
+  if (error instanceof ApiError || name === 'EncodingError') return message;
+  throw error;
 }
 
 function abortable() {

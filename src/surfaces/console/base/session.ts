@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { type ApiScope, allowsScope } from '../../../campaign/api-key.js';
-import { ApiError, commandOf, type Name, whenSignedOut } from './api.js';
+import { ApiError, commandOf, type Name, offline, whenSignedOut } from './api.js';
 
 /*
  * Who uses this page. The cookie of the session cannot be read here; `GET /session` says what it allows.
@@ -28,10 +28,7 @@ async function request(method: 'GET' | 'POST' | 'DELETE', body?: object): Promis
     credentials: 'same-origin',
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   }).catch(() => {
-    throw new ApiError(0, {
-      code: 'offline',
-      detail: 'The server of the console does not respond. Retry when it is back.',
-    });
+    throw offline();
   });
   if (response.status === 204) return null;
   const json = await response.json().catch(() => ({}));

@@ -50,59 +50,60 @@ export function stripOf(ledger: Ledger, columns: number): Strip {
   const window = durationMs(ledger.span);
   const bucket = Math.max(1, durationMs(ledger.width));
   const width = bucket * Math.max(1, Math.ceil(window / bucket / columns));
-  const past = new Map<number, Column>();
-  for (const { at, sends, polls } of ledger.buckets) {
-    const begin = floorTo(Date.parse(at), width);
-    const column = past.get(begin) ?? { at: begin, sends: 0, polls: 0 };
-    past.set(begin, { at: begin, sends: column.sends + sends, polls: column.polls + polls });
-  }
-  const coming = new Map<number, Returning>();
-  for (const { at, count } of ledger.permits) {
-    const begin = floorTo(Date.parse(at), width);
-    const column = coming.get(begin) ?? { at: begin, first: Date.parse(at), count: 0 };
-    coming.set(begin, { ...column, count: column.count + count });
-  }
+  const past = inColumns(ledger.buckets, width, (at, { sends, polls }, before?: Column) => ({
+    at,
+    sends: sends + (before?.sends ?? 0),
+    polls: polls + (before?.polls ?? 0),
+  }));
+  const coming = inColumns(ledger.permits, width, (at, permit, before?: Returning) => ({
+    at,
+    first: before?.first ?? Date.parse(permit.at),
+    count: permit.count + (before?.count ?? 0),
+  }));
   const used = ledger.used.send + ledger.used.poll;
-  const columnsOf = [...past.values()].sort((a, b) => a.at - b.at);
-  const returning = [...coming.values()].sort((a, b) => a.at - b.at);
+  const totals = past.map(({ sends, polls }) => sends + polls);
   return {
     now,
     window,
     width,
-    past: columnsOf,
-    coming: returning,
-    counted: [...rising(columnsOf), ...falling(returning, used, now)],
-    highest: Math.max(
-      1,
-      ...columnsOf.map(({ sends, polls }) => sends + polls),
-      ...returning.map(({ count }) => count),
-    ),
+    past,
+    coming,
+    counted: [
+      ...sumsOf(past, totals, 0),
+      { at: now, count: used },
+      ...sumsOf(
+        coming,
+        coming.map(({ count }) => -count),
+        used,
+      ),
+    ],
+    highest: Math.max(1, ...totals, ...coming.map(({ count }) => count)),
     most: Math.max(1, ledger.limit ?? 0, used),
     throttled: ledger.throttledAt.map((at) => Date.parse(at)),
   };
 }
 
-const floorTo = (at: number, width: number): number => Math.floor(at / width) * width;
-
-function rising(columns: readonly Column[]): { at: number; count: number }[] {
-  let count = 0;
-  return columns.map(({ at, sends, polls }) => {
-    count += sends + polls;
-    return { at, count };
-  });
+/** What has a time, in columns of this width, the earliest first. `add`: the column with one more. */
+function inColumns<Item extends { readonly at: string }, Sum extends { readonly at: number }>(
+  items: readonly Item[],
+  width: number,
+  add: (at: number, item: Item, before?: Sum) => Sum,
+): Sum[] {
+  const columns = new Map<number, Sum>();
+  for (const item of items) {
+    const at = Math.floor(Date.parse(item.at) / width) * width;
+    columns.set(at, add(at, item, columns.get(at)));
+  }
+  return [...columns.values()].sort((a, b) => a.at - b.at);
 }
 
-function falling(
-  returning: readonly Returning[],
-  used: number,
-  now: number,
-): { at: number; count: number }[] {
-  let count = used;
-  const left = returning.map((one) => {
-    count -= one.count;
-    return { at: one.at, count: Math.max(0, count) };
+/** How many there are after each column, from a count before the first. */
+function sumsOf(columns: readonly { at: number }[], changes: readonly number[], before: number) {
+  let count = before;
+  return columns.map(({ at }, index) => {
+    count = Math.max(0, count + (changes[index] ?? 0));
+    return { at, count };
   });
-  return [{ at: now, count: used }, ...left];
 }
 
 /** The column that frees the permits which return at a time, and the permits: the first that return then or later. */

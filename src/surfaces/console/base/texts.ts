@@ -18,6 +18,7 @@ export const texts = {
   all: 'All',
   close: 'Close',
   continues: (span: string) => `Continues in ${span}.`,
+  fileChanged: 'The file has changed or was removed since you chose it. Choose it again.',
   firstPage: 'First page',
   go: 'Go',
   loading: 'Loading …',
@@ -155,7 +156,7 @@ export const texts = {
       `${countText(running)} running, ${countText(waiting)} waiting, ${countText(scheduled)} scheduled`,
     open: 'Requests may start.',
     missing: 'There is no such lane, or your key may not use it.',
-    window: (window: string) => `The last ${window}, and the next`,
+    window: (window: string) => `Requests of the last ${window}, and when their permits return`,
     facts: 'About this lane',
   },
 

@@ -77,3 +77,6 @@ export const moneyText = (amount: string, currency: string | null): string =>
   new Intl.NumberFormat('en-GB', currency === null ? {} : { style: 'currency', currency }).format(
     Number(amount),
   );
+/** `48 kB`. */
+export const sizeText = (bytes: number): string =>
+  bytes < 1_000_000 ? `${countText(Math.ceil(bytes / 1_000))} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;

@@ -42,19 +42,15 @@ export function announce(text: string): void {
 
 /** Shows the outcome of a command for a while, or until it is closed. Errors stay. */
 export function notify(text: string, tone: Tone = 'normal'): void {
-  ownAt = performance.now();
-  show(text, tone);
-}
-
-function show(text: string, tone: Tone): void {
+  notifiedAt = performance.now();
   const id = ++lastId;
   notices.value = [...notices.value.slice(-3), { id, text, tone }];
   if (tone !== 'bad') setTimeout(() => close(id), NOTICE_MS);
 }
 
-/** Own commands are reported by their outcome. */
-const OWN_MS = 3_000;
-let ownAt = Number.NEGATIVE_INFINITY;
+/** What happens within this time after an outcome is what the outcome says. */
+const SAME_MS = 3_000;
+let notifiedAt = Number.NEGATIVE_INFINITY;
 const LOUD =
   /^(campaign\.(paused|resumed|cancelled|completed)|lane\.(held|stopped|backingOff|reopened)|request\.unknown)$/;
 
@@ -67,7 +63,7 @@ effect(() => {
 function tell(event: FeedEvent): void {
   const text = eventText(event);
   announce(text);
-  if (isShown(event) && performance.now() - ownAt > OWN_MS) show(text, 'normal');
+  if (isShown(event) && performance.now() - notifiedAt > SAME_MS) notify(text);
 }
 
 const close = (id: number): void => {

@@ -39,7 +39,7 @@ export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
         role="img"
         aria-label={texts.chart.label(caption, countText(highest), countText(last.value))}
       >
-        <path d={steps.join('')} fill="var(--sending)" />
+        <path d={steps.join('')} fill="var(--sending)" opacity="0.85" />
         <path d={`M0 ${HEIGHT}H${WIDTH}`} stroke="var(--line)" />
       </svg>
       <p class="marks bad" aria-hidden="true">
@@ -97,10 +97,12 @@ interface GaugeProps {
 
 /** How much of a limit is used. Without a limit, how much is used. */
 export function Gauge({ used, limit, label }: GaugeProps) {
+  const max = limit ?? 1;
   return (
     <meter
-      max={limit ?? 1}
-      high={limit ?? 1}
+      max={max}
+      low={max - 1}
+      optimum={0}
       value={limit === null ? 0 : used}
       title={label}
       aria-label={label}

@@ -16,7 +16,7 @@ interface CommandProps<Op extends Name> {
   readonly lane?: string | undefined;
   /** In place of what the table of texts says. */
   readonly label?: string;
-  readonly tone?: 'primary' | 'danger';
+  readonly tone?: 'primary' | 'danger' | undefined;
   readonly question?: string;
   /** What a screen reader says besides the label, such as the name of a row. */
   readonly about?: string;

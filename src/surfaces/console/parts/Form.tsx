@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError, commandOf, type Field, type Name } from '../base/api.js';
+import { labelOf } from '../base/labels.js';
 import { texts } from '../base/texts.js';
+import { Alert } from './Section.js';
 
 export type Value = string | number | boolean | readonly string[] | undefined;
 export type Values = Readonly<Record<string, Value>>;
@@ -12,10 +14,9 @@ export interface Shown {
   /** What stands below the field; default: what the operation says about it. */
   readonly about?: ComponentChildren;
   readonly placeholder?: string;
-  readonly isLong?: boolean;
   readonly options?: readonly { readonly value: string; readonly label: string }[];
   readonly inputMode?: 'numeric' | 'tel' | 'url';
-  readonly type?: 'datetime-local' | 'date';
+  readonly type?: 'datetime-local';
 }
 
 interface FormProps {
@@ -23,7 +24,6 @@ interface FormProps {
   readonly command: Name;
   readonly fields: readonly string[];
   readonly shown?: Readonly<Record<string, Shown>> | undefined;
-  readonly initial?: Values | undefined;
   readonly submit: string;
   /** Runs the operation. What it throws is shown beside its fields. */
   onSubmit(values: Values): Promise<void>;
@@ -35,9 +35,9 @@ interface FormProps {
 
 /** The form of an operation: fields, their limits, and errors where they belong. */
 export function Form(props: FormProps) {
-  const { command, fields, shown = {}, initial = {}, submit, onCancel, children, tone = 'primary' } = props;
+  const { command, fields, shown = {}, submit, onCancel, children, tone = 'primary' } = props;
   const table = commandOf(command).fields;
-  const [values, setValues] = useState<Values>(initial);
+  const [values, setValues] = useState<Values>({});
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
@@ -73,11 +73,7 @@ export function Form(props: FormProps) {
           onChange={(value) => setValues((now) => ({ ...now, [name]: value }))}
         />
       ))}
-      {general !== null && (
-        <p class="error" role="alert">
-          {general}
-        </p>
-      )}
+      <Alert text={general} />
       <p class="row">
         <button type="submit" class={tone} disabled={isBusy} aria-busy={isBusy}>
           {submit}
@@ -103,12 +99,6 @@ interface FieldProps {
   readonly error?: string | undefined;
   onChange(value: Value): void;
 }
-
-/** `createdFrom` → `Created from`. */
-const labelOf = (name: string): string => {
-  const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll('-', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-};
 
 /** One field with its label, what it means, and what is wrong with it. */
 export function FormField({ name, field, shown = {}, value, error, onChange }: FieldProps) {
@@ -145,26 +135,22 @@ interface ControlProps extends Pick<FieldProps, 'field' | 'value' | 'onChange'> 
 }
 
 function Control({ common, field, shown, value, onChange }: ControlProps) {
-  const { options = field.names?.map((name) => ({ value: name, label: name })), isLong, type } = shown;
+  const { options = field.names?.map((name) => ({ value: name, label: name })), type } = shown;
   const isNumber = field.type === 'integer' || field.type === 'number';
   const text = Array.isArray(value) ? value.join(', ') : String(value ?? field.usual ?? '');
-  const take = ({
-    currentTarget: { value: given },
-  }: {
-    readonly currentTarget: { readonly value: string };
-  }) => {
+  const take = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => {
+    const given = currentTarget.value;
     if (given === '') onChange(undefined);
-    else if (field.type === 'array' || field.type === 'names') onChange(given.split(/\s*,\s*/));
+    else if (field.type === 'array') onChange(given.split(/\s*,\s*/));
     else onChange(isNumber ? Number(given) : given);
   };
   if (field.type === 'boolean') {
     const check = (event: Event): void => onChange((event.currentTarget as HTMLInputElement).checked);
     return <input {...common} type="checkbox" checked={value === true} onChange={check} />;
   }
-  if (options !== undefined && field.type !== 'names')
+  if (options !== undefined)
     return (
       <select {...common} value={text} onChange={take}>
-        {!field.required && field.usual === undefined && <option value="">{texts.all}</option>}
         {options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.label}
@@ -172,14 +158,16 @@ function Control({ common, field, shown, value, onChange }: ControlProps) {
         ))}
       </select>
     );
-  const written = {
-    ...common,
-    value: text,
-    maxLength: field.length,
-    placeholder: shown.placeholder,
-    onInput: take,
-  };
-  if (isLong) return <textarea {...written} rows={3} />;
-  const mode = shown.inputMode ?? (isNumber ? 'numeric' : undefined);
-  return <input {...written} {...(type && { type })} inputMode={mode} autoComplete="off" />;
+  return (
+    <input
+      {...common}
+      {...(type && { type })}
+      value={text}
+      maxLength={field.length}
+      placeholder={shown.placeholder}
+      inputMode={shown.inputMode ?? (isNumber ? 'numeric' : undefined)}
+      autoComplete="off"
+      onInput={take}
+    />
+  );
 }

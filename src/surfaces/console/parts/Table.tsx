@@ -5,6 +5,7 @@ import { labelOf, labels } from '../base/labels.js';
 import { useLoaded } from '../base/loaded.js';
 import { texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
+import { Alert } from './Section.js';
 
 /** A column. A number is written as a count and aligned at its end. The first column names the row. */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => ComponentChildren];
@@ -162,11 +163,7 @@ export function PagedTable<Row>(props: PagedProps<Row>) {
           {actions}
         </div>
       )}
-      {page.error !== null && (
-        <p class="error" role="alert">
-          {page.error}
-        </p>
-      )}
+      <Alert text={page.error} />
       <Table
         {...table}
         isCaptionHidden={range === undefined}

@@ -9,6 +9,7 @@ import { moneyText } from '../base/times.js';
 import { Bar, Legend, Progress } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts } from '../parts/Facts.js';
+import { Section } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { StateMachine } from '../parts/StateMachine.js';
 import { Time, TimeRange } from '../parts/Time.js';
@@ -41,15 +42,12 @@ export function Campaign() {
         <Sentence waiting={waiting} />
         {state !== 'paused' && <Remedy {...waiting} lane={waiting.lane ?? lane} campaign={id} about={name} />}
       </p>
-      <section aria-labelledby="states">
-        <h2 id="states" class="unseen">
-          {words.states}
-        </h2>
+      <Section title={words.states}>
         <Progress counts={counts} perMinute={sendsPerMinute} />
         <Bar counts={counts} />
         <Legend counts={counts} />
         <StateMachine counts={counts} />
-      </section>
+      </Section>
       {counts.unknown > 0 && <Unknown status={status} />}
       <Speed status={status} />
       <About status={status} />
@@ -66,7 +64,7 @@ function Commands({ status }: { readonly status: CampaignStatus }) {
   return (
     <span class="row end">
       {accepts('pause') && state !== 'paused' && <CommandButton {...common} command="pauseCampaign" />}
-      {state === 'paused' && <CommandButton {...common} command="resumeCampaign" />}
+      {state === 'paused' && <CommandButton {...common} command="resumeCampaign" tone="primary" />}
       {accepts('cancel') && state !== 'cancelled' && (
         <CommandButton
           {...common}
@@ -94,8 +92,7 @@ function Commands({ status }: { readonly status: CampaignStatus }) {
 function About({ status }: { readonly status: CampaignStatus }) {
   const { zone, requests, duplicates, invalid, cost, window, completion, createdBy } = status;
   return (
-    <section aria-labelledby="facts">
-      <h2 id="facts">{words.facts}</h2>
+    <Section title={words.facts}>
       <Facts
         facts={[
           [labels.message, <span class="text">{status.message}</span>],
@@ -112,7 +109,7 @@ function About({ status }: { readonly status: CampaignStatus }) {
           [labels.cost, cost && costOf(cost)],
         ]}
       />
-    </section>
+    </Section>
   );
 }
 

@@ -7,6 +7,7 @@ import { session } from '../base/session.js';
 import { RowStateText } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Form } from '../parts/Form.js';
+import { Section } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
 import { Title } from '../parts/Title.js';
@@ -20,21 +21,23 @@ export function Find() {
   return (
     <>
       <Title text={texts.title} />
-      <Form
-        command="findNumber"
-        fields={['number', 'country']}
-        shown={{
-          number: { about: texts.about, inputMode: 'tel' },
-          country: { label: texts.country, about: '', placeholder: 'GB' },
-        }}
-        submit={texts.submit}
-        onSubmit={async (values) => {
-          const input = values as unknown as Asked;
-          // Errors stand in the form; what is found is read again after each command.
-          await call('findNumber', input);
-          setAsked(input);
-        }}
-      />
+      <section>
+        <Form
+          command="findNumber"
+          fields={['number', 'country']}
+          shown={{
+            number: { about: texts.about, inputMode: 'tel' },
+            country: { label: texts.country, about: '', placeholder: 'GB' },
+          }}
+          submit={texts.submit}
+          onSubmit={async (values) => {
+            const input = values as unknown as Asked;
+            // Errors stand in the form; what is found is read again after each command.
+            await call('findNumber', input);
+            setAsked(input);
+          }}
+        />
+      </section>
       {asked !== null && <Found asked={asked} />}
     </>
   );
@@ -46,24 +49,26 @@ function Found({ asked }: { readonly asked: Asked }) {
   return (
     <>
       <Suppressed found={data} asked={asked} />
-      <Table
-        caption={texts.sent}
-        empty={texts.none}
-        rows={data.found}
-        rowKey={({ campaign, message }, at) => `${campaign}${message}${at}`}
-        columns={[
-          [
-            labels.campaign,
-            ({ campaign, name, outbox }) => (
-              <a href={`/console/campaigns/${campaign}`}>{outbox === null ? name : texts.outbox(outbox)}</a>
-            ),
-          ],
-          [labels.state, ({ status }) => <RowStateText state={status} />],
-          [labels.reason, ({ reason, serviceStatus }) => reason ?? serviceStatus],
-          [labels.sent, ({ sentAt }) => <Time at={sentAt} withSeconds />],
-          [labels.updated, ({ updatedAt }) => <Time at={updatedAt} withSeconds />],
-        ]}
-      />
+      <section>
+        <Table
+          caption={texts.sent}
+          empty={texts.none}
+          rows={data.found}
+          rowKey={({ campaign, message }, at) => `${campaign}${message}${at}`}
+          columns={[
+            [
+              labels.campaign,
+              ({ campaign, name, outbox }) => (
+                <a href={`/console/campaigns/${campaign}`}>{outbox === null ? name : texts.outbox(outbox)}</a>
+              ),
+            ],
+            [labels.state, ({ status }) => <RowStateText state={status} />],
+            [labels.reason, ({ reason, serviceStatus }) => reason ?? serviceStatus],
+            [labels.sent, ({ sentAt }) => <Time at={sentAt} withSeconds />],
+            [labels.updated, ({ updatedAt }) => <Time at={updatedAt} withSeconds />],
+          ]}
+        />
+      </section>
     </>
   );
 }
@@ -78,10 +83,7 @@ function Suppressed({ found: { suppressions }, asked: { number, country } }: Sup
   const numbers = { numbers: [number], ...(country && { country }) };
   const lanes = session.value?.lanes ?? [];
   return (
-    <section class="stack" aria-labelledby="found-number">
-      <h2 id="found-number">
-        <PhoneNumber number={number} />
-      </h2>
+    <Section title={<PhoneNumber number={number} />}>
       <p class={suppressions.length > 0 ? 'warning' : undefined} role="status">
         {suppressions.length > 0 ? texts.suppressed : texts.notSuppressed}
       </p>
@@ -114,6 +116,6 @@ function Suppressed({ found: { suppressions }, asked: { number, country } }: Sup
           />
         </p>
       )}
-    </section>
+    </Section>
   );
 }

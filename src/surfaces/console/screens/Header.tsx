@@ -99,8 +99,14 @@ function Stream() {
         {texts.header.stream[state]}
         {stale !== null && dataAt.value > 0 && ` · ${texts.header.age(spanText(now - dataAt.value))}`}
       </span>
-      <button type="button" class="plain" onClick={() => (isPaused.value = !isPaused.value)}>
-        {isPaused.value ? texts.header.resume : texts.header.pause}
+      <button
+        type="button"
+        class="plain"
+        aria-label={isPaused.value ? texts.header.resume : texts.header.pause}
+        title={isPaused.value ? texts.header.resume : texts.header.pause}
+        onClick={() => (isPaused.value = !isPaused.value)}
+      >
+        {isPaused.value ? '▶' : '‖'}
       </button>
     </span>
   );

@@ -7,6 +7,7 @@ import { spanText } from '../base/times.js';
 import { Sparkline } from '../parts/Chart.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts } from '../parts/Facts.js';
+import { Section } from '../parts/Section.js';
 import { Sentence } from '../parts/Sentence.js';
 import { Strip } from '../parts/Strip.js';
 import { Title } from '../parts/Title.js';
@@ -20,7 +21,9 @@ export function Lanes() {
   return (
     <>
       <Title text={labels.lanes} />
-      <LaneList lanes={lanes ?? null} />
+      <section>
+        <LaneList lanes={lanes ?? null} />
+      </section>
     </>
   );
 }
@@ -43,12 +46,16 @@ export function Lane() {
         <LaneState status={status} />
         <span class="quiet">{simulator ? texts.header.simulator : host}</span>
         <span class="end">
-          <CommandButton command={isClosed ? 'resumeLane' : 'holdLane'} lane={name} input={{ name }} />
+          <CommandButton
+            command={isClosed ? 'resumeLane' : 'holdLane'}
+            tone={isClosed ? 'primary' : undefined}
+            lane={name}
+            input={{ name }}
+          />
         </span>
       </Title>
       <p class="sentence">{waiting === null ? words.open : <Sentence waiting={waiting} lane={name} />}</p>
-      <section aria-labelledby="window" class="panel">
-        <h2 id="window">{words.window(ledger === undefined ? '' : spanText(durationMs(ledger.span)))}</h2>
+      <Section title={words.window(ledger === undefined ? '' : spanText(durationMs(ledger.span)))}>
         {ledger === undefined ? (
           <p class="quiet">{texts.loading}</p>
         ) : (
@@ -58,9 +65,8 @@ export function Lane() {
             until={waiting?.code === 'quota' ? waiting.until : null}
           />
         )}
-      </section>
-      <section aria-labelledby="facts">
-        <h2 id="facts">{words.facts}</h2>
+      </Section>
+      <Section title={words.facts}>
         <Facts
           facts={[
             [labels.quota, <Quota status={status} />],
@@ -73,7 +79,7 @@ export function Lane() {
             [labels.maxRecipients, status.maxRecipients],
           ]}
         />
-      </section>
+      </Section>
     </>
   );
 }

@@ -3,6 +3,7 @@ import { hasGap, liveCampaigns, liveLanes, overview, recentEvents } from '../bas
 import type { Attention, LiveCampaign, LiveLane } from '../base/live-types.js';
 import { eventText, texts } from '../base/texts.js';
 import { Bar, Progress } from '../parts/Bar.js';
+import { Section } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { Time } from '../parts/Time.js';
 import { Title } from '../parts/Title.js';
@@ -22,22 +23,18 @@ export function Overview() {
     <>
       <Title text={texts.overview.title} />
       <AttentionList items={now.attention} />
-      <section aria-labelledby="running">
-        <h2 id="running">{texts.overview.running}</h2>
+      <Section title={texts.overview.running}>
         {campaigns.length === 0 && <p class="quiet">{texts.overview.noneRunning}</p>}
-        <ul class="stack">
+        <ul class="entries">
           {campaigns.map((campaign) => (
-            <li key={campaign.status.id}>
-              <Card {...campaign} />
-            </li>
+            <Running key={campaign.status.id} {...campaign} />
           ))}
         </ul>
-      </section>
-      <section aria-labelledby="lanes">
-        <h2 id="lanes">{labels.lanes}</h2>
+      </Section>
+      <Section title={labels.lanes}>
         <LaneList lanes={busyFirst.slice(0, LANES_SHOWN)} />
         {lanes.length > LANES_SHOWN && <a href="/console/lanes">{texts.overview.allLanes(lanes.length)}</a>}
-      </section>
+      </Section>
       <Events />
     </>
   );
@@ -50,10 +47,9 @@ const busy = ({ waiting, perMinute }: LiveLane): number =>
 
 function AttentionList({ items }: { readonly items: readonly Attention[] }) {
   return (
-    <section aria-labelledby="attention" class={items.length === 0 ? undefined : 'panel bad'}>
-      <h2 id="attention">{texts.overview.attention}</h2>
+    <Section title={texts.overview.attention} class={items.length === 0 ? undefined : 'attention'}>
       {items.length === 0 && <p class="quiet">✓ {texts.overview.allWell}</p>}
-      <ul class="stack">
+      <ul class="entries">
         {items.map(({ code, text, lane, campaign, name, remedy }) => {
           const isUnknown = code === 'unknown';
           const about = name ?? lane ?? '';
@@ -64,7 +60,7 @@ function AttentionList({ items }: { readonly items: readonly Attention[] }) {
           return (
             <li key={`${code} ${lane} ${campaign}`} class="row">
               <span>
-                <b>! {about}</b> {text}
+                <b class="bad">!</b> <b>{about}</b> {text}
               </span>
               {href && (
                 <a class="button end" href={href}>
@@ -77,33 +73,33 @@ function AttentionList({ items }: { readonly items: readonly Attention[] }) {
           );
         })}
       </ul>
-    </section>
+    </Section>
   );
 }
 
-function Card({ status, waiting, sendsPerMinute }: LiveCampaign) {
+function Running({ status, waiting, sendsPerMinute }: LiveCampaign) {
   return (
-    <article class="panel stack">
-      <header class="row">
+    <li class="stack">
+      <div class="row">
         <h3>
           <a href={`/console/campaigns/${status.id}`}>{status.name}</a>
         </h3>
         <span class="quiet">{status.lane}</span>
         <Progress counts={status.counts} perMinute={sendsPerMinute} />
-      </header>
+      </div>
       <Bar counts={status.counts} isSmall />
       <p class="row">
         <Sentence waiting={waiting} />
         <Remedy {...waiting} lane={waiting.lane ?? status.lane} campaign={status.id} about={status.name} />
       </p>
-    </article>
+    </li>
   );
 }
 
 function Events() {
   const events = recentEvents.value;
   return (
-    <details>
+    <details class="panel">
       <summary>{texts.overview.events}</summary>
       {hasGap.value && <p class="warning">{texts.overview.gap}</p>}
       {events.length === 0 && <p class="quiet">{texts.overview.noEvents}</p>}

@@ -7,6 +7,7 @@ import { ROW_STATES, type RowState } from '../base/recipients.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { RowStateText } from '../parts/Bar.js';
+import { Section } from '../parts/Section.js';
 import { type LoadedPage, PagedTable } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
 
@@ -25,8 +26,7 @@ export function Recipients({ status }: { readonly status: CampaignStatus }) {
   const version = useSlowly(JSON.stringify(counts), AGAIN_MS);
   const isWhole = filters['status'] === undefined && number === '';
   return (
-    <section aria-labelledby="recipients" id="list" class="stack">
-      <h2 id="recipients">{labels.recipients}</h2>
+    <Section title={labels.recipients} id="list">
       <PagedTable<Row>
         caption={labels.recipients}
         filters={[{ name: 'status', options: stateOptions(ROW_STATES) }]}
@@ -51,7 +51,7 @@ export function Recipients({ status }: { readonly status: CampaignStatus }) {
           [labels.updated, ({ updatedAt }) => <Time at={updatedAt} zone={zone} withSeconds />],
         ]}
       />
-    </section>
+    </Section>
   );
 }
 

@@ -2,6 +2,7 @@ import { labelOf, labels } from '../base/labels.js';
 import type { CampaignStatus } from '../base/live-types.js';
 import { recipientsText, texts } from '../base/texts.js';
 import { CommandButton } from '../parts/CommandDialog.js';
+import { Section } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
 import { Time } from '../parts/Time.js';
 
@@ -11,10 +12,14 @@ const words = texts.unknown;
 export function Unknown({ status }: { readonly status: CampaignStatus }) {
   const { unknownOutcomes, zone, counts } = status;
   return (
-    <section aria-labelledby="unknown-title" id="unknown" class="panel stack">
-      <h2 id="unknown-title">
-        {labels.unknown} <span class="quiet">{recipientsText(counts.unknown)}</span>
-      </h2>
+    <Section
+      id="unknown"
+      title={
+        <>
+          {labels.unknown} <span class="quiet">{recipientsText(counts.unknown)}</span>
+        </>
+      }
+    >
       <p class="quiet">{words.about}</p>
       <Table
         caption={labels.unknown}
@@ -39,7 +44,7 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
           <span>{words.all}:</span> <Settle status={status} count={counts.unknown} />
         </p>
       )}
-    </section>
+    </Section>
   );
 }
 

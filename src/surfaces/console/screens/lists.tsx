@@ -29,8 +29,10 @@ function screenOf<Op extends Name, Row>({ texts, operation, rows, actions, ...ta
   return () => (
     <>
       <Title text={texts.title} />
-      {texts.about && <p class="quiet">{texts.about}</p>}
-      <PagedTable {...table} caption={texts.title} empty={texts.none} actions={actions?.()} load={load} />
+      <section class="stack">
+        {texts.about && <p class="quiet">{texts.about}</p>}
+        <PagedTable {...table} caption={texts.title} empty={texts.none} actions={actions?.()} load={load} />
+      </section>
     </>
   );
 }

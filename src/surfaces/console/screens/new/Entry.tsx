@@ -1,19 +1,21 @@
+import { commandOf } from '../../base/api.js';
 import { FormField, type Shown, TEXT } from '../../parts/Form.js';
 import type { Draft } from './draft.js';
 import type { Page } from './page.js';
 
 interface EntryProps extends Pick<Page, 'draft' | 'change'>, Shown {
   readonly name: { [Name in keyof Draft]: Draft[Name] extends string ? Name : never }[keyof Draft];
-  readonly value?: string;
+  readonly value?: string | undefined;
   readonly error?: string | undefined;
 }
 
 /** A field of the campaign that is being written. `value`: what stands in it while the person has entered nothing. */
 export function Entry({ draft, change, name, value = '', error, ...shown }: EntryProps) {
+  const { length } = commandOf('previewCampaign').fields[name] ?? {};
   return (
     <FormField
       name={name}
-      field={TEXT}
+      field={{ ...TEXT, ...(length && { length }) }}
       shown={shown}
       value={draft[name] || value}
       error={error}

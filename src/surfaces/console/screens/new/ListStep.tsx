@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
-import { countText } from '../../base/times.js';
-import { problemOf } from './check.js';
-import { countryName } from './countries.js';
+import { problemOf } from '../../base/loaded.js';
+import { sizeText } from '../../base/times.js';
+import { Alert } from '../../parts/Section.js';
 import { Entry, optionsOf } from './Entry.js';
 import { choose } from './list.js';
 import type { Page } from './page.js';
 
 /** Chooses a list, and says which of its columns has the numbers. */
 export function ListStep(page: Page) {
-  const { list, setList, change, first, known } = page;
+  const { list, setList, change, first, preview, isWhole } = page;
   const [problem, setProblem] = useState<string | null>(null);
   const [isOver, setOver] = useState(false);
 
@@ -21,11 +21,9 @@ export function ListStep(page: Page) {
       setList(await choose(file));
     } catch (error) {
       setList(null);
-      setProblem(problemOf(error) ?? null);
+      setProblem(problemOf(error));
     }
   };
-  const rows = known.preview?.rows;
-  const isWhole = known !== first || list?.isWhole === true;
   return (
     <>
       <label
@@ -42,14 +40,9 @@ export function ListStep(page: Page) {
         }}
       >
         <span>
-          {list === null ? (
-            <strong>{texts.choose}</strong>
-          ) : (
-            <>
-              <strong>{list.file.name}</strong> <span class="quiet">{sizeText(list.file.size)}</span>
-              {rows !== undefined && <> · {texts.rows(rows, isWhole)}</>}
-            </>
-          )}
+          <strong>{list?.file.name ?? texts.choose}</strong>{' '}
+          {list && <span class="quiet">{sizeText(list.file.size)}</span>}
+          {preview && ` · ${texts.rows(preview.rows, isWhole)}`}
         </span>
         <span class="quiet">{list === null ? texts.listAbout : texts.chooseAnother}</span>
         <input
@@ -63,46 +56,41 @@ export function ListStep(page: Page) {
           }}
         />
       </label>
-      {(problem ?? first.error) !== null && (
-        <p class="error" role="alert">
-          {problem ?? first.error}
-        </p>
-      )}
-      {list !== null && list.encoding !== null && <p class="quiet">{texts.encoding(list.encoding)}</p>}
-      {list !== null && <Columns {...page} />}
+      <Alert text={problem ?? first.error} />
+      {list?.encoding && <p class="quiet">{texts.encoding(list.encoding)}</p>}
+      {preview !== null && <Columns {...page} preview={preview} />}
     </>
   );
 }
 
 /** What the columns mean: found by the server, and changed by the person. */
-function Columns(page: Page) {
-  const { change, columns, known } = page;
-  const { preview } = known;
-  if (preview === null) return null;
-  const national = preview.invalidGroups.find(({ code }) => code === 'noCountry');
+function Columns({ preview, ...page }: Page & { readonly preview: NonNullable<Page['preview']> }) {
+  const { columns, toColumn, invalidGroups } = preview;
+  const national = invalidGroups.find(({ code }) => code === 'noCountry');
+  const { count = 0, country = null, countryColumn = null } = national ?? {};
   return (
     <>
       <div class="row">
         <Entry
           {...page}
           name="toColumn"
-          value={preview.toColumn}
+          value={toColumn}
           label={texts.toColumn}
           options={optionsOf(columns)}
         />
-        <Entry {...page} name="country" label={texts.country} about={texts.countryAbout} />
+        <Entry {...page} name="country" label={texts.ofNational} about={texts.countryAbout} />
       </div>
       {national && (
         <p class="note warning" role="status">
-          {texts.noCountry(national.count)}{' '}
-          {national.countryColumn !== null && (
-            <button type="button" onClick={() => change({ countryColumn: national.countryColumn ?? '' })}>
-              {texts.useColumn(national.countryColumn)}
+          {texts.noCountry(count)}{' '}
+          {countryColumn !== null && (
+            <button type="button" onClick={() => page.change({ countryColumn })}>
+              {texts.useColumn(countryColumn)}
             </button>
           )}
-          {national.country !== null && (
-            <button type="button" onClick={() => change({ country: national.country ?? '' })}>
-              {texts.useCountry(countryName(national.country))}
+          {country !== null && (
+            <button type="button" onClick={() => page.change({ country })}>
+              {texts.useCountry(country)}
             </button>
           )}
         </p>
@@ -110,6 +98,3 @@ function Columns(page: Page) {
     </>
   );
 }
-
-const sizeText = (bytes: number): string =>
-  bytes < 1_000_000 ? `${countText(Math.ceil(bytes / 1_000))} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;

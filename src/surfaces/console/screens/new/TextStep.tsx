@@ -1,13 +1,16 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
+import { segmentsOf } from '../../../../campaign/segments.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
+import { moneyText } from '../../base/times.js';
 import { notify } from '../../parts/Announcer.js';
+import { useFirstCheck } from './check.js';
 import { Entry, optionsOf } from './Entry.js';
 import { segmentHint } from './hints.js';
 import type { Page } from './page.js';
 
 /** Sender and text, with the columns to insert, and what its characters cost. */
 export function TextStep(page: Page) {
-  const { draft, change, columns, lanes, messageProblem } = page;
+  const { draft, change, preview, lanes, messageProblem } = page;
   const message = useRef<HTMLTextAreaElement>(null);
   const insert = (column: string): void => {
     const area = message.current;
@@ -19,11 +22,9 @@ export function TextStep(page: Page) {
   return (
     <>
       <div class="row">
-        <Entry {...page} name="sender" label={texts.sender} about={texts.senderAbout} />
+        <Entry {...page} name="sender" about={texts.senderAbout} />
         <Entry {...page} name="name" label={texts.name} />
-        {lanes.length > 1 && (
-          <Entry {...page} name="lane" value={lanes[0] ?? ''} label={texts.lane} options={optionsOf(lanes)} />
-        )}
+        {lanes.length > 1 && <Entry {...page} name="lane" value={lanes[0]} options={optionsOf(lanes)} />}
       </div>
       <div class="field">
         <label for="message">{texts.message}</label>
@@ -40,11 +41,11 @@ export function TextStep(page: Page) {
         <p id="message-error" class="error" role="status">
           {messageProblem}
         </p>
-        <Hint {...page} />
-        {columns.length > 0 && (
+        <Hint {...page} focus={() => message.current?.focus()} />
+        {preview !== null && (
           <p class="row">
             <span class="quiet">{texts.insert}</span>
-            {columns.map((column) => (
+            {preview.columns.map((column) => (
               <button key={column} type="button" class="plain" onClick={() => insert(column)}>
                 {`{{${column}}}`}
               </button>
@@ -57,56 +58,44 @@ export function TextStep(page: Page) {
 }
 
 /** `This ’ costs 2,140 more segments: replace`. */
-function Hint({ draft, change, columns, rows, whole, known, list }: Page) {
-  const text = useSettled(draft.message);
-  const hint = useMemo(() => {
-    const { problems = [], repeats = [] } = known.preview ?? {};
-    const isLeftOut = new Set([
-      ...problems.map(({ line }) => line),
-      ...(draft.duplicates === 'keep' ? [] : repeats.map(({ line }) => line)),
-    ]);
-    const sent = rows.filter(({ line }) => !isLeftOut.has(line)).map(({ fields }) => fields);
-    return segmentHint(text, columns, rows.length === 0 ? [[]] : sent);
-  }, [text, columns, rows, known.preview, draft.duplicates]);
-  if (hint === null || text !== draft.message) return null;
-  const { characters, simpler, extra } = hint;
-  const preview = whole.isCurrent ? whole.preview : null;
-  const recipients = preview?.recipientCount ?? (list?.isWhole ? hint.rows : 0);
-  // Of a long list, only the beginning is here.
-  const isExact = recipients === hint.rows || !/\{\{/.test(text);
-  const count = recipients === 0 || hint.rows === 0 ? extra : Math.round((extra / hint.rows) * recipients);
-  const price = preview?.cost?.segmentPrice;
+function Hint({ draft, change, campaign, list, first, preview, isWhole, focus }: Page & { focus(): void }) {
+  const hint = segmentHint(draft.message);
+  const { data: simpler } = useFirstCheck(
+    hint && list,
+    hint
+      ? { sender: 'Sender', ...campaign, message: hint.other || '-', sendAt: undefined, zone: undefined }
+      : {},
+  );
+  if (hint === null) return null;
+  const [now, then] = [draft.message, hint.other].map((text) => segmentsOf(text).segments);
+  const isCounted = list !== null && first.data !== null && simpler !== null;
+  const extra = isCounted
+    ? (first.data?.segments.total ?? 0) - simpler.segments.total
+    : (now ?? 0) - (then ?? 0);
+  if (extra <= 0) return null;
+  // Of a long list, only the beginning was counted.
+  const share = isCounted ? (preview?.recipientCount ?? 0) / Math.max(1, first.data?.recipientCount ?? 0) : 1;
+  const count = Math.round(extra * share);
+  const { min, max } = preview?.cost?.segmentPrice ?? {};
   const money =
-    price && price.min === price.max
-      ? `${(Number(price.min) * count).toFixed(2)} ${preview?.cost?.currency}`
-      : null;
+    min && min === max ? moneyText(String(Number(min) * count), preview?.cost?.currency ?? null) : null;
   return (
     <p id="message-hint" class="note warning" role="status">
-      {texts.hint(characters, texts.extra(count, isExact && recipients > 0, money))}.{' '}
-      {simpler === null ? (
-        texts.noSimpler
-      ) : (
+      {texts.hint(hint.characters, texts.extra(count, isCounted && isWhole && share === 1, money))}.{' '}
+      {hint.isSimple ? (
         <button
           type="button"
           onClick={() => {
-            change({ message: simpler });
+            change({ message: hint.other });
             notify(texts.replaced, 'good');
-            document.getElementById('message')?.focus();
+            focus();
           }}
         >
           {texts.replace}
         </button>
+      ) : (
+        texts.noSimpler
       )}
     </p>
   );
-}
-
-/** A value that has not changed for a moment: counting segments while someone types would be in the way. */
-function useSettled<Value>(value: Value): Value {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), 200);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }

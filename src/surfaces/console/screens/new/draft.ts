@@ -1,28 +1,10 @@
 import { readTime } from '../../../../campaign/moment.js';
-import type { Output } from '../../base/api.js';
 
 /*
  * What a person has entered, and the campaign that it means.
  */
 
-export interface Draft {
-  readonly name: string;
-  readonly lane: string;
-  readonly sender: string;
-  readonly message: string;
-  readonly toColumn: string;
-  readonly country: string;
-  readonly countryColumn: string;
-  readonly duplicates: 'first' | 'keep' | 'refuse';
-  readonly skipInvalid: boolean;
-  readonly isLater: boolean;
-  /** `2030-05-01T09:00`, in `zone`. */
-  readonly local: string;
-  readonly zone: string;
-  readonly again: boolean;
-}
-
-export const EMPTY: Draft = {
+export const EMPTY = {
   name: '',
   lane: '',
   sender: '',
@@ -33,14 +15,12 @@ export const EMPTY: Draft = {
   duplicates: 'first',
   skipInvalid: false,
   isLater: false,
+  /** `2030-05-01T09:00`, in `zone`. */
   local: '',
   zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
   again: false,
 };
-
-export type Preview = Output<'previewUpload'>;
-export type Problem = Preview['problems'][number];
-export type Sample = Preview['samples'][number];
+export type Draft = Readonly<typeof EMPTY>;
 
 /** The campaign as the API takes it; what is empty has the default of the server. */
 export function campaignOf(draft: Draft): Readonly<Record<string, unknown>> {

@@ -1,8 +1,7 @@
 import { segmentsOf } from '../../../../campaign/segments.js';
-import { compileTemplate } from '../../../../campaign/template.js';
 
 /*
- * What characters outside the GSM alphabet cost: one of them makes a whole message UCS-2, whose segments hold less than half as much.
+ * Characters outside the GSM alphabet: one of them makes a whole message UCS-2, whose segments hold less than half as much.
  */
 
 /** What people mean by characters that editors put in place of simpler ones. */
@@ -20,56 +19,31 @@ const SIMPLER = new Map(
   ).flatMap(([simple, others]) => [...others].map((other) => [other, simple] as const)),
 );
 
-/** Rows that are counted: enough for a figure that people can rely on, few enough to count while they type. */
-const MOST_ROWS = 2_000;
-
-/** The parts between placeholders are at even places. */
-const PLACEHOLDER = /(\{\{[^{}]*\}\})/;
-
+/** A placeholder as a whole, or one character as people see it. */
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const piecesOf = (text: string): string[] =>
+  text
+    .split(/(\{\{[^{}]*\}\})/)
+    .flatMap((part, at) =>
+      at % 2 === 1 ? [part] : [...graphemes.segment(part)].map(({ segment }) => segment),
+    );
+const isCostly = (piece: string): boolean =>
+  !piece.startsWith('{{') && segmentsOf(piece).encoding === 'UCS-2';
 
 export interface SegmentHint {
   /** The characters of the text that force UCS-2, each once. */
   readonly characters: readonly string[];
-  /** The text with simpler characters; null if some have no simpler form. */
-  readonly simpler: string | null;
-  /** How many segments the characters cost, over these rows. */
-  readonly extra: number;
-  readonly rows: number;
+  /** The text without them, or with simpler ones. */
+  readonly other: string;
+  /** Whether each has a simpler form. */
+  readonly isSimple: boolean;
 }
 
-/** What the characters of a text outside the GSM alphabet cost, over rows with these columns; null if they cost nothing. */
-export function segmentHint(
-  text: string,
-  columns: readonly string[],
-  rows: readonly (readonly string[])[],
-): SegmentHint | null {
-  const parts = text.split(PLACEHOLDER);
-  const spelled = parts.map((part, at) =>
-    at % 2 === 1 ? [] : [...graphemes.segment(part)].map(({ segment }) => segment),
-  );
-  const characters = [...new Set(spelled.flat())].filter(
-    (character) => segmentsOf(character).encoding === 'UCS-2',
-  );
+/** The characters of a text that are outside the GSM alphabet, and the text without them; null if there are none. */
+export function segmentHint(text: string): SegmentHint | null {
+  const pieces = piecesOf(text);
+  const characters = [...new Set(pieces.filter(isCostly))];
   if (characters.length === 0) return null;
-  const without = (by: (character: string) => string): string =>
-    parts
-      .map((part, at) =>
-        at % 2 === 1
-          ? part
-          : (spelled[at] ?? []).map((one) => (characters.includes(one) ? by(one) : one)).join(''),
-      )
-      .join('');
-  const isSimple = characters.every((character) => SIMPLER.has(character));
-  const other = without((character) => SIMPLER.get(character) ?? '');
-  const [now, then] = [text, other].map((each) => compileTemplate(each, columns));
-  if (!now?.ok || !then?.ok) return null;
-  const counted = rows.slice(0, MOST_ROWS).filter((row) => now.template.missing(row) === null);
-  const extra = counted.reduce(
-    (sum, row) =>
-      sum + segmentsOf(now.template.render(row)).segments - segmentsOf(then.template.render(row)).segments,
-    0,
-  );
-  if (extra <= 0) return null;
-  return { characters, simpler: isSimple ? other : null, extra, rows: counted.length };
+  const other = pieces.map((piece) => (isCostly(piece) ? (SIMPLER.get(piece) ?? '') : piece)).join('');
+  return { characters, other, isSimple: characters.every((character) => SIMPLER.has(character)) };
 }

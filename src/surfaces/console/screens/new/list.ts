@@ -1,5 +1,4 @@
 import { type Encoding, EncodingError, inUtf8 } from '../../../../campaign/list-encoding.js';
-import { type CsvRecord, CsvSplitter, wholeRecords } from './records.js';
 
 /*
  * The list that a person has chosen. It may have a million rows, so it is read as a stream, part by part, and never as a whole.
@@ -12,6 +11,8 @@ const PART_BYTES = 4 * 1024 * 1024;
 
 export interface ChosenList {
   readonly file: File;
+  /** Tells a list from the same file that was corrected and chosen again. */
+  readonly key: string;
   /** Null: UTF-8. */
   readonly encoding: Encoding | null;
   /** The complete records of its first 256 kB. */
@@ -30,7 +31,8 @@ export async function choose(file: File): Promise<ChosenList> {
   const bytes = chunksOf(file.slice(0, HEAD_BYTES));
   for await (const chunk of inUtf8(bytes, (found) => (encoding = found)))
     text += decoder.decode(chunk, { stream: true });
-  return { file, encoding, head: isWhole ? text : wholeRecords(text), isWhole };
+  const key = `${file.name} ${performance.now()}`;
+  return { file, key, encoding, head: isWhole ? text : wholeRecords(text), isWhole };
 }
 
 /** The whole list in UTF-8: the file itself, or what it says, written anew. */
@@ -60,29 +62,6 @@ export async function inWhole({ file }: ChosenList, signal: AbortSignal): Promis
   return new Blob(parts, { type: 'text/csv' });
 }
 
-/** The records of a list that begin in these lines. It is read only as far as the last of them. */
-export async function recordsAt(
-  { file }: ChosenList,
-  lines: readonly number[],
-  delimiter: string,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<number, CsvRecord>> {
-  const wanted = new Set(lines);
-  const found = new Map<number, CsvRecord>();
-  const splitter = new CsvSplitter(delimiter);
-  const decoder = new TextDecoder();
-  const take = (records: readonly CsvRecord[]): void => {
-    for (const record of records) if (wanted.has(record.line)) found.set(record.line, record);
-  };
-  for await (const chunk of inUtf8(chunksOf(file), () => {})) {
-    signal.throwIfAborted();
-    take(splitter.push(decoder.decode(chunk, { stream: true })));
-    if (found.size === wanted.size) return found;
-  }
-  take(splitter.push(decoder.decode(), true));
-  return found;
-}
-
 async function* chunksOf(file: Blob): AsyncGenerator<Uint8Array> {
   const reader = file.stream().getReader();
   try {
@@ -95,3 +74,20 @@ async function* chunksOf(file: Blob): AsyncGenerator<Uint8Array> {
     await reader.cancel();
   }
 }
+
+/** The text as far as its last complete record: what a preview can be asked about before the rest has been read. */
+export function wholeRecords(text: string): string {
+  let isQuoted = false;
+  let end = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] ?? '';
+    // A quote opens only at the start of a field; within one, two of them are one.
+    if (character === '"' && (isQuoted || /^$|[",;\t\r\n]/.test(text[at - 1] ?? ''))) isQuoted = !isQuoted;
+    else if (!isQuoted && (character === '\n' || character === '\r')) end = at + 1;
+  }
+  return text.slice(0, end);
+}
+
+/** A record as a line of CSV. */
+export const csvLine = (fields: readonly string[]): string =>
+  `${fields.map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(',')}\r\n`;

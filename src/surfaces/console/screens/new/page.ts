@@ -1,7 +1,7 @@
-import type { Checked, useCheck } from './check.js';
+import type { Loaded } from '../../base/loaded.js';
+import type { Preview, useCheck } from './check.js';
 import type { Draft } from './draft.js';
 import type { ChosenList } from './list.js';
-import type { CsvRecord } from './records.js';
 
 /** What the steps of the page share. */
 export interface Page {
@@ -10,15 +10,14 @@ export interface Page {
   readonly list: ChosenList | null;
   setList(list: ChosenList | null): void;
   readonly lanes: readonly string[];
-  readonly columns: readonly string[];
-  readonly delimiter: string;
-  /** The rows of the beginning of the list. */
-  readonly rows: readonly CsvRecord[];
+  /** The draft as the API takes it. */
+  readonly campaign: Readonly<Record<string, unknown>>;
   /** What is wrong with the message, as the server would say it. */
   readonly messageProblem: string | null;
   /** The check of the beginning, and that of the whole list. */
-  readonly first: Checked;
+  readonly first: Loaded<Preview | null>;
   readonly whole: ReturnType<typeof useCheck>;
-  /** What the server knows best about the list as it is: of the whole, or of its beginning. */
-  readonly known: Checked;
+  /** What the server knows best about the list as it is, and whether it has read all of it. */
+  readonly preview: Preview | null;
+  readonly isWhole: boolean;
 }

@@ -117,16 +117,35 @@ export const rotateWebhook = call({
   ...COMMAND,
   name: 'rotateWebhook',
   summary: 'Give a webhook another secret',
-  description: 'For 24 hours, its events are signed with the former secret as well.',
+  description: 'For a while, its events are signed with the former secret as well.',
   httpNote: '`secret` is shown only in this response. The key needs the scope `read` as well.',
   audit: 'webhook.rotate',
   http: 'POST /webhooks/{id}/rotate',
-  cli: { ...commandOf('rotate'), note: 'Volley prints the secret only once.' },
+  cli: {
+    ...commandOf('rotate'),
+    flags: {
+      overlap: {
+        value: 'duration',
+        about: 'how long events are also signed with the former secret (default: 24h; 0s: not at all)',
+        as: 'durationOrZero',
+      },
+    },
+    note: 'Volley prints the secret only once.',
+    examples: ['webhook rotate last --overlap 2h'],
+  },
+  input: ofWebhook.extend({
+    overlap: z
+      .string()
+      .optional()
+      .describe(
+        'How long events are also signed with the former secret, such as `2h`; `0s`: not at all. Default: `1d`',
+      ),
+  }),
   output: webhookWithSecret,
   returns: 'The webhook, and its new secret',
-  async run(volley, { id }, { key }) {
+  async run(volley, { id, overlap }, { key }) {
     mustRead(key);
-    return volley.webhooks.rotate(id);
+    return volley.webhooks.rotate(id, { overlap });
   },
 });
 

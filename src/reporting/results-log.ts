@@ -9,8 +9,19 @@ import type { LaneFinder } from '../engine/lane/lane-finder.js';
  * Reads the logs of results (lane/results.lua), which say where recipients are whose state has become settled or unknown.
  */
 
-/** What an entry may be about, in the order of the numbers in lane/results.lua. */
-export const RESULT_LISTS = ['recipients', 'suppressed', 'leftOut', 'state'] as const;
+/** What an entry may be about, with the numbers of lane/results.lua. */
+const LIST_NUMBERS = {
+  recipients: 0,
+  unknown: 1,
+  unconfirmed: 2,
+  suppressed: 4,
+  leftOut: 8,
+  state: 12,
+} as const;
+export const RESULT_LISTS = Object.keys(LIST_NUMBERS) as (keyof typeof LIST_NUMBERS)[];
+const LIST_OF_NUMBER = new Map<number, (typeof RESULT_LISTS)[number]>(
+  RESULT_LISTS.map((list) => [LIST_NUMBERS[list], list]),
+);
 const VALUES_PER_ENTRY = 4;
 /** Ids of campaigns in one field of a log, as in lane/results.lua. */
 const IDS_TOGETHER = 32;
@@ -33,9 +44,17 @@ export interface Place {
   readonly lane: LaneId;
   /** Number of the campaign in the lane's log. */
   readonly campaign: number;
-  /** `state`: the campaign itself has another state. */
+  /**
+   * `recipients`, `unknown`, `unconfirmed`: the position is an ordinal. A recipient that became unknown or unconfirmed may have another
+   * result since, and then a later entry names it. `state`: the campaign itself has another state.
+   */
   readonly list: (typeof RESULT_LISTS)[number];
   readonly position: number;
+}
+
+/** Which rows of a campaign the positions of a list are. */
+export function rowsOf(list: Place['list']): Exclude<Place['list'], 'unknown' | 'unconfirmed'> {
+  return list === 'unknown' || list === 'unconfirmed' ? 'recipients' : list;
 }
 
 /** What an entry of the log names. */
@@ -73,7 +92,7 @@ const readScript = loadScript(import.meta.url, './read-results.lua', (reply) => 
   const entries: Entry[] = [];
   for (let at = 0; at < values.length; at += VALUES_PER_ENTRY) {
     const [campaign = 0, list = 0, first = 0, count = 0] = values.slice(at, at + VALUES_PER_ENTRY);
-    entries.push({ campaign, list: RESULT_LISTS[list] ?? 'recipients', first, count });
+    entries.push({ campaign, list: LIST_OF_NUMBER.get(list) ?? 'recipients', first, count });
   }
   return { kind, run, chunk: Number(chunk), entry, hasMore: hasMore === 1, entries };
 });

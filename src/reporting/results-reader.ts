@@ -8,7 +8,7 @@ import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { asyncOf, inBatches } from './in-batches.js';
 import { type RecipientReader, recipientReader } from './recipient-reader.js';
 import { listedRows, reportRow } from './report-rows.js';
-import { campaignIdIn, type Place } from './results-log.js';
+import { campaignIdIn, type Place, rowsOf } from './results-log.js';
 
 /*
  * Reads the results at some places of the logs: the state that those recipients have now.
@@ -18,7 +18,7 @@ import { campaignIdIn, type Place } from './results-log.js';
 const CAMPAIGNS_AT_ONCE = 50;
 
 /** The lists of a campaign that have recipients. */
-type RowList = Exclude<Place['list'], 'state'>;
+type RowList = Exclude<ReturnType<typeof rowsOf>, 'state'>;
 
 /** What a page needs of a campaign: the places that its entries name. */
 interface Wanted {
@@ -68,7 +68,7 @@ export interface ResultsReaderOptions {
 
 /** The results at some places. */
 export interface ReadResults extends Pick<ResultPage, 'campaigns'> {
-  /** In the order of the places, each recipient once. Those that are neither settled nor unknown now are left out. */
+  /** In the order of the places, each recipient once. Those that are neither settled nor unknown now are left out, or named by a later entry. */
   readonly results: readonly RecipientResult[];
   /** Places whose campaign, or whose list of ended messages, was removed. */
   readonly removedCount: number;
@@ -130,12 +130,15 @@ export function resultsReader({ redis, keys, finder, outboxes }: ResultsReaderOp
       let removedCount = 0;
       for (const place of places) {
         const campaign = read.get(keyOf(place)) ?? null;
-        if (place.list === 'state') continue;
+        const list = rowsOf(place.list);
+        if (list === 'state') continue;
         if (campaign === null) removedCount += 1;
-        const result = campaign?.rows[place.list].get(place.position);
+        const result = campaign?.rows[list].get(place.position);
         if (campaign === null || result === undefined) continue;
+        // It has another result since: the entry for that one names it.
+        if (place.list !== list && place.list !== result.status) continue;
         // Once, however often it is named.
-        campaign.rows[place.list].delete(place.position);
+        campaign.rows[list].delete(place.position);
         const { meta } = campaign;
         const lane = laneNames.get(place.lane) ?? place.lane;
         if (meta !== null)
@@ -155,7 +158,8 @@ export function resultsReader({ redis, keys, finder, outboxes }: ResultsReaderOp
 function wantedOf(places: readonly Place[]): Wanted[] {
   const wanted = new Map<string, Wanted>();
   for (const place of places) {
-    const { lane, campaign, list, position } = place;
+    const { lane, campaign, position } = place;
+    const list = rowsOf(place.list);
     const known = wanted.get(keyOf(place)) ?? {
       lane,
       number: campaign,

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../src/base/clock.js';
+import { SETTLED_STATES } from '../../src/campaign/recipient.js';
+import { groupBy } from '../faults/checks/group-by.js';
 import { type Receiver, startReceiver } from '../reporting/webhooks/fixture.js';
 import { type Fleet, startFleet } from './fleet.js';
 import { recipients } from './recipients.js';
@@ -16,8 +18,10 @@ export interface WebhooksKillRun {
 export interface WebhooksKillOutcome {
   readonly problems: readonly string[];
   readonly kills: number;
-  /** Recipients that were sent to, each with a final result for every endpoint. */
-  readonly recipients: number;
+  /** Recipients by their state in the reports. Every endpoint must have each of these states. */
+  readonly states: Readonly<Record<string, number>>;
+  /** Recipients of which an endpoint got a state that was not the last one, such as `unknown`. */
+  readonly changed: number;
   /** Requests that the endpoints got, and how many of them repeated an id. */
   readonly requests: number;
   readonly repeated: number;
@@ -28,10 +32,15 @@ const ENDPOINTS = 3;
 const PER_KILL = 400;
 const QUIET_MS = 15_000;
 const STUCK_AFTER_MS = 120_000;
+const LOOK_EVERY_MS = 2_000;
+/** The share of requests that are accepted without a response, so their outcome is unknown at first. */
+const UNKNOWN = 0.1;
+/** What becomes of the unknown outcomes of a campaign, by chance; null: they stay unknown. */
+const RESOLVED_AS = ['accepted', 'resend', null] as const;
 
 /**
- * Kills the processes that deliver webhooks while campaigns are sent, and compares what the endpoints have after dropping repeated ids with
- * the reports: each final result, exactly once.
+ * Kills the processes that deliver webhooks while campaigns are sent and unknown outcomes are resolved, and compares what the endpoints have
+ * after dropping repeated ids with the reports: the state of each recipient, and a final state exactly once.
  */
 export async function webhooksKillRun(run: WebhooksKillRun): Promise<WebhooksKillOutcome> {
   const receivers = await Promise.all(Array.from({ length: ENDPOINTS }, startReceiver));
@@ -40,13 +49,10 @@ export async function webhooksKillRun(run: WebhooksKillRun): Promise<WebhooksKil
     prefix: run.prefix,
     workers: ['send', 'follow-up', 'webhooks', 'webhooks', 'webhooks'],
     settings: {
-      // A busy machine must leave no outcome unknown: what was unknown and is final later is named twice, and both say the final state.
-      REQUEST_TIMEOUT_MS: '20000',
-      QUOTA_WINDOW_MS: '200000',
       SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
       WEBHOOK_ALLOW: '127.0.0.1',
     },
-    simulator: { keys: [{ key: 'key' }], deliveryTime: 100, latency: 5 },
+    simulator: { keys: [{ key: 'key' }], deliveryTime: 100, latency: 5, faults: { resetAfter: UNKNOWN } },
   });
   try {
     await fleet.ready();
@@ -58,7 +64,7 @@ export async function webhooksKillRun(run: WebhooksKillRun): Promise<WebhooksKil
 }
 
 async function killAll(
-  { volley, members, kill, logged }: Fleet,
+  { volley, members, kill }: Fleet,
   receivers: readonly Receiver[],
   { kills, random, onProgress = () => {} }: WebhooksKillRun,
 ): Promise<WebhooksKillOutcome> {
@@ -74,6 +80,9 @@ async function killAll(
   const campaigns: string[] = [];
   for (let killed = 0; killed < kills; killed += 1) {
     const before = requests();
+    const as = RESOLVED_AS[Math.floor(random() * RESOLVED_AS.length)];
+    const last = campaigns.at(-1);
+    if (last !== undefined && as) await volley.resolve(last, { as });
     campaigns.push(await newCampaign(volley, campaigns.length));
     // A request has arrived, so some process has requests in flight.
     for (const began = Date.now(); requests() === before && Date.now() - began < QUIET_MS; ) await delay(10);
@@ -82,36 +91,65 @@ async function killAll(
     if (member !== undefined) await kill(member);
     if (killed % 10 === 9) onProgress(`${killed + 1} kills, ${requests()} requests`);
   }
-  const expected = campaigns.length * PER_KILL;
-  const finals = (receiver: Receiver): string[] =>
-    receiver
-      .results()
-      .flatMap(({ status, campaign, reference }) =>
-        status === 'deliveredToTerminal' ? [`${campaign} ${reference}`] : [],
-      );
-  const isComplete = (): boolean =>
-    receivers.every((receiver) => new Set(finals(receiver)).size === expected);
-  for (let [last, at] = [requests(), Date.now()]; !isComplete() && Date.now() - at < STUCK_AFTER_MS; ) {
-    await delay(100);
-    if (requests() !== last) [last, at] = [requests(), Date.now()];
+  const endpoints = () => volley.webhooks.list();
+  let reported = new Map<string, string>();
+  let problems: string[] = [];
+  for (let [last, at] = ['', Date.now()]; Date.now() - at < STUCK_AFTER_MS; await delay(LOOK_EVERY_MS)) {
+    const now = JSON.stringify([requests(), (await endpoints()).map(({ waitingCount }) => waitingCount)]);
+    if (now !== last) {
+      [last, at] = [now, Date.now()];
+      continue;
+    }
+    reported = await reportedStates(volley, campaigns);
+    problems = receivers.flatMap((receiver, index) =>
+      problemsOf(reported, receiver).map((problem) => `endpoint ${index}: ${problem}`),
+    );
+    if (problems.length === 0) break;
   }
-  const endpoints = await volley.webhooks.list();
-  const unknown = logged('request.unknown').length;
-  const problems = receivers.flatMap((receiver, at) => {
-    const all = finals(receiver);
-    const missing = expected - new Set(all).size;
-    const twice = all.length - new Set(all).size;
+  if (problems.length > 0) problems.push(JSON.stringify(await endpoints()));
+  const ids = receivers.reduce((sum, { received }) => sum + new Set(received.map(({ id }) => id)).size, 0);
+  return {
+    problems: [...receivers.flatMap((receiver) => receiver.problems), ...problems],
+    kills,
+    states: Object.fromEntries(
+      [...groupBy(reported.values(), (state) => state)].map(([state, all]) => [state, all.length]),
+    ),
+    changed: receivers.reduce((sum, receiver) => {
+      const got = receiver.results().map(({ campaign, reference }) => `${campaign} ${reference}`);
+      return sum + got.length - new Set(got).size;
+    }, 0),
+    requests: requests(),
+    repeated: requests() - ids,
+  };
+}
+
+/** The state of each recipient in the report of its campaign. */
+async function reportedStates(
+  volley: Fleet['volley'],
+  campaigns: readonly string[],
+): Promise<Map<string, string>> {
+  const states = new Map<string, string>();
+  for (const campaign of campaigns)
+    for await (const { reference, status } of volley.report(campaign))
+      states.set(`${campaign} ${reference}`, status);
+  return states;
+}
+
+/** What an endpoint lacks, or got twice, with an example of each kind. */
+function problemsOf(reported: ReadonlyMap<string, string>, receiver: Receiver): string[] {
+  const got = groupBy(receiver.results(), ({ campaign, reference }) => `${campaign} ${reference}`);
+  const wrong = [...reported].flatMap(([recipient, state]) => {
+    const history = (got.get(recipient) ?? []).map(({ status }) => status);
+    const count = history.filter((status) => status === state).length;
+    const isFinal = SETTLED_STATES.some((settled) => settled === state);
+    if (history.at(-1) === state && (count === 1 || !isFinal)) return [];
     return [
-      ...(unknown > 0 ? [`${unknown} requests had an unknown outcome, so this run shows nothing`] : []),
-      ...receiver.problems,
-      ...(missing > 0
-        ? [`endpoint ${at}: ${missing} final results are missing; ${JSON.stringify(endpoints[at])}`]
-        : []),
-      ...(twice > 0 ? [`endpoint ${at}: ${twice} final results have two ids`] : []),
+      { recipient, kind: `the report says ${state}, and the events ${history.join(', ') || 'nothing'}` },
     ];
   });
-  const ids = receivers.reduce((sum, { received }) => sum + new Set(received.map(({ id }) => id)).size, 0);
-  return { problems, kills, recipients: expected, requests: requests(), repeated: requests() - ids };
+  return [...groupBy(wrong, ({ kind }) => kind)].map(
+    ([kind, all]) => `${all.length} recipients, such as ${all[0]?.recipient}: ${kind}`,
+  );
 }
 
 async function newCampaign(volley: Fleet['volley'], at: number): Promise<string> {

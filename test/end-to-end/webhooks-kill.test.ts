@@ -3,7 +3,7 @@ import { seededRandom } from '../../src/tools/simulator/random.js';
 import { privateRedis } from '../base/redis/private-redis.js';
 import { webhooksKillRun } from './webhooks-kill-run.js';
 
-test('Each endpoint gets every final result, and exactly once by the ids of its requests, although the processes that deliver are killed', {
+test('Each endpoint gets every final result exactly once by the ids of its requests, although the processes that deliver are killed, and results were unknown before', {
   timeout: 240_000,
 }, async () => {
   const redis = await privateRedis();

@@ -117,7 +117,9 @@ local function campaign_move(c, from, to, count, first)
   c.counts[from] = (c.counts[from] or 0) - count
   c.counts[to] = (c.counts[to] or 0) + count
   if c.counts[from] < 0 then error('campaign: more recipients moved than there are in state ' .. from) end
-  if RESULT_STATES[to] then results.note(c, results.LIST.recipients, first, count) end
+  if RESULT_STATES[to] then
+    results.note(c, results.LIST_OF_STATE[to] or results.LIST.recipients, first, count)
+  end
 end
 
 -- Takes a planned recipient of a wave out of it, because its message returns to the outbox.

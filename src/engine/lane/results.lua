@@ -24,12 +24,15 @@ local results = {
   ENTRY_BYTES = 12,
   -- Of 48,960 bytes: with the header of a string, the allocator has 48 kB for them, and 56 kB for more than that.
   CHUNK_ENTRIES = 4080,
-  -- The numbers of the lists are the upper two bits of a count.
-  LIST = { recipients = 0, suppressed = 1, leftOut = 2, state = 3 },
-  LIST_UNIT = 0x40000000,
+  -- The numbers of the lists are the upper four bits of a count. Also in reporting/results-log.ts.
+  LIST = { recipients = 0, unknown = 1, unconfirmed = 2, suppressed = 4, leftOut = 8, state = 12 },
+  LIST_UNIT = 0x10000000,
   -- A field for each campaign would take five times as much memory as its id. Also in reporting/results-log.ts.
   IDS_TOGETHER = 32,
 }
+-- The list that names recipients in a state that another result may follow: a reader leaves out those that have another state since, because
+-- a later entry names them.
+results.LIST_OF_STATE = { unknown = results.LIST.unknown, unconfirmed = results.LIST.unconfirmed }
 do
 local CHUNK_BYTES = results.CHUNK_ENTRIES * results.ENTRY_BYTES
 local EPOCHS, EPOCH_CHUNKS = 50, 1e6

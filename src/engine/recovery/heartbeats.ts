@@ -11,7 +11,7 @@ export { ROLES, type Role } from './roles.js';
  * The format of the data that this version stores. Increase it if earlier workers cannot read what later ones write; workers with
  * different formats do not run together (data-format.ts). Workers that publish none have format 1.
  */
-export const DATA_FORMAT = 8;
+export const DATA_FORMAT = 9;
 
 /** A worker process with a recent heartbeat. */
 export interface WorkerProcess {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { LaneId } from '../../base/redis/keys.js';
-import { type Place, type Position, RESULT_LISTS } from '../results-log.js';
+import { type Place, type Position, RESULT_LISTS, rowsOf } from '../results-log.js';
 
 /*
  * A delivery is what one request tells an endpoint. It names places in the log of a lane, and not what they contain: each attempt sends the
  * state that the recipients have then. Its id is a digest of the endpoint and the range of the log, so that a receiver can recognise a
- * repeated request. A recipient that changes again is in a later range, which has another id.
+ * repeated request. A recipient that changes again is in a later range, which has another id, and no longer in this one.
  */
 
 /** Consecutive positions of a list: the number of the campaign in the log of the lane, the list, the first position, how many. */
@@ -168,7 +168,7 @@ export function overlaps(one: Delivery, other: Delivery): boolean {
     other.entries.some(
       ([otherCampaign, otherList, otherFirst, otherCount]) =>
         campaign === otherCampaign &&
-        list === otherList &&
+        rowsOf(list) === rowsOf(otherList) &&
         first < otherFirst + otherCount &&
         otherFirst < first + count,
     ),

@@ -35,6 +35,7 @@ import type { WebhookStore } from './store.js';
 const DAY_MS = 86_400_000;
 /** For how long events are also signed with the former secret. */
 const DEFAULT_OVERLAP_MS = DAY_MS;
+const MAX_OVERLAP_MS = 30 * DAY_MS;
 /** Endpoints of an installation. Each costs a look at the logs of its lanes whenever something changes there. */
 const MAX_ENDPOINTS = 1_000;
 
@@ -69,7 +70,7 @@ export interface Webhooks {
   remove(id: string, choice?: WebhookChoice): Promise<void>;
   /** Posts an event of the type `webhook.test` at once, and returns what the endpoint answered. */
   test(id: string, choice?: WebhookChoice): Promise<WebhookTest>;
-  /** Gives an endpoint another secret. Its events are signed with the former one, too, for `overlap` more, default `1d`. */
+  /** Gives an endpoint another secret. Its events are signed with the former one, too, for `overlap` more, at most `30d`, default `1d`. */
   rotate(
     id: string,
     options?: WebhookChoice & { readonly overlap?: string | undefined },
@@ -266,6 +267,10 @@ export function webhookService(deps: WebhookDeps) {
 
       async rotate(id, { overlap, ...choice } = {}) {
         const overlapMs = durationOption('overlap', overlap, DEFAULT_OVERLAP_MS);
+        if (overlapMs > MAX_OVERLAP_MS)
+          throw new InputError('`overlap` must be at most 30d: a secret that has leaked must end', {
+            field: 'overlap',
+          });
         const endpoint = await require(id, choice);
         const made = sealed(endpoint);
         const now = clock();

@@ -114,6 +114,23 @@ test('A delivery is stored before its request, so one that was not answered is r
   expect(references()).toHaveLength(300);
 });
 
+test('A final state is in one event, although an event about the time before it was not delivered yet', async () => {
+  const { campaign, send, add, turn, lane } = fixture();
+  const { id } = await add(receiver);
+  await campaign({ recipients: people(3) });
+  await send('', 'unknown');
+  const dying = { post: () => Promise.reject(new Error('the process died')), close() {} };
+  await expect(turn(id, { poster: dying })).rejects.toThrow('the process died');
+  await lane.commands.resolve('resend', 'again', await lane.commands.unknown(), Date.now() + 3_600_000);
+  await send('TCT');
+  await turn(id);
+  expect(receiver.results().map(({ reference, status }) => `${reference} ${status}`)).toEqual([
+    'order-0 deliveredToTerminal',
+    'order-1 unconfirmed',
+    'order-2 deliveredToTerminal',
+  ]);
+});
+
 test('Requests that name the same recipient are never in flight together', async () => {
   const { campaign, send, add, turn, latest } = fixture();
   const { id } = await add(receiver);
@@ -287,6 +304,24 @@ test('Events are signed with both secrets during a rotation, and only with the n
   receiver.answer(() => 200);
   await turn(id);
   expect(receiver.received[1]?.headers['webhook-signature']?.toString().split(' ')).toHaveLength(1);
+});
+
+test('A rotation ends the former secret after its overlap, which is at most 30 days', async () => {
+  const { campaign, send, add, turn, pass, webhooks } = fixture();
+  const { id } = await add(receiver);
+  const { secret } = await webhooks.rotate(id, { overlap: '2h' });
+  await webhooks.rotate(id, { overlap: '0s' }).then((now) => receiver.secrets.splice(0, 1, now.secret));
+  expect(receiver.secrets).not.toContain(secret);
+  await campaign({ recipients: people(1) });
+  await send('T');
+  await turn(id);
+  expect(receiver.received[0]?.headers['webhook-signature']?.toString().split(' ')).toHaveLength(1);
+  expect(receiver.problems).toEqual([]);
+  await webhooks.rotate(id, { overlap: '2h' });
+  expect((await webhooks.get(id)).oldSecretUntil).not.toBeNull();
+  pass(2 * HOUR);
+  expect((await webhooks.get(id)).oldSecretUntil).toBeNull();
+  await expect(webhooks.rotate(id, { overlap: '31d' })).rejects.toThrow('`overlap` must be at most 30d');
 });
 
 test('An endpoint whose API key was revoked is disabled before its next request', async () => {

@@ -86,11 +86,15 @@ export async function startReceiver() {
     answer(with_: Answering) {
       answering = with_;
     },
-    /** The results in the requests, by the ids of the requests: a receiver keeps one of each id. */
-    results: (): RecipientResult[] =>
-      [...new Map(received.map((one) => [one.id, one])).values()].flatMap(
-        ({ event }) => event.data.results ?? [],
-      ),
+    /** The results in the requests, in order, without requests whose id was known, as a receiver processes them. */
+    results: (): RecipientResult[] => {
+      const known = new Set<string>();
+      return received.flatMap(({ id, event }) => {
+        if (known.has(id)) return [];
+        known.add(id);
+        return event.data.results;
+      });
+    },
     reset(): void {
       for (const list of [received, others, problems, secrets]) list.length = 0;
       answering = () => 204;

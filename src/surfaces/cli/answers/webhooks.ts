@@ -52,11 +52,11 @@ const answers: Answers<'Webhooks', typeof operations> = {
 
   async rotateWebhook(run, { context }) {
     const made = await run();
-    const until =
-      made.oldSecretUntil === null ? '' : moment(Date.parse(made.oldSecretUntil), context.clock());
-    context.note(
-      `Webhook ${made.id} has another secret. Until ${until}, its events are signed with the former one as well. The new one is shown only once:`,
-    );
+    const former =
+      made.oldSecretUntil === null
+        ? 'Its events are no longer signed with the former one.'
+        : `Until ${moment(Date.parse(made.oldSecretUntil), context.clock())}, its events are signed with the former one as well.`;
+    context.note(`Webhook ${made.id} has another secret. ${former} The new one is shown only once:`);
     return { json: made, lines: [made.secret] };
   },
 

@@ -1396,11 +1396,17 @@ export const OPERATION_COMMANDS = [
     usage: 'webhook rotate <webhook>',
     summary: 'give a webhook another secret',
     description:
-      'Give a webhook another secret. For 24 hours, its events are signed with the former secret as well. Volley prints the secret only once.',
+      'Give a webhook another secret. For a while, its events are signed with the former secret as well. Volley prints the secret only once.',
     arguments: { '<webhook>': 'the webhook: its id, the beginning of it, or last for the newest one' },
-    flags: [],
+    flags: [
+      {
+        flags: '--overlap <duration>',
+        about: 'how long events are also signed with the former secret (default: 24h; 0s: not at all)',
+        reads: { as: 'durationOrZero' },
+      },
+    ],
     json: 'print one JSON object',
-    examples: ['webhook rotate last'],
+    examples: ['webhook rotate last --overlap 2h'],
     byHand: false,
   },
   {

@@ -3,6 +3,7 @@ import { parse } from 'dotenv';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../src/base/config/index.js';
+import { laneSchema } from '../../src/base/config/lane.js';
 import { SECTIONS, SETTING_NAMES, SETTINGS, secretsInFiles } from '../../src/base/config/settings.js';
 
 const SECRETS = secretsInFiles('all').filter((name) => name !== 'API_KEY');
@@ -74,6 +75,14 @@ describe('.env.example', () => {
 
   it('has no line that is too long to read', () => {
     expect(example.split('\n').filter((line) => line.length > 120)).toEqual([]);
+  });
+
+  it('writes the window of a lane as a lanes file has it', () => {
+    const members = ['zone', 'window'].map(
+      (name) => new RegExp(`"${name}": ("[^"]*"|\\{[^}]*\\})`).exec(example.replaceAll('\n# ', ' '))?.[0],
+    );
+    const lane: unknown = JSON.parse(`{"name": "acme", ${members.join()}}`);
+    expect(laneSchema('auto', 1).safeParse(lane).error).toBeUndefined();
   });
 
   it('has no effect until you fill something in', () => {

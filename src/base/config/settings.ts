@@ -82,9 +82,9 @@ export const SECTIONS = {
         Optional fields: baseUrl (default: MESSAGING_BASE_URL), hourlyQuota, maxRecipientsPerRequest, pollShare (0 to
         0.9, default 0.2), pacing ("burst" or "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after
         24h"), and clientCorrelator ("off", "send", or "deduplicates: 24h" if the service remembers correlators for 24
-        hours). A lane that sends only at certain times has "window": "Mon-Sat 09:00-20:00", "zone": "Europe/Paris",
-        and maybe "except": ["2030-05-01"]. HOURLY_QUOTA and MAX_RECIPIENTS_PER_REQUEST apply to lanes that do not set
-        them.`),
+        hours). A lane that sends only at certain times has "zone": "Europe/Paris" and
+          "window": { "hours": "Mon-Sat 09:00-20:00", "except": ["2030-05-01"] }
+        HOURLY_QUOTA and MAX_RECIPIENTS_PER_REQUEST apply to lanes that do not set them.`),
   },
   Campaigns: {
     SENDER_ADDRESS: z.optional(into('senderAddress', formats.sender)).describe(`

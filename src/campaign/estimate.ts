@@ -118,7 +118,7 @@ export function estimate(lane: LaneOutlook, rules: EstimateRules, campaign: Esti
   const sent = estimateSent(lane, rules, current);
   // As long as nothing is known about the quota, only the speed of the connection bounds the time from below, which is far too early.
   const isGuess = sent !== null && sent.latest === null && lane.quota === 0;
-  const eta = isGuess ? { ...sent, earliest: startOf(lane, current) } : sent;
+  const eta = isGuess ? { ...sent, earliest: openFrom(lane, rules, current) } : sent;
   return { eta: eta === null ? null : range(eta), completion: estimateFinal(lane, rules, current, eta) };
 }
 
@@ -230,6 +230,13 @@ function openHours(lane: LaneOutlook, rules: EstimateRules, { windows }: Estimat
 
 /** Openings that an estimate passes through at most. */
 const MOST_OPENINGS = 1_000;
+
+/** When the campaign may send for the first time, by its start and its windows. */
+function openFrom(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCampaign): number {
+  const start = startOf(lane, own);
+  const opens = openHours(lane, rules, own, start)(start, 'early')?.at ?? start;
+  return own.lapseAt > 0 ? Math.min(opens, Math.max(lane.now, own.lapseAt)) : opens;
+}
 
 /** Before, the campaign sends nothing. */
 function startOf(lane: LaneOutlook, own: EstimatedCampaign): number {

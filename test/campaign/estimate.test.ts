@@ -318,6 +318,14 @@ test('A campaign whose window is closed is estimated from its opening on', () =>
   expect(latest).toBeLessThan(2 * HOUR);
 });
 
+test('While the quota is being learned, the last message is not before the window opens', () => {
+  const learning = (campaign: Partial<EstimatedCampaign>) =>
+    sent({ quota: 0, isProven: false }, { windows: [MORNING], ...campaign }, { quota: 0 });
+  expect(learning({})).toMatchObject({ earliest: HOUR, latest: null });
+  expect(learning({ launchAt: NOW + 3 * HOUR }).earliest).toBe(25 * HOUR);
+  expect(learning({ lapseAt: NOW + 60_000 }).earliest).toBe(60_000);
+});
+
 test('The estimate counts the open hours of both windows only', () => {
   // Without windows, 2,500 requests at 1,000 an hour take two hours.
   expect(sent({}, { requests: 2_500 }).earliest).toBeLessThan(3 * HOUR);

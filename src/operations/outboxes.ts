@@ -6,7 +6,7 @@ import { byLane, byLanesOfKey } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
 import { call, Existing, page } from './operation.js';
-import { count, LANE_FLAG, onlyOfLane } from './schemas.js';
+import { count, LANE_FLAG, moment, onlyOfLane } from './schemas.js';
 
 const text = z.string().trim().min(1).max(200);
 
@@ -294,10 +294,6 @@ export const deleteOutbox = call({
   },
 });
 
-const moment = z.iso.datetime({ offset: true, error: 'Use ISO 8601 with a time zone' }).optional();
-const ms = (time: string | undefined): number | undefined =>
-  time === undefined ? undefined : Date.parse(time);
-
 export const listWaiting = page({
   ...OUTBOX,
   name: 'listWaiting',
@@ -325,8 +321,12 @@ export const listWaiting = page({
   input: ofOutbox.extend({
     to: z.string().min(1).max(100).optional().describe('Only those to this number'),
     reference: z.string().min(1).max(128).optional().describe('Only those with this reference'),
-    from: moment.describe('Only those that are due at this time or later'),
-    until: moment.describe('Only those that are due before this time'),
+    from: moment
+      .optional()
+      .describe('Only those that are due at this time or later, in ISO 8601 with a time zone'),
+    until: moment
+      .optional()
+      .describe('Only those that are due before this time, in ISO 8601 with a time zone'),
   }),
   member: 'messages',
   item: outboxMessage,
@@ -335,12 +335,8 @@ export const listWaiting = page({
   limit: { max: 500, usual: 50 },
   async run(volley, input, hooks) {
     const { to, reference, from, until, limit, cursor } = input;
-    const filter = { to, reference, from: ms(from), until: ms(until) };
-    const { messages, nextCursor } = await outboxOf(volley, input, hooks).waiting({
-      ...filter,
-      limit,
-      cursor,
-    });
+    const options = { to, reference, from, until, limit, cursor };
+    const { messages, nextCursor } = await outboxOf(volley, input, hooks).waiting(options);
     return { items: messages, nextCursor };
   },
 });

@@ -29,13 +29,13 @@ export const ofLibrary = <Value>() => z.custom<Value>();
 export const several = <Item extends z.ZodType>(item: Item, most: number) =>
   z.preprocess((given) => (given === undefined ? undefined : [given].flat()), z.array(item).min(1).max(most));
 
-/** A whole number in an address. */
 /** A switch in the address of a request, which has only texts. */
 export const yesOrNo = z.preprocess(
   (text) => (text === 'true' ? true : text === 'false' ? false : text),
   z.boolean(),
 );
 
+/** A whole number in an address. */
 export const wholeNumber = (from: number, to: number) => z.coerce.number().int().min(from).max(to);
 
 /** A time in an address, in ms since the epoch. There, an unescaped plus sign is a space. */

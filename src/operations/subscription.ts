@@ -32,7 +32,7 @@ export const getSubscription = call({
     return {
       lane,
       ...subscription,
-      lastNotificationAt: heardAt === 0 ? null : new Date(heardAt).toISOString(),
+      lastNotificationAt: heardAt,
     };
   },
 });

@@ -9,15 +9,18 @@
         due       sorted set: id -> when it is next due, s (message.lua)
         waves     sorted set: wave -> when it began, ms
   ARGV  name      the outbox
-  Returns  deleted, missing, or kept; how many messages wait; how many ids it knows, with one for each list of ended messages and each wave
+  Returns  deleted, missing, or kept; how many messages wait; how many ids it knows
 ]]
 -- @include ../../engine/recipients/key-bytes.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(outboxesKey)
 local outbox = redis.call('HMGET', outboxKey, 'settings', 'waiting', 'payer', 'paid')
 if not outbox[1] then return { 'missing', 0, 0 } end
-local known = math.max(redis.call('HLEN', messagesKey), redis.call('ZCARD', dueKey), redis.call('ZCARD', wavesKey))
-if known > 0 then return { 'kept', tonumber(outbox[2] or 0), known } end
+local ids = redis.call('HLEN', messagesKey)
+-- Beside messages, `due` has the lists of ended ones.
+if ids + redis.call('ZCARD', dueKey) + redis.call('ZCARD', wavesKey) > 0 then
+  return { 'kept', tonumber(outbox[2] or 0), ids }
+end
 key_bytes.add(keyBytesKey, outbox[3] or '', -tonumber(outbox[4] or 0), 0)
 redis.call('UNLINK', outboxKey, messagesKey, dueKey, wavesKey)
 redis.call('ZREM', outboxesKey, name)

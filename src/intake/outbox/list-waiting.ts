@@ -24,7 +24,7 @@ export interface WaitingFilter {
 export interface WaitingPageOptions extends WaitingFilter {
   /** 1 to 500; default 50. */
   readonly limit?: number | undefined;
-  /** `next` of the page before. */
+  /** `nextCursor` of the page before. */
   readonly cursor?: string | undefined;
 }
 

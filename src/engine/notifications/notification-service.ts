@@ -29,7 +29,11 @@ import {
   type SubscriptionService,
   subscriptionService,
 } from './subscription-service.js';
-import { type SubscriptionStatus, subscriptionStatusStore } from './subscription-status.js';
+import {
+  type SubscriptionStatus,
+  subscriptionStatusOf,
+  subscriptionStatusStore,
+} from './subscription-status.js';
 
 /** Reports that a process holds in memory at most, over all lanes: about 20 MB. */
 const MAX_HELD = 100_000;
@@ -178,7 +182,8 @@ export function notificationService(options: NotificationServiceOptions): Notifi
         remove: async (force) => worst(await inTurn(await opening(), (each) => each.remove(force))),
       };
     },
-    subscriptionStatus: async (name, of) => statusOf(laneNamed(await finder.configured(), name), of).read(),
+    subscriptionStatus: async (name, of) =>
+      subscriptionStatusOf(await statusOf(laneNamed(await finder.configured(), name), of).read()),
     async leave(lane) {
       if (callback === undefined) return true;
       if ((await this.subscription(lane.name).remove()).outcome === 'unanswered') return false;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type CallbackSettings, laneCallback } from '../../base/config/index.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
-import { type SubscriptionStatus, subscriptionStatusStore } from './subscription-status.js';
+import { type StoredSubscriptionStatus, subscriptionStatusStore } from './subscription-status.js';
 
 /*
  * "Only one subscription can exist" (interface page, Area A, subscription): per API key, or per client with all its keys? Not shown,
@@ -82,7 +82,7 @@ export async function sharedSubscriptions(options: SharedSubscriptionsOptions): 
     },
     async mayShareWith(wanted) {
       const all = await checked();
-      const addressOf = (lane: LaneId, status: SubscriptionStatus | null) => status?.via || lane;
+      const addressOf = (lane: LaneId, status: StoredSubscriptionStatus | null) => status?.via || lane;
       const mine = addressOf(wanted, all.find(({ lane }) => lane === wanted)?.status ?? null);
       return all.flatMap(({ lane, status }) => {
         if (lane === wanted) return [];

@@ -5,8 +5,8 @@ import type { Events, VolleyEvent } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { OpenSubscription, SubscribeOutcome } from './subscription-service.js';
 import type {
+  StoredSubscriptionStatus,
   SubscriptionState,
-  SubscriptionStatus,
   SubscriptionStatusStore,
 } from './subscription-status.js';
 
@@ -125,7 +125,7 @@ const keyOf = ({ name, of }: ReconciledLane): string => `${of} ${name}`;
 
 /** Whether a check is due. `isFirst`: this process has just started. */
 export async function isDue(
-  { state, checkedAt, heardAt, now }: SubscriptionStatus,
+  { state, checkedAt, heardAt, now }: StoredSubscriptionStatus,
   awaitingReports: () => Promise<number>,
   { intervalMs, silenceMs }: Pick<ReconcilerOptions, 'intervalMs' | 'silenceMs'>,
   isFirst: boolean,

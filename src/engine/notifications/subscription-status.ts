@@ -8,8 +8,22 @@ export const SUBSCRIPTION_STATES = ['ours', 'foreign', 'refused', 'unanswered'] 
 /** See {@link SUBSCRIPTION_STATES}. */
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
-/** What the last check of a lane's subscription found. Times in ms of Redis time, 0 for never. */
+/** What the last check of a lane's subscription found. Times are of the clock of Redis; null: never. */
 export interface SubscriptionStatus {
+  /** Null before the first check. */
+  readonly state: SubscriptionState | null;
+  /** The redacted address of the subscription, or why the check failed. */
+  readonly detail: string;
+  readonly checkedAt: string | null;
+  /** The first of the checks that have found it ours without a break. */
+  readonly oursSince: string | null;
+  /** When the last notification came. */
+  readonly heardAt: string | null;
+  readonly now: string;
+}
+
+/** The same as it is stored, with times in ms, 0 for never. */
+export interface StoredSubscriptionStatus {
   /** '' before the first check. */
   readonly state: SubscriptionState | '';
   /** The redacted address of the subscription, or why the check failed. */
@@ -38,7 +52,7 @@ export function subscriptionStatusStore(
   const key = keys.lane(lane, of === 'inbound' ? 'inboundCallback' : 'callback');
   const leaseKey = keys.lane(lane, of === 'inbound' ? 'inboundReconciler' : 'reconciler');
   return {
-    async read(): Promise<SubscriptionStatus> {
+    async read(): Promise<StoredSubscriptionStatus> {
       const [[state, detail, via, fingerprint, checkedAt, oursSince, heardAt], now] = await Promise.all([
         redis.hmget(key, ...FIELDS),
         serverTime(redis),
@@ -55,7 +69,9 @@ export function subscriptionStatusStore(
       };
     },
 
-    async write(found: Pick<SubscriptionStatus, 'state' | 'detail' | 'fingerprint' | 'via'>): Promise<void> {
+    async write(
+      found: Pick<StoredSubscriptionStatus, 'state' | 'detail' | 'fingerprint' | 'via'>,
+    ): Promise<void> {
       const now = await serverTime(redis);
       const write = redis.multi().hset(key, { ...found, checkedAt: now });
       if (found.state === 'ours') write.hsetnx(key, 'oursSince', now);
@@ -88,6 +104,20 @@ export function subscriptionStatusStore(
       const others = ['early', 'waiting', 'unnamed'].map((name) => keys.lane(lane, name));
       await redis.unlink(key, ...others, ...buckets);
     },
+  };
+}
+
+/** Shows a stored status to programs. */
+export function subscriptionStatusOf(stored: StoredSubscriptionStatus): SubscriptionStatus {
+  const { state, detail, now } = stored;
+  const time = (ms: number): string | null => (ms === 0 ? null : new Date(ms).toISOString());
+  return {
+    state: state === '' ? null : state,
+    detail,
+    checkedAt: time(stored.checkedAt),
+    oursSince: time(stored.oursSince),
+    heardAt: time(stored.heardAt),
+    now: new Date(now).toISOString(),
   };
 }
 

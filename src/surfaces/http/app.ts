@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { isThisMachine, type LocalConfig, withLanes } from '../../base/config/index.js';
+import { durationOption } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import { InputError } from '../../campaign/errors.js';
 import { requireApiKey } from './access.js';
@@ -26,7 +27,7 @@ import {
   rejectCompressed,
   reserveForJson,
 } from './request-body.js';
-import { type HttpOptions, type Routes, STALL_TIMEOUT_MS, withZod } from './routes.js';
+import { type HttpOptions, type Routes, stallTimeoutOf, withZod } from './routes.js';
 import { requestIdOf, standardHeaders } from './standard-headers.js';
 import { acceptUploads } from './upload.js';
 import { validateByZod } from './validation.js';
@@ -58,13 +59,10 @@ export function createHttp(options: HttpOptions): HttpApp {
 }
 
 function createApp(options: HttpOptions): HttpApp {
-  const {
-    config,
-    volley,
-    lingerMs = LINGER_MS,
-    stallTimeoutMs = STALL_TIMEOUT_MS,
-    closeGraceMs = CLOSE_GRACE_MS,
-  } = options;
+  const { config, volley } = options;
+  const lingerMs = durationOption('linger', options.linger, LINGER_MS);
+  const stallTimeoutMs = stallTimeoutOf(options);
+  const closeGraceMs = durationOption('closeGrace', options.closeGrace, CLOSE_GRACE_MS);
   const sendProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const problem = errorToProblem(
       error,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { durationOption } from '../../base/duration.js';
 import { rejectNonHttp } from './connections.js';
 
 /** A list of 10 MB takes at most a quarter of an hour. */
@@ -10,7 +11,7 @@ const LOOKS_PER_PERIOD = 10;
 /** How slowly a body may arrive. */
 export interface BodyRate {
   readonly minBytesPerSecond?: number | undefined;
-  readonly periodMs?: number | undefined;
+  readonly period?: string | undefined;
 }
 
 /**
@@ -20,10 +21,11 @@ export interface BodyRate {
 export function requireBodyRate(
   request: IncomingMessage,
   hasResponse: () => boolean,
-  { minBytesPerSecond = MIN_BYTES_PER_SECOND, periodMs = PERIOD_MS }: BodyRate = {},
+  { minBytesPerSecond = MIN_BYTES_PER_SECOND, period }: BodyRate = {},
 ): void {
   if (request.complete || !hasBody(request)) return;
   const { socket } = request;
+  const periodMs = durationOption('period', period, PERIOD_MS);
   let readingMs = 0;
   let atStart = socket.bytesRead;
   const everyMs = periodMs / LOOKS_PER_PERIOD;

@@ -10,7 +10,7 @@ import { apiKeyOf, keyTextOf } from './access.js';
 import { sendHead } from './body-stream.js';
 import { onClose } from './connections.js';
 import { Problem } from './problem.js';
-import { type HttpOptions, STALL_TIMEOUT_MS } from './routes.js';
+import { type HttpOptions, stallTimeoutOf } from './routes.js';
 import { createSharedPoll } from './shared-poll.js';
 import { HEARTBEAT, itemText, liveText, RETRY_AFTER, STREAM_HEADERS, statusText } from './sse.js';
 
@@ -28,7 +28,8 @@ const HEARTBEAT_EVERY_MS = 15_000;
  * however many streams depend on them.
  */
 export function openEventStreams(options: HttpOptions) {
-  const { volley, stallTimeoutMs = STALL_TIMEOUT_MS } = options;
+  const { volley } = options;
+  const stallTimeoutMs = stallTimeoutOf(options);
   const slots = streamSlots(options.maxStreams ?? MAX_STREAMS);
   const statuses = createSharedPoll((id) => statusJson(options, id));
   const activeKeys = createSharedPoll((key) => volley.keys.isActive(key));

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Volley } from '../../app/volley.js';
 import type { Clock } from '../../base/clock.js';
 import type { Config, LocalConfig } from '../../base/config/index.js';
+import { durationOption } from '../../base/duration.js';
 import type { ProblemCode } from '../../campaign/error-codes.js';
 import type { BodyRate } from './body-rate.js';
 import type { ListMemory } from './list-memory.js';
@@ -17,12 +18,12 @@ export interface HttpOptions {
   readonly isLeaving?: (() => boolean) | undefined;
   /** For tests. */
   readonly clock?: Clock | undefined;
-  /** How long the rest of a body is read after the response, in ms; default 30 s. */
-  readonly lingerMs?: number | undefined;
-  /** A client that reads nothing of its response for this long, in ms, is disconnected; default 60 s. */
-  readonly stallTimeoutMs?: number | undefined;
-  /** How long an incomplete request may continue after the app begins to close, in ms; default 5 s. */
-  readonly closeGraceMs?: number | undefined;
+  /** How long the rest of a body is read after the response; default `30s`. */
+  readonly linger?: string | undefined;
+  /** A client that reads nothing of its response for this long is disconnected; default `60s`. */
+  readonly stallTimeout?: string | undefined;
+  /** How long an incomplete request may continue after the app begins to close; default `5s`. */
+  readonly closeGrace?: string | undefined;
   /** How slowly a body may arrive; default: 10 kB a second, over 10 s. */
   readonly bodyRate?: BodyRate | undefined;
   /** Connections of one key with requests in progress; default 500. */
@@ -33,8 +34,9 @@ export interface HttpOptions {
   readonly maxDownloadsPerKey?: number | undefined;
 }
 
-/** The default of `stallTimeoutMs`. */
-export const STALL_TIMEOUT_MS = 60_000;
+/** `stallTimeout` in ms. */
+export const stallTimeoutOf = ({ stallTimeout }: HttpOptions): number =>
+  durationOption('stallTimeout', stallTimeout, 60_000);
 
 /** Registers the routes of a resource. `memory`: for lists that they read. */
 export type Routes = (app: ReturnType<typeof withZod>, options: HttpOptions, memory: ListMemory) => void;

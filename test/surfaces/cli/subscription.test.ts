@@ -109,24 +109,23 @@ function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota'
   return { quota, awaitingReports };
 }
 
+const at = (ms: number): string => new Date(ms).toISOString();
 const checked = {
   state: 'ours',
   detail: '',
-  via: '',
-  fingerprint: '',
-  checkedAt: 9_000_000,
-  oursSince: 8_000_000,
-  heardAt: 0,
-  now: 9_060_000,
+  checkedAt: at(9_000_000),
+  oursSince: at(8_000_000),
+  heardAt: null,
+  now: at(9_060_000),
 } as const;
 test.each([
-  ['never checked', { checkedAt: 0, state: '' as const }, 'warn', /not subscribed yet/],
+  ['never checked', { checkedAt: null, state: null }, 'warn', /not subscribed yet/],
   ['ours', {}, 'warn', /subscribed 17m 40s ago, but none has arrived yet, although requests were sent/],
-  ['ours, but newer than the requests', { oursSince: 9_046_000 }, 'ok', /none has arrived yet$/],
-  ['ours, since an unknown time', { oursSince: 0 }, 'warn', /subscribed, but none has arrived yet/],
-  ['ours, but silent for long', { heardAt: 60_000 }, 'warn', /none has arrived for 2h 30m, although/],
-  ['ours, with a recent notification', { heardAt: 9_030_000 }, 'ok', /the last arrived 30s ago/],
-  ['no longer checked', { now: 19_000_000 }, 'warn', /ago/],
+  ['ours, but newer than the requests', { oursSince: at(9_046_000) }, 'ok', /none has arrived yet$/],
+  ['ours, since an unknown time', { oursSince: null }, 'warn', /subscribed, but none has arrived yet/],
+  ['ours, but silent for long', { heardAt: at(60_000) }, 'warn', /none has arrived for 2h 30m, although/],
+  ['ours, with a recent notification', { heardAt: at(9_030_000) }, 'ok', /the last arrived 30s ago/],
+  ['no longer checked', { now: at(19_000_000) }, 'warn', /ago/],
   ['of another system', { state: 'foreign' as const, detail: 'https://a.example/…' }, 'fail', /a\.example/],
   ['refused', { state: 'refused' as const, detail: 'The service answered 406.' }, 'fail', /406/],
 ])('The doctor checks a subscription that is %s', (_, change, level, found) => {
@@ -136,7 +135,7 @@ test.each([
 });
 
 test('The doctor checks the subscription to messages of people, and expects none', () => {
-  expect(checkSubscription('main', { ...checked, now: 60_000 + checked.checkedAt })).toMatchObject({
+  expect(checkSubscription('main', { ...checked, now: at(9_060_000) })).toMatchObject({
     level: 'ok',
     name: 'replies of lane main',
     found: 'subscribed when last checked, 1m ago',
@@ -154,7 +153,7 @@ test('Without CALLBACK_URL, the doctor names lanes that other workers have subsc
 
 test('The doctor expects no notification if nothing was sent or every report has arrived', () => {
   expect(checkSubscription('main', checked, laneOf(0, 0))).toMatchObject({ level: 'ok' });
-  expect(checkSubscription('main', { ...checked, heardAt: 60_000 }, laneOf(3, 0))).toMatchObject({
+  expect(checkSubscription('main', { ...checked, heardAt: at(60_000) }, laneOf(3, 0))).toMatchObject({
     level: 'ok',
     found: expect.stringContaining('the last arrived 2h 30m ago'),
   });

@@ -43,9 +43,9 @@ export interface ApiResponse {
 
 export interface ApiServerOptions {
   readonly clock?: Clock;
-  readonly lingerMs?: number;
-  readonly stallTimeoutMs?: number;
-  readonly closeGraceMs?: number;
+  readonly linger?: string;
+  readonly stallTimeout?: string;
+  readonly closeGrace?: string;
   readonly maxStreams?: number;
   readonly bodyRate?: BodyRate;
   readonly maxConnectionsPerKey?: number;

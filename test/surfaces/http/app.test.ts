@@ -92,7 +92,7 @@ test('An unexpected error is logged and not revealed to the client', async () =>
 });
 
 test('A client that is rejected while it sends its body receives the response, and is later disconnected', async () => {
-  const { origin: own } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs: 300 });
+  const { origin: own } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { linger: '300ms' });
   const socket = connect(Number(new URL(own).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write('POST /v1/campaigns HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome');
@@ -145,7 +145,7 @@ test.each([
 );
 
 test('A client that keeps sending an unneeded body is disconnected', async () => {
-  const { origin: own } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs: 300 });
+  const { origin: own } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { linger: '300ms' });
   const socket = connect(Number(new URL(own).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome');
@@ -163,7 +163,7 @@ test('A client that does not read a long response is disconnected', async () => 
   };
   const { origin: own } = await serveApi(
     { REDIS_URL: url, REDIS_PREFIX: prefix },
-    { also, stallTimeoutMs: 300 },
+    { also, stallTimeout: '300ms' },
   );
   const socket = connect(Number(new URL(own).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -178,7 +178,7 @@ test('A response that is read slowly finishes when the server closes', async () 
     one.get('/long', async () => Buffer.alloc(bytes));
   };
   // The grace period is for incomplete requests; a response may take longer.
-  const ending = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also, closeGraceMs: 100 });
+  const ending = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also, closeGrace: '100ms' });
   const socket = connect(Number(new URL(ending.origin).port), '127.0.0.1').on('error', () => {});
   await once(socket, 'connect');
   socket.write('GET /long HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -200,7 +200,7 @@ test('The server does not wait for a client that has disconnected', async () => 
   const lingerMs = 123_456;
   const timers = vi.spyOn(globalThis, 'setTimeout');
   onTestFinished(() => timers.mockRestore());
-  const ending = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs });
+  const ending = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { linger: `${lingerMs}ms` });
   const socket = connect(Number(new URL(ending.origin).port), '127.0.0.1').on('error', () => {});
   await once(socket, 'connect');
   const head = `POST /v1/preview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await ending.key()}\r\n`;

@@ -292,7 +292,7 @@ test('Pipelined streams end with their connection', async () => {
 });
 
 test('A client that does not read its stream is disconnected', async () => {
-  const other = await serveApi(settings, { stallTimeoutMs: 500 });
+  const other = await serveApi(settings, { stallTimeout: '500ms' });
   const socket = await followWithoutReading(other.origin, await other.key());
   await emitMany();
   const connections = (): Promise<number> =>

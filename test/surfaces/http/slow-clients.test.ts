@@ -29,7 +29,7 @@ const jsonOf = (path: string, key: string, length: number) => [
 ];
 
 test('A body that arrives too slowly gets a 408, and its connection is closed', async () => {
-  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 1_000_000, periodMs: 200 } });
+  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 1_000_000, period: '200ms' } });
   const { socket, answer } = await begin(
     api,
     jsonOf('/v1/preview', await api.key(), 5_000_000),
@@ -43,7 +43,7 @@ test('A body that arrives too slowly gets a 408, and its connection is closed', 
 });
 
 test('A body that waits because the server does not read it is not too slow', async () => {
-  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 20_000, periodMs: 200 } });
+  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 20_000, period: '200ms' } });
   await api.volley.outboxes.create({ name: 'box', message: 'Hi' });
   const own = await api.key();
   const lines = Array.from({ length: 20_000 }, (_, at) => `{"id":"${at}","to":"+447700900123"}`).join('\n');

@@ -351,7 +351,7 @@ test('An upload whose key is revoked before it ends creates no campaign', async 
 });
 
 test('Closing the server cuts off an upload that stopped midway, and discards it', async () => {
-  const ending = await serveApi(settings, { closeGraceMs: 300 });
+  const ending = await serveApi(settings, { closeGrace: '300ms' });
   const before = await campaignKeys();
   const own = { origin: ending.origin, key: await ending.key() };
   const socket = await startUpload(500_000, { 'Idempotency-Key': 'stopped-midway' }, own);
@@ -367,7 +367,7 @@ test('Closing the server cuts off an upload that stopped midway, and discards it
 });
 
 test('Closing the server waits for an upload that ends within the grace period', async () => {
-  const ending = await serveApi(settings, { closeGraceMs: 60_000 });
+  const ending = await serveApi(settings, { closeGrace: '60s' });
   const before = await campaignKeys();
   const body = `${FIRST}${rows(5_000)}\r\n--edge--\r\n`;
   const own = { origin: ending.origin, key: await ending.key() };

@@ -46,8 +46,10 @@ export async function checkSubscriptions(
 }
 
 function isKept({ state, checkedAt, now }: SubscriptionStatus): boolean {
-  return state === 'ours' && now - checkedAt <= CHECKED_WITHIN_MS;
+  return state === 'ours' && checkedAt !== null && sinceMs(checkedAt, now) <= CHECKED_WITHIN_MS;
 }
+
+const sinceMs = (time: string, now: string): number => Date.parse(now) - Date.parse(time);
 
 const CHECK_URL =
   'Check that the service can reach the HTTP API (volley serve, or volley up) at CALLBACK_URL.';
@@ -80,8 +82,9 @@ export function checkSubscription(
     'not subscribed yet',
     'A running worker subscribes it. The line about workers says whether one runs.',
   );
-  if (checkedAt === 0) return notYet;
-  const ago = formatDuration(now - checkedAt);
+  if (checkedAt === null) return notYet;
+  const since = (time: string): string => formatDuration(sinceMs(time, now));
+  const ago = since(checkedAt);
   switch (state) {
     case 'ours':
       if (!isKept(subscription)) {
@@ -92,23 +95,27 @@ export function checkSubscription(
         );
       }
       if (expected === undefined) return ok(title, `subscribed when last checked, ${ago} ago`);
-      if (heardAt === 0 && expected.quota.used.send > 0 && now - oursSince > FIRST_WITHIN_MS) {
+      if (
+        heardAt === null &&
+        expected.quota.used.send > 0 &&
+        (oursSince === null || sinceMs(oursSince, now) > FIRST_WITHIN_MS)
+      ) {
         return warn(
           title,
-          `subscribed${oursSince === 0 ? '' : ` ${formatDuration(now - oursSince)} ago`}, but none has arrived yet, although requests were sent`,
+          `subscribed${oursSince === null ? '' : ` ${since(oursSince)} ago`}, but none has arrived yet, although requests were sent`,
           CHECK_URL,
         );
       }
-      if (heardAt !== 0 && expected.awaitingReports > 0 && now - heardAt > SILENT_MS) {
+      if (heardAt !== null && expected.awaitingReports > 0 && sinceMs(heardAt, now) > SILENT_MS) {
         return warn(
           title,
-          `subscribed, but none has arrived for ${formatDuration(now - heardAt)}, although reports are due`,
+          `subscribed, but none has arrived for ${since(heardAt)}, although reports are due`,
           CHECK_URL,
         );
       }
       return ok(
         title,
-        `subscribed when last checked, ${ago} ago; ${heardAt === 0 ? 'none has arrived yet' : `the last arrived ${formatDuration(now - heardAt)} ago`}`,
+        `subscribed when last checked, ${ago} ago; ${heardAt === null ? 'none has arrived yet' : `the last arrived ${since(heardAt)} ago`}`,
       );
     case 'foreign':
       return fail(
@@ -123,7 +130,7 @@ export function checkSubscription(
         `not subscribed, ${ago} ago: ${detail}`,
         `To try again: volley subscription create --lane ${lane}`,
       );
-    case '':
+    case null:
       return notYet;
     default:
       return state satisfies never;

@@ -21,13 +21,14 @@ const SETTINGS = { SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'), WEBHOOK_
 const RESPONSE_MS = 50;
 const MOBILES = 10_000_000;
 
-/** A receiver that counts results. `answers`: after how long, ms; null: never. */
+/** A receiver that counts results, and notes when the first ones arrive. `answers`: after how long, ms; null: never. */
 async function receiver(answers: number | null) {
   const counted = { results: 0, firstAt: 0 };
   const server = createServer(async (request, response) => {
     const body = await text(request);
-    counted.results += JSON.parse(body).data.results?.length ?? 0;
-    counted.firstAt ||= performance.now();
+    const count = JSON.parse(body).data.results?.length ?? 0;
+    counted.results += count;
+    if (count > 0) counted.firstAt ||= performance.now();
     if (answers === null) return;
     await delay(answers);
     response.writeHead(204).end();
@@ -81,22 +82,42 @@ async function deliverAll(recipients: number): Promise<object> {
   });
 }
 
-/** The time from a final state to its request, ms, with so many endpoints that do not answer. */
-async function latency(dead: number): Promise<number> {
-  const hanging = await receiver(null);
+const LATENCIES = 10;
+
+/** The times from a final state to its request, ms: before, while, and after so many endpoints do not answer. */
+async function latencies(dead: number): Promise<object> {
+  const [hanging, target] = await Promise.all([receiver(null), receiver(RESPONSE_MS)]);
   return withFleet({ workers: ['webhooks'] }, async ({ volley }) => {
-    for (let at = 0; at < dead; at += 1) await volley.webhooks.add({ url: hanging.url });
-    // The others are busy with what they have not accepted.
-    await cancelled(volley, 2_000);
-    await delay(5_000);
-    const target = await receiver(RESPONSE_MS);
     await volley.webhooks.add({ url: target.url });
+    const measure = async (): Promise<number[]> => {
+      const times: number[] = [];
+      while (times.length < LATENCIES) {
+        await delay(RESPONSE_MS * 4);
+        target.counted.firstAt = 0;
+        await cancelled(volley, 10);
+        // The results are final at some time before.
+        const began = performance.now();
+        while (target.counted.firstAt === 0) await delay(5);
+        times.push(Math.max(0, target.counted.firstAt - began));
+      }
+      return times;
+    };
+    const before = await measure();
+    const added: string[] = [];
+    for (let at = 0; at < dead; at += 1) added.push((await volley.webhooks.add({ url: hanging.url })).id);
+    // So that they are busy, with more requests than may be in flight.
+    await cancelled(volley, 2_000);
     await delay(2_000);
-    const began = performance.now();
-    await cancelled(volley, 10);
-    while (target.counted.firstAt === 0) await delay(5);
-    for (const one of [hanging, target]) one.close();
-    return target.counted.firstAt - began;
+    const beside = await measure();
+    for (const id of added) await volley.webhooks.remove(id);
+    hanging.close();
+    const after = await measure();
+    target.close();
+    const shown = (times: readonly number[]) => ({
+      median: Math.round(median(times)),
+      most: Math.round(Math.max(...times)),
+    });
+    return { dead, before: shown(before), beside: shown(beside), after: shown(after) };
   });
 }
 
@@ -125,19 +146,9 @@ switch (mode) {
   case 'deliver':
     console.log(JSON.stringify(await deliverAll(Number(amount ?? 1_000_000))));
     break;
-  case 'dead': {
-    const dead = Number(amount ?? 10);
-    const [alone, beside] = [await latency(0), await latency(dead)];
-    console.log(
-      JSON.stringify({
-        dead,
-        alone: Math.round(alone),
-        beside: Math.round(beside),
-        more: Math.round(beside - alone),
-      }),
-    );
+  case 'dead':
+    console.log(JSON.stringify(await latencies(Number(amount ?? 10))));
     break;
-  }
   case 'quota':
   case 'sending': {
     const isLimited = mode === 'quota';

@@ -44,7 +44,7 @@ export const receiveInbound = call({
   }),
   output: z.object({ lane: laneName, messageId: z.string() }),
   returns: 'The message is stored, and what it asked for is done',
-  outcomes: ['notFound'],
+  outcomes: ['notFound', 'keyFull'],
   async run(volley, message) {
     await volley.inbound.receive(message);
     return { lane: message.lane, messageId: message.messageId };

@@ -14,7 +14,7 @@ test('While processes are killed, no request that was claimed after a stop word 
     redisUrl: redis.url,
     prefix: 'stop',
     races: RACES,
-    messages: Math.ceil(RACES / 10),
+    messages: RACES,
     kills: 3 + Math.floor(RACES / 300),
     random: seededRandom(3),
     onProgress: process.env['RACES'] === undefined ? () => {} : (line) => process.stderr.write(`${line}\n`),

@@ -12,6 +12,7 @@ import {
   inboundService,
 } from '../../engine/inbound/inbound-service.js';
 import type { Lanes } from '../../engine/lane/lane-finder.js';
+import { payerOf } from '../../engine/recipients/key-bytes.js';
 import { lastSentReader } from '../../reporting/last-sent.js';
 import { importDeps, importModules } from './import-deps.js';
 import type { Instance } from './instance.js';
@@ -114,13 +115,11 @@ export function inboundFor(
       await format.check();
       await by.authorise();
       const { id } = await finder.named(lane);
-      await inbound.receive(id, {
-        messageId,
-        from: read.ok ? read.number : from.trim(),
-        to: to.trim(),
-        text,
-        part,
-      });
+      await inbound.receive(
+        id,
+        { messageId, from: read.ok ? read.number : from.trim(), to: to.trim(), text, part },
+        payerOf(by.actor, config.keyBytes),
+      );
     },
   };
 }

@@ -9,6 +9,7 @@ import type { InboundMessage, LastSent } from '../../campaign/inbound.js';
 import { type WishWords, wishReader } from '../../campaign/stop-words.js';
 import { markDue } from '../lane/due.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
+import { NO_KEY } from '../recipients/key-bytes.js';
 import type { Suppression } from '../recipients/suppression.js';
 import { wishFulfiller } from './fulfil-wish.js';
 import { inFlightMessages } from './in-flight.js';
@@ -81,7 +82,7 @@ export interface Inbound {
   receiver(): Promise<InboundReceiver | null>;
   /**
    * Stores a message and does what it asks for: after a stop word, no request that is claimed later goes to its sender. Rejects with an
-   * InputError if it is invalid, and with a NotFoundError for an unknown lane.
+   * InputError if it is invalid, with a NotFoundError for an unknown lane, and with a KeyFullError if the API key has no room for it.
    */
   receive(message: InboundInput): Promise<void>;
   /** Lists them, newest first, one page at a time, as far back as `RETENTION`. Rejects with a NotFoundError for an unknown lane. */
@@ -160,12 +161,17 @@ export function inboundService(options: InboundOptions) {
   };
 
   return {
-    /** Stores a message, or a part of one. When it resolves, what a complete message asks for is done. */
-    async receive(lane: LaneId, part: ReceivedPart): Promise<void> {
+    /**
+     * Stores a message, or a part of one, for which `payer` pays. When it resolves, what a complete message asks for is done. A stop word
+     * is never refused for want of room.
+     */
+    async receive(lane: LaneId, part: ReceivedPart, payer = NO_KEY): Promise<void> {
+      const isWish = part.part === undefined && wishOf(part.text) !== null;
+      const paying = isWish ? { ...payer, limit: Number.MAX_SAFE_INTEGER } : payer;
       // Before anything is stored: if this process dies, the sweep of the lane finds it.
       await markDue({ redis, keys }, [lane]);
       for (let waits = 0; ; waits += 1) {
-        const message = await storeOf(lane).receive(part);
+        const message = await storeOf(lane).receive(part, paying);
         if (message === undefined) return;
         if (message !== 'busy') return act(lane, message);
         // No success before the stop word is in force: the other process may have died.

@@ -4,6 +4,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { lastSent } from '../../campaign/inbound.js';
+import { keyFull, NO_KEY, type Payer } from '../recipients/key-bytes.js';
 
 /*
  * The messages that people send to the numbers of a lane. Each is stored at once, and logged when everything that it asks for is done:
@@ -76,7 +77,16 @@ const pendingShape = z.object({
   to: z.string(),
   total: z.number(),
   at: z.number(),
-  parts: z.record(z.string(), z.object({ id: z.string(), digest: z.string(), text: z.string() })),
+  parts: z.record(
+    z.string(),
+    z.object({
+      id: z.string(),
+      digest: z.string(),
+      text: z.string(),
+      payer: z.string().default(''),
+      bytes: z.number().default(0),
+    }),
+  ),
 });
 
 function pendingOf(name: string, json: string): PendingMessage {
@@ -96,8 +106,9 @@ const taken = z
   .transform((reply) =>
     reply.flatMap((name, at) => (at % 2 === 0 ? [pendingOf(name, reply[at + 1] ?? '{}')] : [])),
   );
-const received = z.array(z.string()).transform(([name = '', json]) => {
+const received = z.array(z.string()).transform(([name = '', json, used]) => {
   if (json === undefined) return undefined;
+  if (used !== undefined) return { used: Number(used) };
   return json === '' ? ('busy' as const) : pendingOf(name, json);
 });
 const receiveScript = loadScript(import.meta.url, './receive-inbound.lua', (reply) => received.parse(reply));
@@ -112,6 +123,7 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
   const inboundIds = keys.lane(lane, 'inboundIds');
   const inbound = keys.lane(lane, 'inbound');
   const inboundMessages = keys.lane(lane, 'inboundMessages');
+  const keyBytes = keys.lane(lane, 'keyBytes');
   const logKeys = { inboundPending, inboundIds, inbound, inboundMessages };
   /** Messages of the log in the order in which `read` finds their positions. One that was erased meanwhile is left out. */
   const collect = async (
@@ -132,29 +144,38 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
   return {
     /**
      * Stores a part. Returns the message that it completes, which the caller must {@link log}; `busy` while another process acts on that;
-     * undefined if there is nothing to do.
+     * undefined if there is nothing to do. Rejects with a KeyFullError if `payer` has no room for it.
      */
-    receive({ messageId, from, to, text, part }: ReceivedPart): Promise<PendingMessage | 'busy' | undefined> {
+    async receive(
+      { messageId, from, to, text, part }: ReceivedPart,
+      payer: Payer = NO_KEY,
+    ): Promise<PendingMessage | 'busy' | undefined> {
       const { number, total, reference } = part ?? { number: 1, total: 1, reference: messageId };
       const message = digestOf([from, to, String(reference), String(total)]);
       const digest = digestOf([messageId]);
       const stored = { message, digest, id: messageId, part: number, total, from, to, text };
-      return receiveScript.run(
+      const reply = await receiveScript.run(
         redis,
-        { inboundPending, inboundIds },
-        { ...stored, leaseMs: LEASE_MS, time: '' },
+        { inboundPending, inboundIds, keyBytes },
+        { ...stored, payer: payer.key, limit: payer.limit, leaseMs: LEASE_MS, time: '' },
       );
+      if (typeof reply === 'object' && 'used' in reply) throw keyFull(payer, lane, reply.used);
+      return reply;
     },
 
     /** Takes messages that no process has logged in time, and those whose parts did not come; deletes what is older than the retention. */
     takeOverdue: (retentionMs: number): Promise<PendingMessage[]> =>
-      takeScript.run(redis, logKeys, {
-        leaseMs: LEASE_MS,
-        partsMs: PARTS_MS,
-        retentionMs,
-        most: AT_ONCE,
-        time: '',
-      }),
+      takeScript.run(
+        redis,
+        { ...logKeys, keyBytes },
+        {
+          leaseMs: LEASE_MS,
+          partsMs: PARTS_MS,
+          retentionMs,
+          most: AT_ONCE,
+          time: '',
+        },
+      ),
 
     /** Appends a message to the log. Returns its position; '' if another process has logged it. */
     log: ({ name, digests }: PendingMessage, entry: LoggedMessage): Promise<string> =>
@@ -191,7 +212,10 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
         const pending = pendingShape.parse(JSON.parse(json));
         if (!isOf(pending)) continue;
         // Its name is a digest of the numbers, without a key.
-        for (const { digest } of Object.values(pending.parts)) await redis.hset(inboundIds, digest, '');
+        for (const { digest, payer, bytes } of Object.values(pending.parts)) {
+          await redis.hset(inboundIds, digest, '');
+          if (payer !== '') await redis.hincrby(keyBytes, `used:${payer}`, -bytes);
+        }
         erased += await redis.hdel(inboundPending, name);
       }
       for (let last: string | undefined; ; ) {

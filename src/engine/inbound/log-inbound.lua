@@ -3,7 +3,7 @@
 
   KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged
         inboundIds      hash: digest of the service's id of a part -> its message
-        inbound         stream: position -> these digests
+        inbound         stream: position -> these digests; the API keys that have paid for the parts, and with how many bytes
         inboundMessages  hash: position -> the message, JSON. Redis keeps the bytes of an entry that is deleted from a stream
   ARGV  message  the name of the message
         entry    the message and what it did, as JSON
@@ -12,8 +12,14 @@
 ]]
 -- @include ../../base/redis/when-full.lua
 run_when_full(inboundPendingKey)
-if redis.call('HDEL', inboundPendingKey, message) == 0 then return '' end
+local json = redis.call('HGET', inboundPendingKey, message)
+if not json then return '' end
+redis.call('HDEL', inboundPendingKey, message)
+local paid = {}
+for _, part in pairs(cjson.decode(json).parts) do
+  if (part.payer or '') ~= '' then paid[#paid + 1] = string.format('%s %.0f', part.payer, part.bytes) end
+end
 for digest in string.gmatch(digests, '%S+') do redis.call('HSET', inboundIdsKey, digest, '') end
-local position = redis.call('XADD', inboundKey, '*', 'd', digests)
+local position = redis.call('XADD', inboundKey, '*', 'd', digests, 'p', table.concat(paid, ','))
 redis.call('HSET', inboundMessagesKey, position, entry)
 return position

@@ -5,6 +5,7 @@
 
   KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged
         inboundIds      hash: digest of the service's id of a part -> its message
+        keyBytes        hash: what the API keys have stored (key-bytes.lua)
   ARGV  message  name of the message that the part belongs to
         digest   of the service's id of the part
         id       the service's id of the part
@@ -13,13 +14,18 @@
         from     who sent it
         to       the number that it was sent to
         text     of the part
+        payer    the API key that submits it, '' for none
+        limit    number: how many bytes the key may store on the lane
         leaseMs  number: how long the caller has to log the message, before another process may
         time     ms, or '' for the server's
   Returns  nothing if there is nothing to do: the message is logged, or lacks parts; its name and its JSON, if the caller is to act on it;
-           its name and '' while another process does
+           its name and '' while another process does; '', 'full', and the bytes that the key has stored, if it has no room
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../base/redis/when-full.lua
+-- @include ../recipients/key-bytes.lua
+-- Besides its text, which the log has once more in JSON, a message has numbers, ids, and entries in four keys.
+local MESSAGE_BYTES = 700
 run_when_full(inboundPendingKey)
 local now = clock(time)
 
@@ -30,6 +36,10 @@ local pending = json and cjson.decode(json)
 if known and not pending then return {} end
 
 if not known then
+  local bytes = MESSAGE_BYTES + 2 * #text
+  if not key_bytes.add(keyBytesKey, payer, bytes, limit) then
+    return { '', 'full', string.format('%.0f', key_bytes.used(keyBytesKey, payer)) }
+  end
   -- The service numbers the messages of a sender from 0 to 255 and begins again, so an old one may lack a part for ever.
   if pending and pending.parts[tostring(part)] then
     redis.call('HSET', inboundPendingKey, name .. ' ' .. pending.at, json)
@@ -37,7 +47,7 @@ if not known then
     pending = nil
   end
   pending = pending or { from = from, to = to, total = total, at = now, parts = {}, count = 0, lease = 0 }
-  pending.parts[tostring(part)] = { id = id, digest = digest, text = text }
+  pending.parts[tostring(part)] = { id = id, digest = digest, text = text, payer = payer, bytes = bytes }
   pending.count = pending.count + 1
   redis.call('HSET', inboundIdsKey, digest, name)
 end

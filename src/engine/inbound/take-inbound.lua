@@ -4,8 +4,9 @@
 
   KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged
         inboundIds      hash: digest of the service's id of a part -> its message
-        inbound         stream: position -> digests of the parts of a logged message
+        inbound         stream: position -> digests of the parts of a logged message, and who has paid for them (log-inbound.lua)
         inboundMessages  hash: position -> the message, JSON
+        keyBytes        hash: what the API keys have stored (key-bytes.lua)
   ARGV  leaseMs      number: how long the caller has to log them
         partsMs      number: how long a message waits for its parts
         retentionMs  number: how long a logged message is kept, ms
@@ -15,12 +16,14 @@
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../base/redis/when-full.lua
+-- @include ../recipients/key-bytes.lua
 run_when_full(inboundPendingKey)
 local now = clock(time)
 
 local oldest = string.format('%.0f', math.max(0, now - retentionMs))
 for _, entry in ipairs(redis.call('XRANGE', inboundKey, '-', '(' .. oldest, 'COUNT', most)) do
   for digest in string.gmatch(entry[2][2], '%S+') do redis.call('HDEL', inboundIdsKey, digest) end
+  for key, bytes in string.gmatch(entry[2][4] or '', '([^ ,]+) (%d+)') do key_bytes.add(keyBytesKey, key, -tonumber(bytes), 0) end
   redis.call('XDEL', inboundKey, entry[1])
   redis.call('HDEL', inboundMessagesKey, entry[1])
 end

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { inboundStore, type ReceivedPart } from '../../../src/engine/inbound/inbound-store.js';
@@ -84,4 +85,25 @@ test('A number is erased from every key, and a repeat of its message is not stor
   expect(await has()).toBe(false);
   expect(await store.receive(message('f', { from: number }))).toBeUndefined();
   expect((await store.after('0-0', 10)).map(({ id }) => id)).toEqual(['g']);
+});
+
+test('An API key pays for the messages that it submits until they are deleted, and has a limit', async () => {
+  const store = open('paid');
+  const bytes = keyNames(prefix).lane('paid', 'keyBytes');
+  const used = async () => Number((await redis.hget(bytes, 'used:k1')) ?? 0);
+  const received = await store.receive(message('p'), { key: 'k1', limit: 2_000 });
+  expect(await used()).toBeGreaterThan(700);
+  // A repeat is paid once.
+  const once = await used();
+  await store.receive(message('p'), { key: 'k1', limit: 2_000 });
+  expect(await used()).toBe(once);
+  await expect(
+    store.receive(message('q', { text: 'x'.repeat(700) }), { key: 'k1', limit: 2_000 }),
+  ).rejects.toThrow('API key k1 has no room left');
+  expect(await store.receive(message('q', { text: 'x'.repeat(700) }))).toMatchObject({ messageId: 'q' });
+  if (typeof received === 'object') await store.log(received, { ...entry, id: 'p' });
+  expect(await used()).toBe(once);
+  await delay(2);
+  await store.takeOverdue(1);
+  expect(await redis.hexists(bytes, 'used:k1')).toBe(0);
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { count, permitCount, time } from './measures.js';
-import { campaignStatus, laneStatus } from './views.js';
+import { campaignStatus, laneStatus, recipientCounts } from './views.js';
 
 /*
  * What the console shows while it happens: why something waits, the ledger of a lane, and the items of the live stream.
@@ -75,6 +75,35 @@ export const ledger = z
   .meta({ id: 'Ledger' });
 /** See {@link ledger}. */
 export type Ledger = z.output<typeof ledger>;
+
+/** The counts of a campaign at a time. */
+export const progressSample = z
+  .object({ at: time, counts: recipientCounts })
+  .readonly()
+  .meta({ id: 'ProgressSample' });
+/** See {@link progressSample}. */
+export type ProgressSample = z.output<typeof progressSample>;
+
+/** A request that may or may not have been accepted, and what is known about it. */
+export const unknownRequest = z
+  .object({
+    request: z.string().describe('Our reference, with which `resolve` settles this request alone'),
+    recipientCount: count,
+    claimedAt: time.nullable().describe('When a worker took it to send it; null if Redis has lost that'),
+    since: time.describe('When its outcome became unknown'),
+    code: z
+      .enum(['reported', 'silent', 'restored'])
+      .describe(
+        '`reported`: its worker reported that no clear response arrived, and sends it no more; `silent`: its worker died, or lost Redis, before it reported anything; `restored`: Redis lost data, and the request may have been sent before',
+      ),
+    reason: z.string().describe('What was seen, in words'),
+    isPolled: z.boolean().describe('Whether a report matches it, so that a poll will tell'),
+    resendFrom: time.describe('From when its worker can no longer send it, so that you may resend it'),
+  })
+  .readonly()
+  .meta({ id: 'UnknownRequest' });
+/** See {@link unknownRequest}. */
+export type UnknownRequest = z.output<typeof unknownRequest>;
 
 /** A campaign in the live stream. */
 export const liveCampaign = z

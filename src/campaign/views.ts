@@ -23,7 +23,7 @@ import { perName, RECIPIENT_STATES } from './recipient.js';
 const inState = perName(RECIPIENT_STATES, () => count);
 
 /** The number of recipients in total and in each state. The states add up to the total. */
-const recipientCounts = z.object({ total: count, ...inState }).readonly();
+export const recipientCounts = z.object({ total: count, ...inState }).readonly();
 /** See {@link recipientCounts}. */
 export type RecipientCounts = z.output<typeof recipientCounts>;
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CAMPAIGN_STATES } from '../campaign/campaign.js';
+import { progressSample, unknownRequest } from '../campaign/live-views.js';
 import type { TimeRange } from '../campaign/measures.js';
 import { recipientPage, reportRow } from '../campaign/recipient-views.js';
 import {
@@ -114,6 +115,48 @@ export const getCampaign = call({
   outcomes: ['notFound'],
   version: versionOf,
   run: (volley, campaign) => volley.status(campaign.id),
+});
+
+export const getProgress = call({
+  name: 'getProgress',
+  summary: 'Get how a campaign has gone',
+  description:
+    'Its counts over time: at most 128 samples, recorded while it runs and when they have changed, and the counts of now. A campaign of one recipient has only those.',
+  tag: 'Campaigns',
+  scope: 'status',
+  cost: { tokens: 1 },
+  access: byCampaign,
+  http: 'GET /campaigns/{id}/progress',
+  cli: { because: '`volley status --watch` shows the progress' },
+  input: ofCampaign,
+  output: z.object({ samples: z.array(progressSample) }),
+  returns: 'The samples, the oldest first',
+  outcomes: ['notFound'],
+  run: async (volley, campaign) => ({ samples: await volley.progress(campaign.id) }),
+});
+
+export const listUnknown = page({
+  name: 'listUnknown',
+  summary: 'List the requests of a campaign with an unknown outcome',
+  description:
+    'Those that may or may not have been accepted, with what is known about each. Settle them with `resolve`.',
+  tag: 'Campaigns',
+  scope: 'status',
+  cost: { itemsPerToken: 100 },
+  access: byCampaign,
+  http: 'GET /campaigns/{id}/unknown',
+  cli: { because: '`volley status` lists them' },
+  input: ofCampaign,
+  member: 'requests',
+  item: unknownRequest,
+  returns: 'A page of requests, in the order in which they were claimed',
+  position: 'unknown',
+  limit: { max: 1_000, usual: 100 },
+  outcomes: ['notFound'],
+  async run(volley, { id: campaign, ...range }) {
+    const { requests, nextCursor } = await volley.unknown(campaign, range);
+    return { items: requests, nextCursor };
+  },
 });
 
 export const pauseCampaign = call({

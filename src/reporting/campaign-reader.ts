@@ -1,18 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redis } from '../base/redis/connection.js';
+import { type Redis, serverTime } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import { type CampaignState, campaignIdTime } from '../campaign/campaign.js';
+import { type CampaignState, campaignIdTime, requestReference } from '../campaign/campaign.js';
 import { NotFoundError } from '../campaign/errors.js';
 import { type ListFilters, matchesFilters } from '../campaign/list-filters.js';
+import type { ProgressSample, UnknownRequest } from '../campaign/live-views.js';
+import { perName, RECIPIENT_STATES } from '../campaign/recipient.js';
 import type { CampaignStatus } from '../campaign/views.js';
 import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import { idsWithPrefix, listCampaigns, readState, type StoredState } from '../engine/lane/campaigns.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
+import { readProgress } from '../engine/recipients/progress.js';
 import { idempotencyDigest, readHolder } from '../engine/recipients/reservation.js';
 import type { Heartbeats, WorkerProcess } from '../engine/recovery/heartbeats.js';
-import { listUnknown } from '../engine/sending/unknown.js';
+import { listUnknown, type UnknownBatch } from '../engine/sending/unknown.js';
 import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
 import { campaignStatus } from './status.js';
@@ -43,6 +46,20 @@ interface CampaignPage {
   readonly nextCursor: string | null;
 }
 
+/** Which requests {@link CampaignReader.unknown} returns. */
+interface UnknownOptions {
+  /** Default 100. */
+  readonly limit?: number | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** Some requests; `nextCursor` is null on the last page. */
+interface UnknownPage {
+  readonly requests: UnknownRequest[];
+  readonly nextCursor: string | null;
+}
+
 /** How many campaigns there are. `isExact`: false if there may be more, because not all were read. */
 interface CampaignCount {
   readonly count: number;
@@ -70,6 +87,10 @@ export interface CampaignReader {
   page(options?: PageOptions): Promise<CampaignPage>;
   /** How many campaigns {@link CampaignReader.page} would return, without `limit`. At most 5,000 campaigns are read for it. */
   count(options?: PageOptions): Promise<CampaignCount>;
+  /** How the counts of a campaign have changed, the oldest sample first; the last one is of now. */
+  progress(id: string): Promise<ProgressSample[]>;
+  /** Its requests with an unknown outcome, in the order in which they were claimed. */
+  unknown(id: string, options?: UnknownOptions): Promise<UnknownPage>;
   /** The ids that begin with `prefix`, newest first, at most `limit`. */
   idsWith(prefix: string, limit: number): Promise<string[]>;
   /** Resolves with the status when the campaign has ended. */
@@ -273,6 +294,35 @@ export function createCampaignReader({
       );
     },
 
+    async progress(id) {
+      const lane = await finder.of(id);
+      const [samples, state, now] = await Promise.all([
+        readProgress(redis, keys, lane.id, id),
+        readState(redis, keys, lane.id, id),
+        serverTime(redis),
+      ]);
+      if (state === null) return [];
+      const counts = perName(RECIPIENT_STATES, (name) => state.counts[name] ?? 0);
+      // After its end, nothing changes.
+      const last = { at: state.endedAt > 0 ? state.endedAt : now, counts };
+      return [...samples.filter(({ at }) => at < last.at), last].map((sample) => ({
+        at: new Date(sample.at).toISOString(),
+        counts: { total: state.total, ...sample.counts },
+      }));
+    },
+
+    async unknown(id, { limit = 100, cursor } = {}) {
+      const lane = await finder.of(id);
+      const left = (await listUnknown(lane))
+        .filter(({ campaign, number }) => campaign === id && number > Number(cursor ?? 0))
+        .sort((a, b) => a.number - b.number);
+      const last = left.length > limit ? left[limit - 1] : undefined;
+      return {
+        requests: left.slice(0, limit).map((batch) => unknownRequest(id, batch)),
+        nextCursor: last === undefined ? null : String(last.number),
+      };
+    },
+
     list: async (options = {}) => (await readPage(options, Number.POSITIVE_INFINITY)).campaigns,
 
     page: (options = {}) => readPage(options, MAX_READ_PER_PAGE),
@@ -304,4 +354,19 @@ function filterOf({ state, ...filters }: PageOptions): (meta: CampaignMeta, stat
     (own.outbox === undefined || (own.counts.unknown ?? 0) > 0) &&
     (state === undefined || own.state === state) &&
     matchesFilters(meta, filters);
+}
+
+/** What is known about a request with an unknown outcome. A worker that reported it sends it no more, so it is safe at once. */
+function unknownRequest(campaign: string, batch: UnknownBatch): UnknownRequest {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  return {
+    request: requestReference(campaign, batch.number),
+    recipientCount: batch.count,
+    claimedAt: batch.isRestored ? null : iso(batch.claimedAt),
+    since: iso(batch.since),
+    code: batch.isRestored ? 'restored' : batch.safeAt > batch.since ? 'silent' : 'reported',
+    reason: batch.reason,
+    isPolled: batch.matchedRequestId !== null,
+    resendFrom: iso(batch.safeAt),
+  };
 }

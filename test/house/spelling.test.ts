@@ -111,6 +111,7 @@ describe('The OpenAPI document', () => {
         'Ledger/at',
         'Ledger/properties/buckets/items/at',
         'Ledger/properties/permits/items/at',
+        'ProgressSample/at',
         'Tick/at',
       ].map((path) => `#/components/schemas/${path}`),
     ]);

@@ -251,6 +251,8 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   replayWebhook: () => webhook(),
   removeWebhook: () => webhook(),
   followEvents: async () => ({}),
+  getProgress: async () => ({ id: await created(LATER) }),
+  listUnknown: async () => ({ id: await created(LATER), limit: 100 }),
   followLive: async () => ({}),
   getLedger: async () => LANE,
   followCampaign: async () => ({ id: await created(LATER) }),

@@ -13,6 +13,7 @@ export type PositionKind =
   | 'suppressions'
   | 'results'
   | 'schedules'
+  | 'unknown'
   | 'forgotten';
 
 /** Turns positions in lists and streams into tokens for clients, which reveal nothing about what other clients own. */

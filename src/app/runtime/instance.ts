@@ -16,6 +16,7 @@ import { type Keys, keyNames, type LaneId } from '../../base/redis/keys.js';
 import { asOne, watchConnection } from '../../base/redis/watch.js';
 import { recordsAccount, recordsLanes } from '../../call-records/lanes.js';
 import { openRecords } from '../../call-records/open-records.js';
+import type { DisabledBecause } from '../../campaign/webhook-views.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
 import { openTokenSources } from '../../engine/lane/credentials.js';
 import { openLanes } from '../../engine/lane/lane-finder.js';
@@ -29,7 +30,7 @@ import { dataFormat } from '../../engine/recovery/data-format.js';
 import { heartbeats as openHeartbeats } from '../../engine/recovery/heartbeats.js';
 import { outboxResults } from '../../intake/outbox/outbox-results.js';
 import type { ProvidedList } from '../../intake/schedules/schedules.js';
-import { scheduleStore, scheduleTotals } from '../../intake/schedules/store.js';
+import { failingSchedules, scheduleStore, scheduleTotals } from '../../intake/schedules/store.js';
 import { createCampaignReader } from '../../reporting/campaign-reader.js';
 import { createEventFeed } from '../../reporting/event-feed.js';
 import { eventLog } from '../../reporting/event-log.js';
@@ -47,6 +48,14 @@ import { apiKeyService } from '../access/api-keys.js';
 import { auditTrail } from '../access/audit-trail.js';
 import { openPositions } from '../access/positions.js';
 import { refusedKeys } from '../access/refused-keys.js';
+
+/** Why a webhook is disabled. */
+const DISABLED: Readonly<Record<DisabledBecause, string>> = {
+  operator: 'an operator disabled it',
+  gone: 'its address answered 410',
+  failing: 'every request failed for five days',
+  keyRevoked: 'the API key that added it was revoked',
+};
 
 /** What {@link openInstance} needs. */
 interface InstanceOptions {
@@ -276,6 +285,30 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
       log,
       monotonic: monotonicClock,
       follow: (followed) => feed.follow(followed),
+      others: async () => {
+        const [failing, endpoints] = await Promise.all([
+          failingSchedules(redis, keys),
+          webhookStore(redis, keys).endpoints(),
+        ]);
+        const namesOf = (ids: readonly LaneId[]): Promise<string[]> => Promise.all(ids.map(finder.nameOf));
+        return Promise.all([
+          ...failing.map(async ({ id, lane }) => ({
+            code: 'schedule',
+            text: 'Its schedule is paused, because it failed again and again.',
+            name: id,
+            lanes: await namesOf([lane]),
+          })),
+          // One that an operator has disabled needs no attention.
+          ...endpoints
+            .filter(({ disabledBecause }) => disabledBecause !== null && disabledBecause !== 'operator')
+            .map(async ({ id, lanes: its, disabledBecause }) => ({
+              code: 'webhook',
+              text: `Its webhook is disabled: ${DISABLED[disabledBecause ?? 'operator']}.`,
+              name: id,
+              lanes: its && (await namesOf(its)),
+            })),
+        ]);
+      },
       hostOf: (name) => {
         const url = urlOf(name);
         return url === undefined ? null : new URL(url).host;

@@ -15,6 +15,8 @@ export type ReadOperations = Pick<
   | 'page'
   | 'count'
   | 'idsWith'
+  | 'progress'
+  | 'unknown'
   | 'laneOf'
   | 'finished'
   | 'lanes'
@@ -62,6 +64,8 @@ export function readOperations({
     list: (listed) => statuses.list(listed),
     page: (wanted) => statuses.page(wanted),
     count: (wanted) => statuses.count(wanted),
+    progress: (id) => statuses.progress(id),
+    unknown: (id, options) => statuses.unknown(id, options),
     idsWith: (prefix, limit) => statuses.idsWith(prefix, limit),
     laneOf: async (id) => (await finder.of(id)).name,
     finished: (id, finished) => statuses.finished(id, finished),

@@ -56,3 +56,8 @@ export function recordsKey(keys: Keys, lane: LaneId, campaign: string, first: nu
 export function acceptedKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:accepted`);
 }
+
+/** String: how the counts of a campaign changed over time, in samples of 52 bytes; see progress.ts. One recipient has none. */
+export function progressKey(keys: Keys, lane: LaneId, campaign: string): string {
+  return keys.lane(lane, `campaign:${campaign}:progress`);
+}

@@ -5,6 +5,7 @@ import {
   acceptedKey,
   costsKey,
   metaKey,
+  progressKey,
   RECORDS_PER_HASH,
   recipientListKey,
   recordsKey,
@@ -59,6 +60,7 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     metaKey(keys, lane, campaign),
     acceptedKey(keys, lane, campaign),
     costsKey(keys, lane, campaign),
+    progressKey(keys, lane, campaign),
   ];
   // Of an import that was refused at once, only its text was stored. Noted first: a process may die in between.
   if (ordinals > 0 || (await redis.exists(...left)) > 1) await noteRemoval(redis, keys);

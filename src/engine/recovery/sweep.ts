@@ -19,6 +19,7 @@ import { type Wakers, wakeLane } from '../lane/wake.js';
 import { computeWindows, type OpeningsOf } from '../lane/windows.js';
 import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
+import { progressFollower } from './follow-progress.js';
 import type { WorkerProcess } from './heartbeats.js';
 import { lapseUnserved } from './unserved.js';
 
@@ -87,7 +88,7 @@ export interface Sweep {
 
 /**
  * Looks every two seconds for lanes that are due, and sweeps them: settles overdue claims as unknown, applies the policy for
- * unknown outcomes, launches and lapses campaigns, tends outboxes, discards dead imports, removes old campaigns, and wakes lanes that have work.
+ * unknown outcomes, launches and lapses campaigns, records how they go, tends outboxes, discards dead imports, removes old campaigns, and wakes lanes that have work.
  * One process sweeps a lane at a time. A process checks all of its lanes at its start, and when another worker has died.
  */
 export function startSweep(options: SweepOptions): Sweep {
@@ -98,6 +99,7 @@ export function startSweep(options: SweepOptions): Sweep {
   // Lanes that only other processes serve.
   const others = new Set<LaneId>();
   const moves = unfinishedMoves(options);
+  const progress = progressFollower(options);
   let [longest, differing] = [0, ''];
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -148,7 +150,9 @@ export function startSweep(options: SweepOptions): Sweep {
         return;
       }
       const idle = taken.now + IDLE_MS * (0.8 + 0.2 * lane.random());
-      const sweeping = moves.watch(lane, sweepLane(lane, options, workers, longest));
+      const sweep = async (): Promise<number> =>
+        Math.min(await sweepLane(lane, options, workers, longest), await progress.record(id, taken.now));
+      const sweeping = moves.watch(lane, sweep());
       const at = await sweeping.catch((error: unknown) => {
         if (!isSlotMoving(error)) failed(error);
         return taken.now + EVERY_MS;

@@ -51,6 +51,8 @@ export interface UnknownBatch {
   readonly reason: string;
   /** The service's id of the request that a notification has matched to it; it is polled. Null: none. */
   readonly matchedRequestId: string | null;
+  /** From when on its worker can no longer send it. */
+  readonly safeAt: number;
   /** Its claim was replayed or is a placeholder, so the time of its request is not known. */
   readonly isRestored: boolean;
 }
@@ -73,6 +75,7 @@ const unknownBatch = z.object({
   at: z.number(),
   since: z.number(),
   reason: z.string(),
+  safeAt: z.number(),
   epoch: z.number().optional(),
   matched: z.string().optional(),
 });

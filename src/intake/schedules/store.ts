@@ -357,3 +357,9 @@ export async function scheduleTotals(redis: Redis, keys: Keys): Promise<Schedule
     late: dueAt > 0 && dueAt <= now ? exactDuration(now - dueAt) : null,
   };
 }
+
+/** The schedules that are paused because of their failures, for people. */
+export async function failingSchedules(redis: Redis, keys: Keys): Promise<{ id: string; lane: LaneId }[]> {
+  const refs = await redis.smembers(keys.schedules.failing);
+  return refs.sort().map((ref) => ({ id: idOfRef(ref), lane: ref.slice(idOfRef(ref).length + 1) }));
+}

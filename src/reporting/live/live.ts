@@ -12,7 +12,7 @@ import { liveCampaigns } from './campaigns.js';
 import { type LiveText, type LiveWanted, textOf } from './item.js';
 import { type LiveLaneOptions, liveLanes, throttledTimes } from './lanes.js';
 import { ledgerOf } from './ledger.js';
-import { overviewOf } from './overview.js';
+import { type OtherAttention, overviewOf } from './overview.js';
 
 /*
  * What is happening, for any number of watchers in this process: one read of Redis per tick serves them all. A tick reads what a watcher
@@ -38,13 +38,22 @@ interface LiveOptions extends LiveLaneOptions {
   readonly statuses: CurrentReader;
   readonly log: Pick<EventLog, 'after'>;
   readonly monotonic: Clock;
+  /** What needs attention besides lanes and campaigns; `lanes` of a webhook: null for all. */
+  others(): Promise<readonly OtherAttention[]>;
   follow(options: { readonly signal: AbortSignal }): AsyncIterable<FeedItem>;
 }
 
 const TICK_MS = 500;
 /** A read that takes longer means that Redis does not respond. */
 const SILENT_MS = 1_000;
-const WORKERS_EVERY_MS = 2_000;
+const FLEET_EVERY_MS = 2_000;
+
+/** What is read of the whole installation now and then. */
+interface Fleet {
+  readonly workers: readonly WorkerProcess[];
+  readonly others: readonly OtherAttention[];
+  readonly at: number;
+}
 
 /** Creates the reader. It reads nothing while nothing is watched. */
 export function createLiveReader(options: LiveOptions): LiveReader & { close(): void } {
@@ -52,7 +61,7 @@ export function createLiveReader(options: LiveOptions): LiveReader & { close(): 
   const watchers = new Map<LiveWanted, (items: readonly LiveText[]) => void>();
   const lanes = liveLanes(options);
   const campaigns = liveCampaigns(options);
-  let workers: { readonly alive: readonly WorkerProcess[]; readonly at: number } = { alive: [], at: 0 };
+  let fleet: Fleet = { workers: [], others: [], at: 0 };
   let ticking: { readonly timer: NodeJS.Timeout; readonly following: AbortController } | undefined;
   let readingSince: number | undefined;
   let isAgain = false;
@@ -60,20 +69,24 @@ export function createLiveReader(options: LiveOptions): LiveReader & { close(): 
   const read = async (): Promise<(wanted: LiveWanted) => LiveText[]> => {
     const all = [...watchers.keys()];
     const [now, configured] = await Promise.all([serverTime(redis), finder.configured()]);
-    if (now - workers.at >= WORKERS_EVERY_MS) {
-      const [alive] = await Promise.all([heartbeats.alive(), finder.live.refresh()]);
-      workers = { alive, at: now };
+    if (now - fleet.at >= FLEET_EVERY_MS) {
+      const [workers, others] = await Promise.all([
+        heartbeats.alive(),
+        options.others(),
+        finder.live.refresh(),
+      ]);
+      fleet = { workers, others, at: now };
     }
     await lanes.read([...configured.values()], new Set(all.flatMap((each) => each.lanes)), now);
     const views = new Map<string, ReturnType<typeof overviewOf>>();
     const overviewFor = ({ allowed }: LiveWanted) => {
       const name = JSON.stringify(allowed);
-      const made = views.get(name) ?? overviewOf(lanes.known(allowed), workers.alive);
+      const made = views.get(name) ?? overviewOf(lanes.known(allowed), allowed, fleet);
       views.set(name, made);
       return made;
     };
     const running = all.flatMap((each) => overviewFor(each).overview.running);
-    await campaigns.read({ running, wanted: all, lanes, workers: workers.alive, now });
+    await campaigns.read({ running, wanted: all, lanes, workers: fleet.workers, now });
     const tick = textOf({ type: 'tick', data: { at: new Date(now).toISOString(), redis: 'ok' } });
     return (wanted) => {
       const { overview, text } = overviewFor(wanted);

@@ -9,10 +9,22 @@ import { ATTENTION_SHOWN, isPaused, isUnknown, type KnownLane, type NotableCampa
 /** The newest running campaigns that are shown; the counts have all of them. */
 const RUNNING_SHOWN = 50;
 
+/** Something that needs a person, and the lanes that it is about; null: all. */
+export interface OtherAttention extends Pick<Attention, 'code' | 'text'> {
+  readonly name: string;
+  readonly lanes: readonly string[] | null;
+}
+
+const NOTHING = { lane: null, campaign: null, name: null, remedy: null };
+
 /** What there is to see on these lanes, and what needs a person. Pure. */
 export function overviewOf(
   lanes: readonly KnownLane[],
-  workers: readonly WorkerProcess[],
+  allowed: readonly string[] | undefined,
+  {
+    workers,
+    others,
+  }: { readonly workers: readonly WorkerProcess[]; readonly others: readonly OtherAttention[] },
 ): { readonly overview: Overview; readonly text: LiveText } {
   const sum = (of: (lane: KnownLane) => number): number => lanes.reduce((total, lane) => total + of(lane), 0);
   const running = lanes
@@ -21,7 +33,19 @@ export function overviewOf(
     )
     .sort((a, b) => (a.id < b.id ? 1 : -1));
   const overview: Overview = {
-    attention: attentionOf(lanes, workers),
+    attention: [
+      ...attentionOf(lanes, workers),
+      ...others
+        .filter(({ lanes: its }) => allowed === undefined || its?.every((lane) => allowed.includes(lane)))
+        .slice(0, ATTENTION_SHOWN)
+        .map(({ code, text, name, lanes: its }) => ({
+          ...NOTHING,
+          code,
+          text,
+          name,
+          lane: its?.length === 1 ? (its[0] ?? null) : null,
+        })),
+    ],
     running: running.slice(0, RUNNING_SHOWN).map(({ id }) => id),
     lanes: lanes.map(({ lane }) => lane.name).sort(),
     counts: {
@@ -34,18 +58,17 @@ export function overviewOf(
 
 /** The worst first: nothing is sent at all, then what waits for an operator. */
 function attentionOf(lanes: readonly KnownLane[], workers: readonly WorkerProcess[]): Attention[] {
-  const nothing = { lane: null, campaign: null, name: null, remedy: null };
   const isIdle = lanes.every(({ notable }) => notable.length === 0);
   return [
     ...(workers.length === 0 && !isIdle
-      ? [{ ...nothing, code: 'workers', text: 'No worker is running, so nothing happens.' }]
+      ? [{ ...NOTHING, code: 'workers', text: 'No worker is running, so nothing happens.' }]
       : []),
     ...lanes.flatMap(({ lane, status, view }) => {
       const waiting = laneWaiting(status, view.now);
       const isUrgent = waiting !== null && ['stopped', 'held', 'noToken', 'failing'].includes(waiting.code);
       if (!isUrgent) return [];
       const { code, text, remedy } = waiting;
-      return [{ ...nothing, code, text, lane: lane.name, remedy }];
+      return [{ ...NOTHING, code, text, lane: lane.name, remedy }];
     }),
     ...ofCampaigns(lanes, isUnknown, ({ id, counts }) => ({
       code: 'unknown',

@@ -58,6 +58,7 @@ export const NEVER: Readonly<Record<string, string>> = {
   'lane:reconciler': POINTER,
   'lane:keyBytes': POINTER,
   'lane:campaign:ID:statuses': POINTER,
+  'lane:campaign:ID:progress': POINTER,
   'lane:campaign:ID:costs': POINTER,
   'lane:campaign:ID:accepted': POINTER,
   'lane:outboxes': PRODUCER,

@@ -133,6 +133,8 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   listRecipients: campaign,
   resolveCampaign: async () => ({ ...(await campaign()), as: 'accepted' }),
   followCampaign: campaign,
+  getProgress: campaign,
+  listUnknown: campaign,
   followLive: async () => ({}),
   getLedger: A,
   listCampaigns: onA,

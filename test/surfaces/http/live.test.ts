@@ -92,8 +92,9 @@ test('Only what has changed is sent again, and a change within a second', async 
   await volley.pause(id);
   const { waiting } = await until('campaign', ({ status }) => status.state === 'paused');
   expect(waiting.remedy).toEqual({ operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` });
-  const { attention } = await until('overview', (overview) => overview.attention.length > 0);
-  expect(attention).toMatchObject([{ code: 'paused', campaign: id, lane: 'main' }]);
+  const { attention } = await until('overview', (overview) => overview.attention.length > 1);
+  // No worker runs in this test.
+  expect(attention).toMatchObject([{ code: 'workers' }, { code: 'paused', campaign: id, lane: 'main' }]);
   expect(performance.now() - at).toBeLessThan(5_000);
   await volley.cancel(id);
 });

@@ -39,6 +39,7 @@ export const labels = {
   requests: 'Requests',
   roles: 'Roles',
   row: 'Row',
+  safe: 'Safe to resend',
   scopes: 'May',
   sender: 'Sender',
   sent: 'Sent',

@@ -112,7 +112,6 @@ export const texts = {
     settled: 'settled',
     perMinute: (rate: number) => `${countText(rate)} a minute`,
     states: 'Recipients by state',
-    rateSince: 'Sends per minute since you opened this page',
     facts: 'About this campaign',
     costText: (accepted: string | null, total: string, unpriced: number) =>
       `${accepted === null ? '' : `${accepted} so far, `}${total} for all${unpriced > 0 ? `, without ${counted(unpriced, 'number')} that have no price` : ''}`,
@@ -135,6 +134,14 @@ export const texts = {
   unknown: {
     about:
       'These requests were sent and not answered: their recipients may or may not have the message. Volley never sends them again by itself unless the lane says so.',
+    codes: {
+      reported: 'Its worker will not send it again.',
+      silent: 'Its worker did not report, and may be dead.',
+      restored: 'Redis lost data: it may have been sent before.',
+    },
+    polled: 'A report matches it: a poll will tell.',
+    safeNow: 'now',
+    more: 'Show more',
     all: 'All of them',
     questions: {
       accepted: (count: number) => `${recipientsText(count)} count as sent, without a delivery report.`,

@@ -12,6 +12,7 @@ import { PROBLEMS } from '../../../src/surfaces/http/problem.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { blocks, printedCommands, unknownIn } from '../../house/commands.js';
 import { serveApi } from './api.js';
+import { documentedBy } from './documented.js';
 
 const { url, prefix } = testRedis('http-document');
 const { origin, call, key } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
@@ -210,6 +211,15 @@ describe('docs/http.md', () => {
     expect(listed.length).toBeGreaterThan(10);
     const known = PROBLEMS.map(({ status, code }) => `${status} ${code}`);
     expect(listed.filter((one) => !known.includes(one))).toEqual([]);
+  });
+
+  test('shows a page of results with null for what is absent', () => {
+    const [example = ''] = blocks(text, 'json');
+    documentedBy({ ...document })({
+      ...{ method: 'GET', path: '/v1/results', status: 200, type: 'application/json' },
+      body: example,
+    });
+    expect(example).not.toContain('""');
   });
 
   test('lists every event of the stream', () => {

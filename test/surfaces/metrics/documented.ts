@@ -5,13 +5,12 @@ export interface Documented {
   readonly name: string;
   readonly type: string;
   readonly labels: readonly string[];
-  /** Empty for metrics of Node, whose help texts come from prom-client. */
   readonly meaning: string;
 }
 
 /** The metrics in the tables of the page, in their order. */
 export function documentedMetrics(page = readFileSync('docs/metrics.md', 'utf8')): Documented[] {
-  return [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \|(?: (.+) \|)?$/gm)].map(
+  return [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \| (.+) \|$/gm)].map(
     ([, name = '', type = '', labels = '', meaning = '']) => ({
       name,
       type,

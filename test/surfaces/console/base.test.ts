@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { perName, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
 import { withFilters } from '../../../src/surfaces/console/base/filters.js';
 import type { Ledger } from '../../../src/surfaces/console/base/live-types.js';
-import { masked } from '../../../src/surfaces/console/base/masked.js';
+import { masked, maskedAsWritten } from '../../../src/surfaces/console/base/masked.js';
 import { ratesOf } from '../../../src/surfaces/console/base/progress.js';
 import { barParts, type Counts } from '../../../src/surfaces/console/base/recipients.js';
 import { durationMs, freedAt, stripOf } from '../../../src/surfaces/console/base/strip.js';
@@ -23,6 +23,14 @@ describe('A masked number', () => {
     ['not a number', 'not a number'],
   ])('%s is shown as %s', (number, shown) => {
     expect(masked(number)).toBe(shown);
+  });
+
+  test.each([
+    ['07700 900101', '0770• •••101'],
+    ['+44 7700 900101', '+44 77•• •••101'],
+    ['0770 12', '0770 12'],
+  ])('that someone has written as %s keeps its form: %s', (written, shown) => {
+    expect(maskedAsWritten(written)).toBe(shown);
   });
 
   test('has as many digits as the number, so that its length can be checked', () => {

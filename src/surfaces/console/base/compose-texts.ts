@@ -78,10 +78,13 @@ export const newTexts = {
   duplicates: 'If a number appears again with another text',
   duplicateChoices: { first: 'send the first', keep: 'send all', refuse: 'refuse the list' },
   warnings: 'Please check',
-  /** A warning of the server, in the words of this page. */
-  inPage: (warning: string) =>
-    warning
+  /** What the server says, in the words of this page. */
+  inPage: (text: string) =>
+    text
       .replace('set `duplicates` to `keep`', 'choose “send all” above')
+      .replace('or set `country`', 'or enter a country above')
+      .replace(', and name it in `countryColumn`', '')
+      .replace('set `sender` or SENDER_ADDRESS', 'enter one above')
       .replace(/ To refuse them, set NUMBER_KINDS.*$/, ''),
   show: 'Show numbers',
 

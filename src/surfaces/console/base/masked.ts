@@ -14,6 +14,14 @@ export function reveal(shown: boolean): void {
   else sessionStorage.removeItem(KEY);
 }
 
+/** What stands in place of a number that someone has written: as it is, without the digits that make it one. Fewer than eight digits are what is wrong, and are shown. */
+export function maskedAsWritten(text: string): string {
+  const count = text.replace(/\D/g, '').length;
+  if (isRevealed.value || count < 8) return text;
+  let at = 0;
+  return text.replace(/\d/g, (digit) => (at++ < SHOWN_AT_START || at > count - SHOWN_AT_END ? digit : '•'));
+}
+
 const SHOWN_AT_START = 4;
 const SHOWN_AT_END = 3;
 

@@ -23,6 +23,7 @@ export const texts = {
   go: 'Go',
   loading: 'Loading …',
   nextPage: 'Next',
+  notBefore: 'not before',
   nothing: 'Nothing here.',
   optional: '(optional)',
   previousPage: 'Previous',

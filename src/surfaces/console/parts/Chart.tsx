@@ -22,14 +22,14 @@ const [WIDTH, HEIGHT, TOP] = [1_000, 90, 16];
 /** A rate over time, with what slowed it down, and a table of the same. */
 export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
   const [first, last] = [rates[0], rates.at(-1)];
-  if (first === undefined || last === undefined) return null;
-  const highest = Math.max(1, ...rates.map(({ value }) => value));
+  const highest = Math.max(...rates.map(({ value }) => value));
+  if (first === undefined || last === undefined || highest === 0) return null;
   const x = (at: number): number => ((at - first.from) / (last.to - first.from)) * WIDTH;
   const y = (value: number): number => HEIGHT - (value / highest) * (HEIGHT - TOP);
   const steps = rates.map(({ from, to, value }) => `M${x(from)} ${HEIGHT}V${y(value)}H${x(to)}V${HEIGHT}z`);
   const shown = marks.filter(({ at }) => at >= first.from && at <= last.to);
   return (
-    <figure class="chart">
+    <figure class="chart panel">
       <figcaption>
         {caption} <span class="quiet">{texts.chart.most(countText(highest))}</span>
       </figcaption>

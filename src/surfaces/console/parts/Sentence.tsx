@@ -1,4 +1,5 @@
 import type { Waiting } from '../base/live-types.js';
+import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
 import { CommandButton } from './CommandDialog.js';
@@ -38,12 +39,18 @@ interface RemedyProps {
   readonly about: string;
 }
 
-/** The button of the operation that ends a wait. One that asks for more has its place on the screen of the campaign. */
+/** What ends a wait: a button, or for unknown outcomes the way to where they are settled. */
 export function Remedy({ remedy, lane, campaign, about }: RemedyProps) {
   const common = { about, lane: lane ?? undefined };
   if (remedy?.operation === 'resumeLane' && lane !== null)
     return <CommandButton {...common} command="resumeLane" input={{ name: lane }} />;
   if (remedy?.operation === 'resumeCampaign' && campaign)
     return <CommandButton {...common} command="resumeCampaign" input={{ id: campaign }} />;
+  if (remedy?.operation === 'resolveCampaign' && campaign && mayRun('resolveCampaign', common.lane))
+    return (
+      <a class="button" href={`/console/campaigns/${campaign}#unknown`}>
+        {texts.overview.settle} <span class="unseen">{about}</span>
+      </a>
+    );
   return null;
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { serverNow } from '../base/live.js';
 import { isRevealed, masked } from '../base/masked.js';
+import { texts } from '../base/texts.js';
 import { fullTime, timeText } from '../base/times.js';
 
 interface TimeProps {
@@ -29,7 +30,9 @@ interface RangeProps extends Pick<TimeProps, 'zone'> {
 export function TimeRange({ earliest, latest, zone = null }: RangeProps) {
   return (
     <span class="nowrap">
-      <Time at={earliest} zone={zone} /> – {latest && <Time at={latest} zone={zone} />}
+      {latest === null && texts.notBefore} <Time at={earliest} zone={zone} />
+      {latest !== null && ' – '}
+      {latest !== null && <Time at={latest} zone={zone} />}
     </span>
   );
 }

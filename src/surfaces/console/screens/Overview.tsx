@@ -51,24 +51,23 @@ function AttentionList({ items }: { readonly items: readonly Attention[] }) {
       {items.length === 0 && <p class="quiet">✓ {texts.overview.allWell}</p>}
       <ul class="entries">
         {items.map(({ code, text, lane, campaign, name, remedy }) => {
-          const isUnknown = code === 'unknown';
           const about = name ?? lane ?? '';
-          const href =
-            campaign === null
-              ? lane && `/console/lanes/${encodeURIComponent(lane)}`
-              : `/console/campaigns/${campaign}${isUnknown ? '#unknown' : ''}`;
+          const href = campaign
+            ? `/console/campaigns/${campaign}`
+            : lane && `/console/lanes/${encodeURIComponent(lane)}`;
           return (
             <li key={`${code} ${lane} ${campaign}`} class="row">
               <span>
                 <b class="bad">!</b> <b>{about}</b> {text}
               </span>
-              {href && (
-                <a class="button end" href={href}>
-                  {isUnknown ? texts.overview.settle : texts.overview.why}
-                  <span class="unseen">{about}</span>
-                </a>
-              )}
-              <Remedy remedy={remedy} lane={lane} campaign={campaign} about={about} />
+              <span class="row end">
+                {href && code !== 'unknown' && (
+                  <a class="button" href={href}>
+                    {texts.overview.why} <span class="unseen">{about}</span>
+                  </a>
+                )}
+                <Remedy remedy={remedy} lane={lane} campaign={campaign} about={about} />
+              </span>
             </li>
           );
         })}

@@ -32,6 +32,10 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
     void load(null, controller.signal);
     return () => controller.abort();
   }, [id, counts.unknown]);
+  // The section was not there yet when the link was followed.
+  useEffect(() => {
+    if (location.hash === '#unknown') document.getElementById('unknown')?.scrollIntoView();
+  }, []);
   return (
     <Section
       id="unknown"

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { labels } from '../../base/labels.js';
-import { isRevealed, masked, reveal } from '../../base/masked.js';
+import { isRevealed, maskedAsWritten, reveal } from '../../base/masked.js';
 import { countText } from '../../base/times.js';
 import { FormField } from '../../parts/Form.js';
 import { Alert } from '../../parts/Section.js';
@@ -33,7 +33,7 @@ export function CheckStep(page: Page) {
         <span class="quiet">{missing ?? (isOutdated ? texts.outdated : texts.checkAbout)}</span>
       </p>
       <Progress label={texts.checking} part={whole.progress} onCancel={whole.cancel} />
-      <Alert text={whole.error} />
+      <Alert text={whole.error && texts.inPage(whole.error)} />
       {list !== null && preview !== null && (
         <>
           <Countries {...preview} />
@@ -116,7 +116,7 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
   const cellOf = (name: string) => (problem: Problem) => {
     const isBad = problem.column === name;
     const value = problem.values?.[columns.indexOf(name)] ?? (isBad ? problem.value : '') ?? '';
-    const text = name === toColumn ? hidden(value) : value;
+    const text = name === toColumn ? maskedAsWritten(value) : value;
     return isBad || problem.column === null ? <mark>✗ {text || '—'}</mark> : text;
   };
   return (
@@ -129,7 +129,7 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
         columns={[
           [labels.row, ({ row }) => row],
           ...columnsToShow(preview).map((title): Column<Problem> => [title, cellOf(title)]),
-          [texts.reason, ({ message }) => message.replace(/"[^"]*"/g, hidden)],
+          [texts.reason, ({ message }) => texts.inPage(message).replace(/"[^"]*"/g, maskedAsWritten)],
         ]}
       />
       <p class="row">
@@ -150,10 +150,6 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
     </>
   );
 }
-
-/** What stands in place of a number, as it is written. A text that is too short for one is shown: it is what is wrong. */
-const hidden = (text: string): string =>
-  isRevealed.value || text.replace(/\D/g, '').length < 8 ? text : masked(text);
 
 /** Columns that a page has room for: the number, those at fault, and then the others. */
 function columnsToShow({ columns, toColumn, problems }: Preview): readonly string[] {

@@ -35,8 +35,8 @@ export function Header() {
         </ul>
       </nav>
       <Stream />
-      <button type="button" class="plain" popovertarget="menu">
-        {texts.header.key(key.name)}
+      <button type="button" class="plain" popovertarget="menu" aria-label={texts.header.key(key.name)}>
+        {key.name} ▾
       </button>
       <div id="menu" popover="auto" class="panel">
         <div class="stack">

@@ -156,9 +156,9 @@ function Cron({ cron, zone }: { readonly cron: string; readonly zone: string }) 
   const { data } = useLoaded('cronstrue', async () => (await import('cronstrue')).default);
   const words = data?.toString(cron, { use24HourTimeFormat: true, throwExceptionOnParseError: false });
   return (
-    <>
+    <span>
       {words} <span class="quiet">{zone}</span> <code class="quiet">{cron}</code>
-    </>
+    </span>
   );
 }
 
@@ -216,9 +216,9 @@ export const Keys = screenOf({
     [
       labels.name,
       ({ name, id, test }) => (
-        <>
+        <span>
           {name} <code class="quiet">{id}</code> {test && <span class="quiet">{listTexts.keys.test}</span>}
-        </>
+        </span>
       ),
     ],
     [labels.scopes, ({ scopes }) => scopes.join(', ')],

@@ -339,6 +339,18 @@ test('A change of an outbox is refused if its sender, or a message that waits, e
   expect((await outbox.set({ message: 'Dear {{name}}' })).changed).toEqual(['message']);
 });
 
+test('With a limit of the cost per day, a change of an outbox makes no message dearer that waits', async () => {
+  const { volley } = await volleyWith({});
+  await volley.outboxes.create({ name: 'box', sender: 'ACME', message: 'Hi {{name}}' });
+  const outbox = volley.as(shop({ costPerDay: '1' })).outbox('box');
+  await outbox.put({ id: 'a', to: '+447700900123', name: 'Ada', sendAt: '2030-01-01T00:00:00Z' });
+  const dearer = { message: `${LONG} {{name}}` };
+  expect((await outbox.previewSet(dearer)).unfit).toMatchObject([{ member: 'message', messageCount: 1 }]);
+  await expect(outbox.set(dearer)).rejects.toThrow(/message` needs more segments/);
+  expect((await outbox.set({ message: 'Dear {{name}}' })).changed).toEqual(['message']);
+  expect((await volley.outbox('box').set(dearer)).changed).toEqual(['message']);
+});
+
 test('A text that is the same for all recipients is refused once, not in each row', async () => {
   const { volley } = await volleyWith({ maxSegments: 1 });
   await expect(volley.enqueue(campaign(3, { message: LONG }))).rejects.toMatchObject({

@@ -172,7 +172,8 @@ export function settingsReplacer(
       if (sender !== null) throw sender;
       // An earlier change is completed first, because its values for messages that lack some are not those of this one.
       if (!isPreview) await rewriteAll(lane, name, stored, clock);
-      const preview = { name, changed, ...(await effectOf(lane, name, settings, limits, clock())) };
+      const effect = await effectOf(lane, name, { stored, settings, limits, now: clock() });
+      const preview = { name, changed, ...effect };
       if (isPreview) return preview;
       refuseUnfit(preview);
       const details = { outbox: name, changed: changed.join(' ') };
@@ -211,24 +212,36 @@ function refuseUnfit({ unfit }: OutboxChange): void {
   );
 }
 
+const DEARER = 'needs more segments, which a limit of the cost per day does not allow for messages that wait';
+
 type Effect = Omit<OutboxChange, 'name' | 'changed'>;
+
+/** A change of settings by an operator with these limits, at `now`, ms. */
+interface ChangeOf {
+  readonly stored: OutboxSettings;
+  readonly settings: OutboxSettings;
+  readonly limits: Limits;
+  readonly now: number;
+}
 
 /** What settings would do to the messages that wait, and to those that are planned and not claimed. */
 async function effectOf(
   lane: LaneStore,
   name: string,
-  settings: OutboxSettings,
-  limits: Limits,
-  now: number,
+  { stored, settings, limits, now }: ChangeOf,
 ): Promise<Effect> {
   const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
   const read = waitingReader(settings, windows);
+  const readBefore = waitingReader(stored, windows);
   const unfit = new Map<string, OutboxChange['unfit'][number] & { messageCount: number; ids: string[] }>();
   let [waiting, moved, dueNow, lapsing] = [0, 0, 0, 0];
   for await (const [id, message] of waitingMessages(lane, name)) {
     waiting += 1;
-    const { dueAt, hasOwnTime, problems } = read(message, now, limits);
+    const { dueAt, hasOwnTime, segments, problems } = read(message, now, limits);
     const refusals = problems.filter(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
+    // The day has counted what the message cost when it was put.
+    if (limits.needsPrices && (segments ?? 0) > (readBefore(message, now, limits).segments ?? 0))
+      refusals.push({ member: 'message', code: 'notAllowed', reason: DEARER });
     for (const { member, code, reason } of refusals) {
       const known = unfit.get(member) ?? { member, code, reason, messageCount: 0, ids: [] };
       known.messageCount += 1;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
-import { keyNames, type LaneId } from '../../../src/base/redis/keys.js';
+import { keyNames } from '../../../src/base/redis/keys.js';
 import { loadScript } from '../../../src/base/redis/script.js';
 import { LimitError } from '../../../src/campaign/check-limits.js';
 import { reserveDay } from '../../../src/engine/recipients/daily.js';
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 interface Job {
-  readonly lane: LaneId;
+  readonly lane: string;
   readonly messages: number;
   /** Of a message, in micros. */
   readonly price: number;
@@ -78,7 +78,7 @@ async function play({ limit, jobs, before, ahead, choices }: Case): Promise<void
       });
     return { evalsha: call } as unknown as Redis;
   };
-  const used = new Map<number, Map<LaneId, readonly [messages: number, micros: number]>>();
+  const used = new Map<number, Map<string, readonly [messages: number, micros: number]>>();
   const sumOf = (day: number, at: 0 | 1): number =>
     [...(used.get(day)?.values() ?? [])].reduce((sum, counts) => sum + counts[at], 0);
   const checkAll = async (): Promise<void> => {

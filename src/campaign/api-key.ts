@@ -9,12 +9,17 @@ export const API_SCOPES = ['status', 'metrics', 'read', 'send', 'operate', 'inbo
 /** See {@link API_SCOPES}. */
 export type ApiScope = (typeof API_SCOPES)[number];
 
+/** What a person may do in the console, unless a link says otherwise. */
+export const CONSOLE_SCOPES = ['read', 'send', 'operate', 'admin'] as const satisfies readonly ApiScope[];
+
 /** A key of the HTTP API without its secret, which is shown only once. */
 export interface ApiKey extends KeyLimits {
   readonly id: string;
   readonly name: string;
   /** Whether it is a test key, `vk_test_…`: it only reads, except on lanes whose service is a simulator. */
   readonly test: boolean;
+  /** Whether a sign-in link made it, for one session of the console: it ends with the session, and no program can use it. */
+  readonly session: boolean;
   readonly scopes: readonly ApiScope[];
   /** The lanes that the key is limited to; null: all lanes. */
   readonly lanes: readonly string[] | null;

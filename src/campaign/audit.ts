@@ -42,6 +42,7 @@ export const AUDIT_ACTIONS = [
   'key.create',
   'key.rotate',
   'key.revoke',
+  'console.link',
   'key.refused',
   'request.refused',
   'webhook.add',

@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   tooLarge: [413, 'badInput', 'The body is too large'],
   unsupported: [415, 'badInput', 'The content type or encoding of the body is not supported'],
   expectation: [417, 'badInput', 'The `Expect` header is not supported'],
+  misdirected: [421, 'badInput', 'The console has another address'],
   invalidRows: [422, 'badInput', 'The list contains invalid rows'],
   differentTexts: [422, 'badInput', 'The list has different texts for one number'],
   noPrice: [422, 'badInput', 'Numbers have no price'],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ShownApiKey } from '../app/access/api-keys.js';
-import { API_SCOPES, type ApiKey, type ApiKeyDetails } from '../campaign/api-key.js';
+import type { ShownApiKey, SignInLink } from '../app/access/api-keys.js';
+import { API_SCOPES, type ApiKey, type ApiKeyDetails, CONSOLE_SCOPES } from '../campaign/api-key.js';
 import { keyLimits, LIMITS } from '../campaign/limits.js';
 import { time } from '../campaign/measures.js';
 import { allLanes, byApiKey } from './access.js';
@@ -21,6 +21,9 @@ const MEMBERS = {
   id: z.string(),
   name: z.string(),
   test: z.boolean().describe('Whether it only reads, except on lanes whose service is a simulator'),
+  session: z
+    .boolean()
+    .describe('Whether a sign-in link made it for one session of the console, with which it ends'),
   scopes: z.array(z.enum(API_SCOPES)),
   lanes: z.array(z.string()).nullable().describe('The only lanes that it may use; null: all'),
   state: z
@@ -203,4 +206,29 @@ export const rotateKey = call({
   output: ofLibrary<ShownApiKey>(),
   returns: 'The key, and its new text',
   run: (volley, { id, overlap }) => volley.keys.rotate(id, { overlap }),
+});
+
+export const createSignInLink = call({
+  ...KEYS,
+  name: 'createSignInLink',
+  http: { because: 'a client that could make links could give itself every right' },
+  summary: 'Print a link to the console',
+  description:
+    'The link signs in once, within ten minutes. The session ends after 12 hours without a request, or after 7 days. Until then, `volley keys list` shows it, and `volley keys revoke` ends it.',
+  access: allLanes('Links'),
+  audit: 'console.link',
+  cli: {
+    usage: 'console',
+    flags: {
+      scope: {
+        value: 'scopes',
+        about: `what the session may do, separated by commas (default: ${CONSOLE_SCOPES.join(',')})`,
+      },
+    },
+    examples: ['console', 'console --scope read'],
+  },
+  input: z.strictObject({ scope: z.array(z.enum(API_SCOPES)).optional() }),
+  output: ofLibrary<SignInLink>(),
+  returns: 'The link',
+  run: (volley, { scope: scopes = CONSOLE_SCOPES }) => volley.keys.createLink({ scopes }),
 });

@@ -187,24 +187,34 @@ export function servingLanes(roles: readonly Role[], concurrency?: number | unde
   };
 }
 
+/** What people read when the HTTP API listens at an address, after a sentence that names it. */
+export type Greeting = (volley: Volley, config: LocalConfig, address: string) => Promise<string>;
+
 /** Serves the HTTP API. Its `ready` rejects with an InputError if the address cannot be used. */
-export const servingHttp: Part<Config | LocalConfig> = (volley, config, events) => {
-  let isLeaving = false;
-  const opening = import('./http/index.js').then(async ({ createHttp, listen }) => {
-    // An invalid contract is reported now, and not to the first client that needs it.
-    await volley.records.contract();
-    const app = createHttp({ volley, config, isLeaving: () => isLeaving });
-    return { app, listening: listen(app, config, events) };
-  });
-  return {
-    ready: opening
-      .then(({ listening }) => listening)
-      .then((address) => `The HTTP API is at ${address}, documented at ${address}/docs.`),
-    async stop(signal) {
-      const { app } = await opening;
-      isLeaving = true;
-      if (signal === 'SIGTERM') await pause(systemAlarm, LEAVING_MS);
-      await app.close();
-    },
+export function servingHttpAs(greeting?: Greeting): Part<Config | LocalConfig> {
+  return (volley, config, events) => {
+    let isLeaving = false;
+    const opening = import('./http/index.js').then(async ({ createHttp, listen }) => {
+      // An invalid contract is reported now, and not to the first client that needs it.
+      await volley.records.contract();
+      const app = createHttp({ volley, config, isLeaving: () => isLeaving });
+      return { app, listening: listen(app, config, events) };
+    });
+    const greeted = async (address: string): Promise<string> => {
+      const text = `The HTTP API is at ${address}, documented at ${address}/docs.`;
+      return greeting === undefined ? text : `${text}\n${await greeting(volley, config, address)}`;
+    };
+    return {
+      ready: opening.then(({ listening }) => listening).then(greeted),
+      async stop(signal) {
+        const { app } = await opening;
+        isLeaving = true;
+        if (signal === 'SIGTERM') await pause(systemAlarm, LEAVING_MS);
+        await app.close();
+      },
+    };
   };
-};
+}
+
+/** Serves the HTTP API, and only says where. */
+export const servingHttp = servingHttpAs();

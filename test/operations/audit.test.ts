@@ -115,6 +115,7 @@ const webhook = async (): Promise<{ id: string }> => {
 
 /** The input with which an operation has something to do. */
 const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
+  createSignInLink: async () => ({}),
   createCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi', ...LATER }),
   uploadCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hello', ...LATER }),
   previewCampaign: async () => ({ recipients: [{ to: '+447700900123' }], message: 'Hi' }),

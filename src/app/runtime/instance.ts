@@ -44,7 +44,7 @@ import { webhookService } from '../../reporting/webhooks/webhooks.js';
 import { createSeal, type Seal } from '../../service/auth/seal.js';
 import { simulatorCheck } from '../../service/client/simulator-check.js';
 import { createSubscriptionClient, type SubscriptionClient } from '../../service/client/subscriptions.js';
-import { apiKeyService } from '../access/api-keys.js';
+import { apiKeyService } from '../access/api-key-service.js';
 import { auditTrail } from '../access/audit-trail.js';
 import { openPositions } from '../access/positions.js';
 import { refusedKeys } from '../access/refused-keys.js';
@@ -227,6 +227,7 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
     events,
     clock: systemClock,
     refused,
+    operatorOf: trail.operator,
     secretsKey: config.secretsKey,
     previousSecretsKey: config.previousSecretsKey,
     currency: config.prices?.currency,

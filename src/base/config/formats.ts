@@ -245,6 +245,17 @@ export const callbackUrl = format(
   },
 ).meta(SECRET);
 
+/** Where browsers reach the console: an origin. */
+export const consoleUrl = format(
+  'an https URL without a path, such as https://volley.example; http is allowed only on this machine',
+  (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || (url.protocol !== 'https:' && !isLoopback(text))) return undefined;
+    const isBare = `${url.username}${url.password}${url.search}${url.hash}` === '';
+    return isBare && /^\/(?:console\/?)?$/.test(url.pathname) ? url.origin : undefined;
+  },
+);
+
 export const sender = format(
   'a number of up to 15 digits, or a text of up to 11 characters',
   (text, reject) => {

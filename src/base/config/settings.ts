@@ -221,6 +221,10 @@ export const SECTIONS = {
     HTTP_HOST: z.prefault(into('http.host', formats.host), '127.0.0.1').describe(`
         Address that the HTTP API listens on. The API uses plain HTTP: put a TLS proxy in front before you expose it.`),
     HTTP_PORT: z.prefault(into('http.port', formats.port), '8080').describe('Port of the HTTP API.'),
+    CONSOLE_URL: z.optional(into('http.consoleUrl', formats.consoleUrl)).describe(`
+        Address at which browsers reach the console, such as https://volley.example, if it is not this machine: that of
+        the TLS proxy in front. Under any other name, Volley serves no console and accepts no session, because a web page
+        could use that name to act for its visitor.`),
     HTTP_REQUESTS_PER_MINUTE: z
       .prefault(into('http.requestsPerMinute', count(1, 1_000_000, 'requests')), '600')
       .describe(`

@@ -100,6 +100,10 @@ export function keyNames(prefix: string) {
     apiKeysShares: (day: number): string => `${prefix}:apiKeys:shares:${day}`,
     /** Hash: when each key was last used, ms. */
     apiKeysUsed: `${prefix}:apiKeys:used`,
+    /** String with a lifetime: a session of the console, JSON (app/access/sessions.ts). */
+    session: (id: string): string => `${prefix}:session:${id}`,
+    /** String with a lifetime: a link that begins a session, by its digest, JSON. */
+    signInLink: (digest: string): string => `${prefix}:signInLink:${digest}`,
     /** String: the secret of the cursors and stream ids of the HTTP API. */
     positions: `${prefix}:positions`,
     /** The suppression lists. They share a hash tag, which no lane has, because no lane's id contains a colon. */

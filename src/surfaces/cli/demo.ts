@@ -21,6 +21,7 @@ import type { RecipientInput } from '../../intake/import/read-objects.js';
 import { formatReport } from '../../reporting/report-file.js';
 import type { Summary } from '../../tools/simulator/index.js';
 import { listenForStop } from '../lifecycle.js';
+import { servingConsole } from './console-link.js';
 import { type Context, createContext } from './context.js';
 import { brokenPromises, type Outcome, renderSummary } from './demo/outcome.js';
 import { AUTO_SHARE_OF, COUNTRY, demoEnvironment, LANES, MESSAGE, WORKERS } from './demo/plan.js';
@@ -75,10 +76,14 @@ async function runDemo(context: Context, signal: AbortSignal): Promise<void> {
       `Redis: ${redis.origin}. Simulator: process ${simulator.pid}. Workers: ${workers.map(({ pid }) => pid).join(', ')}.`,
     );
 
-    const volley = createVolley({ config: loadLocalConfig(env), events: createEvents({ level: 'silent' }) });
+    const [config, events] = [loadLocalConfig(env), createEvents({ level: 'silent' })];
+    const volley = createVolley({ config, events });
     closing.push(() => volley.close());
     await workersReady(volley, [simulator, ...workers]);
     const ids = await launch(volley);
+    const http = servingConsole(context)(volley, config, events);
+    closing.push(() => http.stop());
+    context.note((await http.ready) ?? '');
     const ended = new AbortController();
     closing.push(() => ended.abort());
     const [statuses, reminders] = await Promise.all([

@@ -10,8 +10,9 @@ import {
 import { findEmbedded, type StartedEmbedded, startEmbedded } from '../../base/redis/embedded.js';
 import { type WhyEnded, whyEnded } from '../../base/redis/why-ended.js';
 import { ROLES } from '../../engine/recovery/roles.js';
-import { listenForStop, servingHttp, servingLanes } from '../lifecycle.js';
+import { listenForStop, servingLanes } from '../lifecycle.js';
 import { exampleFile } from './command-name.js';
+import { servingConsole } from './console-link.js';
 import type { Context } from './context.js';
 import { CliError } from './errors.js';
 import { commandOf } from './find-up.js';
@@ -59,7 +60,7 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
         config: started,
         role: ROLES.join('+'),
         // The API comes first: if its port is in use, the command fails before anything is sent.
-        parts: [...(http ? [servingHttp] : []), servingLanes(ROLES, concurrency)],
+        parts: [...(http ? [servingConsole(context)] : []), servingLanes(ROLES, concurrency)],
         lost,
         onReady: (messages) => {
           context.note(`Running with ${where} and ${laneNames(started)}. Ctrl-C ends it.`);

@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isSession } from '../../app/access/sessions.js';
 import type { Volley } from '../../app/volley.js';
 import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/api-key.js';
 import { NotFoundError } from '../../campaign/errors.js';
@@ -6,9 +7,11 @@ import { limitsAmong } from '../../campaign/limits.js';
 import { allowsLane, type Caller } from '../../operations/access.js';
 import { invalidKeyLimit, isWithin } from './address-limits.js';
 import { requestEnder } from './end-revoked.js';
+import { requireOwnHost, requireOwnPage } from './own-site.js';
 import { Problem } from './problem.js';
 import { concurrencyLimit, type RateLimit, type RouteCost, rateLimits } from './rate-limit.js';
 import type { HttpOptions } from './routes.js';
+import { sessionOf } from './session-cookie.js';
 import { turnsOf } from './turns.js';
 
 declare module 'fastify' {
@@ -16,7 +19,7 @@ declare module 'fastify' {
     /** The API key of the request; null until it has been checked. */
     apiKey: ApiKey | null;
     /** The last check of the API key; null before the first one. */
-    keyCheck: KeyCheck | null;
+    keyCheck: LastCheck | null;
   }
   interface FastifyContextConfig {
     /** The scope that the route requires. Every route that requires a key has one. */
@@ -45,8 +48,8 @@ declare module 'fastify' {
 }
 
 /** A check of the API key of a request. */
-interface KeyCheck {
-  /** The key as the client sent it. Its id would not do: a rotation ends the secret and not the id. */
+interface LastCheck {
+  /** The key or the session as the client sent it. The id of the key would not do: a rotation ends the secret and not the id. */
   readonly key: string;
   /** By `performance.now()`. */
   readonly at: number;
@@ -61,55 +64,91 @@ const MAX_UPLOADS_PER_KEY = 200;
 /** Lists, searches, and results of one key that are read at a time. Further ones wait for their turn. */
 const MAX_READS_PER_KEY = 4;
 
+/** Checks API keys, and the sessions that stand for one. */
+export type KeyCheck = ReturnType<typeof keyCheck>;
+
+/** Opens the check of API keys and sessions, and the limits of both. */
+export function keyCheck(app: FastifyInstance, { volley, config, maxConnectionsPerKey }: HttpOptions) {
+  const limitRequests = rateLimits(config.http, maxConnectionsPerKey);
+  const invalidKeys = invalidKeyLimit(volley.keys);
+  app.decorateRequest('apiKey', null);
+  app.decorateRequest('keyCheck', null);
+  /**
+   * Tries a secret from an address. Returns what `check` returns; null if the secret is not valid. Throws a Problem, `tooManyRequests`, if the
+   * address has tried too many invalid ones and this one may be another.
+   */
+  const tried = async <Result>(
+    address: string,
+    secret: string | undefined,
+    check: () => Promise<Result | null>,
+  ): Promise<Result | null> => {
+    await invalidKeys.admit(address, secret);
+    const result = await check();
+    if (result !== null && secret !== undefined) invalidKeys.accepted(secret);
+    else {
+      if (secret !== undefined) volley.keys.refused(address);
+      invalidKeys.refused(address, secret);
+    }
+    return result;
+  };
+  return {
+    tried,
+    /** Remembers a valid session or key, which then works however many invalid ones its address tries. */
+    accepted: invalidKeys.accepted,
+    /**
+     * Returns the key with this text, or that of the session; null if it is not valid. Throws a Problem if it may not be used from this address,
+     * or too often.
+     */
+    async admit(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      text: string | undefined,
+    ): Promise<ApiKey | null> {
+      const key = await tried(request.ip, text, async () => {
+        // A lane that another process has stored a moment ago is known to this request.
+        const refreshing = volley.refreshLanes().catch(() => {});
+        const [checked] = await Promise.all([
+          text === undefined ? null : volley.keys.check(text),
+          refreshing,
+        ]);
+        return checked;
+      });
+      if (key === null || text === undefined) return null;
+      request.apiKey = key;
+      request.keyCheck = { key: text, at: performance.now(), isWhole: request.raw.complete };
+      if (key.addresses !== null && !isWithin(key.addresses, request.ip)) {
+        volley.keys.refusedAddress(key, request.ip);
+        throw new Problem(
+          'overLimit',
+          `The key may not be used from ${request.ip}. \`volley keys list\` shows its addresses.`,
+          {
+            members: { limit: 'addresses', owner: 'key', left: null, resetsAt: null },
+          },
+        );
+      }
+      limitRequests(key, request, reply);
+      return key;
+    },
+  };
+}
+
 /**
- * Requires a valid API key with the route's scope for every route of `scope`, and limits the requests of each key. The hook
+ * Requires a valid API key, or a session, with the route's scope for every route of `scope`, and limits the requests of each key. The hook
  * runs before the body is read, so the body of an unauthorised request never is.
  */
-export function requireApiKey(
-  scope: FastifyInstance,
-  { volley, config, maxConnectionsPerKey }: HttpOptions,
-): void {
-  const limitRequests = rateLimits(config.http, maxConnectionsPerKey);
+export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOptions, keys: KeyCheck): void {
   const takeTurn = turnsOf(MAX_READS_PER_KEY);
-  const invalidKeys = invalidKeyLimit(volley.keys);
   const limitUploads = concurrencyLimit(MAX_UPLOADS_PER_KEY, 'uploads');
   const endIfRevoked = requestEnder(volley.keys, revoked);
-  scope.decorateRequest('apiKey', null);
-  scope.decorateRequest('keyCheck', null);
   scope.addHook('onRoute', ({ url, config: own }) => {
     if (own?.scope === undefined) throw new TypeError(`the route ${url} declares no scope`);
   });
   scope.addHook('onRequest', async (request, reply) => {
-    const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    await invalidKeys.admit(request.ip, token);
-    // A lane that another process has stored a moment ago is known to this request.
-    const refreshing = volley.refreshLanes().catch(() => {});
-    const [key] = await Promise.all([token === undefined ? null : volley.keys.check(token), refreshing]);
+    const token = credentialOf(request, config);
+    const key = await keys.admit(request, reply, token);
     if (token === undefined || key === null) {
-      if (token !== undefined) volley.keys.refused(request.ip);
-      invalidKeys.refused(request.ip, token);
-      throw new Problem(
-        'unauthorised',
-        token === undefined
-          ? 'Send an API key as `Authorization: Bearer vk_…`. `volley keys create` creates one.'
-          : 'The API key is unknown, expired, or revoked. `volley keys list` lists the valid keys.',
-        { headers: { 'www-authenticate': 'Bearer' } },
-      );
+      throw new Problem('unauthorised', invalidText(token), { headers: { 'www-authenticate': 'Bearer' } });
     }
-    invalidKeys.accepted(token);
-    request.apiKey = key;
-    request.keyCheck = { key: token, at: performance.now(), isWhole: request.raw.complete };
-    if (key.addresses !== null && !isWithin(key.addresses, request.ip)) {
-      volley.keys.refusedAddress(key, request.ip);
-      throw new Problem(
-        'overLimit',
-        `The key may not be used from ${request.ip}. \`volley keys list\` shows its addresses.`,
-        {
-          members: { limit: 'addresses', owner: 'key', left: null, resetsAt: null },
-        },
-      );
-    }
-    limitRequests(key, request, reply);
     const { scope: required, acceptsUpload, cost } = request.routeOptions.config;
     if (required !== undefined && !allowsScope(key, required)) {
       throw new Problem(
@@ -122,6 +161,31 @@ export function requireApiKey(
     if (request.routeOptions.config.limit !== 'stream') endIfRevoked(token, request, reply);
     if (cost !== undefined) await takeTurn(key.id, request, reply);
   });
+}
+
+/**
+ * The API key or the session of a request; undefined if it has neither. A session counts only in the cookie of one of our pages, which throws a
+ * Problem otherwise.
+ */
+function credentialOf(request: FastifyRequest, config: HttpOptions['config']): string | undefined {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    const [, token] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
+    return token === undefined || isSession(token) ? undefined : token;
+  }
+  const session = sessionOf(request, config);
+  if (session === undefined) return undefined;
+  requireOwnHost(request, config);
+  requireOwnPage(request, config);
+  return isSession(session) ? session : undefined;
+}
+
+function invalidText(token: string | undefined): string {
+  if (token === undefined)
+    return 'Send an API key as `Authorization: Bearer vk_…`. `volley keys create` creates one.';
+  return isSession(token)
+    ? 'The session has ended, or its API key was revoked. Sign in again.'
+    : 'The API key is unknown, expired, or revoked. `volley keys list` lists the valid keys.';
 }
 
 /** The API key of a request that passed {@link requireApiKey}. */

@@ -6,11 +6,12 @@ import { isThisMachine, type LocalConfig, withLanes } from '../../base/config/in
 import { durationOption } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import { InputError } from '../../campaign/errors.js';
-import { requireApiKey } from './access.js';
+import { keyCheck, requireApiKey } from './access.js';
 import { collectMethods } from './allowed-methods.js';
 import { requireBodyRate } from './body-rate.js';
 import { callbacks } from './callbacks.js';
 import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from './connections.js';
+import { consolePage } from './console.js';
 import { docs } from './docs.js';
 import { errorToProblem } from './error-to-problem.js';
 import { MAX_JSON_BYTES } from './json-limits.js';
@@ -28,6 +29,7 @@ import {
   reserveForJson,
 } from './request-body.js';
 import { type HttpOptions, type Routes, stallTimeoutOf, withZod } from './routes.js';
+import { sessions } from './session.js';
 import { requestIdOf, standardHeaders } from './standard-headers.js';
 import { acceptUploads } from './upload.js';
 import { validateByZod } from './validation.js';
@@ -37,7 +39,7 @@ export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
 const KEYED_ROUTES: readonly Routes[] = [operations];
-const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
+const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks, consolePage];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */
 const CLOSE_GRACE_MS = 5_000;
@@ -146,6 +148,7 @@ function createApp(options: HttpOptions): HttpApp {
   const metrics = measureRequests(app, options);
   refuseWhileClosing(app);
   const memory = listMemory(config.http.listMemoryBytes);
+  const keys = keyCheck(app, options);
   app.addHook('onRequest', async (request) => {
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       throw new Problem('badInput', 'The header `Host` is missing.');
@@ -164,8 +167,9 @@ function createApp(options: HttpOptions): HttpApp {
   app.addHook('onResponse', async ({ raw }) => discardBody(raw, lingerMs));
   // Each in a scope of its own, so that hooks and body parsers stay apart.
   for (const routes of PUBLIC_ROUTES) app.register(async (scope) => routes(withZod(scope), options, memory));
+  app.register(async (scope) => sessions(withZod(scope), options, keys));
   app.register(async (scope) => {
-    requireApiKey(scope, options);
+    requireApiKey(scope, options, keys);
     metrics(withZod(scope), options, memory);
     scope.register(
       async (v1) => {

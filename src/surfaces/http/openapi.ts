@@ -145,6 +145,7 @@ const ALWAYS = problemResponses('expectation');
 const WITH_KEY = problemResponses(
   'badInput',
   'unauthorised',
+  'misdirected',
   'forbidden',
   'tooManyRequests',
   'failed',

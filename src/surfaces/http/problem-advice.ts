@@ -44,6 +44,8 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
   unsupported:
     'Send JSON with `Content-Type: application/json`. To create or preview a campaign you can also send `multipart/form-data`. Compressed bodies are not supported. Some clients, such as curl, send another content type by default.',
   expectation: 'The only value that the server accepts is `100-continue`. Leave the header out.',
+  misdirected:
+    'A browser may use the console, and a session, only under an address of this machine or that of CONSOLE_URL: under any other name, a page of another site could read them. An operator can set CONSOLE_URL. Requests with an API key are served under every name.',
   invalidRows:
     'Nothing was sent or stored. `errors` lists the first 20 rows with line, column, and reason; `invalid` counts them all. Fix the rows, or set `skipInvalid` to leave them out.',
   differentTexts:

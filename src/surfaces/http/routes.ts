@@ -30,6 +30,8 @@ export interface HttpOptions {
   readonly maxConnectionsPerKey?: number | undefined;
   /** Event streams of the process at a time; default 5,000. */
   readonly maxStreams?: number | undefined;
+  /** The built page of the console; default: that of this package. */
+  readonly consoleFolder?: string | undefined;
   /** Downloads of call records of one key at a time, waiting or open; default 50. */
   readonly maxDownloadsPerKey?: number | undefined;
 }

@@ -88,6 +88,8 @@ export const NEVER: Readonly<Record<string, string>> = {
   'apiKeys:revoked': DIGEST,
   'apiKeys:shares:ID': POINTER,
   'apiKeys:used': POINTER,
+  'session:ID': DIGEST,
+  'signInLink:ID': PRODUCER,
   positions: DIGEST,
   'suppression:lists:last': POINTER,
   'suppression:lists:addedBy': POINTER,
@@ -169,7 +171,7 @@ export function kindOf(key: string): string {
   const named = plain
     .replace(/^suppression:lists:(all|lane:.*)$/, 'suppression:lists:LIST')
     .replace(
-      /^(suppression:lists:removed|schedules:all:\w+|forget:all:(?:request|lease)|idempotency|swept|token|apiKeys:shares):.+$/,
+      /^(suppression:lists:removed|schedules:all:\w+|forget:all:(?:request|lease)|idempotency|swept|token|session|signInLink|apiKeys:shares):.+$/,
       '$1:ID',
     )
     .replace(/^(schedules:all:(?:ids|due|failing|keyBytes)):ID$/, '$1')

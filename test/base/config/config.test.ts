@@ -110,6 +110,7 @@ describe('The configuration of a single lane', () => {
         port: 8080,
         requestsPerMinute: 600,
         bytesPerMinute: 1_000_000_000,
+        consoleUrl: undefined,
         trustedProxies: undefined,
         maxJsonBytes: 10_000_000,
         maxUploadBytes: 1_000_000_000,

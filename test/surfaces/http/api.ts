@@ -49,6 +49,7 @@ export interface ApiServerOptions {
   readonly maxStreams?: number;
   readonly bodyRate?: BodyRate;
   readonly maxConnectionsPerKey?: number;
+  readonly consoleFolder?: string;
   /** Adds routes to the app. */
   readonly also?: (app: HttpApp) => void;
 }

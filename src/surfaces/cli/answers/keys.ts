@@ -3,6 +3,7 @@ import { moment } from '../../../base/moments.js';
 import type { ApiKey, ApiKeyDetails } from '../../../campaign/api-key.js';
 import { LIMIT_NAMES } from '../../../campaign/limits.js';
 import * as operations from '../../../operations/keys.js';
+import { consoleLink, consoleOrigin } from '../console-link.js';
 import { columnsOf } from '../terminal.js';
 import { counted, cut, oneLine, table } from '../text.js';
 import type { Answers } from './answer.js';
@@ -22,7 +23,7 @@ const answers: Answers<'API keys', typeof operations> = {
     const now = clock();
     const rows = keys.map((key) => [
       key.id,
-      key.test ? 'test' : 'live',
+      key.session ? 'session' : key.test ? 'test' : 'live',
       cut(oneLine(key.name), 30),
       key.scopes.join(','),
       key.lanes === null ? 'all' : key.lanes.join(','),
@@ -44,6 +45,14 @@ const answers: Answers<'API keys', typeof operations> = {
     const revoked = await run();
     const cancelled = 'cancelled' in revoked ? cancelledLines(revoked) : [];
     return { json: revoked, lines: [`Key ${revoked.id} is revoked.`, ...cancelled] };
+  },
+
+  async createSignInLink(run, { context, setting: { config } }) {
+    const origin = consoleOrigin(config);
+    const { secret, ...link } = await run();
+    const url = consoleLink(origin, secret);
+    context.note(`This link signs in once, within ten minutes, for ${link.scopes.join(', ')}:`);
+    return { json: { url, ...link }, lines: [url] };
   },
 
   async rotateKey(run, { context }) {

@@ -1211,6 +1211,25 @@ export const OPERATION_COMMANDS = [
     byHand: false,
   },
   {
+    name: 'createSignInLink',
+    tag: 'API keys',
+    usage: 'console',
+    summary: 'print a link to the console',
+    description:
+      'Print a link to the console. The link signs in once, within ten minutes. The session ends after 12 hours without a request, or after 7 days. Until then, `volley keys list` shows it, and `volley keys revoke` ends it.',
+    arguments: {},
+    flags: [
+      {
+        flags: '--scope <scopes>',
+        about: 'what the session may do, separated by commas (default: read,send,operate,admin)',
+        reads: { as: 'names', names: ['status', 'metrics', 'read', 'send', 'operate', 'inbound', 'admin'] },
+      },
+    ],
+    json: 'print one JSON object',
+    examples: ['console', 'console --scope read'],
+    byHand: false,
+  },
+  {
     name: 'listAuditEntries',
     tag: 'Operation',
     usage: 'audit',

@@ -68,6 +68,7 @@ export function demoEnvironment(of: {
     ACCOUNT_BASE_URL: of.accountBaseUrl,
     SENDER_ADDRESS: SENDER,
     DEFAULT_COUNTRY: COUNTRY,
+    HTTP_PORT: '0',
     QUOTA_WINDOW_MS: String(HOUR_MS),
     REQUEST_TIMEOUT_MS: String(HOUR_MS / 10),
     FOLLOW_UP_FIRST_MS: '2000',

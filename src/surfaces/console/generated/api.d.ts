@@ -1087,6 +1087,7 @@ export interface components {
             id: string;
             name: string;
             test: boolean;
+            session: boolean;
             scopes: ("status" | "metrics" | "read" | "send" | "operate" | "inbound" | "admin")[];
             lanes: string[] | null;
             /** @enum {string} */
@@ -1121,7 +1122,7 @@ export interface components {
             createdAt: string;
             actor: components["schemas"]["Actor"] | null;
             /** @enum {string} */
-            action: "campaign.create" | "campaign.pause" | "campaign.resume" | "campaign.cancel" | "campaign.resolve" | "campaign.delete" | "campaign.export" | "outbox.create" | "outbox.set" | "outbox.pause" | "outbox.resume" | "outbox.close" | "outbox.delete" | "outbox.cancel" | "outbox.import" | "outbox.export" | "lane.hold" | "lane.resume" | "lane.rename" | "lane.add" | "lane.set" | "lane.remove" | "schedule.add" | "schedule.pause" | "schedule.resume" | "schedule.run" | "schedule.remove" | "suppression.add" | "suppression.remove" | "suppression.undo" | "suppression.export" | "number.forget" | "key.create" | "key.rotate" | "key.revoke" | "key.refused" | "request.refused" | "webhook.add" | "webhook.remove" | "webhook.test" | "webhook.rotate" | "webhook.enable" | "webhook.disable" | "webhook.replay" | "token.login" | "token.refresh" | "records.request" | "records.resolve" | "records.export" | "subscription.create" | "subscription.delete" | "conformance.test";
+            action: "campaign.create" | "campaign.pause" | "campaign.resume" | "campaign.cancel" | "campaign.resolve" | "campaign.delete" | "campaign.export" | "outbox.create" | "outbox.set" | "outbox.pause" | "outbox.resume" | "outbox.close" | "outbox.delete" | "outbox.cancel" | "outbox.import" | "outbox.export" | "lane.hold" | "lane.resume" | "lane.rename" | "lane.add" | "lane.set" | "lane.remove" | "schedule.add" | "schedule.pause" | "schedule.resume" | "schedule.run" | "schedule.remove" | "suppression.add" | "suppression.remove" | "suppression.undo" | "suppression.export" | "number.forget" | "key.create" | "key.rotate" | "key.revoke" | "console.link" | "key.refused" | "request.refused" | "webhook.add" | "webhook.remove" | "webhook.test" | "webhook.rotate" | "webhook.enable" | "webhook.disable" | "webhook.replay" | "token.login" | "token.refresh" | "records.request" | "records.resolve" | "records.export" | "subscription.create" | "subscription.delete" | "conformance.test";
             lane: string | null;
             campaign: string | null;
             readonly details: {
@@ -1315,7 +1316,7 @@ export interface components {
         };
         ErrorItem: {
             /** @enum {string} */
-            code: "badInput" | "ambiguous" | "unauthorised" | "forbidden" | "overLimit" | "notFound" | "methodNotAllowed" | "requestTimeout" | "invalidState" | "sent" | "ended" | "stale" | "noFile" | "unknownOutcome" | "exists" | "closed" | "notEmpty" | "laneTaken" | "unexpected" | "repeated" | "gone" | "tooLarge" | "unsupported" | "expectation" | "invalidRows" | "differentTexts" | "noPrice" | "overBudget" | "opensTooLate" | "messagesUnfit" | "conflict" | "tooManyRequests" | "headersTooLarge" | "failed" | "full" | "noToken" | "unavailable" | "keyFull" | "config" | "noRedis" | "alreadyUp" | "fileExists" | "notCompared" | "noRows" | "declined" | "cancelled" | "interrupted" | "missing" | "unknown" | "noCountry" | "noNumber" | "invalidNumber" | "invalidCountry" | "noValue" | "invalidValue" | "notAllowed" | "row";
+            code: "badInput" | "ambiguous" | "unauthorised" | "forbidden" | "overLimit" | "notFound" | "methodNotAllowed" | "requestTimeout" | "invalidState" | "sent" | "ended" | "stale" | "noFile" | "unknownOutcome" | "exists" | "closed" | "notEmpty" | "laneTaken" | "unexpected" | "repeated" | "gone" | "tooLarge" | "unsupported" | "expectation" | "misdirected" | "invalidRows" | "differentTexts" | "noPrice" | "overBudget" | "opensTooLate" | "messagesUnfit" | "conflict" | "tooManyRequests" | "headersTooLarge" | "failed" | "full" | "noToken" | "unavailable" | "keyFull" | "config" | "noRedis" | "alreadyUp" | "fileExists" | "notCompared" | "noRows" | "declined" | "cancelled" | "interrupted" | "missing" | "unknown" | "noCountry" | "noNumber" | "invalidNumber" | "invalidCountry" | "noValue" | "invalidValue" | "notAllowed" | "row";
             pointer: string | null;
             message: string;
             line: number | null;
@@ -1814,7 +1815,7 @@ export interface components {
             readonly unfit: {
                 member: string;
                 /** @enum {string} */
-                code: "badInput" | "ambiguous" | "unauthorised" | "forbidden" | "overLimit" | "notFound" | "methodNotAllowed" | "requestTimeout" | "invalidState" | "sent" | "ended" | "stale" | "noFile" | "unknownOutcome" | "exists" | "closed" | "notEmpty" | "laneTaken" | "unexpected" | "repeated" | "gone" | "tooLarge" | "unsupported" | "expectation" | "invalidRows" | "differentTexts" | "noPrice" | "overBudget" | "opensTooLate" | "messagesUnfit" | "conflict" | "tooManyRequests" | "headersTooLarge" | "failed" | "full" | "noToken" | "unavailable" | "keyFull" | "config" | "noRedis" | "alreadyUp" | "fileExists" | "notCompared" | "noRows" | "declined" | "cancelled" | "interrupted" | "missing" | "unknown" | "noCountry" | "noNumber" | "invalidNumber" | "invalidCountry" | "noValue" | "invalidValue" | "notAllowed" | "row";
+                code: "badInput" | "ambiguous" | "unauthorised" | "forbidden" | "overLimit" | "notFound" | "methodNotAllowed" | "requestTimeout" | "invalidState" | "sent" | "ended" | "stale" | "noFile" | "unknownOutcome" | "exists" | "closed" | "notEmpty" | "laneTaken" | "unexpected" | "repeated" | "gone" | "tooLarge" | "unsupported" | "expectation" | "misdirected" | "invalidRows" | "differentTexts" | "noPrice" | "overBudget" | "opensTooLate" | "messagesUnfit" | "conflict" | "tooManyRequests" | "headersTooLarge" | "failed" | "full" | "noToken" | "unavailable" | "keyFull" | "config" | "noRedis" | "alreadyUp" | "fileExists" | "notCompared" | "noRows" | "declined" | "cancelled" | "interrupted" | "missing" | "unknown" | "noCountry" | "noNumber" | "invalidNumber" | "invalidCountry" | "noValue" | "invalidValue" | "notAllowed" | "row";
                 reason: string;
                 messageCount: number;
                 readonly ids: string[];
@@ -2068,7 +2069,7 @@ export interface components {
             title: string;
             status: number;
             /** @enum {string} */
-            code: "badInput" | "ambiguous" | "unauthorised" | "forbidden" | "overLimit" | "notFound" | "methodNotAllowed" | "requestTimeout" | "invalidState" | "sent" | "ended" | "stale" | "noFile" | "unknownOutcome" | "exists" | "closed" | "notEmpty" | "laneTaken" | "unexpected" | "repeated" | "gone" | "tooLarge" | "unsupported" | "expectation" | "invalidRows" | "differentTexts" | "noPrice" | "overBudget" | "opensTooLate" | "messagesUnfit" | "conflict" | "tooManyRequests" | "headersTooLarge" | "failed" | "full" | "noToken" | "unavailable" | "keyFull";
+            code: "badInput" | "ambiguous" | "unauthorised" | "forbidden" | "overLimit" | "notFound" | "methodNotAllowed" | "requestTimeout" | "invalidState" | "sent" | "ended" | "stale" | "noFile" | "unknownOutcome" | "exists" | "closed" | "notEmpty" | "laneTaken" | "unexpected" | "repeated" | "gone" | "tooLarge" | "unsupported" | "expectation" | "misdirected" | "invalidRows" | "differentTexts" | "noPrice" | "overBudget" | "opensTooLate" | "messagesUnfit" | "conflict" | "tooManyRequests" | "headersTooLarge" | "failed" | "full" | "noToken" | "unavailable" | "keyFull";
             detail: string;
             errors: components["schemas"]["ErrorItem"][];
         } & {
@@ -4244,6 +4245,7 @@ export interface operations {
                         id: string;
                         name: string;
                         test: boolean;
+                        session: boolean;
                         scopes: ("status" | "metrics" | "read" | "send" | "operate" | "inbound" | "admin")[];
                         lanes: string[] | null;
                         /** @enum {string} */

@@ -1,6 +1,6 @@
 import { createHmac, scryptSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { apiKeyService } from '../../../src/app/access/api-keys.js';
+import { apiKeyService } from '../../../src/app/access/api-key-service.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
@@ -48,6 +48,7 @@ const keysWith = (
       events,
       random: Math.random,
     }),
+    operatorOf: () => by,
     currency: undefined,
     clock: () => now,
     events,

@@ -34,7 +34,8 @@ const WORDS =
 
 /**
  * Breaks a text into lines of at most `width` columns, between words. Lines after the first begin with `indent` spaces. A command that
- * is longer than a line is broken with backslashes, as a shell reads it. Without a width, the text stays on one line.
+ * is longer than a line is broken with backslashes, as a shell reads it. An address stays whole, so that it can be opened. Without a width, the
+ * text stays on one line.
  */
 export function wrapped(text: string, width: number | undefined, indent = 0): string[] {
   if (width === undefined || widthOf(text) <= width) return [text];
@@ -61,6 +62,9 @@ export function wrapped(text: string, width: number | undefined, indent = 0): st
         end();
       }
       line += parts.at(-1) ?? '';
+      isEmpty = false;
+    } else if (/^https?:/.test(stripVTControlCharacters(word))) {
+      line += gap + word;
       isEmpty = false;
     } else {
       const bare = stripVTControlCharacters(word);

@@ -2,7 +2,6 @@ import { localActor } from '../../app/access/local-actor.js';
 import { isThisMachine, type LocalConfig } from '../../base/config/index.js';
 import { CONSOLE_SCOPES } from '../../campaign/api-key.js';
 import { type Greeting, servingHttp, servingHttpAs } from '../lifecycle.js';
-import type { Context } from './context.js';
 import { badInput, CliError } from './errors.js';
 
 /** The addresses of a server that listens on all of its machine. */
@@ -45,5 +44,5 @@ const greeting: Greeting = async (volley, config, address) => {
 };
 
 /** Serves the HTTP API, and says how to open the console. Only on a terminal: elsewhere, what a process says is kept as a log. */
-export const servingConsole = ({ stderr }: Pick<Context, 'stderr'>) =>
+export const servingConsole = ({ stderr }: { readonly stderr: { readonly isTTY?: boolean } }) =>
   stderr.isTTY === true ? servingHttpAs(greeting) : servingHttp;

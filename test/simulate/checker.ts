@@ -33,6 +33,8 @@ export class Checker {
   readonly #world: World;
   readonly #lanes = new Map<string, LaneHistory>();
   readonly #attempts = new Map<string, Attempt[]>();
+  /** Numbers that are suppressed while campaigns are sent: since when, and the claims that were in flight then. */
+  readonly #stops = new Map<string, { at: number; inFlight: ReadonlySet<string> }>();
   readonly #statuses: StatusChecker;
   readonly #gate: GateChecker;
   readonly #resumption: ResumptionChecker;
@@ -113,6 +115,8 @@ export class Checker {
       throw new Violation(12, `${process.name} sends ${first} of ${campaign} outside its window`);
     if (this.#world.outbox?.has(campaign) === true)
       this.#world.outbox.sent(first, lost === undefined ? claimed : undefined, campaign, attempt.text);
+    if (lost === undefined)
+      for (const number of attempt.recipients) this.#afterStop(number, `${name} ${claimed?.[0]}`);
     const halt = history.halted.get(campaign);
     if (halt === undefined || lost !== undefined) return;
     if (!halt.inFlight.has(claimed?.[0] ?? '')) {
@@ -127,6 +131,23 @@ export class Checker {
         `${process.name} sends ${first} ${now - halt.at} ms after ${campaign} was paused or cancelled`,
       );
     }
+  }
+
+  /** Called when a number has been suppressed, because of a stop word. */
+  stopped(number: string): void {
+    const claims = [...this.#lanes].flatMap(([name, { last }]) =>
+      [...(last?.claims.keys() ?? [])].map((claim) => `${name} ${claim}`),
+    );
+    this.#stops.set(number, { at: this.#world.clock.now, inFlight: new Set(claims) });
+  }
+
+  #afterStop(number: string, claim: string): void {
+    const stop = this.#stops.get(number);
+    if (stop === undefined) return;
+    const age = this.#world.clock.now - stop.at;
+    if (!stop.inFlight.has(claim))
+      throw new Violation(14, `${number} gets a request that was claimed after its stop`);
+    if (age > UNCONFIRMED_MS) throw new Violation(14, `${number} gets a request ${age} ms after its stop`);
   }
 
   /**

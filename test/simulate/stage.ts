@@ -105,6 +105,14 @@ export class Stage {
     return this.#world.accountsOf(lane);
   }
 
+  /** A recipient of a campaign sends a stop word. */
+  async stop(id: string, ordinal: number): Promise<void> {
+    const number = this.#world.numberOf(id, ordinal);
+    this.#world.trace.add('operator', `stops ${number}`);
+    await this.#world.suppress([number]);
+    this.#world.checker.stopped(number);
+  }
+
   /** An operator pauses, resumes, or cancels a campaign. */
   async command(command: 'pause' | 'resume' | 'cancel', id: string): Promise<void> {
     this.#world.trace.add('operator', `${command} ${id}`);

@@ -14,6 +14,7 @@ export const INVARIANTS = [
   'results delivered',
   'only in its window',
   'as the outbox acknowledged',
+  'nothing after a stop',
 ] as const;
 
 /** A broken invariant. */

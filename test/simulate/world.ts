@@ -386,8 +386,13 @@ export class World {
     }
     await session.commit(meta);
     const numbers = [...plan.suppressed].map((ordinal) => this.numberOf(plan.id, ordinal));
-    if (numbers.length > 0) await suppression(this.#direct, this.keys).add(numbers, SUPPRESSING);
+    if (numbers.length > 0) await this.suppress(numbers);
     await this.server.readLane(plan.lane, 'commit');
+  }
+
+  /** Suppresses numbers on all lanes. */
+  async suppress(numbers: readonly string[]): Promise<void> {
+    await suppression(this.#direct, this.keys).add(numbers, SUPPRESSING);
   }
 
   /** The stored records of a campaign's requests, by their first ordinal. */

@@ -12,6 +12,7 @@ import { QUOTA_WORLDS } from './quota.js';
 import { RECOVERY_WORLDS } from './recovery.js';
 import { REMOVAL_WORLDS } from './removal.js';
 import type { OpenWorld, ScriptedWorld } from './scripted-world.js';
+import { STOP_WORLDS } from './stops.js';
 import { WINDOW_WORLDS } from './windows.js';
 
 /**
@@ -32,6 +33,7 @@ export const SCRIPTED_WORLDS: readonly ScriptedWorld[] = [
   ...QUOTA_WORLDS,
   ...RECOVERY_WORLDS,
   ...REMOVAL_WORLDS,
+  ...STOP_WORLDS,
   ...WINDOW_WORLDS,
 ];
 

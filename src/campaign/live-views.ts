@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, permitCount, time } from './measures.js';
+import { count, KEPT_FOR_POLLS, permitCount, time } from './measures.js';
 import { campaignStatus, laneStatus, recipientCounts } from './views.js';
 
 /*
@@ -64,11 +64,11 @@ export const ledger = z
     used: z.object({ send: permitCount, poll: permitCount }).readonly().describe('The sum of the buckets'),
     limit: permitCount.nullable().describe('The current limit after deductions; null while unknown'),
     inFlight: count.describe('Requests without an answer yet. They count as well'),
-    pollReserve: permitCount.describe('Of the limit, what no send may take, because polls are due'),
+    pollReserve: permitCount.describe(KEPT_FOR_POLLS),
     permits: z
       .array(z.object({ at: time, count }).readonly())
       .readonly()
-      .describe('When the permits of each bucket return'),
+      .describe('When the quota has room again for the requests of each bucket'),
     throttledAt: z.array(time).readonly().describe('When the lane backed off after a 429 within the window'),
   })
   .readonly()

@@ -22,9 +22,12 @@ export const timeRange = z
 /** See {@link timeRange}. */
 export type TimeRange = z.output<typeof timeRange>;
 
+/** How much of a limit messages leave alone. */
+export const KEPT_FOR_POLLS =
+  'How much of the limit no message may take, because requests for delivery statuses (polls) are due';
 /** What an `eta` is. */
 export const ETA =
-  'The earliest and the latest time at which the last message will be sent, computed from the permits that return, polls, other campaigns, and pauses';
+  'The earliest and the latest time at which the last message will be sent, computed from the quota, the requests for delivery statuses, other campaigns, and pauses';
 /** What a `completion` is. */
 export const COMPLETION =
   'The earliest and the latest time at which the last recipient will have a final status, bounded by the follow-up deadline';

@@ -8,6 +8,7 @@ import {
   campaignCost,
   count,
   ETA,
+  KEPT_FOR_POLLS,
   permitCount,
   time,
   timeRange,
@@ -30,7 +31,9 @@ export type RecipientCounts = z.output<typeof recipientCounts>;
 /** That sending or polling on a lane fails again and again. */
 const turnFailure = z
   .object({
-    kind: z.enum(['send', 'poll']).describe('What fails: sending, or polling the delivery status'),
+    kind: z
+      .enum(['send', 'poll'])
+      .describe('What fails: sending, or asking for the delivery status (polling)'),
     since: time,
     error: z.string().describe('The last error; the log of the workers has more'),
   })
@@ -63,7 +66,7 @@ const block = z.object({
       'waiting',
     ])
     .describe(
-      '`paused`: the campaign, until an operator resumes it; `backingOff`: the lane, for a while after a 429 or failures of the service; `recovering`: the lane, for seconds after Redis may have lost data; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `noToken`: the lane, until the account service gives it an access token, next tried at `until` (null: now); `failing`: sending or polling on the lane fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for permits, for a window to open, or for the lane to be configured',
+      '`paused`: the campaign, until an operator resumes it; `backingOff`: the lane, for a while after a 429 or failures of the service; `recovering`: the lane, for seconds after Redis may have lost data; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `noToken`: the lane, until the account service gives it an access token, next tried at `until` (null: now); `failing`: sending on the lane, or asking for delivery statuses, fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for room in the quota, for a window to open, or for the lane to be configured',
     ),
 });
 
@@ -80,11 +83,11 @@ export type SendWindow = z.output<typeof sendWindow>;
 
 /** What a lane may send next. */
 const nextPermits = {
-  keptForPolls: permitCount.describe('Of the limit, what no send may take, because polls are due'),
+  keptForPolls: permitCount.describe(KEPT_FOR_POLLS),
   nextPermitAt: time
     .nullable()
-    .describe('When a send finds a permit; null while it finds one now, and if that is not known'),
-  nextPermits: count.describe('How many permits it finds then'),
+    .describe('When the quota has room for a message; null while it has room now, and if that is not known'),
+  nextPermits: count.describe('For how many messages it has room then'),
 };
 
 /** The status of a campaign. */
@@ -109,7 +112,7 @@ export const campaignStatus = z
       .nullable()
       .describe("The time zone of the campaign's local times: its own, or else that of its lane's window"),
     window: sendWindow.nullable().describe('When the campaign may send; null: whenever its lane may'),
-    endedAt: time.nullable().describe('When the last recipient was settled; null before'),
+    endedAt: time.nullable().describe('When the last recipient got its final state; null before'),
     counts: recipientCounts,
     duplicates: count.describe(
       'Rows of the list that were left out because their number is that of an earlier row. No count of recipients includes them',
@@ -153,7 +156,9 @@ export const campaignStatus = z
       .array(
         z
           .object({
-            request: z.string().describe('Our reference, with which `resolve` settles this request alone'),
+            request: z
+              .string()
+              .describe('Our reference, with which `resolve` decides about this request alone'),
             recipientCount: count,
             since: time,
             reason: z.string(),
@@ -162,7 +167,7 @@ export const campaignStatus = z
       )
       .readonly()
       .describe(
-        'Requests that may or may not have been accepted; settle them with `resolve`. At most the first 100',
+        'Requests that may or may not have been accepted; decide about them with `resolve`. At most the first 100',
       ),
   })
   .readonly()
@@ -197,7 +202,9 @@ export const laneStatus = z
         permitsToCome: z
           .array(z.object({ at: time, permits: permitCount }).readonly())
           .readonly()
-          .describe('Permits that become free within the next hour (or window), in up to 12 steps'),
+          .describe(
+            'Room in the quota for so many requests (permits) that returns within the next hour (or window), in up to 12 steps',
+          ),
       })
       .readonly(),
     blockedBy: block

@@ -82,7 +82,7 @@ export const getLedger = call({
   name: 'getLedger',
   summary: 'Get the ledger of a lane',
   description:
-    'The requests within its window, bucket by bucket, as the limiter counts them, and when their permits return.',
+    'The requests within its window, bucket by bucket, as the limiter counts them, and when the quota has room for them again.',
   tag: 'Lanes',
   scope: 'status',
   cost: { tokens: 1 },
@@ -186,7 +186,10 @@ const settings = z.strictObject({
     z.union([z.int(), z.literal('auto')]),
     'Requests per quota window; default `auto`: Volley learns it from the 429 responses of the service',
   ),
-  pollShare: setting(z.number(), 'The largest share of the quota that is reserved for polls; default 0.2'),
+  pollShare: setting(
+    z.number(),
+    'The largest share of the quota that is reserved for requests for the delivery status (polls); default 0.2',
+  ),
   pacing: setting(
     z.enum(['burst', 'smooth']),
     '`smooth` spreads the requests over the quota window; default `burst`',

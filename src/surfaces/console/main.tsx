@@ -8,4 +8,8 @@ import { App } from './screens/App.js';
 
 startLive();
 void begin();
+// A link that is pasted into a tab with this page changes only the fragment of the address.
+addEventListener('hashchange', () => {
+  if (location.hash.startsWith('#signin=')) void begin();
+});
 render(<App />, document.body);

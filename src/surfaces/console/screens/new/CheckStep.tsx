@@ -155,7 +155,8 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
 function columnsToShow({ columns, toColumn, problems }: Preview): readonly string[] {
   const atFault = new Set(problems.map(({ column }) => column));
   const important = columns.filter((column) => column === toColumn || atFault.has(column));
-  const chosen = new Set([...important, ...columns].slice(0, Math.max(important.length, 4)));
+  const wanted = [...new Set([...important, ...columns])];
+  const chosen = new Set(wanted.slice(0, Math.max(important.length, 4)));
   return columns.filter((column) => chosen.has(column));
 }
 

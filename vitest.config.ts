@@ -5,10 +5,11 @@ export default defineConfig({
     // Golden files show times of this machine's zone.
     env: { TZ: 'UTC' },
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/base/redis/provide.ts'],
+    globalSetup: ['test/base/redis/provide.ts', 'test/end-to-end/console/provide.ts'],
     // Generous limits, so that only hanging tests time out, even on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 15_000 } },
     // Most files wait for real time to pass. More workers would slow down the tests that measure time.
     maxWorkers: 3,
     // Reloading the modules for each file would double the CPU time.

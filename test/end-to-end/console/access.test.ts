@@ -1,0 +1,237 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Redis } from 'ioredis';
+import type { Browser, Page, Request } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { startBrowser, visit } from './browser.js';
+import { type Scene, screensOf, setScene } from './screens.js';
+import { START_MS, startUp, type Up } from './up.js';
+
+/** What buttons of commands say. Filters, pages, and the menu change nothing. */
+const COMMANDS =
+  /^(Pause|Resume|Cancel|Delete|Hold|Accepted|Abandon|Resend|Suppress|Suppress numbers|Lift|Undo|Revoke|Run now|Close|Send one|Send \d.*)(….*)?$/;
+const OTHER_LANE = 'secretlane';
+
+describe.skipIf(inject('chromium') === null)('Who may do what', () => {
+  let up: Up;
+  let browser: Browser;
+  let scene: Scene;
+  beforeAll(async () => {
+    const lanes = [{ name: 'default' }, { name: OTHER_LANE }];
+    [up, browser] = await Promise.all([startUp(lanes), startBrowser()]);
+    scene = await setScene(up);
+  }, START_MS);
+  afterAll(async () => {
+    await Promise.all([up?.stop(), browser?.close()]);
+  });
+
+  test('A key that may only read sees no command on any screen, and its requests are refused', async () => {
+    const { page, expectError } = await visit(browser, up, { key: await up.key(['read']) });
+    for (const { name, at, show } of screensOf(scene, 'default')) {
+      if (name === 'New campaign') continue;
+      await page.goto(`${up.origin}/console${at}`);
+      // Some screens are not for this key.
+      if (name !== 'Keys' && name !== 'Suppressions') await show?.(page);
+      else await page.locator('h1').waitFor();
+      const buttons = await page.getByRole('button').allTextContents();
+      expect([name, buttons.filter((text) => COMMANDS.test(text.trim()))]).toEqual([name, []]);
+      expect(await page.locator('a[href="/console/new"]').count()).toBe(0);
+      expect(await page.locator('dialog form').count()).toBe(0);
+    }
+    expectError(/status of 403/);
+    const refused = await page.evaluate(async (id) => {
+      const paths = [`campaigns/${id}/pause`, `campaigns/${id}/cancel`, 'lanes/default/hold'];
+      const statuses = paths.map((path) => fetch(`/v1/${path}`, { method: 'POST' }));
+      return (await Promise.all(statuses)).map(({ status }) => status);
+    }, scene.scheduled);
+    expect(refused).toEqual([403, 403, 403]);
+  });
+
+  test('A key of one lane does not learn the name of another', async () => {
+    await up.send({
+      name: 'Other sale',
+      again: true,
+      lane: OTHER_LANE,
+      message: 'Hi',
+      recipients: [{ to: '+447700900123' }],
+    });
+    const key = await up.key(['read', 'send', 'operate'], ['default']);
+    const { page, context } = await visit(browser, up, { key });
+    const leaks: string[] = [];
+    context.on('response', async (response) => {
+      const isStream = response.headers()['content-type']?.startsWith('text/event-stream');
+      const body = isStream ? '' : await response.text().catch(() => '');
+      if (body.includes(OTHER_LANE) || body.includes('Other sale')) leaks.push(response.url());
+    });
+    for (const { name, at, show } of screensOf(scene, 'default')) {
+      // It is not offered to this key.
+      if (name === 'Keys') continue;
+      await page.goto(`${up.origin}/console${at}`);
+      if (name !== 'Suppressions') await show?.(page);
+      else await page.locator('h1').waitFor();
+      const content = await page.content();
+      if (content.includes(OTHER_LANE) || content.includes('Other sale')) leaks.push(name);
+    }
+    const stream = await beginOfStream(page);
+    expect(stream).toContain('default');
+    expect(stream).not.toContain(OTHER_LANE);
+    expect(leaks).toEqual([]);
+  });
+
+  test('When its key is revoked, the page signs out and its stream closes within 2 s', async () => {
+    const key = await up.key();
+    const { page, expectError } = await visit(browser, up, { key });
+    expectError(/status of 401/);
+    const live = page.locator('[data-stream=live]');
+    await live.waitFor();
+    const isStream = (request: Request): boolean => request.url().includes('/v1/live');
+    const closed = new Promise<void>((resolve) => {
+      const take = (request: Request): void => void (isStream(request) && resolve());
+      page.on('requestfinished', take);
+      page.on('requestfailed', take);
+    });
+    const id = /^vk_([0-9a-f]{12})_/.exec(key)?.[1] ?? '';
+    await up.volley('keys', 'revoke', id);
+    const revokedAt = performance.now();
+    await Promise.all([closed, page.getByText('Your session has ended, or its key was revoked.').waitFor()]);
+    expect(performance.now() - revokedAt).toBeLessThan(2_000);
+  });
+
+  test('Another site, and another port of this host, can do nothing with the cookie', async () => {
+    const { page, context } = await visit(browser, up, { key: await up.key() });
+    const elsewhere = createServer((_, response) => {
+      response.setHeader('content-type', 'text/html').end('<title>Elsewhere</title>');
+    });
+    await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void elsewhere.close());
+    const { port } = elsewhere.address() as AddressInfo;
+    const pause = `${up.origin}/v1/campaigns/${scene.scheduled}/pause`;
+    // The same from the page itself works, so what is refused below is refused because of where it comes from.
+    const resume = pause.replace(/pause$/, 'resume');
+    for (const path of [pause, resume])
+      expect(await page.evaluate(async (url) => (await fetch(url, { method: 'POST' })).status, path)).toBe(
+        200,
+      );
+    for (const host of ['127.0.0.1', 'attacker.example']) {
+      const other = await context.browser()?.newContext();
+      if (other === undefined) throw new Error('there is no browser');
+      onTestFinished(() => other.close());
+      await other.addCookies(await context.cookies());
+      const attacker = await other.newPage();
+      await attacker.goto(`http://${host}:${port}/`);
+      const statuses: number[] = [];
+      attacker.on('response', (response) => {
+        if (response.url().startsWith(up.origin)) statuses.push(response.status());
+      });
+      await attacker.evaluate(async (url) => {
+        await fetch(url, { method: 'POST', credentials: 'include', mode: 'no-cors' }).catch(() => {});
+        const session = new URL('/session', url).href;
+        await fetch(session, { method: 'DELETE', credentials: 'include', mode: 'no-cors' }).catch(() => {});
+      }, pause);
+      await attacker.evaluate((url) => {
+        const form = Object.assign(document.createElement('form'), { method: 'post', action: url });
+        document.body.append(form);
+        form.submit();
+      }, pause);
+      await expect.poll(() => statuses.length).toBeGreaterThanOrEqual(2);
+      expect(statuses.filter((status) => status < 400)).toEqual([]);
+    }
+    const { state } = await up.api<{ state: string }>('GET', `/v1/campaigns/${scene.scheduled}`);
+    expect(state).toBe('scheduled');
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  });
+
+  test('A sign-in link works once and leaves no trace', async () => {
+    const link = await linkOf(up);
+    const secret = new URL(link).hash.replace('#signin=', '');
+    expect(secret.length).toBeGreaterThan(40);
+    const { page, context, requested } = await visit(browser, up);
+    const headers: string[] = [];
+    context.on('request', async (request) => headers.push(JSON.stringify(await request.allHeaders())));
+    await page.goto(link);
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await page.getByRole('link', { name: 'Campaigns', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Campaigns' }).waitFor();
+    const visited = await page.evaluate(() => [
+      location.href,
+      document.referrer,
+      ...navigation.entries().map(({ url }) => url ?? ''),
+    ]);
+    await page.goBack();
+    visited.push(page.url());
+    expect([...visited, ...requested, ...headers].filter((text) => text.includes(secret))).toEqual([]);
+    expect(up.printed).not.toContain(secret);
+    // Another browser.
+    const second = await visit(browser, up);
+    second.expectError(/status of 401/);
+    await second.page.getByLabel('API key').waitFor();
+    await second.page.goto(link);
+    await second.page.getByText('This link was used already, or is older than ten minutes.').waitFor();
+  });
+
+  test('A sign-in link works for ten minutes', async () => {
+    const redis = new Redis(up.redisUrl);
+    onTestFinished(() => redis.disconnect());
+    const before = await redis.keys('*');
+    const link = await linkOf(up);
+    const made = (await redis.keys('*')).filter((name) => !before.includes(name));
+    const lifetimes = await Promise.all(made.map(async (name) => [name, await redis.pttl(name)] as const));
+    const [stored] = lifetimes.filter(([, ms]) => ms > 540_000 && ms <= 600_000);
+    if (stored === undefined) throw new Error(`no key lives for ten minutes: ${lifetimes}`);
+    await redis.pexpire(stored[0], 1);
+    const { page, expectError } = await visit(browser, up);
+    expectError(/status of 401/);
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.getByText('This link was used already, or is older than ten minutes.').waitFor();
+  });
+
+  test('A host that is neither loopback nor that of CONSOLE_URL gets a 421', async () => {
+    const { page, context } = await visit(browser, up, { key: await up.key() });
+    const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+    const { port } = new URL(up.origin);
+    const statusOf = async (path: string, host: string, headers: object = {}): Promise<number> => {
+      const sent = httpRequest(`${up.origin}${path}`, { headers: { host, ...headers } }).end();
+      const [response] = await once(sent, 'response');
+      response.resume();
+      return response.statusCode;
+    };
+    for (const host of ['rebound.example', `rebound.example:${port}`, '10.0.0.1'])
+      for (const path of ['/console/', '/session'])
+        expect([host, path, await statusOf(path, host)]).toEqual([host, path, 421]);
+    expect(
+      await statusOf('/v1/lanes', `rebound.example:${port}`, { cookie, 'sec-fetch-site': 'same-origin' }),
+    ).toBe(421);
+    expect(await statusOf('/console/', `localhost:${port}`)).toBe(200);
+    // A program with a key may use any name of the server.
+    const authorization = `Bearer ${await up.key(['read'])}`;
+    expect(await statusOf('/v1/lanes', 'rebound.example', { authorization })).toBe(200);
+    const response = await (await page.context().newPage()).goto(`${up.origin}/console/`);
+    expect(response?.status()).toBe(200);
+  });
+});
+
+/** A new link, as a person prints it. */
+async function linkOf(up: Up): Promise<string> {
+  const printed = await up.volley('console');
+  const link = /http:\S+#signin=\S+/.exec(printed)?.[0];
+  if (link === undefined) throw new Error(`there is no link in ${printed}`);
+  return link;
+}
+
+/** What the stream of a page begins with. */
+function beginOfStream(page: Page): Promise<string> {
+  return page.evaluate(async () => {
+    const { body } = await fetch('/v1/live', { headers: { accept: 'text/event-stream' } });
+    if (body === null) throw new Error('the stream has no body');
+    let text = '';
+    const decoder = new TextDecoder();
+    for await (const chunk of body) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.split('event: tick').length > 3) break;
+    }
+    return text;
+  });
+}

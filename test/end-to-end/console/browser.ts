@@ -1,0 +1,94 @@
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
+import { expect, inject, onTestFinished } from 'vitest';
+import type { Up } from './up.js';
+
+/*
+ * Pages of the console in a real browser. Whatever a check is about, no page may log an error, break the content security policy, or ask
+ * another host for anything.
+ */
+
+const FLAGS = [
+  // Root, as which CI runs, may not use the sandbox.
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--host-resolver-rules=MAP *.example 127.0.0.1',
+];
+
+/** Starts the browser of a test file. */
+export function startBrowser(): Promise<Browser> {
+  const executablePath = inject('chromium');
+  if (executablePath === null) throw new Error('there is no Chromium');
+  return chromium.launch({ executablePath, args: FLAGS });
+}
+
+/** A page, and what went wrong in it. */
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Every address that it has asked for. */
+  readonly requested: readonly string[];
+  /** What may be logged as an error: a refusal that the check provokes. */
+  expectError(text: RegExp): void;
+}
+
+export interface VisitOptions extends BrowserContextOptions {
+  /** The API key that signs in; without one, the page asks for it. */
+  readonly key?: string;
+  /** Where to begin, below /console. */
+  readonly at?: string;
+}
+
+/** Opens the console in a context of its own until the test ends, and fails the test if something went wrong in it. */
+export async function visit(
+  browser: Browser,
+  { origin }: Pick<Up, 'origin'>,
+  { key, at = '/', ...options }: VisitOptions = {},
+): Promise<Visit> {
+  const context = await browser.newContext(options);
+  const faults: string[] = [];
+  const requested: string[] = [];
+  const expected: RegExp[] = [];
+  context.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning')
+      faults.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+  });
+  context.on('weberror', (error) => faults.push(`uncaught: ${error.error().stack}`));
+  context.on('request', (request) => {
+    const url = request.url();
+    requested.push(url);
+    if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)) faults.push(`another host: ${url}`);
+  });
+  await context.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
+      console.error(`content security policy: ${violatedDirective} ${blockedURI} ${sample}`),
+    );
+  });
+  onTestFinished(async () => {
+    await context.close();
+    expect(faults.filter((fault) => !expected.some((text) => text.test(fault)))).toEqual([]);
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  if (key !== undefined) await signIn(page, origin, key);
+  if (key === undefined || at !== '/') await page.goto(`${origin}/console${at}`);
+  return { page, context, requested, expectError: (text) => void expected.push(text) };
+}
+
+/** Signs in with a key, as a person does. */
+export async function signIn(page: Page, origin: string, key: string): Promise<void> {
+  await page.goto(`${origin}/console/`);
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+}

@@ -1,0 +1,98 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { startBrowser, visit } from './browser.js';
+import { type Scene, screensOf, setScene } from './screens.js';
+import { START_MS, startUp, type Up } from './up.js';
+
+/** Elements that Tab reaches on each screen, at most. */
+const STOPS = 60;
+const LISTEN_MS = 35_000;
+const EVERY_MS = 10_000;
+
+describe.skipIf(!inject('isNightly'))('For people who use the keyboard or listen', () => {
+  let up: Up;
+  let browser: Browser;
+  let scene: Scene;
+  beforeAll(async () => {
+    [up, browser] = await Promise.all([startUp(), startBrowser()]);
+    scene = await setScene(up);
+  }, START_MS);
+  afterAll(async () => {
+    await Promise.all([up?.stop(), browser?.close()]);
+  });
+
+  test('the focus can be seen wherever it is', { timeout: 240_000 }, async () => {
+    const { page } = await visit(browser, up, { key: await up.key() });
+    const unseen: string[] = [];
+    for (const { name, at, show } of screensOf(scene, 'default')) {
+      await page.goto(`${up.origin}/console${at}`);
+      await show?.(page);
+      for (let stop = 0; stop < STOPS; stop++) {
+        await page.keyboard.press('Tab');
+        const found = await focusRing(page);
+        if (found === 'end') break;
+        if (found !== 'seen') unseen.push(`${name}: ${found}`);
+      }
+    }
+    expect(unseen).toEqual([]);
+  });
+
+  test('the focus returns to the button when a dialog closes', async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.unknown}` });
+    const resend = page.getByRole('button', { name: /^Resend…/ }).first();
+    const isFocused = (): Promise<boolean> => resend.evaluate((button) => button === document.activeElement);
+    for (const close of ['Escape', 'Close']) {
+      await resend.focus();
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog');
+      await dialog.waitFor();
+      expect(await dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true);
+      if (close === 'Escape') await page.keyboard.press('Escape');
+      else await dialog.getByRole('button', { name: 'Close' }).click();
+      await dialog.waitFor({ state: 'detached' }).catch(() => dialog.waitFor({ state: 'hidden' }));
+      expect([close, await isFocused()]).toEqual([close, true]);
+    }
+  });
+
+  test('what happens is announced at most every ten seconds', { timeout: 90_000 }, async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.scheduled}` });
+    await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
+    const spoken = page.evaluate(
+      (ms) =>
+        new Promise<number[]>((resolve) => {
+          const times: number[] = [];
+          const observer = new MutationObserver(() => times.push(performance.now()));
+          for (const region of document.querySelectorAll(
+            '[aria-live], [role=status], [role=alert], [role=log]',
+          ))
+            observer.observe(region, { subtree: true, childList: true, characterData: true });
+          setTimeout(() => resolve(times), ms);
+        }),
+      LISTEN_MS,
+    );
+    const end = performance.now() + LISTEN_MS;
+    for (let at = 0; performance.now() < end; at++)
+      await up.api('POST', `/v1/campaigns/${scene.scheduled}/${at % 2 === 0 ? 'pause' : 'resume'}`, {});
+    const times = await spoken;
+    expect(times.length).toBeGreaterThan(1);
+    const gaps = times.slice(1).map((time, at) => time - (times[at] ?? 0));
+    expect(gaps.filter((gap) => gap > 50 && gap < EVERY_MS - 50)).toEqual([]);
+  });
+});
+
+/** Whether the element with the focus, or the label around it, has a ring; `end`: the focus has left the page. */
+function focusRing(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const focused = document.activeElement;
+    if (focused === null || focused === document.body) return 'end';
+    const around = [focused, focused.closest('label'), focused.closest('.field')];
+    const hasRing = around.some((element) => {
+      if (element === null) return false;
+      const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(element);
+      const { width, height } = element.getBoundingClientRect();
+      const isDrawn = outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2;
+      return isDrawn && !/, 0\)$/.test(outlineColor) && width > 4 && height > 4;
+    });
+    return hasRing ? 'seen' : focused.outerHTML.slice(0, 120);
+  });
+}

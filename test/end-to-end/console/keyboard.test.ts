@@ -1,0 +1,84 @@
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { startBrowser, visit } from './browser.js';
+import { MESSY, type Scene, setScene } from './screens.js';
+import { START_MS, startUp, type Up } from './up.js';
+
+/** Presses Tab until the element has the focus. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor({ state: 'attached' });
+  for (let presses = 0; presses < 150; presses++) {
+    if (await target.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not reach ${target}`);
+}
+
+describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
+  let up: Up;
+  let browser: Browser;
+  let scene: Scene;
+  beforeAll(async () => {
+    [up, browser] = await Promise.all([startUp(), startBrowser()]);
+    scene = await setScene(up);
+    // A campaign that waits can be paused.
+    await up.api('POST', '/v1/lanes/default/hold', {});
+  }, START_MS);
+  afterAll(async () => {
+    await Promise.all([up?.stop(), browser?.close()]);
+  });
+
+  test('a person signs in, uploads a list, sends it, pauses it, and settles an unknown outcome', async () => {
+    const { page } = await visit(browser, up);
+    const { keyboard } = page;
+    const button = (name: string | RegExp): Locator => page.getByRole('button', { name }).first();
+    const enter = async (target: Locator): Promise<void> => {
+      await tabTo(page, target);
+      await keyboard.press('Enter');
+    };
+    const fill = async (label: string, text: string): Promise<void> => {
+      await tabTo(page, page.getByLabel(label, { exact: true }));
+      await keyboard.type(text);
+    };
+
+    await fill('API key', await up.key());
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+
+    await keyboard.press('n');
+    const chooser = page.waitForEvent('filechooser');
+    await tabTo(page, page.locator('input[type=file]'));
+    await keyboard.press('Enter');
+    await (await chooser).setFiles(MESSY);
+    await fill('Country of national numbers', 'GB');
+    await fill('Message', 'Hi {{name}}');
+    const skip = page.getByLabel('Leave out invalid rows, and send to the others');
+    await tabTo(page, skip);
+    await keyboard.press('Space');
+    const typed = page.getByLabel(/^Type \d+ to confirm$/);
+    await tabTo(page, typed);
+    await keyboard.type(/\d+/.exec(await labelOf(typed))?.[0] ?? '');
+    await keyboard.press('Enter');
+
+    const open = page.getByRole('link', { name: 'Open that campaign' });
+    await open.waitFor();
+    await expect.poll(() => open.evaluate((link) => link === document.activeElement)).toBe(true);
+    await keyboard.press('Enter');
+    await enter(button(/^Pause$/));
+    await page.getByText(/^Paused; \d+ still in flight\./).waitFor();
+
+    await keyboard.press('g');
+    await keyboard.press('o');
+    await enter(page.getByRole('link', { name: /^Settle ?Spring sale$/ }));
+    await enter(button(/^Accepted…/));
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    await enter(dialog.getByRole('button', { name: 'Accepted' }));
+    await page.getByText('1 request with 1 recipient settled.').waitFor();
+    const { counts } = await up.api<{ counts: object }>('GET', `/v1/campaigns/${scene.unknown}`);
+    expect(counts).toMatchObject({ unknown: 0 });
+  });
+});
+
+const labelOf = (input: Locator): Promise<string> =>
+  input.evaluate((element) => (element as HTMLInputElement).labels?.[0]?.textContent ?? '');

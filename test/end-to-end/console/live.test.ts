@@ -1,0 +1,199 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { startBrowser, visit } from './browser.js';
+import { until } from './screens.js';
+import { recipients, START_MS, startUp, type Up } from './up.js';
+
+const LANES = ['main', 'auto', 'north', 'south'] as const;
+const CAMPAIGNS = 5;
+const PROBES = 20;
+/** The share of measured times that must be within the limit. */
+const SHARE = 0.95;
+
+describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
+  let up: Up;
+  let browser: Browser;
+  beforeAll(async () => {
+    const lanes = LANES.map((name) => ({ name, hourlyQuota: 100_000 }));
+    [up, browser] = await Promise.all([startUp(lanes), startBrowser()]);
+    // So that the campaigns run on, and leave the machine to the page.
+    await up.simulate({ latency: 2_000 });
+  }, START_MS);
+  afterAll(async () => {
+    await Promise.all([up?.stop(), browser?.close()]);
+  });
+  /** A campaign that was sent, with its reports. */
+  const sendOne = async (name: string): Promise<string> => {
+    const id = await up.send({ name, lane: 'main', message: `Hi from ${name}`, recipients: recipients(1) });
+    await until(async () => {
+      const { state } = await up.api<{ state: string }>('GET', `/v1/campaigns/${id}`);
+      return state === 'completed';
+    });
+    return id;
+  };
+
+  test('The strip of a lane adds up to what counts against its quota', async () => {
+    await sendOne('Strip');
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/lanes/main' });
+    await page.locator('svg.drawing').waitFor();
+    await page.getByText('As a table').click();
+    const { quota } = await up.api<{ quota: { used: { send: number; poll: number } } }>(
+      'GET',
+      '/v1/lanes/main',
+    );
+    const { send, poll } = quota.used;
+    expect(send).toBeGreaterThan(0);
+    expect(poll).toBeGreaterThan(0);
+    const sums = (): Promise<number[]> =>
+      page
+        .getByRole('table', { name: 'The window in twelve parts' })
+        .evaluate((table) =>
+          ['sends', 'polls'].map((column) =>
+            [...table.querySelectorAll(`tbody td[data-title=${column}]`)].reduce(
+              (sum, cell) => sum + Number(cell.textContent?.replace(/\D/g, '')),
+              0,
+            ),
+          ),
+        );
+    await expect.poll(sums).toEqual([send, poll]);
+    await page.getByText(`${send + poll} of 100,000 requests count now`).waitFor();
+    const { buckets } = await up.api<{ buckets: { sends: number; polls: number }[] }>(
+      'GET',
+      '/v1/lanes/main/ledger',
+    );
+    expect(buckets.reduce((sum, bucket) => sum + bucket.sends + bucket.polls, 0)).toBe(send + poll);
+  });
+
+  test('shows within a second what has changed in Redis, with five campaigns on four lanes', {
+    timeout: 120_000,
+  }, async () => {
+    for (let at = 0; at < CAMPAIGNS; at++)
+      await up.send({
+        name: `Campaign ${at}`,
+        lane: LANES[at % LANES.length],
+        message: `Number {{name}} of ${at}`,
+        recipients: recipients(5_000, at * 5_000),
+      });
+    const { page } = await visit(browser, up, { key: await up.key() });
+    await expect.poll(() => page.locator('article').count()).toBe(CAMPAIGNS);
+    const times: number[] = [];
+    for (let at = 0; at < PROBES; at++) {
+      const [command, state] = at % 2 === 0 ? ['hold', 'Held'] : ['resume', 'Open'];
+      const shown = shownAt(page, 'south', state);
+      await up.api('POST', `/v1/lanes/south/${command}`, {});
+      const storedAt = Date.now();
+      times.push((await shown) - storedAt);
+    }
+    times.sort((a, b) => a - b);
+    const p95 = times[Math.ceil(times.length * SHARE) - 1] ?? Number.NaN;
+    console.error(`Redis to pixels: median ${times[times.length >> 1]} ms, p95 ${p95} ms, of ${PROBES}.`);
+    expect(p95).toBeLessThan(1_000);
+    const { lanes } = await up.api<{ lanes: { campaigns: { running: number } }[] }>('GET', '/v1/lanes');
+    // The campaigns were being sent all the while.
+    expect(lanes.reduce((sum, lane) => sum + lane.campaigns.running, 0)).toBeGreaterThan(0);
+  });
+
+  test('says that it reconnects when its server is killed, and then shows every event once', async () => {
+    const { page, expectError } = await visit(browser, up, { key: await up.key() });
+    expectError(/Failed to load resource: net::ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING)/);
+    await page.getByText('Recent events').click();
+    await page.locator('[data-stream=live]').waitFor();
+    const shown = (): Promise<string[]> =>
+      page
+        .locator('[data-event]')
+        .evaluateAll((all) => all.map((item) => item.getAttribute('data-event') ?? ''));
+    const first = await sendOne('Before');
+    await expect.poll(async () => (await shown()).length).toBeGreaterThan(0);
+    expect(first).not.toBe('');
+    await up.kill();
+    const killedAt = performance.now();
+    await page.locator('[data-stream=reconnecting]').waitFor();
+    expect(performance.now() - killedAt).toBeLessThan(2_000);
+    await up.restart();
+    // Before the page is connected again, and after.
+    await up.send({ name: 'Between', lane: 'main', message: 'Hi', recipients: recipients(1, 7) });
+    await page.locator('[data-stream=live]').waitFor();
+    const last = await sendOne('After');
+    const feed = await eventsAfter(up, (await shown()).at(-1) ?? '', last);
+    await expect.poll(async () => (await shown()).toReversed()).toEqual(expect.arrayContaining(feed));
+    expect(
+      (await shown())
+        .toReversed()
+        .slice(0, feed.length + 1)
+        .slice(1),
+    ).toEqual(feed);
+  });
+
+  describe('while Redis is unavailable', () => {
+    let pid: number | undefined;
+    afterEach(() => {
+      if (pid !== undefined) process.kill(pid, 'SIGCONT');
+    });
+
+    test('dims its data, says how old they are, disables commands, and recovers', async () => {
+      const { page, expectError } = await visit(browser, up, { key: await up.key(), at: '/lanes/main' });
+      expectError(/status of 503/);
+      const hold = page.getByRole('button', { name: /^Hold…/ });
+      await hold.waitFor();
+      const dimmed = page.locator('main.old');
+      expect(await dimmed.count()).toBe(0);
+      pid = up.redisPid;
+      process.kill(pid, 'SIGSTOP');
+      await page.getByText(/Redis unavailable · \d+ s old/).waitFor({ timeout: 30_000 });
+      expect(Number(await dimmed.evaluate((main) => getComputedStyle(main).opacity))).toBeLessThan(1);
+      expect(await hold.isDisabled()).toBe(true);
+      process.kill(pid, 'SIGCONT');
+      await page.locator('[data-stream=live]').waitFor({ timeout: 30_000 });
+      expect(await dimmed.count()).toBe(0);
+      expect(await hold.isEnabled()).toBe(true);
+    });
+  });
+});
+
+/** When the page has drawn that a lane is in this state, in ms since the epoch. */
+function shownAt(page: Page, lane: string, state: string): Promise<number> {
+  return page.evaluate(
+    ([lane, state]) =>
+      new Promise<number>((resolve) => {
+        const link = [...document.querySelectorAll('table a')].find(
+          ({ textContent }) => textContent === lane,
+        );
+        const row = link?.closest('tr');
+        if (!row) throw new Error(`there is no lane ${lane}`);
+        const look = (): void => {
+          if (row.querySelector('.badge')?.textContent !== state) return;
+          observer.disconnect();
+          requestAnimationFrame(() => resolve(Date.now()));
+        };
+        const observer = new MutationObserver(look);
+        observer.observe(row, { subtree: true, childList: true, characterData: true });
+        look();
+      }),
+    [lane, state] as const,
+  );
+}
+
+/** The ids of the events of the feed after one of them, until a campaign is complete. */
+async function eventsAfter(up: Up, after: string, campaign: string): Promise<string[]> {
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
+  const response = await fetch(`${up.origin}/v1/events`, {
+    headers: { authorization: `Bearer ${await up.key()}`, 'last-event-id': after },
+    signal: controller.signal,
+  });
+  const ids: string[] = [];
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    const events = text.split('\n\n');
+    text = events.pop() ?? '';
+    for (const event of events) {
+      const id = /^id: (.+)$/m.exec(event)?.[1];
+      if (id === undefined || !/^data: /m.test(event)) continue;
+      ids.push(id);
+      if (/^event: campaign\.completed$/m.test(event) && event.includes(campaign)) return ids;
+    }
+  }
+  return ids;
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { startBrowser, visit } from './browser.js';
+import { chooseList, MESSY } from './screens.js';
+import { START_MS, startUp, type Up } from './up.js';
+
+interface Problem {
+  readonly line: number;
+  readonly column: string | null;
+  readonly message: string;
+}
+
+interface Preview {
+  readonly invalid: number;
+  readonly problems: readonly Problem[];
+  readonly segments: { readonly total: number };
+}
+
+describe.skipIf(inject('chromium') === null)('New campaign', () => {
+  let up: Up;
+  let browser: Browser;
+  beforeAll(async () => {
+    [up, browser] = await Promise.all([startUp(), startBrowser()]);
+  }, START_MS);
+  afterAll(async () => {
+    await Promise.all([up?.stop(), browser?.close()]);
+  });
+
+  /** What the API says about a list. */
+  async function previewOf(campaign: object, list: string | Buffer): Promise<Preview> {
+    const form = new FormData();
+    form.append('campaign', JSON.stringify(campaign));
+    form.append('recipients', new Blob([new Uint8Array(Buffer.from(list))]), 'list.csv');
+    const response = await fetch(`${up.origin}/v1/preview?problems=1000`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await up.key()}` },
+      body: form,
+    });
+    return (await response.json()) as Preview;
+  }
+
+  test('marks every invalid cell of a list with the words of the server', async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
+    await chooseList(page, MESSY);
+    await page.getByLabel('Country of national numbers').fill('GB');
+    await page.getByLabel('Message', { exact: true }).fill('Hi {{name}} in {{city}}');
+    await page.getByText('Audience').waitFor();
+    await page.getByRole('button', { name: 'Show numbers' }).click();
+    const campaign = { country: 'GB', message: 'Hi {{name}} in {{city}}' };
+    const { invalid, problems } = await previewOf(campaign, readFileSync(MESSY));
+    expect(invalid).toBeGreaterThan(8);
+    expect(problems).toHaveLength(invalid);
+    const rows = page.getByRole('table', { name: /invalid rows/ }).locator('tbody tr');
+    await expect.poll(() => rows.count()).toBe(invalid);
+    const shown = await rows.evaluateAll((all) =>
+      all.map((row) => ({
+        marked: [...row.querySelectorAll('td:has(mark)')].map(
+          (cell) => (cell as HTMLElement).dataset['title'],
+        ),
+        message: row.lastElementChild?.textContent,
+      })),
+    );
+    const columns = ['name', 'phone', 'city'];
+    expect(shown).toEqual(
+      problems.map(({ column, message }) => ({ marked: column === null ? columns : [column], message })),
+    );
+  });
+
+  test('shows a script in a name as text, on the phone and in the tables', async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
+    const script = '<script>window.ran = true</script><img src=x onerror="window.ran = true">';
+    const file = join(up.folder, 'script.csv');
+    writeFileSync(
+      file,
+      `phone,name\n+447700900123,"${script.replaceAll('"', '""')}"\nbad,"${script.replaceAll('"', '""')}"\n`,
+    );
+    await chooseList(page, file);
+    await page.getByLabel('Message', { exact: true }).fill('Hi {{name}}');
+    await page.getByLabel('Name of the campaign').fill(script);
+    await page.locator('.bubble', { hasText: `Hi ${script}` }).waitFor();
+    await page.getByRole('cell', { name: script }).first().waitFor();
+    const id = await up.send({ name: script, message: 'Hi', recipients: [{ to: '+447700900123' }] });
+    await page.goto(`${up.origin}/console/campaigns/${id}`);
+    await page.getByRole('heading', { level: 1, name: script }).waitFor();
+    await page.goto(`${up.origin}/console/campaigns`);
+    await page.getByRole('link', { name: script }).waitFor();
+    expect(await page.evaluate(() => 'ran' in window)).toBe(false);
+  });
+
+  test.skipIf(!inject('isNightly'))(
+    'counts the segments of a thousand random texts as the server does',
+    { timeout: 600_000 },
+    async () => {
+      const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
+      const texts = Array.from({ length: 1_000 }, (_, at) => randomText(at));
+      const shown = await countedInPage(page, texts);
+      const wrong: object[] = [];
+      for (const [at, message] of texts.entries()) {
+        const { segments } = await up.api<Preview>('POST', '/v1/preview', {
+          message,
+          recipients: [{ to: '+447700900123' }],
+        });
+        if (segments.total !== shown[at]) wrong.push({ message, shown: shown[at], server: segments.total });
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
+});
+
+/** What the phone says about each text, written into the message one after the other. */
+function countedInPage(page: Page, texts: readonly string[]): Promise<number[]> {
+  return page.evaluate(async (all) => {
+    const area = document.querySelector<HTMLTextAreaElement>('#message');
+    const found: number[] = [];
+    for (const text of all) {
+      if (area === null) throw new Error('there is no message');
+      area.value = text;
+      area.dispatchEvent(new Event('input', { bubbles: true }));
+      // Until the page has drawn it.
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      const bubble = document.querySelector('.bubble')?.textContent;
+      if (bubble !== text) throw new Error(`the phone shows ${bubble} instead of ${text}`);
+      found.push(Number.parseInt(document.querySelector('.phone-preview strong')?.textContent ?? '', 10));
+    }
+    return found;
+  }, texts);
+}
+
+/** Characters of each kind that counts differently: GSM 7 bit, its extension, UCS-2, surrogates, and joined ones. */
+const ALPHABET = [
+  ...'abcdefghij ABC 0123 ,.!?@£$éùìòÇØøÅåΔ_ΦΓÆæß',
+  ...'^{|}[~]\\€',
+  ...'’“–…çñÁкириλ漢字',
+  '😀',
+  '👩‍👩‍👧',
+  '🇳🇴',
+  'é',
+];
+const LONGEST = 400;
+
+/** A text that depends only on `seed`. Some have only characters of GSM 7 bit. */
+function randomText(seed: number): string {
+  const bytes = Buffer.concat(
+    Array.from({ length: 26 }, (_, at) => createHash('sha256').update(`${seed}-${at}`).digest()),
+  );
+  const kinds = seed % 3 === 0 ? 47 : seed % 3 === 1 ? 57 : ALPHABET.length;
+  const length = 1 + (bytes.readUInt16BE(0) % LONGEST);
+  const characters = Array.from({ length }, (_, at) => ALPHABET[(bytes[2 + at] ?? 0) % kinds]);
+  const text = characters
+    .join('')
+    .replace(/\{(?=\{)/g, '{ ')
+    .trim();
+  return text === '' ? 'a' : text;
+}

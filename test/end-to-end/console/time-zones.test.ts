@@ -1,0 +1,64 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { startBrowser, visit } from './browser.js';
+import { recipients, START_MS, startUp, type Up } from './up.js';
+
+/** The next year in which a local time is still to come. */
+const YEAR = new Date().getUTCFullYear() + 1;
+/** The last Sunday of a month, when clocks change in Europe. */
+const lastSunday = (month: number): string => {
+  const last = new Date(Date.UTC(YEAR, month, 0));
+  last.setUTCDate(last.getUTCDate() - last.getUTCDay());
+  return last.toISOString().slice(0, 10);
+};
+const [SPRING, AUTUMN] = [lastSunday(3), lastSunday(10)];
+const DAY = Number(SPRING.slice(8));
+
+describe.skipIf(!inject('isNightly'))('Times', () => {
+  let up: Up;
+  let browser: Browser;
+  beforeAll(async () => {
+    [up, browser] = await Promise.all([startUp(), startBrowser()]);
+  }, START_MS);
+  afterAll(async () => {
+    await Promise.all([up?.stop(), browser?.close()]);
+  });
+
+  test.each([
+    ['Europe/Oslo', `${SPRING}T01:30`, '00:30'],
+    ['Europe/Oslo', `${SPRING}T03:30`, '01:30'],
+    ['Asia/Kolkata', `${SPRING}T09:00`, '03:30'],
+    ['America/Los_Angeles', `${SPRING}T09:00`, '16:00'],
+  ])('In %s, %s is shown as %s UTC before a campaign is scheduled', async (timezoneId, local, utc) => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/new', timezoneId });
+    await page.getByLabel('At a time').check();
+    await page.getByLabel('Date and time').fill(local);
+    await page.getByText(new RegExp(`= .*${DAY} Mar.* ${utc} UTC`)).waitFor();
+  });
+
+  test.each([
+    ['is skipped', `${SPRING}T02:30`],
+    ['is repeated', `${AUTUMN}T02:30`],
+  ])('A local time that %s in the night of the change is refused with the reason', async (_name, local) => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/new', timezoneId: 'Europe/Oslo' });
+    await page.getByLabel('At a time').check();
+    await page.getByLabel('Date and time').fill(local);
+    const field = page.getByLabel('Date and time');
+    await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
+    const reason = await page.locator('.field:has([name=local]) .error').textContent();
+    expect(reason).toMatch(local.startsWith(SPRING) ? /does not exist|skip/ : /twice|both/);
+  });
+
+  test.each([
+    ['Europe/Oslo', 'Europe/Oslo', `${DAY} Mar ${YEAR} 03:30`],
+    ['Asia/Kolkata', 'Europe/Oslo', `${DAY} Mar ${YEAR} 03:30 GMT+2`],
+    ['Europe/Oslo', 'America/Los_Angeles', `${DAY - 1} Mar ${YEAR} 18:30 GMT-7`],
+  ])('A reader in %s sees the start of a campaign in its zone %s', async (timezoneId, zone, text) => {
+    const sendAt = `${SPRING}T01:30:00Z`;
+    const message = `Hi from ${zone} to ${timezoneId}`;
+    const id = await up.send({ name: 'Spring', message, recipients: recipients(1), sendAt, zone });
+    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${id}`, timezoneId });
+    const facts = page.getByRole('region', { name: 'About this campaign' });
+    await facts.getByText(text).first().waitFor();
+  });
+});

@@ -95,7 +95,7 @@ describe.skipIf(!inject('isNightly'))('How the page looks', () => {
     ['in light', { colorScheme: 'light' }],
     ['in dark', { colorScheme: 'dark' }],
     ['with forced colours', { forcedColors: 'active' }],
-  ] as const)('Each state of recipients can be told from the others %s', async (_name, media) => {
+  ] as const)('Each state of recipients looks unlike the others %s', async (_name, media) => {
     const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.unknown}` });
     await page.emulateMedia(media);
     const swatches = page.locator('.legend .swatch');

@@ -13,6 +13,8 @@ interface Notice {
   readonly id: number;
   readonly text: string;
   readonly tone: Tone;
+  /** Whether it is announced in another way, and not as soon as it is shown. */
+  readonly isSilent: boolean;
 }
 
 const EVERY_MS = 10_000;
@@ -42,15 +44,19 @@ export function announce(text: string): void {
 
 /** Shows the outcome of a command for a while, or until it is closed. Errors stay. */
 export function notify(text: string, tone: Tone = 'normal'): void {
-  notifiedAt = performance.now();
-  const id = ++lastId;
-  notices.value = [...notices.value.slice(-3), { id, text, tone }];
-  if (tone !== 'bad') setTimeout(() => close(id), NOTICE_MS);
+  show({ text, tone, isSilent: false });
 }
 
-/** What happens within this time after an outcome is what the outcome says. */
+function show(notice: Omit<Notice, 'id'>): void {
+  shownAt = performance.now();
+  const id = ++lastId;
+  notices.value = [...notices.value.slice(-3), { id, ...notice }];
+  if (notice.tone !== 'bad') setTimeout(() => close(id), NOTICE_MS);
+}
+
+/** What happens within this time after a notice is what the notice says. */
 const SAME_MS = 3_000;
-let notifiedAt = Number.NEGATIVE_INFINITY;
+let shownAt = Number.NEGATIVE_INFINITY;
 const LOUD =
   /^(campaign\.(paused|resumed|cancelled|completed)|lane\.(held|stopped|backingOff|reopened)|request\.unknown)$/;
 
@@ -63,7 +69,7 @@ effect(() => {
 function tell(event: FeedEvent): void {
   const text = eventText(event);
   announce(text);
-  if (isShown(event) && performance.now() - notifiedAt > SAME_MS) notify(text);
+  if (isShown(event) && performance.now() - shownAt > SAME_MS) show({ text, tone: 'normal', isSilent: true });
 }
 
 const close = (id: number): void => {
@@ -72,20 +78,27 @@ const close = (id: number): void => {
 
 /** Once on every page. */
 export function Announcer() {
+  const shown = (isSilent: boolean) =>
+    notices.value
+      .filter((notice) => notice.isSilent === isSilent)
+      .map(({ id, text, tone }) => (
+        <p key={id} class={`panel row ${tone}`}>
+          {text}
+          <button type="button" class="plain end" aria-label="Close this notice" onClick={() => close(id)}>
+            ×
+          </button>
+        </p>
+      ));
   return (
     <>
       <p class="unseen" aria-live="polite">
         {spoken.value}
       </p>
-      <div class="notices stack" role="status">
-        {notices.value.map(({ id, text, tone }) => (
-          <p key={id} class={`panel row ${tone}`}>
-            {text}
-            <button type="button" class="plain end" aria-label="Close this notice" onClick={() => close(id)}>
-              ×
-            </button>
-          </p>
-        ))}
+      <div class="notices stack">
+        {shown(true)}
+        <div class="stack" role="status">
+          {shown(false)}
+        </div>
       </div>
     </>
   );

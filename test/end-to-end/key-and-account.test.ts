@@ -62,7 +62,7 @@ describe('a lane that sends an API key and an access token', () => {
           state: 'stopped',
           blockedBy: {
             reason: expect.stringMatching(
-              /API key of lane main, also together with a fresh access token of "ann": correct the key/,
+              /API key of lane main, also together with a fresh access token of "ann": correct it/,
             ),
           },
         });

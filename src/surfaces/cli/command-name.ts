@@ -39,6 +39,7 @@ export const COMMANDS = [
   'up',
   'work',
   'serve',
+  'console',
   'keys',
   'simulator',
   'doctor',

@@ -1,10 +1,12 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { NIGHTLY } from './test/base/nightly.js';
 
 export default defineConfig({
   test: {
     // Golden files show times of this machine's zone.
     env: { TZ: 'UTC' },
     include: ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(NIGHTLY ? [] : ['test/**/*.nightly.test.ts'])],
     globalSetup: ['test/base/redis/provide.ts', 'test/end-to-end/console/provide.ts'],
     // Generous limits, so that only hanging tests time out, even on a busy machine.
     testTimeout: 60_000,

@@ -1,4 +1,5 @@
 import { describe, expect, inject, it } from 'vitest';
+import { readLua } from '../../src/base/redis/script.js';
 import { MUTANTS } from './mutants.js';
 import { runMutant } from './run-mutant.js';
 import { replay } from './run-worlds.js';
@@ -8,17 +9,20 @@ import { INVARIANTS } from './violation.js';
 
 const redisUrl = inject('redisUrl');
 
-describe('every planted bug is caught as a violation of its invariant', () => {
-  it.each(MUTANTS)('$name', async (mutant) => {
-    const { violations } = await runMutant(redisUrl, mutant);
-    expect(violations.map(({ invariant }) => INVARIANTS[invariant])).not.toEqual([]);
-    expect(new Set(violations.map(({ invariant }) => invariant))).toEqual(new Set([mutant.invariant]));
-  });
-
+describe('The planted bugs of the simulation', () => {
   it('every invariant has a planted bug', () => {
     const numbers = INVARIANTS.map((_, number) => number);
     const caught = [...MUTANTS, ...SCRIPTED_WORLDS.map(({ bug }) => bug)].map(({ invariant }) => invariant);
     expect([...new Set(caught)].sort((a, b) => a - b)).toEqual(numbers);
+  });
+
+  it('each text that a planted bug replaces is in its script', () => {
+    const stale = [...MUTANTS, ...SCRIPTED_WORLDS.map(({ bug }) => bug)].flatMap(({ name, lua = [] }) =>
+      lua
+        .filter(({ file, from }) => !readLua(new URL(`../../src/${file}`, import.meta.url)).includes(from))
+        .map(({ file }) => `${name}: ${file}`),
+    );
+    expect(stale).toEqual([]);
   });
 
   it('a planted bug whose text is no longer in its script is an error', async () => {

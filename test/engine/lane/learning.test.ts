@@ -2,8 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { QUOTA_MODELS } from '../../../src/tools/simulator/quota-models.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { plantIn } from '../../intake/outbox/planted-bug.js';
-import { LEARNING_BUGS } from './learning-bugs.js';
 import {
   delays,
   emptiesATokenBucket,
@@ -28,7 +26,7 @@ const rounds = Array.from({ length: ROUNDS }, (_, round) => round);
 const timeout = 60_000 * ROUNDS;
 
 describe.each(QUOTA_MODELS)('Against a service that counts by %s', (model) => {
-  test.each([1, 2, 5, 12, 19, 50])(
+  test.each(ROUNDS > 1 ? [1, 2, 5, 12, 19, 50] : [1, 5, 19])(
     'an unknown quota is learned: at most 6 refusals in a window, 1 once it is learned, 95 percent used: %i',
     { timeout },
     async (quota) => {
@@ -110,9 +108,4 @@ test('Whatever the quota, the window, and the delays, there is on average at mos
     }),
     { numRuns: 8 * ROUNDS, seed: 7 },
   );
-});
-
-test.each(LEARNING_BUGS)('A planted bug is caught: $name', { timeout }, async ({ run, caughtAs, ...bug }) => {
-  const planted = { ...place, redis: plantIn(place.redis, bug) };
-  await expect(run(planted)).rejects.toThrow(caughtAs);
 });

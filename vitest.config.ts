@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { LongFirst } from './test/base/long-first.js';
 import { NIGHTLY } from './test/base/nightly.js';
 
 export default defineConfig({
@@ -13,7 +14,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
     // Most files wait for real time to pass. More workers would slow down the tests that measure time.
-    maxWorkers: 3,
+    maxWorkers: 4,
+    sequence: { sequencer: LongFirst },
     // Reloading the modules for each file would double the CPU time.
     isolate: false,
   },

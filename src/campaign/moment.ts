@@ -1,3 +1,4 @@
+import { InputError } from './errors.js';
 import { localTime, momentsOf } from './zone.js';
 
 /*
@@ -77,6 +78,20 @@ export function readTime(text: string, zone: string | undefined, whose: string):
       `is ${text}, which ${zone} has twice when its clocks go back; write the offset that you mean`,
     );
   return { ok: true, at: first };
+}
+
+/** A time that a program gives: ms since the epoch, or ISO 8601 with an offset. */
+export type Time = number | string;
+
+/** A time in ms since the epoch. Throws an `InputError` that names the field. */
+export function timeIn(field: string, time: Time): number {
+  if (typeof time === 'number') return time;
+  const read = readMoment(time);
+  if (read.kind === 'moment') return read.at;
+  throw new InputError(
+    `\`${field}\` is ${JSON.stringify(time)}; use ISO 8601 with a time zone, such as 2030-05-01T14:30Z`,
+    { field },
+  );
 }
 
 const DAY_MS = 86_400_000;

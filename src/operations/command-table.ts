@@ -107,7 +107,14 @@ function flagsOfKind(operation: Operation, { asks, byHand }: Command): Operation
       if (operation.shown === undefined) return [];
       const { max: to, usual } = operation.shown;
       const reads = { as: 'number', from: 1, to, usual } as const;
-      return [{ flags: '--limit <count>', about: 'the most to show', reads }];
+      return [
+        { flags: '--limit <count>', about: 'the most to show', reads },
+        {
+          flags: '--cursor <cursor>',
+          about: 'continue there: the `nextCursor` that --json printed',
+          reads: { as: 'text' },
+        },
+      ];
     }
     case 'rows':
       if (byHand !== undefined) return [];

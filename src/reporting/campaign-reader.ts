@@ -1,10 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Redis, serverTime } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import { type CampaignState, campaignIdTime, requestReference } from '../campaign/campaign.js';
-import { NotFoundError } from '../campaign/errors.js';
+import {
+  CAMPAIGN_ID_LENGTH,
+  type CampaignState,
+  campaignIdTime,
+  requestReference,
+} from '../campaign/campaign.js';
+import { InputError, NotFoundError } from '../campaign/errors.js';
 import { type ListFilters, matchesFilters } from '../campaign/list-filters.js';
 import type { ProgressSample, UnknownRequest } from '../campaign/live-views.js';
+import { type Time, timeIn } from '../campaign/moment.js';
 import { perName, RECIPIENT_STATES } from '../campaign/recipient.js';
 import type { CampaignStatus } from '../campaign/views.js';
 import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
@@ -26,10 +32,10 @@ interface CampaignFilter extends ListFilters {
   /** Only campaigns of these lanes; default all. */
   readonly lanes?: readonly string[] | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** Created at or after this time, ms since the epoch. */
-  readonly createdFrom?: number | undefined;
-  /** Created before this time, ms since the epoch. */
-  readonly createdBefore?: number | undefined;
+  /** Created at or after this time: ms since the epoch, or ISO 8601 with an offset. */
+  readonly createdFrom?: Time | undefined;
+  /** Created before this time. */
+  readonly createdBefore?: Time | undefined;
   /** Default 50. */
   readonly limit?: number | undefined;
 }
@@ -198,7 +204,12 @@ export function createCampaignReader({
   const rangeOf = async ({ lanes, createdFrom, createdBefore, idempotencyKey, cursor }: PageOptions) => {
     const wantedIds = lanes && (await Promise.all(lanes.map(finder.idOf)));
     // Ids begin with their time, so a date is a place in the list.
-    const [before] = [cursor, createdBefore === undefined ? undefined : idAt(createdBefore)]
+    if (cursor !== undefined && !CAMPAIGN_ID.test(cursor))
+      throw new InputError('not the `nextCursor` of a page', { field: 'cursor' });
+    const [before] = [
+      cursor,
+      createdBefore === undefined ? undefined : idAt(timeIn('createdBefore', createdBefore)),
+    ]
       .filter((bound) => bound !== undefined)
       .sort();
     return {
@@ -206,7 +217,7 @@ export function createCampaignReader({
         idempotencyKey === undefined
           ? listCampaigns(redis, keys, before)
           : withIdempotencyKey(idempotencyKey, before, wantedIds ?? (await finder.ids())),
-      last: createdFrom === undefined ? '' : idAt(createdFrom),
+      last: createdFrom === undefined ? '' : idAt(timeIn('createdFrom', createdFrom)),
       isOnLanes: (lane: LaneId): boolean => wantedIds?.includes(lane) ?? true,
     };
   };
@@ -342,6 +353,8 @@ export function createCampaignReader({
     },
   };
 }
+
+const CAMPAIGN_ID = new RegExp(`^[0-9a-z]{${CAMPAIGN_ID_LENGTH}}$`);
 
 /** How ids of this time begin. Ids of later times have another length, which would sort before it. */
 const LATEST = 36 ** 8 - 1;

@@ -220,9 +220,7 @@ export function pausedText(reason: string): string {
 }
 
 function stoppedText(lane: string, reason: string): string {
-  const said = sentence(reason);
-  // Some reasons end with the command already.
-  return `Lane ${lane} is stopped: ${said}${said.includes('lane resume') ? '' : ' Fix the cause, then resume it.'}`;
+  return `Lane ${lane} is stopped: ${sentence(reason)} Fix the cause, then resume it.`;
 }
 
 /** The start of a paused campaign that has not begun; empty for another one. */
@@ -233,7 +231,7 @@ function startText({ sendAt, zone }: CampaignStatus, now: number): string {
 
 /** `sending has failed since 14:03:20 CET: ENOENT`, without a final full stop. */
 export function failureText({ kind, since, error }: TurnFailure, now: number, zone: string | null): string {
-  const what = kind === 'send' ? 'sending' : 'polling the delivery status';
+  const what = kind === 'send' ? 'sending' : 'asking for delivery statuses';
   return `${what} has failed since ${moment(Date.parse(since), now, zone)}: ${oneLine(error).replace(/\.$/, '')}`;
 }
 

@@ -1,11 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readTime, spelledOut } from '../../src/campaign/moment.js';
+import { readTime, spelledOut, timeIn } from '../../src/campaign/moment.js';
 import { localTime } from '../../src/campaign/zone.js';
 
 const PARIS = 'Europe/Paris';
 /** A Monday, 23:30 in Paris. */
 const NOW = Date.parse('2026-11-23T22:30:00Z');
+
+test('A program gives a time in ms or as a text with an offset, and another text is refused by the name of its field', () => {
+  expect([timeIn('from', NOW), timeIn('from', '2026-11-23T23:30+01:00')]).toEqual([NOW, NOW]);
+  expect(() => timeIn('from', '2026-11-23')).toThrow(
+    expect.objectContaining({ field: 'from', message: expect.stringContaining('with a time zone') }),
+  );
+});
 
 describe('A time that is written with a word', () => {
   test.each([

@@ -27,7 +27,9 @@ test('A lane whose API key the service refuses stops, and continues when the key
     },
     { timeout: 15_000 },
   );
-  expect(stopped.blockedBy?.reason).toMatch(/does not accept the API key.*401.*volley lane resume/);
+  expect(stopped.blockedBy?.reason).toMatch(
+    /does not accept the API key.*401.*correct it and restart the workers/,
+  );
   expect(stopped.waitingFor).toBe('lane');
   expect(stopped.counts.planned + stopped.counts.sending).toBe(100);
   const [lane] = await volley.lanes();

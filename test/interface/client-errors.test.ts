@@ -41,7 +41,7 @@ describe('An error of the OneAPI family is quoted by its code and its text, with
     ['503 Service Unavailable', 'unknown'],
   ])('in the reason of a send with %s, which stays %s', async (status, kind) => {
     const outcome = await sent(reply([`HTTP/1.1 ${status}`, TYPE], POLICY));
-    expect(outcome).toMatchObject({ kind, reason: expect.stringContaining(`Its message: ${WORDS}`) });
+    expect(outcome).toMatchObject({ kind, reason: expect.stringContaining(`The service says: ${WORDS}`) });
     expect(JSON.stringify(outcome)).not.toContain('requestError');
     expect((await sent(reply([`HTTP/1.1 ${status}`]))).kind).toBe(kind);
   });
@@ -114,8 +114,8 @@ describe('An error in another form', () => {
     ],
     ['no code', SERVICE.replace('"messageId": "SVC0002",', ''), '"serviceException"'],
     ['a plain message', '{"message":"no such sender"}', '{"message":"no such sender"}'],
-    ['plain text', 'no such sender', 'Its message: no such sender'],
-    ['markup', '<html><h1>no such sender</h1></html>', 'Its message: no such sender'],
+    ['plain text', 'no such sender', 'The service says: no such sender'],
+    ['markup', '<html><h1>no such sender</h1></html>', 'The service says: no such sender'],
   ])('is quoted as far as it can be read: %s', async (_, body, words) => {
     const outcome = await sent(reply(['HTTP/1.1 400 Bad Request', TYPE], body));
     expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining(words) });

@@ -80,7 +80,7 @@ it('never repeats the key, the token, or the secret URL in a reason', async () =
   const { own } = await clientWith(reply(['HTTP/1.1 406 Not Acceptable'], echo));
   const outcome = await own.create(MINE, { authorization: 'KEY-1-WITH-LETTERS' });
   expect(JSON.stringify(outcome)).not.toMatch(/the-token|KEY-1|s3cret-path/);
-  expect(outcome).toHaveProperty('reason', expect.stringContaining('Its message'));
+  expect(outcome).toHaveProperty('reason', expect.stringContaining('The service says'));
 });
 
 describe.each(['get', 'create', 'remove'] as const)('%s', (operation) => {

@@ -300,7 +300,7 @@ describe('A subscription with profile v3', () => {
     ['profile v1', NOT_HTTPS, v1],
   ])('names no cause of a 406 with %s, and quotes the service', async (_what, body, profile) => {
     const { reason } = (await created(body, profile)) as { reason: string };
-    expect(reason).toMatch(/; the cause is not documented\. Its message: /);
+    expect(reason).toMatch(/; the cause is not documented\. The service says: /);
     expect(reason).not.toMatch(/one can exist|exists already/);
   });
 });

@@ -52,6 +52,28 @@ test('Campaigns are listed by one tag or several, and a wave has the tags of its
   expect((await volley.status(wave ?? '')).tags).toEqual(['app', 'codes']);
 });
 
+test('Times of filters are ms or texts with an offset, as those of campaigns are', async () => {
+  const own = loadConfig({ ...settings, REDIS_PREFIX: `${prefix}-times` });
+  const volley = createVolley({ config: own, events: createEvents({ level: 'silent' }) });
+  onTestFinished(() => volley.close());
+  const outcome = await volley.enqueue({ message: 'Hi', recipients: [{ to: '+447700900123' }] });
+  const { createdAt } = await volley.status('id' in outcome ? outcome.id : '');
+  const next = new Date(Date.parse(createdAt) + 1).toISOString();
+  expect(await volley.list({ createdFrom: createdAt, createdBefore: next })).toHaveLength(1);
+  expect(await volley.list({ createdBefore: createdAt })).toHaveLength(0);
+  expect(await volley.list({ createdFrom: Date.parse(next) })).toHaveLength(0);
+  await expect(volley.list({ createdFrom: 'today' })).rejects.toMatchObject({ field: 'createdFrom' });
+  await expect(volley.page({ cursor: 'x' })).rejects.toMatchObject({ field: 'cursor' });
+  await volley.outboxes.create({ name: 'codes', message: 'Your code is {{code}}' });
+  const outbox = volley.outbox('codes');
+  await outbox.put({ id: 'm1', to: '+447700900123', code: '17', sendAt: '2028-05-01T10:00Z' });
+  const ids = async (from: string, until: string): Promise<string[]> =>
+    (await outbox.waiting({ from, until })).messages.map(({ id }) => id);
+  expect(await ids('2028-05-01T11:00+01:00', '2028-05-01T10:01Z')).toEqual(['m1']);
+  expect(await ids('2028-05-01T09:00Z', '2028-05-01T11:00+01:00')).toEqual([]);
+  await expect(outbox.waiting({ until: '2028-05-01' })).rejects.toMatchObject({ field: 'until' });
+});
+
 test('A wave of an outbox is listed only while an operator must resolve one of its outcomes', async () => {
   const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
   onTestFinished(() => volley.close());

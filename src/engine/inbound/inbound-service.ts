@@ -5,6 +5,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { RedisUnavailableError } from '../../base/redis/unavailable.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
+import { InputError } from '../../campaign/errors.js';
 import type { InboundMessage, LastSent } from '../../campaign/inbound.js';
 import { type WishWords, wishReader } from '../../campaign/stop-words.js';
 import { markDue } from '../lane/due.js';
@@ -188,6 +189,8 @@ export function inboundService(options: InboundOptions) {
     log: storeOf,
     async list({ lanes, limit = DEFAULT_LIMIT, cursor }: InboundListOptions = {}) {
       const ids = lanes === undefined ? await finder.ids() : await Promise.all(lanes.map(finder.idOf));
+      if (cursor !== undefined && !/^\d+-\d+ \S+$/.test(cursor))
+        throw new InputError('not the `nextCursor` of a page', { field: 'cursor' });
       const [position, cursorLane = ''] = cursor?.split(' ') ?? [];
       // Newest first, and at the same position by lane.
       const compare = (one: Placed, other: Placed): number =>

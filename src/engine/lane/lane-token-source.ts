@@ -20,7 +20,6 @@ export function laneTokenSource(
   if (credentials.kind === 'apiKey' && credentials.xAuthorization !== 'accessToken')
     return keySource(lane, credentials.apiKey, correct);
   if (cache === undefined) throw new TypeError(`lane ${lane} has an account but no token cache`);
-  const resume = `run \`volley lane resume ${lane}\``;
   if (credentials.kind === 'apiKey') {
     const { apiKey, account } = credentials;
     const user = JSON.stringify(account?.username ?? '');
@@ -28,7 +27,7 @@ export function laneTokenSource(
       bearer: (token) => ({ authorization: apiKey, xAuthorization: token }),
       // A 401 does not say which of the two the service refuses, and other lanes may use the account.
       replace: 'newerThan',
-      reason: `the service answers 401 to the API key of lane ${lane}, also together with a fresh access token of ${user}: ${correct}, then ${resume}`,
+      reason: `the service answers 401 to the API key of lane ${lane}, also together with a fresh access token of ${user}: ${correct}`,
     });
   }
   const isSentTwice = credentials.xAuthorization === 'accessToken';
@@ -36,7 +35,7 @@ export function laneTokenSource(
   return accountSource(cache, {
     bearer: (token) => ({ authorization: token, ...(isSentTwice ? { xAuthorization: token } : {}) }),
     replace: 'replaceRefused',
-    reason: `the service answers 401 even to a fresh access token of ${user}: check that this account may use messaging, then ${resume}`,
+    reason: `the service answers 401 even to a fresh access token of ${user}: check that this account may use messaging`,
   });
 }
 
@@ -50,7 +49,7 @@ function keySource(lane: string, apiKey: string, correct: string): TokenSource {
     worked: () => {},
     replaceRefused: async () => ({
       kind: 'stopped',
-      reason: `the service does not accept the API key of lane ${lane} (401); ${correct}, then run \`volley lane resume ${lane}\``,
+      reason: `the service does not accept the API key of lane ${lane} (401): ${correct}`,
     }),
   };
 }

@@ -1,4 +1,5 @@
 import { InputError } from '../../campaign/errors.js';
+import type { Time } from '../../campaign/moment.js';
 import type { OutboxMessageStatus } from '../../campaign/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { packRecipient } from '../../engine/recipients/packed-recipient.js';
@@ -21,11 +22,19 @@ export interface WaitingFilter {
 }
 
 /** Which page of them. */
-export interface WaitingPageOptions extends WaitingFilter {
+interface PageOptions extends WaitingFilter {
   /** 1 to 500; default 50. */
   readonly limit?: number | undefined;
   /** `nextCursor` of the page before. */
   readonly cursor?: string | undefined;
+}
+
+/** The same as programs write it. */
+export interface WaitingPageOptions extends Omit<PageOptions, 'from' | 'until'> {
+  /** Those that are due at this time or later: ms since the epoch, or ISO 8601 with an offset. */
+  readonly from?: Time | undefined;
+  /** Those that are due before this time. */
+  readonly until?: Time | undefined;
 }
 
 /** Messages of a page, and the `cursor` of the next one; null on the last one. */
@@ -46,7 +55,7 @@ const READ_PER_PAGE = 50_000;
 export async function pageOfWaiting(
   lane: Lane,
   name: string,
-  { limit = DEFAULT_PAGE, cursor, ...filter }: WaitingPageOptions,
+  { limit = DEFAULT_PAGE, cursor, ...filter }: PageOptions,
 ): Promise<WaitingPage> {
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE))
     throw new InputError(`ask for 1 to ${MAX_PAGE} messages`, { field: 'limit' });

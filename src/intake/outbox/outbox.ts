@@ -3,6 +3,7 @@ import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { type Limits, limitsFor, refusedSender } from '../../campaign/check-limits.js';
 import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../../campaign/errors.js';
+import { timeIn } from '../../campaign/moment.js';
 import { numberReader } from '../../campaign/number.js';
 import type { BulkResult, PutResult } from '../../campaign/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
@@ -426,12 +427,17 @@ export function operatedOutbox(
       return status;
     },
 
-    async waiting({ to: typed, ...filter } = {}) {
+    async waiting({ to: typed, from, until, ...filter } = {}) {
       const { lane, settings } = await open();
       const country = settings.country ?? config.defaultCountry;
       const read = typed === undefined ? undefined : numberReader(country, config.numberKinds)(typed);
       if (read?.ok === false) throw new InputError(`\`to\` ${read.reason}`, { field: 'to' });
-      return pageOfWaiting(lane, name, { ...filter, to: read?.number });
+      return pageOfWaiting(lane, name, {
+        ...filter,
+        to: read?.number,
+        from: from === undefined ? undefined : timeIn('from', from),
+        until: until === undefined ? undefined : timeIn('until', until),
+      });
     },
 
     async *report() {

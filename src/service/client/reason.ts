@@ -49,7 +49,7 @@ export function reasonOf(
 /** A sentence, with or without its full stop, followed by a message of the service, if there is one. */
 export function withMessage(sentence: string, message: string | undefined): string {
   if (message === undefined || message === '') return sentence;
-  return `${sentence}${/[.!?…]$/.test(sentence) ? '' : '.'} Its message: ${message}`;
+  return `${sentence}${/[.!?…]$/.test(sentence) ? '' : '.'} The service says: ${message}`;
 }
 
 function bounded(text: string): string {

@@ -1,10 +1,11 @@
 import { until } from '../../base/moments.js';
 import { type Actor, describeActor } from '../../campaign/actor.js';
-import type { LaneStatus, SendWindow } from '../../campaign/views.js';
+import type { LaneStatus } from '../../campaign/views.js';
 import { failureText } from '../../reporting/waiting.js';
 import { bar, quotaUse } from './progress.js';
 import type { Paint } from './terminal.js';
 import { counted, grouped, oneLine, padded } from './text.js';
+import { windowText } from './window-text.js';
 
 /** As an operation returns it. */
 interface StoredLane {
@@ -39,23 +40,6 @@ const MEANING = {
   stopped: 'stopped until you fix the reason and resume it',
   held: 'held by an operator',
 } as const;
-
-/** `Mon-Sat 09:00-20:00 Europe/Paris, opens 09:00:00 CET (in 2h)` */
-export function windowText(
-  { hours, except, opensAt, closesAt }: SendWindow,
-  zone: string | null,
-  now: number,
-): string {
-  const [first, ...others] = except;
-  const not = first === undefined ? '' : `, except ${[first, ...others].join(', ')}`;
-  const next =
-    closesAt !== null
-      ? `; closes ${until(closesAt, now, zone)}`
-      : opensAt !== null
-        ? `; opens ${until(opensAt, now, zone)}`
-        : '';
-  return `${hours} ${zone}${not}${next}`;
-}
 
 /** A lane in a few lines. */
 export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {

@@ -19,6 +19,7 @@ interface ListOptions extends ListFilters {
   readonly createdFrom?: number;
   readonly createdBefore?: number;
   readonly limit: number;
+  readonly cursor?: string;
 }
 
 /** `volley list` */
@@ -28,12 +29,12 @@ export function list(
   command: Pick<Command, 'getOptionValueSource'>,
 ): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
-    const { limit, ...chosen } = filters;
+    const { limit, cursor, ...chosen } = filters;
     const wanted = { ...chosen, lanes: lane === undefined ? undefined : [lane] };
-    const campaigns = await volley.list({ ...wanted, limit });
-    const rest =
-      campaigns.length < limit ? NO_MORE : await volley.count({ ...wanted, cursor: campaigns.at(-1)?.id });
-    const json = { campaigns, more: rest };
+    const { campaigns, nextCursor } = await pageOf(volley, { ...wanted, limit, cursor });
+    const json = { campaigns, nextCursor };
+    if (context.json) return { json, lines: [] };
+    const rest = nextCursor === null ? NO_MORE : await volley.count({ ...wanted, cursor: nextCursor });
     const isFiltered = [lane, ...Object.values(chosen)].some((value) => value !== undefined);
     if (campaigns.length === 0) {
       const none = isFiltered ? 'No campaign matches these options.' : `No campaigns yet. ${HOW_TO_CREATE}`;
@@ -46,6 +47,25 @@ export function list(
     const look = { now: clock(), width: columnsOf(stdout), height };
     return { json, lines: newestLines(campaigns, rest, look) };
   });
+}
+
+/** A page of the wanted length: the library returns a shorter one when it has read many campaigns. */
+async function pageOf(
+  volley: Volley,
+  {
+    limit,
+    cursor: first,
+    ...wanted
+  }: NonNullable<Parameters<Volley['page']>[0]> & { readonly limit: number },
+): Promise<Awaited<ReturnType<Volley['page']>>> {
+  const campaigns: CampaignStatus[] = [];
+  for (let cursor = first; ; ) {
+    const page = await volley.page({ ...wanted, cursor, limit: limit - campaigns.length });
+    campaigns.push(...page.campaigns);
+    if (page.nextCursor === null || campaigns.length >= limit)
+      return { campaigns, nextCursor: page.nextCursor };
+    cursor = page.nextCursor;
+  }
 }
 
 type Rest = Awaited<ReturnType<Volley['count']>>;

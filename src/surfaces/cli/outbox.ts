@@ -27,11 +27,11 @@ import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
 import { badInput, CliError } from './errors.js';
 import { openListFile, readNumbers } from './input.js';
-import { windowText } from './lane.js';
 import { type Setting, withLocalVolley } from './open.js';
 import { stateLabel } from './progress.js';
 import { requireTerminal, runCall } from './run-operation.js';
 import { counted, grouped, oneLine } from './text.js';
+import { windowText } from './window-text.js';
 
 interface CreateOptions extends CampaignFlags<'outbox'> {
   sendRule?: string;

@@ -17,7 +17,6 @@ import type { Answer, Context } from './context.js';
 import { destinationOf, SIMULATOR } from './destination.js';
 import { interrupted } from './errors.js';
 import { openListFile } from './input.js';
-import { windowText } from './lane.js';
 import { type SettingWithoutRedis, withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
 import { countryFlag, FIX, unpricedList } from './refusal.js';
@@ -31,6 +30,7 @@ import {
 import { mustBeInFuture, startTime } from './start-time.js';
 import { columnsOf, type Ink, type Paint } from './terminal.js';
 import { counted, grouped, money, oneLine, padded, wrapped } from './text.js';
+import { windowText } from './window-text.js';
 
 /** Of a long text, people see so many characters: enough for twelve segments. */
 const TEXT_SHOWN = 2_000;

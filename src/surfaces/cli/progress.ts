@@ -6,6 +6,7 @@ import { pasteable } from './command-name.js';
 import { campaignSentence } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';
 import { counted, cut, grouped, money, oneLine, padded, widthOf, wrapped } from './text.js';
+import { windowText } from './window-text.js';
 
 /** How to draw a picture. */
 interface Look {
@@ -95,7 +96,7 @@ export function percentOf(status: CampaignStatus): string {
 export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const { paint, now } = look;
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
-  const { counts, sender, message, tags, rate, requests, cost } = status;
+  const { counts, sender, message, tags, window, rate, requests, cost } = status;
 
   const percent = percentOf(status).padStart(5);
   const columns = shares(
@@ -122,6 +123,9 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     ...(look.compact
       ? []
       : [...labelled('sender', oneLine(sender)), ...labelled('text', oneLine(message), TEXT_LINES)]),
+    ...(window === null || status.endedAt !== null
+      ? []
+      : labelled('window', windowText(window, status.zone, now))),
     ...(tags.length === 0 ? [] : labelled('tags', tags.join(' '))),
     ...labelled(
       'requests',

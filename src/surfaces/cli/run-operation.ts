@@ -101,13 +101,11 @@ export async function runOperation(
       case 'rows':
         return write?.(operation, operation.run(volley, input, hooks), scene, answer as RowsAnswer);
       case 'page': {
-        const items = await itemsOf(
-          operation,
-          scene,
-          hooks,
-          Number(given['limit'] ?? Number.POSITIVE_INFINITY),
-        );
-        return { json: { [operation.member]: items }, lines: await (answer as PageAnswer)(items, scene) };
+        const { items, nextCursor } = await itemsOf(operation, scene, hooks, given);
+        return {
+          json: { [operation.member]: items, nextCursor },
+          lines: await (answer as PageAnswer)(items, scene),
+        };
       }
       case 'feed':
         throw new TypeError('no command follows events');
@@ -185,19 +183,20 @@ async function resultOf(
   return result instanceof Existing ? result.output : result;
 }
 
-/** The items of as many pages as people see. */
+/** The items of as many pages as people see, all without a limit, and where the next one begins. */
 async function itemsOf(
   { run, limit: { max } }: Page,
   { volley, input }: Scene<never>,
   hooks: Hooks,
-  limit: number,
-): Promise<unknown[]> {
+  given: { readonly limit?: number; readonly cursor?: string },
+): Promise<{ readonly items: readonly unknown[]; readonly nextCursor: string | null }> {
+  const { limit = Number.POSITIVE_INFINITY } = given;
   const items: unknown[] = [];
-  for (let cursor: string | undefined; ; ) {
+  for (let { cursor } = given; ; ) {
     const members = { ...Object(input), limit: Math.min(max, limit - items.length), cursor };
     const { items: more, nextCursor } = await run(volley, members, hooks);
     items.push(...more);
-    if (nextCursor === null || items.length >= limit) return items;
+    if (nextCursor === null || items.length >= limit) return { items, nextCursor };
     cursor = nextCursor;
   }
 }
@@ -240,7 +239,7 @@ async function inputOf(
   volley: Volley,
   typed: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
-  const { limit, ...members } = typed;
+  const { limit, cursor, ...members } = typed;
   const given: Record<string, unknown> = kind === 'page' ? members : { ...typed };
   if (access.rule === 'object') {
     const { what, member } = access;

@@ -33,7 +33,12 @@ export function countEvents(
     new Counter({ name, help, labelNames, registers: [registry] });
 
   const sends = counter('volley_sends_total', 'Send requests by outcome.', 'lane', 'outcome');
-  const polls = counter('volley_polls_total', 'Polls of the delivery status by outcome.', 'lane', 'outcome');
+  const polls = counter(
+    'volley_polls_total',
+    'Requests for a delivery status (polls) by outcome.',
+    'lane',
+    'outcome',
+  );
   const duration = new Histogram({
     name: 'volley_request_duration_seconds',
     help: 'Time from the start of a request to the service to its outcome.',
@@ -50,7 +55,7 @@ export function countEvents(
     ),
     'claim.overdue': counter(
       'volley_claims_overdue_total',
-      'Claims that their worker did not settle in time.',
+      'Requests that a worker claimed without reporting an outcome in time.',
       'lane',
     ),
     'recipient.contradicted': counter(
@@ -70,12 +75,12 @@ export function countEvents(
     ),
     'campaign.completed': counter(
       'volley_campaigns_completed_total',
-      'Campaigns whose last recipient this process settled.',
+      'Campaigns whose last recipient got its final state from this process.',
       'lane',
     ),
     'request.confirmed': counter(
       'volley_unknown_outcomes_confirmed_total',
-      'Unknown outcomes that a notification and a poll confirmed as accepted.',
+      'Unknown outcomes that a notification and a delivery status confirmed as accepted.',
       'lane',
     ),
     'inbound.received': counter(
@@ -121,12 +126,12 @@ export function countEvents(
   );
   const reportsFailed = counter(
     'volley_notification_reports_failed_total',
-    'Reports from notifications that could not be applied; polls find the delivery status instead.',
+    'Reports from notifications that could not be applied; Volley asks for the delivery status instead.',
     'lane',
   );
   const scheduled = counter(
     'volley_schedule_occurrences_total',
-    'Occurrences of schedules that this process settled, by outcome.',
+    'Occurrences of schedules that this process handled, by outcome.',
     'lane',
     'outcome',
   );

@@ -64,7 +64,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   const awaiting = gauge('volley_lane_awaiting_reports', 'Requests that still await final reports.', 'lane');
   const pollOverdue = gauge(
     'volley_lane_poll_overdue_seconds',
-    'Time for which the earliest due poll is overdue.',
+    'Time for which the earliest request for a delivery status (poll) is overdue.',
     'lane',
   );
   const unknownOutcomes = gauge('volley_lane_unknown_outcomes', 'Requests with an unknown outcome.', 'lane');

@@ -43,6 +43,17 @@ describe('a log line', () => {
     ]);
   });
 
+  it('about a stopped lane names the command that resumes it once, behind what the service says', () => {
+    const events = recorded({ format: 'lines' });
+    const key = 'the service does not accept the API key of lane acme (401): correct it';
+    for (const reason of [`${key}. The service says: no such key.`, `${key}`])
+      events.emit({ type: 'lane.stopped', lane: 'acme', reason });
+    expect(events.lines.map((line) => line.slice(15, -1))).toEqual([
+      `Lane acme is stopped: ${key}. The service says: no such key. When the cause is fixed, run: volley lane resume acme`,
+      `Lane acme is stopped: ${key}. When the cause is fixed, run: volley lane resume acme`,
+    ]);
+  });
+
   it('contains the event, its fields, and a message in JSON', () => {
     const events = recorded({ role: 'send' });
     events.emit(backingOff);

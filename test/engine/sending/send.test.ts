@@ -123,7 +123,7 @@ describe('A batch', () => {
     await sender.fixture.campaign('c', 1, { batch: 1 });
     await sender.turn();
     expect((await sender.record('c'))?.reason).toMatch(
-      /400.*Its message: POL0013: Duplicated addresses A and B$/,
+      /400.*The service says: POL0013: Duplicated addresses A and B$/,
     );
     expect(sender.emitted).toContainEqual(
       expect.objectContaining({ type: 'recipient.rejected', reason: expect.stringContaining('POL0013') }),
@@ -287,7 +287,7 @@ describe('The lane', () => {
     await sender.turn();
     const { blockedBy } = await sender.status();
     expect(blockedBy?.reason).toMatch(
-      /API key of lane default .*, then run `volley lane resume default`\. Its message: POL0013: Duplicated addresses A and B$/,
+      /API key of lane default .*: correct it.*\. The service says: POL0013: Duplicated addresses A and B$/,
     );
   });
 

@@ -131,7 +131,7 @@ test.each([
 test('A lane whose turns fail shows since when, and the error', () => {
   const failure = { kind: 'poll', since: new Date(NOON).toISOString(), error: 'broken' } as const;
   const lines = renderLane({ ...lane, turnFailures: [failure] }, NOON, (_ink, text) => text);
-  expect(lines[1]).toBe('  failing   polling the delivery status has failed since 12:00:00 UTC: broken');
+  expect(lines[1]).toBe('  failing   asking for delivery statuses has failed since 12:00:00 UTC: broken');
 });
 
 const worker = (pid: number, settings: Record<string, string> = {}) =>

@@ -31,6 +31,25 @@ test('A key is shown once, listed without its secret, and revoked', async () => 
   expect((await json('keys', 'list')).output).toEqual({ keys: [] });
 });
 
+test('Pages of the command line have the same cursor as those of the library', async () => {
+  for (const name of ['one', 'two', 'three'])
+    await volley('keys', 'create', '--name', name, '--scope', 'read');
+  const config = loadLocalConfig({ REDIS_URL: url, REDIS_PREFIX: prefix });
+  const library = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  onTestFinished(() => library.close());
+  const { entries } = await library.audit();
+  const read: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const from = cursor === undefined ? [] : ['--cursor', cursor];
+    const { output } = await json('audit', '--limit', '2', ...from);
+    const page = output as { entries: { createdAt: string }[]; nextCursor: string | null };
+    expect(page.entries.length).toBeLessThanOrEqual(2);
+    read.push(...page.entries.map(({ createdAt }) => createdAt));
+    cursor = page.nextCursor;
+  }
+  expect(read).toEqual(entries.map(({ createdAt }) => createdAt));
+});
+
 test('A key shows its kind, rights, and limits, but not its secret', async () => {
   const limits = ['--test', '--senders', 'ACME', '--recipients-per-day', '100', '--addresses', '10.0.0.0/8'];
   const made = await volley('keys', 'create', '--name', 'shop', '--scope', 'send', ...limits);

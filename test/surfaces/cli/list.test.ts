@@ -185,13 +185,22 @@ test('A list that is not complete says how many campaigns match besides; on a te
         }
       ).id,
     );
-  const { output } = await json('list', '--limit', '2');
-  expect(output).toMatchObject({
-    campaigns: [{ id: sent[0] }, { id: sent[1] }],
-    more: { count: 3, isExact: true },
+  const page = async (...args: readonly string[]) => {
+    const { output } = await json('list', ...args);
+    const { campaigns, nextCursor } = output as { campaigns: { id: string }[]; nextCursor: string | null };
+    return { ids: campaigns.map(({ id }) => id), nextCursor: nextCursor ?? 'end' };
+  };
+  const first = await page('--limit', '2', '--tag', 'old');
+  expect(first.ids).toEqual(sent.slice(2, 4));
+  expect(await page('--limit', '2', '--tag', 'old', '--cursor', first.nextCursor)).toEqual({
+    ids: sent.slice(4),
+    nextCursor: 'end',
   });
-  expect((await json('list', '--limit', '2', '--tag', 'old')).output).toMatchObject({ more: { count: 1 } });
-  expect((await json('list', '--limit', '5')).output).toMatchObject({ more: { count: 0 } });
+  expect(await page('--limit', '20')).toEqual({ ids: sent, nextCursor: 'end' });
+  expect(await volley('list', '--cursor', 'nonsense')).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('`nextCursor` of a page'),
+  });
   expect((await volley('list', '--limit', '2')).stdout).toMatch(
     /\n3 more campaigns\. To show them: volley list --limit 5\n$/,
   );

@@ -16,6 +16,26 @@ test('A bar is exact to an eighth of a column, and any share above 0 is visible'
   expect(bar(7, 10)).toBe('█'.repeat(10));
 });
 
+test('A campaign that is only scheduled shows its window, and one that has ended shows none', () => {
+  const window = {
+    hours: 'Mon-Sat 09:00-20:00',
+    except: [],
+    opensAt: null,
+    closesAt: isoAt(3_600_000),
+  };
+  const scheduled = {
+    ...statusWith({ state: 'scheduled', waitingFor: 'start' }),
+    window,
+    zone: 'Europe/Paris',
+  };
+  const shown = (status: typeof scheduled): string =>
+    renderCampaign(status, { ...look, width: 120 }).join('\n');
+  expect(shown(scheduled)).toMatch(
+    /^ {2}window +Mon-Sat 09:00-20:00 Europe\/Paris; closes 15:00:00 CEST \(in 1h\)$/m,
+  );
+  expect(shown({ ...scheduled, state: 'completed', endedAt: isoAt(0) })).not.toContain('window');
+});
+
 test('Shares fill the width exactly, and the smallest count above 0 gets a column', () => {
   expect(shares([1, 1], 10)).toEqual([5, 5]);
   expect(shares([999_999, 1, 0], 20)).toEqual([19, 1, 0]);

@@ -43,7 +43,7 @@ test('A campaign whose lane fails to send or to poll says so, since when, and wh
     'Lane main: sending has failed since 11:59:00 UTC: ERR value is not an integer. Volley tries again every second; the log of its workers says more.',
   );
   expect(sentence({ waitingFor: 'lane', turnFailures: [{ kind: 'poll', ...failure }] })).toMatch(
-    /^Lane main: polling the delivery status has failed since 11:59:00 UTC: ERR value is not an integer\. /,
+    /^Lane main: asking for delivery statuses has failed since 11:59:00 UTC: ERR value is not an integer\. /,
   );
 });
 

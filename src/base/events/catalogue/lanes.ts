@@ -25,7 +25,8 @@ export const LANE_EVENTS = {
   'lane.stopped': entry(
     'error',
     { lane: id, reason: prose },
-    (e) => `lane ${e.lane} is stopped: ${e.reason}; fix the cause, then run: volley lane resume ${e.lane}`,
+    (e) =>
+      `lane ${e.lane} is stopped: ${e.reason.replace(/\.$/, '')}. When the cause is fixed, run: volley lane resume ${e.lane}`,
   ),
   'lane.renamed': entry(
     'info',
@@ -72,14 +73,14 @@ export const LANE_EVENTS = {
       ({
         token: `lane ${e.lane}: Volley rejected ${e.notifications} without a valid security token; if the service does not send the token, set CALLBACK_PROOF=path`,
         unreadable: `lane ${e.lane}: Volley ignored ${e.notifications} in an unreadable format`,
-        overload: `lane ${e.lane}: Volley discarded ${e.notifications} because too many are waiting; polls will find the delivery status instead`,
+        overload: `lane ${e.lane}: Volley discarded ${e.notifications} because too many are waiting; Volley will ask for the delivery status instead`,
       })[e.reason] ?? '',
   ),
   'notifications.failed': entry(
     'error',
     { lane: id, reports: count('report'), error: failure },
     (e) =>
-      `lane ${e.lane}: Volley could not apply ${e.reports} from notifications: ${e.error}; polls will find the delivery status instead`,
+      `lane ${e.lane}: Volley could not apply ${e.reports} from notifications: ${e.error}; Volley will ask for the delivery status instead`,
   ),
   'subscription.created': entry(
     'info',

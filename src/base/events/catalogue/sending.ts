@@ -5,6 +5,7 @@ import { failure, id, number, oneOf, optional, prose, span, time } from '../fiel
 const after = (message: string): string => (message === '' ? '' : `: ${message}`);
 
 const kind = oneOf('send', 'poll');
+const named = (of: string): string => (of === 'poll' ? 'request for a delivery status' : 'send request');
 const outcome = oneOf(
   'accepted',
   'infos',
@@ -38,23 +39,23 @@ export const SENDING_EVENTS = {
   'request.ended': entry(
     'trace',
     { lane: id, kind, outcome, took: span },
-    (e) => `lane ${e.lane}: a ${e.kind} request ended after ${e.took}: ${e.outcome}`,
+    (e) => `lane ${e.lane}: a ${named(e.kind)} ended after ${e.took}: ${e.outcome}`,
   ),
   'request.throttled': entry(
     'info',
     { lane: id, kind, retryAfter: optional(span, 'none'), reason: prose },
     (e) =>
-      `lane ${e.lane}: the service returned 429 for a ${e.kind} request (Retry-After: ${e.retryAfter})${after(e.reason)}`,
+      `lane ${e.lane}: the service returned 429 for a ${named(e.kind)} (Retry-After: ${e.retryAfter})${after(e.reason)}`,
   ),
   'request.unauthorised': entry(
     'debug',
     { lane: id, kind, reason: prose },
-    (e) => `lane ${e.lane}: the service returned 401 for a ${e.kind} request: ${e.reason}`,
+    (e) => `lane ${e.lane}: the service returned 401 for a ${named(e.kind)}: ${e.reason}`,
   ),
   'request.stopped': entry(
     'info',
     { lane: id, kind, reason: prose },
-    (e) => `lane ${e.lane}: a ${e.kind} request failed and retrying cannot fix it: ${e.reason}`,
+    (e) => `lane ${e.lane}: a ${named(e.kind)} failed and retrying cannot fix it: ${e.reason}`,
   ),
   'request.refused': entry(
     'warn',
@@ -64,7 +65,7 @@ export const SENDING_EVENTS = {
   'request.notSent': entry(
     'warn',
     { lane: id, kind, reason: prose },
-    (e) => `lane ${e.lane}: a ${e.kind} request could not be sent: ${e.reason}`,
+    (e) => `lane ${e.lane}: a ${named(e.kind)} could not be sent: ${e.reason}`,
   ),
   'request.unknown': entry(
     'warn',
@@ -75,7 +76,8 @@ export const SENDING_EVENTS = {
   'request.unanswered': entry(
     'debug',
     { lane: id, requestId: id, reason: prose },
-    (e) => `lane ${e.lane}: the poll of request ${e.requestId} failed and is retried later: ${e.reason}`,
+    (e) =>
+      `lane ${e.lane}: the service did not give the delivery status of request ${e.requestId}, and Volley asks again later: ${e.reason}`,
   ),
   'request.missing': entry(
     'debug',
@@ -86,7 +88,7 @@ export const SENDING_EVENTS = {
     'warn',
     { ...batch, request: id },
     (e) =>
-      `campaign ${e.campaign}: the service accepted request ${e.request} with ${e.recipientCount} but returned no request id, so its delivery status cannot be polled`,
+      `campaign ${e.campaign}: the service accepted request ${e.request} with ${e.recipientCount} but returned no request id, so Volley cannot ask for its delivery status`,
   ),
   'request.otherCorrelator': entry(
     'warn',
@@ -98,7 +100,7 @@ export const SENDING_EVENTS = {
     'info',
     { lane: id, campaign: id, request: id, requestId: id },
     (e) =>
-      `campaign ${e.campaign}: a notification for request id ${e.requestId} matches request ${e.request}, which has an unknown outcome; Volley polls the service to confirm it`,
+      `campaign ${e.campaign}: a notification for request id ${e.requestId} matches request ${e.request}, which has an unknown outcome; Volley asks for its delivery status to confirm it`,
   ),
   'request.confirmed': entry(
     'info',
@@ -154,6 +156,6 @@ export const SENDING_EVENTS = {
     'warn',
     { ...batch, request: id, age: span },
     (e) =>
-      `campaign ${e.campaign}: request ${e.request} with ${e.recipientCount} was claimed ${e.age} ago and never settled; its outcome is now unknown`,
+      `campaign ${e.campaign}: a worker began request ${e.request} with ${e.recipientCount} ${e.age} ago and never reported its outcome, which is now unknown`,
   ),
 } as const;

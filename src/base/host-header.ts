@@ -8,7 +8,8 @@ import { isIP } from 'node:net';
 /** Whether a host is reached only from this machine. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
-  return bare === 'localhost' || bare === '::1' || /^(?:::ffff:)?127\./.test(bare);
+  // A name may begin like an address.
+  return bare === 'localhost' || bare === '::1' || (isIP(bare) !== 0 && /^(?:::ffff:)?127\./.test(bare));
 }
 
 /**

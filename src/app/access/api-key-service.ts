@@ -292,7 +292,13 @@ export function apiKeyService(deps: ApiKeyDeps) {
     refusedRequest: (key, code) => refused.countRequest(key, code),
     refusedAddress: (key, address) => refused.countAddress(key, address),
 
-    isActive: async (text) => (await (isSession(text) ? validSession(text) : validKey(text))) !== null,
+    async isActive(text) {
+      if (!isSession(text)) return (await validKey(text)) !== null;
+      const valid = await validSession(text);
+      // A stream asks again and again: a page that only watches uses its session.
+      if (valid !== null) recordUse(valid.id, valid.session).catch(() => {});
+      return valid !== null;
+    },
 
     async sessionEnd(text) {
       const valid = await validSession(text);

@@ -76,6 +76,6 @@ export interface ApiKeys {
   refusedRequest(key: Pick<ApiKey, 'id' | 'name'>, code: string): void;
   /** Counts a request of a valid key from an address from which it may not be used, for the audit trail. */
   refusedAddress(key: Pick<ApiKey, 'id' | 'name'>, address: string): void;
-  /** Returns whether the key with this text is valid, as `check` does, but does not count as a use of it. */
+  /** Returns whether the key with this text is valid, as `check` does. Counts as a use of a session, but not of a key. */
   isActive(key: string): Promise<boolean>;
 }

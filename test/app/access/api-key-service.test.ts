@@ -58,6 +58,17 @@ const keysWith = (
   })(by, cancel);
 const apiKeys = keysWith('a'.repeat(64));
 
+test('A page that only watches uses its session, and a stream does not use a key', async () => {
+  const { key, id } = await apiKeys.create({ name: 'watched', scopes: ['read'] });
+  const session = (await apiKeys.signIn({ key })) ?? '';
+  const stored = keyNames(prefix).session(session.split('_')[1] ?? '');
+  await redis.pexpire(stored, 60_000);
+  expect(await apiKeys.isActive(key)).toBe(true);
+  expect((await apiKeys.get(id)).lastUsedAt).toBeNull();
+  expect(await apiKeys.isActive(session)).toBe(true);
+  await expect.poll(() => redis.pttl(stored)).toBeGreaterThan(11 * 3_600_000);
+});
+
 test('A key is valid until it is revoked, and states its scopes and lanes', async () => {
   const { key, ...created } = await apiKeys.create({
     name: 'shop',

@@ -28,6 +28,8 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
 
   test('A key that may only read sees no command on any screen, and its requests are refused', async () => {
     const { page, expectError } = await visit(browser, up, { key: await up.key(['read']) });
+    const forbidden: string[] = [];
+    page.on('response', (response) => void (response.status() === 403 && forbidden.push(response.url())));
     for (const { name, at, show } of screensOf(scene, 'default')) {
       if (name === 'New campaign') continue;
       await page.goto(`${up.origin}/console${at}`);
@@ -39,6 +41,8 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
       expect(await page.locator('a[href="/console/new"]').count()).toBe(0);
       expect(await page.locator('dialog form').count()).toBe(0);
     }
+    // What it may not read is not asked for.
+    expect(forbidden).toEqual([]);
     expectError(/status of 403/);
     const refused = await page.evaluate(async (id) => {
       const paths = [`campaigns/${id}/pause`, `campaigns/${id}/cancel`, 'lanes/default/hold'];
@@ -46,6 +50,20 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
       return (await Promise.all(statuses)).map(({ status }) => status);
     }, scene.scheduled);
     expect(refused).toEqual([403, 403, 403]);
+  });
+
+  test('A key that may only send sees on every other screen what it needs, and asks for nothing', async () => {
+    const { page } = await visit(browser, up);
+    await page.getByLabel('API key').fill(await up.key(['send']));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    for (const { name, at } of screensOf(scene, 'default')) {
+      const needs = { Keys: 'admin on all lanes', Campaigns: 'status' }[name] ?? 'read';
+      const title =
+        name === 'New campaign' ? name : `Your key may not use this page. It needs the scope ${needs}.`;
+      await page.getByRole('navigation', { name: 'Main' }).waitFor();
+      await page.goto(`${up.origin}/console${at}`);
+      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    }
   });
 
   test('A key of one lane does not learn the name of another', async () => {

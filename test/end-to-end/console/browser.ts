@@ -79,7 +79,7 @@ export async function visit(
     expect(faults.filter((fault) => !expected.some((text) => text.test(fault)))).toEqual([]);
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   if (key !== undefined) await signIn(page, origin, key);
   if (key === undefined || at !== '/') await page.goto(`${origin}/console${at}`);
   return { page, context, requested, expectError: (text) => void expected.push(text) };

@@ -11,7 +11,9 @@ const LANES = 200;
 const CAMPAIGNS = 1_000;
 const RATE_MS = 15_000;
 /** What the send rate may lose while eight tabs watch, on a machine that also runs the browser. */
-const KEPT = 0.7;
+const KEPT = 0.9;
+/** From the choice of a tab to the first hundred of its campaigns. */
+const USABLE_MS = 5_000;
 
 /** Hides a tab or shows it again, as the browser would: a browser without windows has no hidden tabs. */
 const setVisible = (page: Page, state: 'visible' | 'hidden'): Promise<void> =>
@@ -74,7 +76,10 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
     await other.goto(`${up.origin}/console${at}`);
     await other.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await other.getByText(/^Watched: campaign paused/).waitFor();
+    await other
+      .locator('.notices')
+      .getByText(/^Watched: campaign paused/)
+      .waitFor();
     await other.getByRole('button', { name: 'Resume', exact: true }).waitFor();
   });
 
@@ -82,6 +87,8 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
     timeout: 400_000,
   }, async () => {
     await fill(up);
+    // The rate depends on the service, as everywhere else: alone, sending at full speed would leave the machine to nothing.
+    await up.simulate({ latency: 400 });
     const big = await up.send({
       name: 'Big',
       message: 'Hi {{name}}',
@@ -107,6 +114,7 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
     const last = tabs.at(-1);
     if (last) await setVisible(last, 'hidden');
     await expect.poll(streams.open, { timeout: 1_500 }).toBe(0);
+    const times: number[] = [];
     for (const tab of tabs) {
       const startedAt = performance.now();
       await setVisible(tab, 'visible');
@@ -114,8 +122,11 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
       await tab.getByRole('link', { name: 'Campaigns', exact: true }).click();
       await tab.getByRole('heading', { level: 1, name: 'Campaigns' }).waitFor();
       await tab.getByRole('row').nth(100).waitFor();
-      expect(performance.now() - startedAt).toBeLessThan(5_000);
+      times.push(performance.now() - startedAt);
+      await setVisible(tab, 'hidden');
     }
+    console.error(`Tabs: ${times.map((ms) => ms.toFixed(0)).join(', ')} ms.`);
+    expect(Math.max(...times)).toBeLessThan(USABLE_MS);
   });
 });
 

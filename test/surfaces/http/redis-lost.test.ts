@@ -12,9 +12,16 @@ const settings = { REDIS_URL: redis.url };
 const { call, key, log, origin } = await serveApi(settings);
 const own = await key();
 const campaign = { message: 'Hi', sendAt: '2999-01-01T00:00:00Z' };
+const waiting = { message: 'Wait', sendAt: '2999-01-01T00:00:00Z', recipients: [{ to: '+447700900123' }] };
+const { id: stored } = Object((await call('POST', '/v1/campaigns', { key: own, body: waiting })).json) as {
+  id: string;
+};
 const routes = [
   () => call('GET', '/v1/lanes', { key: own }),
   () => call('GET', '/v1/campaigns', { key: own }),
+  () => call('GET', '/v1/lanes/default/ledger', { key: own }),
+  () => call('GET', `/v1/campaigns/${stored}/progress`, { key: own }),
+  () => call('GET', '/v1/live', { key: own }),
   () =>
     call('POST', '/v1/campaigns', { key: own, body: { ...campaign, recipients: [{ to: '+447700900123' }] } }),
   () => call('POST', '/v1/campaigns', { key: own, form: campaignForm(campaign, 'phone\n+447700900123\n') }),
@@ -23,8 +30,12 @@ const routes = [
 test('While Redis is down, every request gets a Retry-After, and succeeds once Redis is back', {
   timeout: 60_000,
 }, async () => {
-  const stream = await fetch(`${origin}/v1/events`, { headers: { authorization: `Bearer ${own}` } });
+  const headers = { authorization: `Bearer ${own}` };
+  const stream = await fetch(`${origin}/v1/events`, { headers });
+  const live = ticksOf(await fetch(`${origin}/v1/live`, { headers }));
+  expect(await live.next()).toBe('ok');
   await redis.kill();
+  while ((await live.next()) !== 'unavailable');
   for (const route of routes) {
     const { status, headers, json } = await route();
     expect([status, json]).toMatchObject([503, { code: 'unavailable' }]);
@@ -35,6 +46,9 @@ test('While Redis is down, every request gets a Retry-After, and succeeds once R
 
   await redis.restart();
   await expect.poll(async () => (await fetch(`${origin}/readyz`)).status, { timeout: 15_000 }).toBe(200);
+  while ((await live.next()) !== 'ok');
+  for (const path of ['/v1/lanes/default/ledger', `/v1/campaigns/${stored}/progress`])
+    expect((await call('GET', path, { key: own })).status).toBe(200);
   const created = await call('POST', '/v1/campaigns', {
     key: own,
     form: campaignForm(campaign, 'phone\n+447700900123\n'),
@@ -102,14 +116,42 @@ test('Emitting an event does not throw while Redis is down', async () => {
   await redis.restart();
 });
 
-test('A stream that is admitted while the server closes does not delay it', async () => {
-  const ending = await serveApi(settings);
-  const last = await ending.key();
-  const other = connect(redis.url);
-  onTestFinished(() => other.disconnect());
-  await other.call('CLIENT', 'PAUSE', 1_000, 'ALL');
-  const response = fetch(`${ending.origin}/v1/events`, { headers: { authorization: `Bearer ${last}` } });
-  await once(ending.app.server, 'request');
-  await ending.app.close();
-  expect((await response).status).toBe(503);
-});
+test.each(['/v1/events', '/v1/live'])(
+  'A server that closes ends its streams of %s, and begins none',
+  async (path) => {
+    const ending = await serveApi(settings);
+    const last = await ending.key();
+    const other = connect(redis.url);
+    onTestFinished(() => other.disconnect());
+    const headers = { authorization: `Bearer ${last}` };
+    const open = await fetch(`${ending.origin}${path}`, { headers });
+    await other.call('CLIENT', 'PAUSE', 1_000, 'ALL');
+    const response = fetch(`${ending.origin}${path}`, { headers });
+    await once(ending.app.server, 'request');
+    await ending.app.close();
+    expect((await response).status).toBe(503);
+    expect(open.status).toBe(200);
+    for await (const _ of open.body ?? []);
+  },
+);
+
+/** What each tick of a live stream says about Redis. */
+function ticksOf({ body }: Response): { next(): Promise<string> } {
+  const reader = (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  onTestFinished(() => reader.cancel());
+  let text = '';
+  return {
+    async next() {
+      for (;;) {
+        const found = /event: tick\n(?:id: .*\n)?data: (.*)\n\n/.exec(text);
+        if (found !== null) {
+          text = text.slice(found.index + found[0].length);
+          return JSON.parse(found[1] ?? '').redis;
+        }
+        const { value, done } = await reader.read();
+        if (done) throw new Error('the stream has ended');
+        text += value;
+      }
+    },
+  };
+}

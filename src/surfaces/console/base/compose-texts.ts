@@ -11,7 +11,6 @@ const countryText = (code: string): string => (/^[A-Z]{2}$/.test(code) ? countri
 
 export const newTexts = {
   title: 'New campaign',
-  notAllowed: 'Your key may not send. It needs the scope send.',
   cancel: 'Cancel',
 
   list: 'List',

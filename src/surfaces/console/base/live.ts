@@ -2,7 +2,7 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { followStream, type StreamItem, type StreamState } from './live-stream.js';
 import type { Ledger, LiveCampaign, LiveItem, LiveLane, Overview } from './live-types.js';
-import { endSession, session } from './session.js';
+import { endSession, mayRun, session } from './session.js';
 
 /*
  * The one stream of this page. Screens say which campaigns and lanes they show; the stream follows those, and closes while the tab is hidden.
@@ -136,7 +136,7 @@ export function startLive(): void {
     if (document.visibilityState === 'visible') isHidden.value = false;
     else hide = setTimeout(() => (isHidden.value = true), HIDDEN_AFTER_MS);
   });
-  const key = computed(() => session.value?.id);
+  const key = computed(() => (mayRun('followLive') ? session.value?.id : undefined));
   let after: string | undefined;
   effect(() => {
     const url = address.value;

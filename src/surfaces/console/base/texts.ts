@@ -217,4 +217,6 @@ export const texts = {
   },
 
   notFound: 'There is no such page.',
+  notAllowed: (scope: string, onAllLanes: boolean) =>
+    `Your key may not use this page. It needs the scope ${scope}${onAllLanes ? ' on all lanes' : ''}.`,
 } as const;

@@ -1,14 +1,16 @@
 import { ErrorBoundary } from 'preact-iso';
 import { LocationProvider, Route, Router } from 'preact-iso/router';
+import { commandOf } from '../base/api.js';
 import { staleBecause } from '../base/live.js';
-import { session } from '../base/session.js';
+import { mayRun, session } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { Announcer } from '../parts/Announcer.js';
 import { Patterns } from '../parts/Bar.js';
+import { Title } from '../parts/Title.js';
 import { Header } from './Header.js';
 import { Shortcuts } from './Shortcuts.js';
 import { SignIn } from './SignIn.js';
-import { SCREENS } from './screens.js';
+import { SCREENS, type Screen } from './screens.js';
 
 export function App() {
   if (session.value === undefined) return <p class="quiet">{texts.loading}</p>;
@@ -25,8 +27,12 @@ export function App() {
       <main id="main" tabIndex={-1} class={staleBecause.value === null ? 'stack' : 'stack old'}>
         <ErrorBoundary>
           <Router onRouteChange={toTop}>
-            {SCREENS.map(({ path, component }) => (
-              <Route key={path} path={path} component={component} />
+            {SCREENS.map(({ path, needs, component }) => (
+              <Route
+                key={path}
+                path={path}
+                component={mayRun(needs) ? component : () => <NotAllowed needs={needs} />}
+              />
             ))}
             <Route default component={NotFound} />
           </Router>
@@ -46,6 +52,11 @@ function toTop(): void {
   lastPath = location.pathname;
   document.getElementById('main')?.focus({ preventScroll: true });
   scrollTo(0, 0);
+}
+
+function NotAllowed({ needs }: Pick<Screen, 'needs'>) {
+  const { scope, allLanes } = commandOf(needs);
+  return <Title text={texts.notAllowed(scope, allLanes === true)} />;
 }
 
 function NotFound() {

@@ -25,7 +25,7 @@ export function Header() {
       <Service {...key} />
       <nav aria-label={texts.nav.main}>
         <ul class="row">
-          {SCREENS.filter(({ needs }) => needs && mayRun(needs)).map(({ path: href, label }) => (
+          {SCREENS.filter(({ needs, label }) => label && mayRun(needs)).map(({ path: href, label }) => (
             <li key={href}>
               <a href={href} aria-current={isAt(href) ? 'page' : undefined}>
                 {label}
@@ -34,7 +34,7 @@ export function Header() {
           ))}
         </ul>
       </nav>
-      <Stream />
+      {mayRun('followLive') && <Stream />}
       <button type="button" class="plain" popovertarget="menu" aria-label={texts.header.key(key.name)}>
         {key.name} ▾
       </button>

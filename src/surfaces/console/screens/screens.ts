@@ -7,9 +7,10 @@ import { Overview } from './Overview.js';
 export interface Screen {
   readonly path: string;
   readonly component: ComponentType;
-  /** Its name in the navigation, and an operation that it needs. Without them, another screen leads to it. */
+  /** An operation that it needs. For a key that may not run it, the page says so and requests nothing. */
+  readonly needs: Name;
+  /** Its name in the navigation. Without it, another screen leads to it. */
   readonly label?: string;
-  readonly needs?: Name;
 }
 
 type List = Exclude<keyof typeof import('./lists.js'), 'default'>;
@@ -19,7 +20,7 @@ const { nav } = texts;
 
 /** The screens, in the order of the navigation. Each besides the first is loaded when it is opened. */
 export const SCREENS: readonly Screen[] = [
-  { path: '/console/', label: nav.overview, needs: 'listCampaigns', component: Overview },
+  { path: '/console/', label: nav.overview, needs: 'followLive', component: Overview },
   {
     path: '/console/new',
     label: nav.new,
@@ -29,15 +30,20 @@ export const SCREENS: readonly Screen[] = [
   { path: '/console/campaigns', label: nav.campaigns, needs: 'listCampaigns', component: list('Campaigns') },
   {
     path: '/console/campaigns/:id',
+    needs: 'followLive',
     component: lazy(() => import('./Campaign.js').then(({ Campaign }) => Campaign)),
   },
   {
     path: '/console/lanes',
     label: nav.lanes,
-    needs: 'listLanes',
+    needs: 'followLive',
     component: lazy(() => import('./Lane.js').then(({ Lanes }) => Lanes)),
   },
-  { path: '/console/lanes/:name', component: lazy(() => import('./Lane.js').then(({ Lane }) => Lane)) },
+  {
+    path: '/console/lanes/:name',
+    needs: 'followLive',
+    component: lazy(() => import('./Lane.js').then(({ Lane }) => Lane)),
+  },
   {
     path: '/console/find',
     label: nav.find,

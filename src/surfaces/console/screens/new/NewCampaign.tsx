@@ -45,7 +45,6 @@ export function NewCampaign() {
   const isReady =
     hasText && columns.length > 0 && messageProblem === null && 'at' in startOf(draft, serverNow());
   const whole = useCheck(list, campaign, isReady);
-  if (!mayRun('uploadCampaign')) return <p>{texts.notAllowed}</p>;
   const isChecked = whole.preview !== null && whole.isCurrent;
   const preview = isChecked ? whole.preview : first.data;
   const isWhole = isChecked || list?.isWhole === true;

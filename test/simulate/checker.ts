@@ -141,6 +141,11 @@ export class Checker {
     this.#stops.set(number, { at: this.#world.clock.now, inFlight: new Set(claims) });
   }
 
+  /** Called when a stop word may no longer be in force. */
+  resumed(number: string): void {
+    this.#stops.delete(number);
+  }
+
   #afterStop(number: string, claim: string): void {
     const stop = this.#stops.get(number);
     if (stop === undefined) return;

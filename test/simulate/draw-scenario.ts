@@ -12,6 +12,7 @@ import {
   type LanePlan,
   type OutboxPlan,
   type RefusalPlan,
+  type ReplyPlan,
   type Scenario,
   type SuspensionPlan,
   type TimeoutPlan,
@@ -36,6 +37,7 @@ export function drawScenario(streams: Streams): Scenario {
   const moving = streams('scenario: moved slots');
   const timing = streams('scenario: late request');
   const rolling = streams('scenario: rollback');
+  const replying = streams('scenario: replies');
   const notifications = notifying.chance(0.25)
     ? {
         loss: notifying.pick([0, 0.2, 0.6]),
@@ -123,6 +125,8 @@ export function drawScenario(streams: Streams): Scenario {
   const hasOwnWindow = outbox !== undefined && !faults.has('clock') && boxing.chance(0.25);
   const boxRule = 'window of the outbox';
   if (hasOwnWindow) windows.set(boxRule, drawOpenings(boxing));
+  // A stop word that Redis loses is lost for good (docs/redis.md).
+  const mayReply = !isFairness && !faults.has('forget') && replying.chance(1 / 8);
   const scenario = {
     config,
     changed,
@@ -145,11 +149,13 @@ export function drawScenario(streams: Streams): Scenario {
     latencyMs: random.pick([20, 200, 1_000]),
     lossMs: faults.has('forget') || random.chance(0.1) ? 2_000 : 0,
     notifications,
+    replies: [],
   };
   // On a server that may lose nothing, a new run id has no consequences.
   const moves = scenario.lossMs > 0 && moving.chance(0.4) ? moving.integer(1, 2) : 0;
   const drawn = {
     ...scenario,
+    replies: mayReply && scenario.lossMs === 0 ? drawReplies(replying, scenario) : [],
     refusal: refusing.chance(0.12) ? drawRefusal(refusing, scenario) : undefined,
     standing: suspending.chance(0.5) ? suspending.pick(STANDING) : [],
     suspension: !isQuiet && suspending.chance(0.15) ? drawSuspension(suspending, scenario) : undefined,
@@ -213,6 +219,7 @@ function withRollback(random: RandomStream, drawn: Scenario): Scenario {
     standing: [],
     suspension: undefined,
     outbox: undefined,
+    replies: [],
     rollback: {
       at,
       loseAfterMs: random.integer(50, 400),
@@ -270,6 +277,26 @@ function drawSuspension(random: RandomStream, { config, chaosMs }: Drawn): Suspe
     command,
     commandAfterMs,
   };
+}
+
+/** Few people, so that some write more than once. Most write while their campaign is sent. */
+function drawReplies(random: RandomStream, { campaigns, chaosMs }: Drawn): ReplyPlan[] {
+  return Array.from({ length: random.integer(1, 5) }, () => {
+    const { id, recipients, committedAt } = random.pick(campaigns);
+    return {
+      campaign: id,
+      ordinal: random.integer(0, Math.min(recipients, 4) - 1),
+      at: committedAt + random.integer(0, chaosMs / 2),
+      text: random.weighted([
+        [5, 'stop'],
+        [2, 'start'],
+        [1, 'hello'],
+      ] as const),
+      isLong: random.chance(0.3),
+      times: random.integer(1, 3),
+      withinMs: random.pick([50, 5_000]),
+    };
+  });
 }
 
 function drawOutbox(random: RandomStream, lanes: readonly LanePlan[]): OutboxPlan {

@@ -47,7 +47,7 @@ export class Ending {
     await world.producer?.finish();
     const isEnded = ({ settings }: (typeof scenario.lanes)[number]): boolean =>
       hasEnded(world.checker.lane(settings.name)) && this.#hasOutboxEnded(settings.name);
-    if (hasImported && scenario.lanes.every(isEnded)) {
+    if (hasImported && world.replies.areAnswered && scenario.lanes.every(isEnded)) {
       // Wait for jobs that are delayed until the next permit: they find nothing left to do and end. A request without a response
       // counts for up to an eighth of the window longer (engine/lane/ledger.lua).
       clock.schedule(1.125 * scenario.config.quotaWindowMs + 60_000, () => this.#end());
@@ -102,6 +102,7 @@ export class Ending {
     const { clock, streams, scenario, checker, server } = world;
     for (const { settings } of scenario.lanes) await server.readLane(settings.name, 'end');
     await checker.ended();
+    world.replies.ended();
     world.hasEnded = true;
     const checkJobs = (): undefined => {
       if (world.jobs.size > 0) throw new Violation(10, `${world.jobs.size} jobs remain`);
@@ -144,6 +145,8 @@ export class Ending {
       keys.suppression.list(null),
       keys.suppression.operations,
       keys.suppression.last,
+      keys.suppression.removedAt,
+      ...scenario.lanes.map(({ settings }) => keys.suppression.list(settings.name)),
       keys.losses,
       keys.removals,
       keys.outboxes,
@@ -155,6 +158,7 @@ export class Ending {
           'callback',
           'results',
           'latestResults',
+          'inbound',
           `outbox:${world.outbox?.plan.name}`,
         ].map((key) => keys.lane(settings.name, key)),
       ),

@@ -8,6 +8,8 @@ import { pollClaims } from '../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../src/engine/follow-up/follow-up.js';
 import type { PollClaims } from '../../src/engine/follow-up/poll-claim.js';
 import { type FollowedRequests, openRequests } from '../../src/engine/follow-up/requests.js';
+import { type InboundService, inboundService } from '../../src/engine/inbound/inbound-service.js';
+import type { ReceivedPart } from '../../src/engine/inbound/inbound-store.js';
 import { campaignContent } from '../../src/engine/lane/campaign-content.js';
 import { type Lane, openLane } from '../../src/engine/lane/lane.js';
 import { correctClock } from '../../src/engine/lane/lane-script.js';
@@ -98,6 +100,7 @@ export class Process implements Owner, Transport {
   readonly #lanes: ReadonlyMap<string, Served>;
   readonly #tokens = new Map<string, TokenCache>();
   readonly #suppression: ReturnType<typeof suppression>;
+  readonly #inbound: InboundService | undefined;
   readonly #inboxes: ReadonlyMap<string, Inbox>;
   readonly #receiver: Receiver | undefined;
   #joined: Promise<unknown> = Promise.resolve();
@@ -187,6 +190,21 @@ export class Process implements Owner, Transport {
         return [lane, world.parts.inbox(served.lane, options)];
       }),
     );
+    if (scenario.replies.length > 0) {
+      const nameOf = async (id: string) => id;
+      this.#inbound = inboundService({
+        redis: this.redis,
+        keys,
+        finder: { nameOf, idOf: nameOf, ids: async () => [...this.#lanes.keys()] },
+        suppression: this.#suppression,
+        events: this.#events,
+        ...{ clock: this.machine.clock, alarm: this.machine.alarm },
+        retentionMs: config.retentionMs,
+        replies: { stopWords: ['stop'], startWords: ['start'], stopScope: 'lane' },
+        by: OPERATOR,
+        lastSent: async () => null,
+      });
+    }
     const { callback } = config;
     if (callback !== undefined) {
       const { monotonic } = this.machine;
@@ -264,6 +282,7 @@ export class Process implements Owner, Transport {
       alive: async () => [],
       openingsOf: this.#world.openingsOf,
       tendOutboxes: (lane: string) => this.#tend(this.laneNamed(lane)),
+      tendInbound: async (lane: string) => this.#inbound?.tend(lane),
       removeCampaign: async (lane: string, id: string) => {
         if (this.#world.outbox?.has(id) === true) await forgetWave(this.laneNamed(lane), id);
         await removeCampaign(this.redis, keys, lane, id);
@@ -381,6 +400,11 @@ export class Process implements Owner, Transport {
         if (kind === 'token') loggedIn();
       })
       .catch((error: unknown) => this.#world.broken(`${this.name}: login`, error));
+  }
+
+  /** A message of a person arrives at this process. */
+  async receives(lane: string, part: ReceivedPart): Promise<void> {
+    await this.#inbound?.receive(lane, part);
   }
 
   laneNamed(name: string): Lane {

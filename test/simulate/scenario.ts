@@ -73,6 +73,20 @@ export interface RefusalPlan {
   readonly status: 401 | 403;
 }
 
+/** A recipient of a campaign writes to its sender. */
+export interface ReplyPlan {
+  readonly campaign: string;
+  readonly ordinal: number;
+  /** ms of virtual time. */
+  readonly at: number;
+  readonly text: 'stop' | 'start' | 'hello';
+  /** Whether it arrives in two parts. */
+  readonly isLong: boolean;
+  /** How often the service delivers each part, and within what time, ms. */
+  readonly times: number;
+  readonly withinMs: number;
+}
+
 /** The machine of a process is suspended while it has a claim. */
 export interface SuspensionPlan {
   /** The earliest time, ms of virtual time. */
@@ -113,6 +127,7 @@ export interface Scenario {
   readonly campaigns: readonly CampaignPlan[];
   /** Most worlds have none. */
   readonly outbox: OutboxPlan | undefined;
+  readonly replies: readonly ReplyPlan[];
   readonly processes: number;
   readonly faults: ReadonlySet<Fault>;
   /** The end of the faults and of random commands, ms of virtual time. */

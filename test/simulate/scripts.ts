@@ -112,6 +112,16 @@ virtual_call = function(command, key, ...)
   if command == 'PEXPIRE' then return virtual_plain('HSET', virtual_expiry, key, virtual_now + (...)) end
   return virtual_plain(command, key, ...)
 end`;
+/** The position of an entry of a stream by the world's clock. Redis never goes back behind the last one. */
+const STREAM = `local virtual_plain, virtual_ms = virtual_call, string.format('%.0f', tonumber(ARGV[#ARGV - 1]))
+virtual_call = function(command, key, ...)
+  if command ~= 'XADD' then return virtual_plain(command, key, ...) end
+  local last = virtual_plain('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+  local ms, place = string.match(last and last[1] or '0-0', '^(%d+)-(%d+)')
+  local isBehind = tonumber(ms) >= tonumber(virtual_ms)
+  return virtual_plain('XADD', key, isBehind and ms .. '-' .. place + 1 or virtual_ms .. '-0', select(2, ...))
+end`;
+const SERVER_WITH_STREAM = SERVER.replace('--expiry', STREAM);
 const SERVER_WITH_EXPIRY = SERVER.replace('--expiry', EXPIRY);
 const SERVER_WITH_PROLONGED = SERVER.replace('--expiry', PROLONGED);
 const ANSWER = `local virtual_reply = virtual_script()
@@ -142,7 +152,13 @@ export async function loadScripts(redis: Redis, changes: readonly LuaChange[] = 
     const changed = changes.reduce((text, { from, to }) => text.split(from).join(to), source);
     const isProlonged = source.includes("'PEXPIRE'");
     const expires = isProlonged || /'(PX|PTTL)'|leaseKey/.test(source);
-    const server = isProlonged ? SERVER_WITH_PROLONGED : expires ? SERVER_WITH_EXPIRY : SERVER;
+    const server = isProlonged
+      ? SERVER_WITH_PROLONGED
+      : expires
+        ? SERVER_WITH_EXPIRY
+        : source.includes("'XADD'")
+          ? SERVER_WITH_STREAM
+          : SERVER;
     const hash = await load(`${server}${OBSERVE}local function virtual_script()\n${changed}\nend\n${ANSWER}`);
     const name = file.replace(/^.*\/|\.lua$/g, '');
     const runsWhenFull = /^run_when_full\(/m.test(changed);

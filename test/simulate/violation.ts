@@ -15,6 +15,7 @@ export const INVARIANTS = [
   'only in its window',
   'as the outbox acknowledged',
   'nothing after a stop',
+  'messages stored once',
 ] as const;
 
 /** A broken invariant. */

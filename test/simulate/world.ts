@@ -25,6 +25,7 @@ import { Jobs } from './jobs.js';
 import { PARTS, type Parts, Process } from './process.js';
 import { Producer } from './producer.js';
 import type { RandomStream, Streams } from './random.js';
+import { Replies } from './replies.js';
 import { RollbackIncident } from './rollback-incident.js';
 import { type CampaignPlan, type LanePlan, numberOf, ordinalOf, type Scenario } from './scenario.js';
 import type { Scripts } from './scripts.js';
@@ -100,6 +101,7 @@ export class World {
   /** Undefined when the world has no outbox. */
   readonly outbox: OutboxChecker | undefined;
   readonly producer: Producer | undefined;
+  readonly replies: Replies;
   readonly processes: Process[] = [];
   /** Including the killed ones. */
   readonly allProcesses: Process[] = [];
@@ -147,6 +149,7 @@ export class World {
       },
       ran: (script) => {
         if (script === 'tend-outbox') this.producer?.looked();
+        if (script === 'log-inbound') this.replies.logged();
       },
       // Each process looks for announcements every second. Here they look only when there is one, because each look takes steps.
       announced: () => {
@@ -167,6 +170,7 @@ export class World {
       },
     });
     this.results = new ResultsChecker(this, this.#direct);
+    this.replies = new Replies(this, this.#direct);
     for (const plan of this.scenario.lanes) {
       this.#services.set(plan.settings.name, new Service(this, plan));
       this.#accounts.set(plan.settings.name, new Accounts(this, plan));
@@ -189,6 +193,7 @@ export class World {
     if (trace.isWanted) trace.add('scenario', JSON.stringify(this.scenario, listed));
     for (let at = 0; at < this.scenario.processes; at += 1) this.startProcess();
     this.#director.begin();
+    this.replies.begin();
     clock.schedule(this.scenario.chaosMs, () => this.#ending.begin());
     await this.producer?.begin(this.#direct);
     if (this.stage !== undefined) this.#plan.script?.(this.stage);

@@ -1,4 +1,4 @@
-import { type Clock, pause, systemAlarm } from '../../base/clock.js';
+import { type Alarm, type Clock, pause, systemAlarm } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
@@ -41,6 +41,8 @@ interface InboundOptions {
   readonly suppression: Suppression;
   readonly events: Events;
   readonly clock: Clock;
+  /** Default: the timers of the system. */
+  readonly alarm?: Alarm;
   readonly retentionMs: number;
   readonly replies: WishWords & { readonly stopScope: 'lane' | 'all' };
   /** Who changes the suppression lists. */
@@ -103,7 +105,7 @@ const CONFIRM_EVERY_MS = 86_400_000;
 
 /** Receives the messages that people send, does what they ask for, and reads them. */
 export function inboundService(options: InboundOptions) {
-  const { redis, keys, finder, suppression, events, clock } = options;
+  const { redis, keys, finder, suppression, events, clock, alarm = systemAlarm } = options;
   const wishOf = wishReader(options.replies);
   const fulfil = wishFulfiller({
     suppression,
@@ -178,7 +180,7 @@ export function inboundService(options: InboundOptions) {
         // No success before the stop word is in force: the other process may have died.
         if (waits === BUSY_WAITS)
           throw new RedisUnavailableError('another process stores this message; try again');
-        await pause(systemAlarm, BUSY_MS);
+        await pause(alarm, BUSY_MS);
       }
     },
     /** Acts on the messages of a lane that a process left behind, or whose parts did not come, and deletes old ones. */

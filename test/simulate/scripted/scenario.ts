@@ -79,6 +79,7 @@ export function scenario(changes: Partial<Scenario> = {}): Scenario {
     lanes: [lane()],
     campaigns: [campaign()],
     outbox: undefined,
+    replies: [],
     processes: 2,
     faults: new Set(),
     chaosMs: 10_000,

@@ -26,4 +26,32 @@ export const STOP_WORLDS: readonly ScriptedWorld[] = [
       ],
     },
   },
+  {
+    name: 'stop-of-a-killed-process',
+    about:
+      'A process is killed when it has stored a stop word in two parts. Before another one acts on it, the service gets no success, and repeats it.',
+    scenario: scenario({
+      lanes: [lane({ settings: { hourlyQuota: 10 } })],
+      campaigns: [campaign({ recipients: 14 })],
+      chaosMs: 30_000,
+      replies: [
+        { campaign: 'c00', ordinal: 13, at: 50_000, text: 'stop', isLong: true, times: 2, withinMs: 0 },
+      ],
+    }),
+    script(stage) {
+      stage.after('p1', 'receive-inbound', () => stage.faults.kill(stage.process('p1'), 5_000), 2);
+    },
+    bug: {
+      name: 'a repeat of a stop word that is not in force yet gets a success',
+      invariant: 14,
+      why: 'its sender gets a message that was claimed after the success',
+      lua: [
+        {
+          file: 'engine/inbound/receive-inbound.lua',
+          from: "return pending.count >= pending.total and { name, '' } or {}",
+          to: 'return {}',
+        },
+      ],
+    },
+  },
 ];

@@ -127,6 +127,9 @@ export function drawScenario(streams: Streams): Scenario {
   if (hasOwnWindow) windows.set(boxRule, drawOpenings(boxing));
   // A stop word that Redis loses is lost for good (docs/redis.md).
   const mayReply = !isFairness && !faults.has('forget') && replying.chance(1 / 8);
+  // Retries wait by the clock, and results are removed by it.
+  const hasEndpoint =
+    !faults.has('forget') && !faults.has('clock') && streams('scenario: endpoint').chance(1 / 10);
   const scenario = {
     config,
     changed,
@@ -150,6 +153,7 @@ export function drawScenario(streams: Streams): Scenario {
     lossMs: faults.has('forget') || random.chance(0.1) ? 2_000 : 0,
     notifications,
     replies: [],
+    hasEndpoint,
   };
   // On a server that may lose nothing, a new run id has no consequences.
   const moves = scenario.lossMs > 0 && moving.chance(0.4) ? moving.integer(1, 2) : 0;
@@ -220,6 +224,7 @@ function withRollback(random: RandomStream, drawn: Scenario): Scenario {
     suspension: undefined,
     outbox: undefined,
     replies: [],
+    hasEndpoint: false,
     rollback: {
       at,
       loseAfterMs: random.integer(50, 400),

@@ -1,4 +1,5 @@
 import type { Director } from './director.js';
+import { ENDPOINT } from './endpoint.js';
 import type { LaneState } from './lane-state.js';
 import { commandCampaign, RESOLUTIONS, resolveUnknown } from './operator.js';
 import { Violation } from './violation.js';
@@ -47,7 +48,7 @@ export class Ending {
     await world.producer?.finish();
     const isEnded = ({ settings }: (typeof scenario.lanes)[number]): boolean =>
       hasEnded(world.checker.lane(settings.name)) && this.#hasOutboxEnded(settings.name);
-    if (hasImported && world.replies.areAnswered && scenario.lanes.every(isEnded)) {
+    if (hasImported && this.#areOthersDone && scenario.lanes.every(isEnded)) {
       // Wait for jobs that are delayed until the next permit: they find nothing left to do and end. A request without a response
       // counts for up to an eighth of the window longer (engine/lane/ledger.lua).
       clock.schedule(1.125 * scenario.config.quotaWindowMs + 60_000, () => this.#end());
@@ -59,6 +60,11 @@ export class Ending {
     for (const { settings } of scenario.lanes) await this.#fix(settings.name);
     const next = Math.min(everyMs * 1.6, 3_600_000);
     clock.schedule(next, () => this.#operateUntilEnded(next, until));
+  }
+
+  get #areOthersDone(): boolean {
+    const { replies, endpoint } = this.#world;
+    return replies.areAnswered && endpoint?.isIdle !== false;
   }
 
   #hasOutboxEnded(lane: string): boolean {
@@ -103,6 +109,7 @@ export class Ending {
     for (const { settings } of scenario.lanes) await server.readLane(settings.name, 'end');
     await checker.ended();
     world.replies.ended();
+    world.endpoint?.ended();
     world.hasEnded = true;
     const checkJobs = (): undefined => {
       if (world.jobs.size > 0) throw new Violation(10, `${world.jobs.size} jobs remain`);
@@ -150,6 +157,10 @@ export class Ending {
       keys.losses,
       keys.removals,
       keys.outboxes,
+      keys.webhooks.endpoints,
+      keys.webhooks.due,
+      keys.webhooks.cursors(ENDPOINT),
+      keys.webhooks.totals(ENDPOINT),
       ...scenario.lanes.flatMap(({ settings }) =>
         [
           'lane',

@@ -39,8 +39,17 @@ import { messageChecker } from '../../src/intake/outbox/check-message.js';
 import { outboxOpener } from '../../src/intake/outbox/open-outbox.js';
 import { operatedOutbox } from '../../src/intake/outbox/outbox.js';
 import type { Outbox } from '../../src/intake/outbox/outbox-methods.js';
+import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
 import { tendDue } from '../../src/intake/outbox/tend-lane.js';
 import { forgetWave } from '../../src/intake/outbox/wave.js';
+import { resultsLogs } from '../../src/reporting/results-log.js';
+import { resultsReader } from '../../src/reporting/results-reader.js';
+import { deliver } from '../../src/reporting/webhooks/deliver.js';
+import { laneReader } from '../../src/reporting/webhooks/lane-reader.js';
+import { payloadReader } from '../../src/reporting/webhooks/payload.js';
+import type { Poster } from '../../src/reporting/webhooks/post.js';
+import { webhookStore } from '../../src/reporting/webhooks/store.js';
+import type { Seal } from '../../src/service/auth/seal.js';
 import { createTokenCache, type TokenCache } from '../../src/service/auth/token-cache.js';
 import { OPERATOR } from '../app/access/operator.js';
 import { SimulatedConnection, type Transport } from './connection.js';
@@ -407,6 +416,24 @@ export class Process implements Owner, Transport {
     await this.#inbound?.receive(lane, part);
   }
 
+  /** Delivers events to an endpoint, as a worker with the role `webhooks` does. Returns when it is due again, ms by this machine. */
+  deliverTo(endpoint: string, poster: Poster): Promise<number | null> {
+    const { redis } = this;
+    const { keys, parts } = this.#world;
+    const { clock, monotonic, random } = this.machine;
+    const finder = { nameOf: async (id: string) => id };
+    const { read } = resultsReader({ redis, keys, finder, outboxes: outboxResults(redis, keys) });
+    const options = {
+      ...{ redis, keys, poster, clock, monotonic, random, events: this.#events },
+      store: webhookStore(redis, keys),
+      lanes: laneReader({ redis, keys, clock, logs: resultsLogs(redis, keys, finder) }),
+      payload: payloadReader({ redis, keys, finder, read }),
+      seal: UNSEALED,
+      isRevoked: async () => false,
+    };
+    return parts.deliver(options, endpoint, { turnMs: TURN_MS, signal: new AbortController().signal });
+  }
+
   laneNamed(name: string): Lane {
     return this.#served(name).lane;
   }
@@ -435,7 +462,7 @@ export class Process implements Owner, Transport {
       stage?.ran(this, name);
       if (link.isCut || this.isDead) return;
       const answer = (): void => {
-        if (link.unanswered.delete(command)) deliver(command, reply);
+        if (link.unanswered.delete(command)) answerTo(command, reply);
       };
       link.repliedAt = Math.max(link.repliedAt, clock.now + this.#world.latency(this.#network));
       const isAtOnce = link.repliedAt === clock.now && !this.isStopped;
@@ -563,7 +590,7 @@ function newLink(): Link {
   };
 }
 
-function deliver(command: Command, reply: Reply): void {
+function answerTo(command: Command, reply: Reply): void {
   if ('error' in reply) command.reject(reply.error);
   else command.resolve(reply.value);
 }
@@ -578,6 +605,9 @@ function shown(reply: Reply): string {
   return (text ?? '').slice(0, 300);
 }
 
+/** Sealing takes random bytes. */
+const UNSEALED: Seal = { fingerprint: '', fingerprints: [], close: (text) => text, open: (text) => text };
+
 /** The parts of the code under test that a mutant may replace. */
 export const PARTS = {
   startStopwatch,
@@ -588,6 +618,7 @@ export const PARTS = {
   inbox: createInbox,
   receiver: openReceiver,
   tokenCache: createTokenCache,
+  deliver,
   replayAfterAnnouncements,
 };
 export type Parts = typeof PARTS;

@@ -128,6 +128,8 @@ export interface Scenario {
   /** Most worlds have none. */
   readonly outbox: OutboxPlan | undefined;
   readonly replies: readonly ReplyPlan[];
+  /** Whether a platform gets the results by webhook. */
+  readonly hasEndpoint: boolean;
   readonly processes: number;
   readonly faults: ReadonlySet<Fault>;
   /** The end of the faults and of random commands, ms of virtual time. */

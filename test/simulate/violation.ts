@@ -16,6 +16,7 @@ export const INVARIANTS = [
   'as the outbox acknowledged',
   'nothing after a stop',
   'messages stored once',
+  'events delivered',
 ] as const;
 
 /** A broken invariant. */

@@ -20,6 +20,7 @@ import { SimulatedConnection } from './connection.js';
 import { CredentialIncident } from './credential-incident.js';
 import { Director } from './director.js';
 import { Ending } from './ending.js';
+import { Endpoint } from './endpoint.js';
 import { Faults } from './faults.js';
 import { Jobs } from './jobs.js';
 import { PARTS, type Parts, Process } from './process.js';
@@ -102,6 +103,8 @@ export class World {
   readonly outbox: OutboxChecker | undefined;
   readonly producer: Producer | undefined;
   readonly replies: Replies;
+  /** Undefined when no platform gets the results by webhook. */
+  readonly endpoint: Endpoint | undefined;
   readonly processes: Process[] = [];
   /** Including the killed ones. */
   readonly allProcesses: Process[] = [];
@@ -145,6 +148,7 @@ export class World {
       observed: (lane, state, by) => {
         this.outbox?.noted(state);
         this.checker.observed(lane, state, by);
+        this.endpoint?.observed(lane, state);
         this.incident?.observed(lane, state);
       },
       ran: (script) => {
@@ -171,6 +175,7 @@ export class World {
     });
     this.results = new ResultsChecker(this, this.#direct);
     this.replies = new Replies(this, this.#direct);
+    this.endpoint = this.scenario.hasEndpoint ? new Endpoint(this, this.#direct) : undefined;
     for (const plan of this.scenario.lanes) {
       this.#services.set(plan.settings.name, new Service(this, plan));
       this.#accounts.set(plan.settings.name, new Accounts(this, plan));
@@ -196,6 +201,7 @@ export class World {
     this.replies.begin();
     clock.schedule(this.scenario.chaosMs, () => this.#ending.begin());
     await this.producer?.begin(this.#direct);
+    await this.endpoint?.begin();
     if (this.stage !== undefined) this.#plan.script?.(this.stage);
     let violation: Violation | undefined;
     try {

@@ -13,6 +13,7 @@ import { RECOVERY_WORLDS } from './recovery.js';
 import { REMOVAL_WORLDS } from './removal.js';
 import type { OpenWorld, ScriptedWorld } from './scripted-world.js';
 import { STOP_WORLDS } from './stops.js';
+import { WEBHOOK_WORLDS } from './webhooks.js';
 import { WINDOW_WORLDS } from './windows.js';
 
 /**
@@ -34,6 +35,7 @@ export const SCRIPTED_WORLDS: readonly ScriptedWorld[] = [
   ...RECOVERY_WORLDS,
   ...REMOVAL_WORLDS,
   ...STOP_WORLDS,
+  ...WEBHOOK_WORLDS,
   ...WINDOW_WORLDS,
 ];
 

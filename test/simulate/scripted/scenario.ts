@@ -80,6 +80,7 @@ export function scenario(changes: Partial<Scenario> = {}): Scenario {
     campaigns: [campaign()],
     outbox: undefined,
     replies: [],
+    hasEndpoint: false,
     processes: 2,
     faults: new Set(),
     chaosMs: 10_000,

@@ -351,6 +351,17 @@ test('With a limit of the cost per day, a change of an outbox makes no message d
   expect((await volley.outbox('box').set(dearer)).changed).toEqual(['message']);
 });
 
+test('With a limit of the cost per day, a message that waits is not put again with a text for which nothing is left', async () => {
+  const { volley } = await volleyWith({});
+  await volley.outboxes.create({ name: 'box', sender: 'ACME', message: 'Hi {{name}}' });
+  const outbox = volley.as(shop({ costPerDay: '1' })).outbox('box');
+  const put = (name: string) =>
+    outbox.put({ id: 'a', to: '+447700900123', name, sendAt: '2030-01-01T00:00:00Z' });
+  expect((await put('Ada')).outcome).toBe('created');
+  await expect(put(LONG)).rejects.toMatchObject({ limit: 'costPerDay', owner: 'key' });
+  expect((await volley.outbox('box').message('a')).values).toEqual({ name: 'Ada' });
+});
+
 test('A text that is the same for all recipients is refused once, not in each row', async () => {
   const { volley } = await volleyWith({ maxSegments: 1 });
   await expect(volley.enqueue(campaign(3, { message: LONG }))).rejects.toMatchObject({

@@ -192,7 +192,7 @@ export class Endpoint {
     this.#told.set(what, (this.#told.get(what) ?? new Set()).add(id));
   }
 
-  /** Compares what the endpoint was told with the final states of all lanes. */
+  /** Compares what the endpoint got with the final states of all lanes. */
   ended(): void {
     for (const { settings } of this.#world.scenario.lanes) {
       const lane = this.#world.checker.lane(settings.name);
@@ -212,6 +212,6 @@ export class Endpoint {
   #require(what: string, most = Number.POSITIVE_INFINITY): void {
     const ids = [...(this.#told.get(what) ?? [])];
     if (ids.length < 1 || ids.length > most)
-      throw new Violation(16, `the endpoint was told under ${ids.length} ids that ${what}: ${ids.join(' ')}`);
+      throw new Violation(16, `the endpoint got ${what} under ${ids.length} ids: ${ids.join(' ')}`);
   }
 }

@@ -1,6 +1,7 @@
 import createClient from 'openapi-fetch';
 import type { components, operations, paths } from '../generated/api.js';
 import commands from '../generated/commands.json' with { type: 'json' };
+import { texts } from './texts.js';
 
 /*
  * One function calls every operation of the HTTP API by its name. Where an operation is and what it takes comes from the generated tables.
@@ -12,8 +13,6 @@ export interface Field {
   readonly type: string;
   readonly required?: true;
   readonly names?: readonly string[];
-  readonly from?: number;
-  readonly to?: number;
   /** The most characters. */
   readonly length?: number;
   readonly usual?: unknown;
@@ -28,7 +27,6 @@ export interface Command {
   readonly scope: string;
   readonly allLanes?: true;
   readonly fields: Readonly<Record<string, Field>>;
-  readonly errors: readonly string[];
 }
 
 export type Schemas = components['schemas'];
@@ -85,12 +83,7 @@ export function fieldOf(pointer: string | null): string | undefined {
 }
 
 /** The error of a server that cannot be reached. */
-export const offline = (): ApiError =>
-  new ApiError(0, {
-    code: 'offline',
-    detail:
-      'The server does not respond. As far as this page knows, nothing was changed. Retry when it is back.',
-  });
+export const offline = (): ApiError => new ApiError(0, { code: 'offline', detail: texts.offline });
 
 /** Called when a response says that the session or its key has ended. */
 let onSignedOut = (): void => {};
@@ -98,10 +91,8 @@ export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
-const client = createClient<paths>({
-  baseUrl: globalThis.location?.origin ?? '',
-  credentials: 'same-origin',
-});
+const baseUrl = globalThis.location?.origin ?? '';
+const client = createClient<paths>({ baseUrl, credentials: 'same-origin' });
 
 /** The error that a response says. */
 export function refusal(status: number, problem: unknown): ApiError {
@@ -122,24 +113,15 @@ export async function call<Op extends Name>(
   const given = Object.entries(input as object).filter(([, value]) => value !== undefined);
   const placed = (place: Field['in']) =>
     Object.fromEntries(given.filter(([member]) => (fields[member]?.in ?? 'body') === place));
-  const inBody = placed('body');
-  const init = {
-    params: { path: placed('path'), query: placed('query'), header: placed('header') },
-    ...(Object.keys(inBody).length > 0 && { body: inBody }),
-    ...(signal && { signal }),
-  };
+  const params = { path: placed('path'), query: placed('query'), header: placed('header') };
+  const body = placed('body');
+  const init = { params, signal, ...(Object.keys(body).length > 0 && { body }) };
   // The names and types of the table and of the client come from the same document.
-  const request = client.request as unknown as (
-    method: string,
-    path: string,
-    init: object,
-  ) => ReturnType<typeof client.GET>;
-  const { data, error, response } = await request(method.toLowerCase(), path, init).catch(
-    (error: unknown) => {
-      if (error instanceof DOMException && error.name === 'AbortError') throw error;
-      throw offline();
-    },
-  );
+  type Request = (method: string, path: string, init: object) => ReturnType<typeof client.GET>;
+  const answer = (client.request as unknown as Request)(method.toLowerCase(), path, init);
+  const { data, error, response } = await answer.catch((thrown: unknown) => {
+    throw thrown instanceof DOMException && thrown.name === 'AbortError' ? thrown : offline();
+  });
   if (response.ok) return data as Output<Op>;
   throw refusal(response.status, error);
 }

@@ -11,9 +11,8 @@ const countryText = (code: string): string => (/^[A-Z]{2}$/.test(code) ? countri
 
 export const newTexts = {
   title: 'New campaign',
-  cancel: 'Cancel',
+  notAllowed: 'Your key may not send. It needs the scope send.',
 
-  list: 'List',
   choose: 'Choose a CSV file, or drop it here',
   chooseAnother: 'Choose another file',
   listAbout:
@@ -25,37 +24,26 @@ export const newTexts = {
   ofNational: 'Country of national numbers',
   country: countryText,
   countryAbout: 'Two letters, such as GB. Numbers with a plus do not need it.',
-  useCountry: (code: string) => `Use ${countryText(code)}`,
-  useColumn: (name: string) => `Use column ${name}`,
-  noCountry: (count: number) =>
-    `${counted(count, 'number')} ${count === 1 ? 'is' : 'are'} in national format, and no country is known.`,
 
-  text: 'Text',
   senderAbout: 'A number, or a name of up to 11 characters. Empty: the installation’s own.',
-  message: 'Message',
-  insert: 'Insert',
   name: 'Name of the campaign',
   hint: (characters: readonly string[], extra: string) =>
-    `${characters.length === 1 ? `This ${shown(characters[0])} costs` : `These ${characters.map(shown).join(' ')} cost`} ${extra}`,
+    `${characters.length === 1 ? `This ${characters[0]} costs` : `These ${characters.join(' ')} cost`} ${extra}`,
   extra: (count: number, isExact: boolean, money: string | null) =>
     `${isExact ? '' : 'about '}${counted(count, 'more segment')}${money === null ? '' : `, ${money}`}`,
   noSimpler:
     'One such character makes a whole message UCS-2: 70 characters fit into a segment instead of 160.',
-  replace: 'Replace',
   replaced: 'Replaced. The message fits the GSM alphabet again.',
 
   phone: 'As it will arrive',
   phoneEmpty: 'Write a message to see it here.',
-  which: 'Recipient',
   first: 'First row',
   longest: 'Longest message',
   longestHead: 'Longest of the beginning',
-  line: (line: number) => `Line ${line}`,
   segments: (count: number) => counted(count, 'segment'),
   encodings: (encoding: string, units: number, of: number) =>
     `${encoding} · ${units} of ${of} ${encoding === 'UCS-2' ? 'units' : 'characters'}`,
 
-  check: 'Check',
   checkNow: 'Check the whole list',
   checkAgain: 'Check again',
   checkAbout: 'Nothing is stored or sent.',
@@ -76,7 +64,6 @@ export const newTexts = {
   skipInvalid: 'Leave out invalid rows, and send to the others',
   duplicates: 'If a number appears again with another text',
   duplicateChoices: { first: 'send the first', keep: 'send all', refuse: 'refuse the list' },
-  warnings: 'Please check',
   /** What the server says, in the words of this page. */
   inPage: (text: string) =>
     text
@@ -87,29 +74,23 @@ export const newTexts = {
       .replace(/ To refuse them, set NUMBER_KINDS.*$/, ''),
   show: 'Show numbers',
 
-  when: 'When',
-  now: 'Now',
   at: 'At a time',
   local: 'Date and time',
   zone: 'Time zone',
-  utc: (utc: string) => `= ${utc} UTC`,
+  utc: (utc: string) => `= ${utc.replace(/ UTC$/, '')} UTC`,
   past: 'This time is in the past.',
   noTime: 'Choose a date and a time.',
 
-  send: 'Send',
   leftOut: 'Left out',
   leftOutNone: 'none',
   duplicatesText: (count: number) => counted(count, 'duplicate'),
   invalidText: (count: number) => counted(count, 'invalid row'),
-  suppressed: 'Suppressed',
   sentBefore: 'Texted with this in the last 24 hours',
   sentBeforeText: (count: number, names: string) => `${countText(count)}, by ${names}: they get it again`,
-  cost: 'Costs',
   noPrices: 'not known: no prices are configured',
   costText: (requests: number, segments: number) =>
     `${counted(requests, 'request')} · ${counted(segments, 'segment')}`,
   startNow: 'at once',
-  finish: 'Finishes',
   finishUnknown: 'not known',
   testTo: 'Test to',
   testAbout: 'Your own number, with its plus. It gets the message of the first row, at the usual cost.',
@@ -119,17 +100,13 @@ export const newTexts = {
   testSent: (id: string) => `The test is campaign ${id}.`,
   type: (count: string) => `Type ${count} to confirm`,
   sendAbout: 'When the list is checked, a summary appears here.',
-  typeAbout: 'The number of recipients in the summary.',
   submit: (isLater: boolean, count: number) =>
     `${isLater ? 'Schedule' : 'Send'} ${counted(count, 'message')}`,
   sending: 'Uploading the list',
   sendingAbout: 'Nothing is sent before all of it has arrived. To cancel leaves nothing behind.',
   cancelled: 'Cancelled. Nothing was stored or sent.',
-  outcomes: {
-    created: (count: number) => `The campaign is created: ${recipientsText(count)}.`,
-    existing: () => 'This page has created the campaign already; nothing was sent again.',
-    repeated: () => 'The same list, text, and sender became a campaign already. Nothing was sent.',
-  },
+  created: (count: number) => `The campaign is created: ${recipientsText(count)}.`,
+  existing: (_count: number) => 'This page has created the campaign already; nothing was sent again.',
   openIt: 'Open that campaign',
   again: 'Send it once more on purpose',
   refusals: {
@@ -138,12 +115,6 @@ export const newTexts = {
     differentTexts: 'Numbers appear several times with different texts. Choose above what happens to them.',
     noPrice: 'Numbers have no price.',
     overBudget: 'The campaign costs more than it may.',
-    repeated: 'A campaign of the last 24 hours has the same list, text, and sender.',
+    repeated: 'The same list, text, and sender became a campaign already. Nothing was sent.',
   },
 } as const;
-
-/** A character that can be seen, or its code. */
-function shown(character = ''): string {
-  if (!/^[\p{C}\p{Z}]+$/u.test(character)) return character;
-  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
-}

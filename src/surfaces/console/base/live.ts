@@ -1,7 +1,7 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import type { Schemas } from './api.js';
 import { followStream, type StreamItem, type StreamState } from './live-stream.js';
-import type { Ledger, LiveCampaign, LiveItem, LiveLane, Overview } from './live-types.js';
 import { endSession, mayRun, session } from './session.js';
 
 /*
@@ -9,13 +9,11 @@ import { endSession, mayRun, session } from './session.js';
  */
 
 /** What there is to see: which campaigns run, in their order, and which lanes there are. */
-export const overview = signal<Overview | null>(null);
-/** Campaigns by their ids, lanes and ledgers by the names of their lanes. */
-export const liveCampaigns = signal<ReadonlyMap<string, LiveCampaign>>(new Map());
-export const liveLanes = signal<ReadonlyMap<string, LiveLane>>(new Map());
-export const ledgers = signal<ReadonlyMap<string, Ledger>>(new Map());
-/** Campaigns that were asked for, and do not exist. */
-export const goneCampaigns = signal<ReadonlySet<string>>(new Set());
+export const overview = signal<Schemas['Overview'] | null>(null);
+/** Campaigns by their ids, with null for those that do not exist; lanes and ledgers by the names of their lanes. */
+export const liveCampaigns = signal<ReadonlyMap<string, Schemas['LiveCampaign'] | null>>(new Map());
+export const liveLanes = signal<ReadonlyMap<string, Schemas['LiveLane']>>(new Map());
+export const ledgers = signal<ReadonlyMap<string, Schemas['Ledger']>>(new Map());
 
 export const streamState = signal<StreamState | 'paused' | 'hidden'>('connecting');
 export const isPaused = signal(false);
@@ -56,40 +54,26 @@ const put = <Value>(all: { value: ReadonlyMap<string, Value> }, name: string, va
   all.value = new Map(all.value).set(name, value);
 };
 
+/** What each item of the stream changes; the names and types of items are those of the server. */
+const CHANGES: Readonly<Record<string, (data: never) => void>> = {
+  tick({ at, redis: state }: Schemas['Tick']) {
+    redis.value = state;
+    if (state === 'ok') lastTick.value = { at: Date.parse(at), arrivedAt: performance.now() };
+  },
+  overview: (data: Schemas['Overview']) => (overview.value = data),
+  campaign: (data: Schemas['LiveCampaign']) => put(liveCampaigns, data.status.id, data),
+  lane: (data: Schemas['LiveLane']) => put(liveLanes, data.status.name, data),
+  ledger: (data: Schemas['Ledger']) => put(ledgers, data.lane, data),
+  gone: ({ campaign }: Schemas['Gone']) => put(liveCampaigns, campaign, null),
+  gap: () => (hasGap.value = true),
+};
+
 function take({ type, data, id }: StreamItem): void {
-  // The names and types of items are those of the server.
-  const item = { type, data } as LiveItem;
-  switch (item.type) {
-    case 'tick':
-      redis.value = item.data.redis;
-      if (item.data.redis === 'ok')
-        lastTick.value = { at: Date.parse(item.data.at), arrivedAt: performance.now() };
-      return;
-    case 'overview':
-      overview.value = item.data;
-      return;
-    case 'campaign':
-      put(liveCampaigns, item.data.status.id, item.data);
-      return;
-    case 'lane':
-      put(liveLanes, item.data.status.name, item.data);
-      return;
-    case 'ledger':
-      put(ledgers, item.data.lane, item.data);
-      return;
-    case 'gone':
-      goneCampaigns.value = new Set(goneCampaigns.value).add(item.data.campaign);
-      return;
-    case 'gap':
-      hasGap.value = true;
-      return;
-    default:
-      if (id === undefined) return;
-      recentEvents.value = [{ ...(data as FeedEvent), id, type }, ...recentEvents.value].slice(
-        0,
-        KEPT_EVENTS,
-      );
-  }
+  const change = CHANGES[type];
+  change?.(data as never);
+  if (change || id === undefined) return;
+  const event = { ...(data as FeedEvent), id, type };
+  recentEvents.value = [event, ...recentEvents.value].slice(0, KEPT_EVENTS);
 }
 
 /** What the screen shows in detail. */
@@ -160,15 +144,8 @@ export function startLive(): void {
       if (state !== 'connecting' || !wasLive) streamState.value = state;
       if (state === 'signedOut') endSession();
     };
-    void followStream({
-      url,
-      after,
-      fetch: fetch.bind(window),
-      signal: controller.signal,
-      onItem,
-      onState,
-      ...TIMES,
-    });
+    const { signal } = controller;
+    void followStream({ url, after, fetch: fetch.bind(window), signal, onItem, onState, ...TIMES });
     return () => controller.abort();
   });
 }

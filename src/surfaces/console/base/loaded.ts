@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from './api.js';
 import { texts } from './texts.js';
 
@@ -24,7 +24,8 @@ export function useLoaded<Data>(key: string, load: (signal: AbortSignal) => Prom
   const [loaded, setLoaded] = useState<Loaded<Data>>({ data: null, error: null, isBusy: true, key: null });
   const run = commandsRun.value;
   useEffect(() => {
-    const { signal, abort } = abortable();
+    const controller = new AbortController();
+    const { signal } = controller;
     setLoaded((before) => ({ ...before, isBusy: true }));
     load(signal)
       .then((data) => signal.aborted || setLoaded({ data, error: null, isBusy: false, key }))
@@ -33,9 +34,23 @@ export function useLoaded<Data>(key: string, load: (signal: AbortSignal) => Prom
         const error = problemOf(thrown);
         setLoaded((before) => ({ ...before, error, isBusy: false }));
       });
-    return abort;
+    return () => controller.abort();
   }, [key, run]);
   return loaded;
+}
+
+const SLOWLY_MS = 5_000;
+
+/** A value that changes at most every five seconds, for what is loaded again because of it. */
+export function useSlowly<Value>(value: Value): Value {
+  const [slow, setSlow] = useState(value);
+  const newest = useRef(value);
+  newest.current = value;
+  useEffect(() => {
+    const timer = setInterval(() => setSlow(newest.current), SLOWLY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return slow;
 }
 
 /** What went wrong, for people; empty if it was cancelled. A fault of the page itself is thrown again. */
@@ -45,9 +60,4 @@ export function problemOf(error: unknown): string {
   if (name === 'NotReadableError') return texts.fileChanged;
   if (error instanceof ApiError || name === 'EncodingError') return message;
   throw error;
-}
-
-function abortable() {
-  const controller = new AbortController();
-  return { signal: controller.signal, abort: () => controller.abort() };
 }

@@ -14,28 +14,21 @@ export function reveal(shown: boolean): void {
   else sessionStorage.removeItem(KEY);
 }
 
-/** What stands in place of a number that someone has written: as it is, without the digits that make it one. Fewer than eight digits are what is wrong, and are shown. */
-export function maskedAsWritten(text: string): string {
+const [SHOWN_AT_START, SHOWN_AT_END] = [4, 3];
+
+/** A text without the digits in the middle: the start and the end tell numbers apart. */
+function withoutMiddle(text: string): string {
   const count = text.replace(/\D/g, '').length;
-  if (isRevealed.value || count < 8) return text;
+  const isShort = count <= SHOWN_AT_START + SHOWN_AT_END;
   let at = 0;
-  return text.replace(/\d/g, (digit) => (at++ < SHOWN_AT_START || at > count - SHOWN_AT_END ? digit : '•'));
+  const isShown = (): boolean => at++ < SHOWN_AT_START || at > count - SHOWN_AT_END;
+  return text.replace(/\d/g, (digit) => (!isShort && isShown() ? digit : '•'));
 }
 
-const SHOWN_AT_START = 4;
-const SHOWN_AT_END = 3;
+/** What stands in place of a number that someone has written, in its form. Fewer than eight digits are what is wrong, and are shown. */
+export const maskedAsWritten = (text: string): string =>
+  isRevealed.value || text.replace(/\D/g, '').length < 8 ? text : withoutMiddle(text);
 
-/** `+447700900123` → `+44 77•• •••123`: the start and the end tell numbers apart, and a spoken length stays visible. */
-export function masked(number: string): string {
-  const digits = number.replace(/\D/g, '');
-  if (digits.length <= SHOWN_AT_START + SHOWN_AT_END) return number.replace(/\d/g, '•');
-  const hidden = '•'.repeat(digits.length - SHOWN_AT_START - SHOWN_AT_END);
-  return grouped(digits.slice(0, SHOWN_AT_START) + hidden + digits.slice(-SHOWN_AT_END));
-}
-
-/** In groups, as people read them: `+44 77•• •••123`. */
-function grouped(text: string): string {
-  const rest = text.slice(2);
-  const tail = rest.slice(4);
-  return `+${text.slice(0, 2)} ${rest.slice(0, 4)}${tail === '' ? '' : ` ${tail}`}`;
-}
+/** In groups, as people read them: `+447700900123` → `+44 77•• •••123`. */
+export const masked = (number: string): string =>
+  withoutMiddle(number).replace(/^\+(.{2})(.{4})(.+)$/, '+$1 $2 $3');

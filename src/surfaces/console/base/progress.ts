@@ -1,13 +1,11 @@
+import type { Schemas } from './api.js';
 import type { Counts } from './recipients.js';
 
 /*
  * How fast a campaign was sent, from the counts that were recorded while it ran.
  */
 
-export interface Sample {
-  readonly at: string;
-  readonly counts: Counts;
-}
+type Sample = Schemas['ProgressSample'];
 
 /** A part of the time, and its rate per minute. */
 export interface Rate {
@@ -24,16 +22,9 @@ function sentOf({ total, planned, lapsed, cancelled, suppressed }: Counts): numb
 /** The rates between the samples. Messages that were released after a 429 make none negative. */
 export function ratesOf(samples: readonly Sample[]): Rate[] {
   return samples.slice(1).flatMap((sample, at) => {
-    const before = samples[at];
-    if (before === undefined) return [];
+    const before = samples[at] ?? sample;
     const [from, to] = [Date.parse(before.at), Date.parse(sample.at)];
-    if (to <= from) return [];
     const sent = Math.max(0, sentOf(sample.counts) - sentOf(before.counts));
-    return [{ from, to, value: (sent / (to - from)) * 60_000 }];
+    return to <= from ? [] : [{ from, to, value: (sent / (to - from)) * 60_000 }];
   });
 }
-
-const MOST = 128;
-/** As many samples as a chart can show: of more, every other one. */
-export const thinned = (samples: readonly Sample[]): readonly Sample[] =>
-  samples.length <= MOST ? samples : samples.filter((_, at) => at % 2 === 0 || at === samples.length - 1);

@@ -23,17 +23,14 @@ export const session = signal<Session | null | undefined>(undefined);
 export const signedOutBecause = signal<'ended' | 'link' | null>(null);
 
 async function request(method: 'GET' | 'POST' | 'DELETE', body?: object): Promise<Session | null> {
-  const response = await fetch('/session', {
-    method,
-    credentials: 'same-origin',
-    ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  }).catch(() => {
+  const json = body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  const response = await fetch('/session', { method, credentials: 'same-origin', ...json }).catch(() => {
     throw offline();
   });
   if (response.status === 204) return null;
-  const json = await response.json().catch(() => ({}));
-  if (!response.ok) throw new ApiError(response.status, json);
-  return json as Session;
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new ApiError(response.status, answer);
+  return answer as Session;
 }
 
 /** Signs in with an API key, or with the secret of a link. */

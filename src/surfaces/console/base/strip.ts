@@ -1,4 +1,4 @@
-import type { Ledger } from './live-types.js';
+import type { Schemas } from './api.js';
 
 /*
  * The strip of a lane: its rolling window on the left of now, and on the right when each permit of it returns. Both are the limiter's own
@@ -28,82 +28,55 @@ export interface Strip {
   readonly coming: readonly Returning[];
   /** How many requests count against the quota, at each time when that changes: up to now those of the window, then what is left of them. */
   readonly counted: readonly { readonly at: number; readonly count: number }[];
-  /** The highest column, and the highest count, at least 1. */
-  readonly highest: number;
-  readonly most: number;
-  readonly throttled: readonly number[];
 }
 
 const SIZE: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 
 /** A duration as the API writes it, `1h30m`, `9375ms`, in ms. */
 export function durationMs(text: string): number {
-  return [...text.matchAll(/([\d.]+)(ms|[dhms])/g)].reduce(
-    (sum, [, count, unit = '']) => sum + Number(count) * (SIZE[unit] ?? 0),
-    0,
-  );
+  const parts = [...text.matchAll(/([\d.]+)(ms|[dhms])/g)];
+  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (SIZE[unit] ?? 0), 0);
 }
 
 /** The buckets of a ledger in at most this many columns on each side of now. The sums stay the same. */
-export function stripOf(ledger: Ledger, columns: number): Strip {
-  const now = Date.parse(ledger.at);
+export function stripOf(ledger: Schemas['Ledger'], columns: number): Strip {
   const window = durationMs(ledger.span);
   const bucket = Math.max(1, durationMs(ledger.width));
   const width = bucket * Math.max(1, Math.ceil(window / bucket / columns));
-  const past = inColumns(ledger.buckets, width, (at, { sends, polls }, before?: Column) => ({
+  const past = inColumns(ledger.buckets, width).map(([at, buckets]) => ({
     at,
-    sends: sends + (before?.sends ?? 0),
-    polls: polls + (before?.polls ?? 0),
+    sends: sumOf(buckets, 'sends'),
+    polls: sumOf(buckets, 'polls'),
   }));
-  const coming = inColumns(ledger.permits, width, (at, permit, before?: Returning) => ({
+  const coming = inColumns(ledger.permits, width).map(([at, permits]) => ({
     at,
-    first: before?.first ?? Date.parse(permit.at),
-    count: permit.count + (before?.count ?? 0),
+    first: Date.parse(permits[0]?.at ?? ''),
+    count: sumOf(permits, 'count'),
   }));
-  const used = ledger.used.send + ledger.used.poll;
-  const totals = past.map(({ sends, polls }) => sends + polls);
-  return {
-    now,
-    window,
-    width,
-    past,
-    coming,
-    counted: [
-      ...sumsOf(past, totals, 0),
-      { at: now, count: used },
-      ...sumsOf(
-        coming,
-        coming.map(({ count }) => -count),
-        used,
-      ),
-    ],
-    highest: Math.max(1, ...totals, ...coming.map(({ count }) => count)),
-    most: Math.max(1, ledger.limit ?? 0, used),
-    throttled: ledger.throttledAt.map((at) => Date.parse(at)),
-  };
-}
-
-/** What has a time, in columns of this width, the earliest first. `add`: the column with one more. */
-function inColumns<Item extends { readonly at: string }, Sum extends { readonly at: number }>(
-  items: readonly Item[],
-  width: number,
-  add: (at: number, item: Item, before?: Sum) => Sum,
-): Sum[] {
-  const columns = new Map<number, Sum>();
-  for (const item of items) {
-    const at = Math.floor(Date.parse(item.at) / width) * width;
-    columns.set(at, add(at, item, columns.get(at)));
-  }
-  return [...columns.values()].sort((a, b) => a.at - b.at);
-}
-
-/** How many there are after each column, from a count before the first. */
-function sumsOf(columns: readonly { at: number }[], changes: readonly number[], before: number) {
-  let count = before;
-  return columns.map(({ at }, index) => {
-    count = Math.max(0, count + (changes[index] ?? 0));
+  const changes = [
+    ...past.map(({ at, sends, polls }) => ({ at, change: sends + polls })),
+    ...coming.map(({ at, count }) => ({ at, change: -count })),
+  ];
+  let count = 0;
+  const counted = changes.map(({ at, change }) => {
+    count = Math.max(0, count + change);
     return { at, count };
   });
+  return { now: Date.parse(ledger.at), window, width, past, coming, counted };
+}
+
+/** What has a time, by the beginning of its column, the earliest first. */
+function inColumns<Item extends { readonly at: string }>(items: readonly Item[], width: number) {
+  const columns = new Map<number, Item[]>();
+  for (const item of items) {
+    const at = Math.floor(Date.parse(item.at) / width) * width;
+    columns.set(at, [...(columns.get(at) ?? []), item]);
+  }
+  return [...columns].sort(([a], [b]) => a - b);
+}
+
+function sumOf<Name extends string>(items: readonly { readonly [N in Name]: number }[], name: Name): number {
+  return items.reduce((sum, item) => sum + item[name], 0);
 }
 
 /** The column that frees the permits which return at a time, and the permits: the first that return then or later. */

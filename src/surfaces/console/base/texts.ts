@@ -1,4 +1,3 @@
-import { wordsOf } from './labels.js';
 import { countText } from './times.js';
 
 /*
@@ -17,38 +16,29 @@ export function eventText({ type, name, campaign, lane, actor }: Readonly<Record
 export const texts = {
   all: 'All',
   close: 'Close',
+  done: (title: string) => `${title}: done.`,
   continues: (span: string) => `Continues in ${span}.`,
   fileChanged: 'The file has changed or was removed since you chose it. Choose it again.',
   firstPage: 'First page',
   go: 'Go',
   loading: 'Loading …',
   nextPage: 'Next',
+  offline:
+    'The server does not respond. As far as this page knows, nothing was changed. Retry when it is back.',
   notBefore: 'not before',
   nothing: 'Nothing here.',
   optional: '(optional)',
   previousPage: 'Previous',
+  range: (first: number, last: number, of: number) =>
+    `${countText(first)}–${countText(last)} of ${countText(of)}`,
   pagesOf: (caption: string) => `Pages of ${caption}`,
-  typeCount: (count: number) => `Type ${count} to confirm`,
   wrongCount: (count: number) => `Type ${count}, the number above.`,
   disabled: {
     server: 'The server does not respond: wait until the page is live again.',
     redis: 'Redis is unavailable: wait until the page is live again.',
   },
 
-  nav: {
-    overview: 'Overview',
-    campaigns: 'Campaigns',
-    new: 'Send',
-    lanes: 'Lanes',
-    find: 'Find',
-    outboxes: 'Outboxes',
-    schedules: 'Schedules',
-    suppressions: 'Suppressions',
-    keys: 'Keys',
-    workers: 'Workers',
-    skip: 'Skip to the content',
-    main: 'Main',
-  },
+  nav: { new: 'Send', skip: 'Skip to the content', main: 'Main' },
 
   header: {
     simulator: 'SIMULATOR',
@@ -56,18 +46,8 @@ export const texts = {
     signOut: 'Sign out',
     key: (name: string) => `Key: ${name}`,
     reveal: 'Show numbers',
-    theme: 'Theme',
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
-    stream: {
-      live: 'live',
-      connecting: 'connecting',
-      reconnecting: 'reconnecting',
-      paused: 'paused',
-      hidden: 'hidden',
-      signedOut: 'signed out',
-      refused: 'refused',
-      redis: 'Redis unavailable',
-    },
+    redis: 'Redis unavailable',
     pause: 'Pause updates',
     resume: 'Resume updates',
     age: (age: string) => `${age} old`,
@@ -77,23 +57,14 @@ export const texts = {
     title: 'Sign in',
     key: 'API key',
     about: 'Begins with vk_. Create one with: volley keys create --name NAME --scope read,send,operate',
-    submit: 'Sign in',
     ended: 'Your session has ended, or its key was revoked. Sign in again.',
     link: 'This link was used already, or is older than ten minutes. To get another: volley console',
     linkAbout: 'On the machine of the server, volley console prints a link that signs you in.',
   },
 
-  /** How the bar groups the states of recipients. */
-  kinds: {
-    delivered: 'delivered',
-    unconfirmed: 'unconfirmed',
-    failed: 'rejected or impossible',
-    left: 'not sent',
-    unknown: 'unknown',
-    network: 'on the network',
-    sending: 'sending',
-    planned: 'planned',
-  },
+  /** How the bar groups the states of recipients, where the name of a group does not say it. */
+  kinds: { failed: 'rejected or impossible', left: 'not sent', network: 'on the network' },
+
   overview: {
     title: 'Overview',
     attention: 'Needs attention',
@@ -121,15 +92,11 @@ export const texts = {
     leftOutText: (duplicates: number, invalid: number) =>
       `${countText(duplicates)} duplicate, ${countText(invalid)} invalid`,
     report: 'Report',
-    reportAbout: 'Download the report as CSV',
     line: (line: number) => `line ${countText(line)}`,
     missing:
       'There is no such campaign: it was deleted, its retention period is over, or your key may not see it.',
     cancelQuestion: (planned: number, sending: number) =>
       `${recipientsText(planned)} will get no message.${sending > 0 ? ` ${recipientsText(sending)} in flight may still get it.` : ''} This cannot be undone.`,
-    deleteQuestion: (name: string, count: number) =>
-      `Everything about ${name} with ${recipientsText(count)} is removed. This cannot be undone.`,
-    deleteExpect: (count: number) => `Type ${count}, the number of its recipients`,
   },
 
   unknown: {
@@ -142,7 +109,6 @@ export const texts = {
     },
     polled: 'A report matches it: a poll will tell.',
     safeNow: 'now',
-    more: 'Show more',
     all: 'All of them',
     questions: {
       accepted: (count: number) => `${recipientsText(count)} count as sent, without a delivery report.`,
@@ -174,11 +140,7 @@ export const texts = {
     label: (used: string, from: string, to: string) =>
       `The requests since ${from}, of which ${used} count now, and when they return, until ${to}. The table below has the same.`,
     now: 'now',
-    limit: (limit: number) => `limit ${countText(limit)}`,
     frees: (count: number, at: string) => `The marked bucket frees ${countText(count)} at ${at}.`,
-    pointed: (from: string, sends: number, polls: number, returns: string) =>
-      `${from}: ${countText(sends)} sends, ${countText(polls)} polls; they return at ${returns}.`,
-    pointedToCome: (from: string, count: number) => `${from}: ${countText(count)} permits return.`,
     table: 'The window in twelve parts',
     from: 'From',
     returnFrom: 'Return from',
@@ -203,20 +165,57 @@ export const texts = {
 
   shortcuts: {
     title: 'Shortcuts',
-    list: [
-      ['g o', 'Overview'],
-      ['g c', 'Campaigns'],
-      ['g l', 'Lanes'],
-      ['g f', 'Find'],
-      ['n', 'New campaign'],
-      ['/', 'The first field of the page'],
-      ['p', 'Pause or resume updates'],
-      ['r', 'Show or mask numbers'],
-      ['?', 'This list'],
-    ],
+    keys: {
+      'g o': 'Overview',
+      'g c': 'Campaigns',
+      'g l': 'Lanes',
+      'g f': 'Find',
+      n: 'New campaign',
+      '/': 'The first field of the page',
+      p: 'Pause or resume updates',
+      r: 'Show or mask numbers',
+      '?': 'This list',
+    },
   },
 
   notFound: 'There is no such page.',
   notAllowed: (scope: string, onAllLanes: boolean) =>
     `Your key may not use this page. It needs the scope ${scope}${onAllLanes ? ' on all lanes' : ''}.`,
 } as const;
+
+/** Those that are not called by their name; see {@link labelOf}. */
+export const labels = {
+  completion: 'Complete',
+  evidence: 'What is known',
+  leftOut: 'Rows left out',
+  message: 'Text',
+  rate: 'Sends per minute',
+  safe: 'Safe to resend',
+  scopes: 'May',
+  settle: 'Settle as',
+  source: 'From',
+  unknown: 'Unknown outcomes',
+  used: 'Last used',
+  waits: 'Why it waits',
+} as const;
+
+/** States that are not called by their name. */
+const STATES: Readonly<Record<string, string>> = {
+  deliveredToNetwork: 'On the network',
+  deliveredToTerminal: 'Delivered',
+  deliveryImpossible: 'Impossible',
+  duplicate: 'Duplicate row',
+  invalid: 'Invalid row',
+};
+
+/** `backingOff` → `backing off`. */
+export const wordsOf = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll(/[-.]/g, ' ');
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** A field of an operation: `createdFrom` → `Created from`. */
+export const labelOf = (field: string): string => capital(wordsOf(field));
+
+/** A state of a recipient, a campaign, or a lane, as people read it. */
+export const stateText = (state: string): string => STATES[state] ?? labelOf(state);

@@ -22,25 +22,13 @@ export function zoneLabel(at: number, zone: string | null, own = OWN_ZONE): stri
 /** A time as short as it is clear: `14:05:09` today, `1 May 14:05` this year, `1 May 2025 14:05` else. */
 export function timeText(at: number, now: number, zone: string | null, withSeconds = false): string {
   const timeZone = zone ?? OWN_ZONE;
-  const day = (time: number) => formatOf({ timeZone, dateStyle: 'short' }).format(time);
-  const hours = formatOf({
-    timeZone,
-    hour: '2-digit',
-    minute: '2-digit',
-    ...(withSeconds && { second: '2-digit' }),
-    hourCycle: 'h23',
-  }).format(at);
-  const label = zoneLabel(at, zone);
-  const suffix = label === '' ? '' : ` ${label}`;
-  if (day(at) === day(now)) return `${hours}${suffix}`;
-  const year = (time: number) => formatOf({ timeZone, year: 'numeric' }).format(time);
-  const date = formatOf({
-    timeZone,
-    day: 'numeric',
-    month: 'short',
-    ...(year(at) !== year(now) && { year: 'numeric' }),
-  }).format(at);
-  return `${date} ${hours}${suffix}`;
+  const text = (time: number, options: Intl.DateTimeFormatOptions) =>
+    formatOf({ timeZone, ...options }).format(time);
+  const isSame = (options: Intl.DateTimeFormatOptions) => text(at, options) === text(now, options);
+  const hours = `${text(at, { timeStyle: withSeconds ? 'medium' : 'short' })} ${zoneLabel(at, zone)}`.trim();
+  if (isSame({ dateStyle: 'short' })) return hours;
+  const year = isSame({ year: 'numeric' }) ? {} : ({ year: 'numeric' } as const);
+  return `${text(at, { day: 'numeric', month: 'short', ...year })} ${hours}`;
 }
 
 /** The whole time, for the title of a short one. */

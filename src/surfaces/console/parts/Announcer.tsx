@@ -1,5 +1,5 @@
 import { effect, signal, untracked } from '@preact/signals';
-import { type FeedEvent, isShown, recentEvents } from '../base/live.js';
+import { isShown, recentEvents } from '../base/live.js';
 import { eventText } from '../base/texts.js';
 
 /*
@@ -19,62 +19,52 @@ interface Notice {
 
 const EVERY_MS = 10_000;
 const NOTICE_MS = 12_000;
+/** What happens within this time after a notice is what the notice says. */
+const SAME_MS = 3_000;
 
 const spoken = signal('');
 const notices = signal<readonly Notice[]>([]);
-let waiting: string | null = null;
+let waiting = '';
 let spokenAt = Number.NEGATIVE_INFINITY;
+let shownAt = Number.NEGATIVE_INFINITY;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let lastId = 0;
 
 /** Says what has changed. Of several changes within ten seconds, only the last is said. */
-export function announce(text: string): void {
+function announce(text: string): void {
   waiting = text;
-  if (timer !== undefined) return;
-  timer = setTimeout(
-    () => {
-      timer = undefined;
-      spokenAt = performance.now();
-      if (waiting !== null) spoken.value = waiting;
-      waiting = null;
-    },
-    Math.max(0, spokenAt + EVERY_MS - performance.now()),
-  );
+  const say = (): void => {
+    timer = undefined;
+    spokenAt = performance.now();
+    spoken.value = waiting;
+  };
+  if (timer === undefined) timer = setTimeout(say, Math.max(0, spokenAt + EVERY_MS - performance.now()));
 }
 
 /** Shows the outcome of a command for a while, or until it is closed. Errors stay. */
-export function notify(text: string, tone: Tone = 'normal'): void {
-  show({ text, tone, isSilent: false });
-}
-
-function show(notice: Omit<Notice, 'id'>): void {
+export function notify(text: string, tone: Tone = 'normal', isSilent = false): void {
   shownAt = performance.now();
   const id = ++lastId;
-  notices.value = [...notices.value.slice(-3), { id, ...notice }];
-  if (notice.tone !== 'bad') setTimeout(() => close(id), NOTICE_MS);
+  notices.value = [...notices.value.slice(-3), { id, text, tone, isSilent }];
+  if (tone !== 'bad') setTimeout(() => close(id), NOTICE_MS);
 }
 
-/** What happens within this time after a notice is what the notice says. */
-const SAME_MS = 3_000;
-let shownAt = Number.NEGATIVE_INFINITY;
+const close = (id: number): void => {
+  notices.value = notices.value.filter((notice) => notice.id !== id);
+};
+
 const LOUD =
   /^(campaign\.(paused|resumed|cancelled|completed)|lane\.(held|stopped|backingOff|reopened)|request\.unknown)$/;
 
 // What others do, and what happens: to all who listen, and as a notice to those who look at it.
 effect(() => {
   const [newest] = recentEvents.value;
-  untracked(() => newest !== undefined && LOUD.test(newest.type) && tell(newest));
+  if (newest === undefined || !LOUD.test(newest.type)) return;
+  untracked(() => {
+    announce(eventText(newest));
+    if (isShown(newest) && performance.now() - shownAt > SAME_MS) notify(eventText(newest), 'normal', true);
+  });
 });
-
-function tell(event: FeedEvent): void {
-  const text = eventText(event);
-  announce(text);
-  if (isShown(event) && performance.now() - shownAt > SAME_MS) show({ text, tone: 'normal', isSilent: true });
-}
-
-const close = (id: number): void => {
-  notices.value = notices.value.filter((notice) => notice.id !== id);
-};
 
 /** Once on every page. */
 export function Announcer() {

@@ -1,25 +1,25 @@
 import type { ComponentChildren } from 'preact';
 import { SETTLED_STATES } from '../../../campaign/recipient.js';
-import { stateText } from '../base/labels.js';
 import { barParts, type Counts, KIND_OF, type Kind, type RowState } from '../base/recipients.js';
-import { texts } from '../base/texts.js';
+import { stateText, texts } from '../base/texts.js';
 import { countText, percentText } from '../base/times.js';
 
 /*
  * A campaign as a bar. It grows with settled recipients: one that is on the network is no success yet, and one that is unknown is neither.
  */
 
+const kindText = (kind: Kind): string => (texts.kinds as Partial<Record<Kind, string>>)[kind] ?? kind;
 const percent = (share: number): string => `${share * 100}%`;
 
 /** The bar; its text for readers who do not see it is the list of its parts. */
 export function Bar({ counts, isSmall }: { readonly counts: Counts; readonly isSmall?: boolean }) {
   const parts = barParts(counts);
-  const text = parts.map(({ kind, count }) => `${countText(count)} ${texts.kinds[kind]}`).join(', ');
+  const text = parts.map(({ kind, count }) => `${countText(count)} ${kindText(kind)}`).join(', ');
   return (
     <svg class={`bar${isSmall ? ' small' : ''}`} role="img" aria-label={text}>
       {parts.map(({ kind, from, share, count }) => (
         <rect key={kind} x={percent(from)} width={percent(share)} height="100%" fill={fillOf(kind)}>
-          <title>{`${countText(count)} ${texts.kinds[kind]}`}</title>
+          <title>{`${countText(count)} ${kindText(kind)}`}</title>
         </rect>
       ))}
     </svg>
@@ -46,7 +46,7 @@ export function Legend({ counts }: { readonly counts: Counts }) {
     <ul class="row legend">
       {barParts(counts).map(({ kind, count }) => (
         <li key={kind}>
-          <Swatch kind={kind} /> {countText(count)} {texts.kinds[kind]}
+          <Swatch kind={kind} /> {countText(count)} {kindText(kind)}
         </li>
       ))}
     </ul>
@@ -61,13 +61,8 @@ export function Swatch({ kind }: { readonly kind: Kind }) {
   );
 }
 
-interface RowStateProps {
-  readonly state: RowState;
-  readonly children?: ComponentChildren;
-}
-
 /** The state of a row, with its colour and pattern. */
-export function RowStateText({ state, children }: RowStateProps) {
+export function RowStateText({ state, children }: { state: RowState; children?: ComponentChildren }) {
   return (
     <span class="nowrap">
       <Swatch kind={state === 'duplicate' || state === 'invalid' ? 'left' : KIND_OF[state]} />{' '}

@@ -1,7 +1,6 @@
-import type { Rate } from '../base/progress.js';
+import type { ComponentChildren } from 'preact';
 import { texts } from '../base/texts.js';
-import { countText, timeText } from '../base/times.js';
-import { Table } from './Table.js';
+import { countText } from '../base/times.js';
 
 /** Something that happened at a time. */
 export interface Mark {
@@ -9,64 +8,60 @@ export interface Mark {
   readonly kind: 'throttled' | 'paused';
 }
 
-interface ChartProps {
+const SIGNS = { throttled: '▲', paused: '‖' } as const;
+
+/** What is drawn is this wide and high; the page stretches it. */
+export const [WIDTH, HEIGHT] = [1_000, 100];
+
+interface FigureProps {
   readonly caption: string;
-  readonly rates: readonly Rate[];
+  /** What it shows, for readers who do not see it; the table has the same. */
+  readonly label: string;
+  readonly from: number;
+  readonly to: number;
   readonly marks: readonly Mark[];
-  readonly zone: string | null;
-  readonly now: number;
+  /** What stands below it, between the times of its ends. */
+  readonly middle?: ComponentChildren;
+  readonly legend?: ComponentChildren;
+  readonly table: ComponentChildren;
+  time(at: number): string;
+  /** What is drawn. */
+  readonly children: ComponentChildren;
 }
 
-const [WIDTH, HEIGHT, TOP] = [1_000, 90, 16];
+/** Where a time is between two others, from 0 to {@link WIDTH}. */
+export const placeOf = (at: number, from: number, to: number): number => ((at - from) / (to - from)) * WIDTH;
 
-/** A rate over time, with what slowed it down, and a table of the same. */
-export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
-  const [first, last] = [rates[0], rates.at(-1)];
-  const highest = Math.max(...rates.map(({ value }) => value));
-  if (first === undefined || last === undefined || highest === 0) return null;
-  const x = (at: number): number => ((at - first.from) / (last.to - first.from)) * WIDTH;
-  const y = (value: number): number => HEIGHT - (value / highest) * (HEIGHT - TOP);
-  const steps = rates.map(({ from, to, value }) => `M${x(from)} ${HEIGHT}V${y(value)}H${x(to)}V${HEIGHT}z`);
-  const shown = marks.filter(({ at }) => at >= first.from && at <= last.to);
+/** A drawing of a time, with what happened in it, and a table of the same. */
+export function Figure(props: FigureProps) {
+  const { caption, label, from, to, marks, middle, legend, table, time, children } = props;
   return (
-    <figure class="chart panel">
-      <figcaption>
-        {caption} <span class="quiet">{texts.chart.most(countText(highest))}</span>
-      </figcaption>
+    <figure>
+      <figcaption>{caption}</figcaption>
       <svg
+        class="drawing"
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={texts.chart.label(caption, countText(highest), countText(last.value))}
+        aria-label={label}
       >
-        <path d={steps.join('')} fill="var(--sending)" opacity="0.85" />
+        {children}
         <path d={`M0 ${HEIGHT}H${WIDTH}`} stroke="var(--line)" />
       </svg>
       <p class="marks bad" aria-hidden="true">
-        {shown.map(({ at, kind }) => (
-          <span key={`${kind}${at}`} class={kind} style={{ insetInlineStart: `${(x(at) / WIDTH) * 100}%` }}>
-            {kind === 'paused' ? '‖' : '▲'}
+        {marks.map(({ at, kind }) => (
+          <span key={`${kind}${at}`} style={{ insetInlineStart: `${placeOf(at, from, to) / 10}%` }}>
+            {SIGNS[kind]}
           </span>
         ))}
       </p>
-      <p class="row quiet">
-        <span>{timeText(first.from, now, zone)}</span>
-        {shown.length > 0 && <span>{texts.chart.marks}</span>}
-        <span class="end">{timeText(last.to, now, zone)}</span>
+      <p class="row ends quiet">
+        <span>{time(from)}</span> {middle} <span>{time(to)}</span>
       </p>
+      {legend}
       <details>
         <summary>{texts.chart.asTable}</summary>
-        <Table
-          caption={caption}
-          isCaptionHidden
-          rows={rates}
-          rowKey={({ from }) => from}
-          columns={[
-            [texts.strip.from, ({ from }) => timeText(from, now, zone, true)],
-            [texts.chart.until, ({ to }) => timeText(to, now, zone, true)],
-            [caption, ({ value }) => value],
-          ]}
-        />
+        {table}
       </details>
     </figure>
   );
@@ -76,36 +71,14 @@ export function Chart({ caption, rates, marks, zone, now }: ChartProps) {
 export function Sparkline({ values }: { readonly values: readonly number[] }) {
   const highest = Math.max(1, ...values);
   const label = texts.lane.perMinute(values);
+  const bars = values.map((value, at) => `M${at * 10 + 5} 20v${-Math.max(1, (value / highest) * 20)}`);
   return (
     <span class="nowrap">
       <svg class="spark" viewBox="0 0 50 20" role="img" aria-label={label}>
         <title>{label}</title>
-        <path
-          d={values.map((value, at) => `M${at * 10 + 5} 20v${-Math.max(1, (value / highest) * 20)}`).join('')}
-        />
+        <path d={bars.join('')} />
       </svg>{' '}
       {countText(values.at(-1) ?? 0)}
     </span>
-  );
-}
-
-interface GaugeProps {
-  readonly used: number;
-  readonly limit: number | null;
-  readonly label: string;
-}
-
-/** How much of a limit is used. Without a limit, how much is used. */
-export function Gauge({ used, limit, label }: GaugeProps) {
-  const max = limit ?? 1;
-  return (
-    <meter
-      max={max}
-      low={max - 1}
-      optimum={0}
-      value={limit === null ? 0 : used}
-      title={label}
-      aria-label={label}
-    />
   );
 }

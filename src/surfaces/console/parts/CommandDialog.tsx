@@ -7,24 +7,18 @@ import { commandsRun } from '../base/loaded.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { notify } from './Announcer.js';
-import { Form, FormField, type Shown, TEXT, type Values } from './Form.js';
+import { Form, type FormProps, type Values } from './Form.js';
 
-interface CommandProps<Op extends Name> {
+interface CommandProps<Op extends Name> extends Pick<FormProps, 'tone' | 'expect' | 'fields' | 'shown'> {
   readonly command: Op;
   readonly input: Input<Op>;
   /** The lane that it is about: a key that is limited to others does not see it. */
   readonly lane?: string | undefined;
   /** In place of what the table of texts says. */
   readonly label?: string;
-  readonly tone?: 'primary' | 'danger' | undefined;
   readonly question?: string;
   /** What a screen reader says besides the label, such as the name of a row. */
   readonly about?: string;
-  /** The count that the person types before it runs. */
-  readonly expect?: { readonly count: number; readonly label: string };
-  /** Fields of the operation that the dialog asks for. */
-  readonly fields?: readonly string[];
-  readonly shown?: Readonly<Record<string, Shown>>;
 }
 
 /**
@@ -34,11 +28,9 @@ interface CommandProps<Op extends Name> {
 export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
   const { command, input, lane, about, expect, fields = [], shown } = props;
   const words = COMMAND_TEXTS[command] as CommandTexts<Op> | undefined;
-  const {
-    label = words?.label ?? commandOf(command).title.split(' ')[0],
-    tone = words?.tone,
-    question = words?.question,
-  } = props;
+  const { title } = commandOf(command);
+  const { label = words?.label ?? title.replace(/ .*/, '') } = props;
+  const { tone = words?.tone, question = words?.question } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
@@ -48,7 +40,7 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
     // The form has the fields of this operation.
     const output = await call(command, { ...input, ...values } as Input<Op>);
     dialog.current?.close();
-    notify(words?.outcome(output) ?? '', 'good');
+    notify(words?.outcome?.(output) ?? texts.done(title), 'good');
     commandsRun.value += 1;
   };
   const runAtOnce = async (): Promise<void> => {
@@ -75,57 +67,19 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
       </button>
       {isOpen && (
         <Dialog title={`${label} ${about ?? ''}`} dialog={dialog} onClose={() => setOpen(false)}>
-          <Asked
-            command={command}
-            fields={fields}
-            shown={shown}
-            tone={tone}
-            submit={label ?? ''}
-            question={question}
-            expect={expect}
+          <Form
+            {...{ command, fields, shown, tone, expect }}
+            submit={label}
             onSubmit={run}
             onCancel={() => dialog.current?.close()}
-          />
+          >
+            {question !== undefined && <p>{question}</p>}
+          </Form>
         </Dialog>
       )}
     </>
   );
 }
-
-interface AskedProps extends Omit<Parameters<typeof Form>[0], 'children'> {
-  readonly question: string | undefined;
-  readonly expect: CommandProps<Name>['expect'];
-}
-
-/** The question, the count to type, and the fields. */
-function Asked({ question, expect, onSubmit, ...form }: AskedProps) {
-  const [typed, setTyped] = useState('');
-  const [isWrong, setWrong] = useState(false);
-  const submitIfRight = async (values: Values): Promise<void> => {
-    const isRight = expect === undefined || isCount(typed, expect.count);
-    setWrong(!isRight);
-    if (isRight) await onSubmit(values);
-  };
-  return (
-    <Form {...form} onSubmit={submitIfRight}>
-      {question !== undefined && <p>{question}</p>}
-      {expect !== undefined && (
-        <FormField
-          name="expect"
-          field={TEXT}
-          shown={{ label: expect.label, inputMode: 'numeric' }}
-          value={typed}
-          error={isWrong ? texts.wrongCount(expect.count) : undefined}
-          onChange={(value) => setTyped(String(value ?? ''))}
-        />
-      )}
-    </Form>
-  );
-}
-
-/** Whether a person has typed this count, however they separate its thousands. */
-export const isCount = (typed: string, count: number): boolean =>
-  typed.replace(/[\s,.’']/g, '') === String(count);
 
 interface DialogProps {
   readonly title: string;

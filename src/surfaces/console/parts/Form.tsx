@@ -1,8 +1,7 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError, commandOf, type Field, type Name } from '../base/api.js';
-import { labelOf } from '../base/labels.js';
-import { texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 import { Alert } from './Section.js';
 
 export type Value = string | number | boolean | readonly string[] | undefined;
@@ -14,35 +13,40 @@ export interface Shown {
   /** What stands below the field; default: what the operation says about it. */
   readonly about?: ComponentChildren;
   readonly placeholder?: string;
-  readonly options?: readonly { readonly value: string; readonly label: string }[];
+  readonly options?: Options;
   readonly inputMode?: 'numeric' | 'tel' | 'url';
-  readonly type?: 'datetime-local';
+  readonly type?: 'datetime-local' | 'password';
 }
 
-interface FormProps {
+export interface FormProps {
   /** The operation whose fields these are. */
-  readonly command: Name;
-  readonly fields: readonly string[];
+  readonly command?: Name;
+  readonly fields?: readonly string[];
   readonly shown?: Readonly<Record<string, Shown>> | undefined;
+  /** The count that the person types before it runs. */
+  readonly expect?: { readonly count: number; readonly label: string } | undefined;
   readonly submit: string;
   /** Runs the operation. What it throws is shown beside its fields. */
   onSubmit(values: Values): Promise<void>;
   readonly onCancel?: () => void;
+  readonly isDisabled?: boolean;
   /** Before the fields. */
   readonly children?: ComponentChildren;
-  readonly tone?: 'primary' | 'danger' | undefined;
+  readonly tone?: 'normal' | 'primary' | 'danger' | undefined;
 }
 
 /** The form of an operation: fields, their limits, and errors where they belong. */
 export function Form(props: FormProps) {
-  const { command, fields, shown = {}, submit, onCancel, children, tone = 'primary' } = props;
-  const table = commandOf(command).fields;
+  const { command, expect, submit, onCancel, isDisabled = false, children, tone = 'primary' } = props;
+  const table = command === undefined ? {} : commandOf(command).fields;
+  const fields = [...(props.fields ?? []), ...(expect === undefined ? [] : ['typed'])];
+  const typedCount: Shown = { label: expect?.label ?? '', inputMode: 'numeric' };
+  const shown: Readonly<Record<string, Shown>> = { ...props.shown, typed: typedCount };
   const [values, setValues] = useState<Values>({});
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  const general =
-    error !== null && !fields.some((name) => error.of(name) !== undefined) ? error.message : null;
+  const isGeneral = error !== null && !fields.some((name) => error.of(name) !== undefined);
   useEffect(() => {
     if (error !== null) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus();
   }, [error]);
@@ -50,8 +54,11 @@ export function Form(props: FormProps) {
     event.preventDefault();
     setBusy(true);
     setError(null);
+    const { typed, ...given } = values;
     try {
-      await props.onSubmit(values);
+      if (expect !== undefined && !isCount(String(typed), expect.count))
+        throw new ApiError(0, { errors: [{ pointer: '/typed', message: texts.wrongCount(expect.count) }] });
+      await props.onSubmit(given);
     } catch (thrown) {
       if (!(thrown instanceof ApiError)) throw thrown;
       setError(thrown);
@@ -73,9 +80,9 @@ export function Form(props: FormProps) {
           onChange={(value) => setValues((now) => ({ ...now, [name]: value }))}
         />
       ))}
-      <Alert text={general} />
+      <Alert text={isGeneral && error.message} />
       <p class="row">
-        <button type="submit" class={tone} disabled={isBusy} aria-busy={isBusy}>
+        <button type="submit" class={tone} disabled={isBusy || isDisabled} aria-busy={isBusy}>
           {submit}
         </button>
         {onCancel && (
@@ -87,6 +94,9 @@ export function Form(props: FormProps) {
     </form>
   );
 }
+
+/** Whether a person has typed this count, however they separate its thousands. */
+const isCount = (typed: string, count: number): boolean => typed.replace(/[\s,.’']/g, '') === String(count);
 
 /** A required text that is no field of an operation. */
 export const TEXT: Field = { in: 'body', type: 'string', required: true };
@@ -104,21 +114,15 @@ interface FieldProps {
 export function FormField({ name, field, shown = {}, value, error, onChange }: FieldProps) {
   const id = useId();
   const { label = labelOf(name), about = field.about } = shown;
-  const common = {
-    id,
-    name,
-    'aria-invalid': error !== undefined,
-    'aria-describedby': `${id}-error ${id}-about`,
-  };
+  const isOptional = !field.required && field.in === 'body' && field.type !== 'boolean';
+  const described = { 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-error ${id}-about` };
   return (
     <div class={`field${field.type === 'boolean' ? ' check' : ''}`}>
       <label for={id}>
         {label}
-        {!field.required && field.in === 'body' && field.type !== 'boolean' && (
-          <span class="quiet"> {texts.optional}</span>
-        )}
+        {isOptional && <span class="quiet"> {texts.optional}</span>}
       </label>
-      <Control common={common} field={field} shown={shown} value={value} onChange={onChange} />
+      <Control common={{ id, name, ...described }} {...{ field, shown, value, onChange }} />
       <p id={`${id}-error`} class="error">
         {error}
       </p>
@@ -126,6 +130,21 @@ export function FormField({ name, field, shown = {}, value, error, onChange }: F
         {about}
       </p>
     </div>
+  );
+}
+
+export type Options = readonly { readonly value: string; readonly label: string }[];
+
+/** One of several values. */
+export function Choice({ options, ...select }: { options: Options } & ComponentProps<'select'>) {
+  return (
+    <select {...select}>
+      {options.map(({ value, label }) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -148,16 +167,7 @@ function Control({ common, field, shown, value, onChange }: ControlProps) {
     const check = (event: Event): void => onChange((event.currentTarget as HTMLInputElement).checked);
     return <input {...common} type="checkbox" checked={value === true} onChange={check} />;
   }
-  if (options !== undefined)
-    return (
-      <select {...common} value={text} onChange={take}>
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
-    );
+  if (options !== undefined) return <Choice {...common} options={options} value={text} onChange={take} />;
   return (
     <input
       {...common}

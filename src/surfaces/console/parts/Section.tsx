@@ -1,5 +1,18 @@
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useId } from 'preact/hooks';
+
+/** The heading of a screen, which names the tab as well; beside it, a state and commands. */
+export function Title({ text, children }: { readonly text: string; readonly children?: ComponentChildren }) {
+  useEffect(() => {
+    document.title = `${text} · Volley`;
+  }, [text]);
+  return (
+    <header class="row">
+      <h1>{text}</h1>
+      {children}
+    </header>
+  );
+}
 
 interface SectionProps {
   readonly title: ComponentChildren;
@@ -20,11 +33,31 @@ export function Section({ title, children, ...rest }: SectionProps) {
 }
 
 /** What went wrong; nothing without a text. */
-export function Alert({ text }: { readonly text: string | null | undefined }) {
+export function Alert({ text }: { readonly text: string | null | false | undefined }) {
   if (!text) return null;
   return (
     <p class="error" role="alert">
       {text}
     </p>
+  );
+}
+
+interface FactsProps {
+  readonly facts: readonly (readonly [term: ComponentChildren, about: ComponentChildren])[];
+}
+
+/** What something is, as a list of terms. Those without a value do not apply, and are left out. */
+export function Facts({ facts }: FactsProps) {
+  return (
+    <dl class="facts">
+      {facts
+        .filter(([, about]) => about != null && about !== false && about !== '')
+        .map(([term, about], at) => (
+          <div key={typeof term === 'string' ? term : at}>
+            <dt>{term}</dt>
+            <dd>{about}</dd>
+          </div>
+        ))}
+    </dl>
   );
 }

@@ -1,18 +1,18 @@
-import type { Waiting } from '../base/live-types.js';
+import type { Schemas } from '../base/api.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
 import { CommandButton } from './CommandDialog.js';
 import { useNow } from './Time.js';
 
-interface SentenceProps {
-  readonly waiting: Waiting;
-  /** The lane whose screen this is. */
+/** Why something waits, as the command line says it, and how long that still takes. `lane`: the lane whose screen this is. */
+export function Sentence({
+  waiting,
+  lane,
+}: {
+  readonly waiting: Schemas['Waiting'];
   readonly lane?: string;
-}
-
-/** Why something waits, as the command line says it, and how long that still takes. */
-export function Sentence({ waiting, lane }: SentenceProps) {
+}) {
   const { text, until, tone, code } = waiting;
   // The bucket that frees the permit is on the screen of its lane.
   const isElsewhere = code === 'quota' && waiting.lane !== null && waiting.lane !== lane;
@@ -33,7 +33,7 @@ function Countdown({ until }: { readonly until: string }) {
 }
 
 interface RemedyProps {
-  readonly remedy: Waiting['remedy'];
+  readonly remedy: Schemas['Waiting']['remedy'];
   readonly lane: string | null;
   readonly campaign?: string | null;
   readonly about: string;

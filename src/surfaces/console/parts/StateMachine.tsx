@@ -1,7 +1,7 @@
 import type { RecipientState } from '../../../campaign/recipient.js';
 import { useFilters } from '../base/filters.js';
-import { stateText } from '../base/labels.js';
 import { type Counts, KIND_OF } from '../base/recipients.js';
+import { stateText } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { Swatch } from './Bar.js';
 
@@ -19,7 +19,6 @@ export function StateMachine({ counts }: { readonly counts: Counts }) {
   const state = (name: RecipientState) => (
     <button
       type="button"
-      class={counts[name] === 0 ? 'none' : undefined}
       aria-pressed={status === name}
       onClick={() => change({ status: status === name ? '' : name })}
     >

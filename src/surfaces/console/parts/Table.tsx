@@ -1,10 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
+import { commandOf, type Input, type Name } from '../base/api.js';
 import { useFilters } from '../base/filters.js';
-import { labelOf, labels } from '../base/labels.js';
 import { useLoaded } from '../base/loaded.js';
-import { texts } from '../base/texts.js';
+import { type LoadedPage, type RowOf, readPage } from '../base/pages.js';
+import { labelOf, stateText, texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
+import { Choice } from './Form.js';
 import { Alert } from './Section.js';
 
 /** A column. A number is written as a count and aligned at its end. The first column names the row. */
@@ -17,7 +19,8 @@ interface TableProps<Row> {
   readonly range?: string | undefined;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[] | null;
-  readonly rowKey: (row: Row, at: number) => string | number;
+  /** Default: the id of the row, or its place. */
+  readonly rowKey?: (row: Row, at: number) => string | number;
   /** What stands in place of rows. */
   readonly empty?: ComponentChildren;
   readonly isBusy?: boolean;
@@ -25,7 +28,8 @@ interface TableProps<Row> {
 
 /** A table: its columns on a wide screen, and on a narrow one a list of its rows with the titles in them. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, isCaptionHidden, range, columns, rows, rowKey, empty = texts.nothing, isBusy } = props;
+  const { caption, isCaptionHidden, range, columns, rows, empty = texts.nothing, isBusy } = props;
+  const { rowKey = (row, at) => (row as { readonly id?: string }).id ?? at } = props;
   const [first] = rows ?? [];
   const alignOf = (value: ComponentChildren) => (typeof value === 'number' ? 'number' : undefined);
   return (
@@ -70,62 +74,53 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-/** A filter above a table; its value is in the address. */
-export interface Filter {
-  readonly name: string;
-  /** A choice of values; without it, a text. */
-  readonly options?: readonly { readonly value: string; readonly label: string }[];
+const stay = (event: Event): void => event.preventDefault();
+
+interface FiltersProps {
+  readonly operation: Name;
+  readonly names: readonly string[];
 }
 
-/** The filters of a table: a choice counts at once, a text when it is entered. */
-function Filters({ filters }: { readonly filters: readonly Filter[] }) {
+/** The filters of a table; their values are in the address. A choice counts at once, a text when it is entered. */
+function Filters({ operation, names }: FiltersProps) {
   const [values, change] = useFilters();
   const apply = (form: HTMLFormElement): void =>
     change(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value).trim()])));
+  const { fields } = commandOf(operation);
   return (
-    <form
-      class="row"
-      onChange={(event) => apply(event.currentTarget)}
-      onSubmit={(event) => event.preventDefault()}
-    >
-      {filters.map(({ name, options }) => (
-        <span key={name} class="field">
-          <label for={`filter-${name}`}>{labelOf(name)}</label>
-          {options === undefined ? (
-            <input
-              id={`filter-${name}`}
-              name={name}
-              type="search"
-              defaultValue={values[name] ?? ''}
-              autoComplete="off"
-            />
-          ) : (
-            <select id={`filter-${name}`} name={name} value={values[name] ?? ''}>
-              <option value="">{texts.all}</option>
-              {options.map(({ value, label }) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          )}
-        </span>
-      ))}
+    <form class="row" onChange={(event) => apply(event.currentTarget)} onSubmit={stay}>
+      {names.map((name) => {
+        const common = { id: `filter-${name}`, name };
+        const options = fields[name]?.names?.map((value) => ({ value, label: stateText(value) }));
+        const all = { value: '', label: texts.all };
+        return (
+          <span key={name} class="field">
+            <label for={common.id}>{labelOf(name)}</label>
+            {options === undefined ? (
+              <input {...common} type="search" defaultValue={values[name] ?? ''} autoComplete="off" />
+            ) : (
+              <Choice {...common} options={[all, ...options]} value={values[name] ?? ''} />
+            )}
+          </span>
+        );
+      })}
     </form>
   );
 }
 
-export interface LoadedPage<Row> {
-  readonly rows: readonly Row[];
-  readonly nextCursor: string | null;
-}
-
-interface PagedProps<Row> extends Omit<TableProps<Row>, 'rows' | 'range' | 'isBusy' | 'isCaptionHidden'> {
-  readonly filters?: readonly Filter[];
+interface PagedProps<Op extends Name>
+  extends Omit<TableProps<RowOf<Op>>, 'rows' | 'range' | 'isBusy' | 'isCaptionHidden'> {
+  /** What lists the rows, and what it takes besides the filters in the address. */
+  readonly operation: Op;
+  readonly fixed?: Partial<Input<Op>>;
+  /** Fields of the operation. */
+  readonly filters?: readonly string[];
   /** Beside the filters, such as a button that adds a row. */
   readonly actions?: ComponentChildren;
-  /** Reads the page that the filters of the address mean: `cursor` is one of them. */
-  load(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<LoadedPage<Row>>;
+  /** Where the address says which page it is, if it is not the only list of its screen. */
+  readonly cursorName?: string;
+  /** Reads other rows instead. */
+  readonly load?: ((signal: AbortSignal) => Promise<LoadedPage<RowOf<Op>>>) | undefined;
   /** The page is read again when this changes. */
   readonly version?: string;
   /** For lists whose cursor is the number of rows before the page: how many rows there are, so that a reader can go to one. */
@@ -135,61 +130,44 @@ interface PagedProps<Row> extends Omit<TableProps<Row>, 'rows' | 'range' | 'isBu
 const PAGE = 100;
 
 /** A list in pages of a hundred, in an address that can be shared. */
-export function PagedTable<Row>(props: PagedProps<Row>) {
-  const { filters = [], actions, load, version = '', total, ...table } = props;
+export function PagedTable<Op extends Name>(props: PagedProps<Op>) {
+  const { operation, fixed = {}, filters = [], actions, cursorName = 'cursor', load, ...rest } = props;
+  const { version = '', total, ...table } = rest;
   const [values, change] = useFilters();
   const top = useRef<HTMLDivElement>(null);
   const asked = JSON.stringify(values) + version;
-  const { cursor } = values;
+  const cursor = values[cursorName] ?? '';
   const page = useLoaded(asked, async (signal) => ({
-    ...(await load(values, signal)),
-    before: Number(cursor ?? 0),
+    ...(await (load?.(signal) ?? readPage(operation, { ...values, cursor }, fixed, signal))),
+    before: Number(cursor),
   }));
   // Of the rows that are shown: those of another address may still be on their way.
   const { rows = null, before = 0, nextCursor = null } = page.data ?? {};
-  const range =
-    total === undefined || !rows?.length
-      ? undefined
-      : `${countText(before + 1)}–${countText(before + rows.length)} of ${countText(total)}`;
+  const last = before + (rows?.length ?? 0);
+  const hasRange = total !== undefined && last > before;
+  const range = hasRange ? texts.range(before + 1, last, total) : undefined;
+  const next = page.key === asked ? nextCursor : null;
+  const previous = before > PAGE ? String(before - PAGE) : '';
   const go = (to: string): void => {
-    change({ cursor: to });
+    change({ [cursorName]: to });
     top.current?.scrollIntoView({ block: 'nearest' });
   };
   return (
     <div ref={top} class="stack">
       {(filters.length > 0 || actions) && (
         <div class="row">
-          <Filters filters={filters} />
+          <Filters operation={operation} names={filters} />
           {actions}
         </div>
       )}
       <Alert text={page.error} />
-      <Table
-        {...table}
-        isCaptionHidden={range === undefined}
-        rows={rows}
-        range={range}
-        isBusy={page.isBusy}
-      />
-      {(cursor !== undefined || nextCursor !== null) && (
+      <Table {...table} {...{ rows, range, isCaptionHidden: !hasRange, isBusy: page.isBusy }} />
+      {(cursor !== '' || nextCursor !== null) && (
         <nav class="row" aria-label={texts.pagesOf(table.caption)}>
-          <button type="button" disabled={cursor === undefined} onClick={() => go('')}>
-            {texts.firstPage}
+          <button type="button" disabled={cursor === ''} onClick={() => go(previous)}>
+            {total === undefined ? texts.firstPage : texts.previousPage}
           </button>
-          {total !== undefined && (
-            <button
-              type="button"
-              disabled={before === 0}
-              onClick={() => go(before <= PAGE ? '' : String(before - PAGE))}
-            >
-              {texts.previousPage}
-            </button>
-          )}
-          <button
-            type="button"
-            disabled={nextCursor === null || page.key !== asked}
-            onClick={() => nextCursor !== null && go(nextCursor)}
-          >
+          <button type="button" disabled={next === null} onClick={() => go(next ?? '')}>
             {texts.nextPage}
           </button>
           {total !== undefined && <GoToRow total={total} onGo={(row) => go(String(row - 1))} />}
@@ -202,13 +180,13 @@ export function PagedTable<Row>(props: PagedProps<Row>) {
 /** Begins the page at a row, by its number in the list. */
 function GoToRow({ total, onGo }: { readonly total: number; onGo(row: number): void }) {
   const go = (event: SubmitEvent): void => {
-    event.preventDefault();
+    stay(event);
     onGo(Number(new FormData(event.currentTarget as HTMLFormElement).get('row')));
   };
   return (
     <form class="row end" onSubmit={go}>
       <label class="row">
-        {labels.row}
+        {labelOf('row')}
         <input name="row" type="number" min={1} max={total} required autoComplete="off" />
       </label>
       <button type="submit">{texts.go}</button>

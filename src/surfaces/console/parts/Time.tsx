@@ -21,18 +21,14 @@ export function Time({ at, zone = null, withSeconds = false }: TimeProps) {
   );
 }
 
-interface RangeProps extends Pick<TimeProps, 'zone'> {
-  readonly earliest: string;
-  readonly latest: string | null;
-}
+type Range = { readonly earliest: string; readonly latest: string | null };
 
 /** Between two times; without the second, from the first on. */
-export function TimeRange({ earliest, latest, zone = null }: RangeProps) {
+export function TimeRange({ earliest, latest, zone = null }: Range & Pick<TimeProps, 'zone'>) {
   return (
     <span class="nowrap">
       {latest === null && texts.notBefore} <Time at={earliest} zone={zone} />
-      {latest !== null && ' – '}
-      {latest !== null && <Time at={latest} zone={zone} />}
+      {latest !== null && [' – ', <Time key="latest" at={latest} zone={zone} />]}
     </span>
   );
 }
@@ -43,11 +39,11 @@ export function PhoneNumber({ number }: { readonly number: string }) {
 }
 
 /** The time of the server, read again every second while the component is shown. */
-export function useNow(everyMs = 1_000): number {
+export function useNow(): number {
   const [now, setNow] = useState(serverNow());
   useEffect(() => {
-    const timer = setInterval(() => setNow(serverNow()), everyMs);
+    const timer = setInterval(() => setNow(serverNow()), 1_000);
     return () => clearInterval(timer);
-  }, [everyMs]);
+  }, []);
   return now;
 }

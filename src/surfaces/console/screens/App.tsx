@@ -6,7 +6,7 @@ import { mayRun, session } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { Announcer } from '../parts/Announcer.js';
 import { Patterns } from '../parts/Bar.js';
-import { Title } from '../parts/Title.js';
+import { Title } from '../parts/Section.js';
 import { Header } from './Header.js';
 import { Shortcuts } from './Shortcuts.js';
 import { SignIn } from './SignIn.js';
@@ -14,13 +14,7 @@ import { SCREENS, type Screen } from './screens.js';
 
 export function App() {
   if (session.value === undefined) return <p class="quiet">{texts.loading}</p>;
-  if (session.value === null)
-    return (
-      <>
-        <SignIn />
-        <Announcer />
-      </>
-    );
+  if (session.value === null) return <SignIn />;
   return (
     <LocationProvider scope="/console">
       <Header />
@@ -34,7 +28,7 @@ export function App() {
                 component={mayRun(needs) ? component : () => <NotAllowed needs={needs} />}
               />
             ))}
-            <Route default component={NotFound} />
+            <Route default component={() => <h1>{texts.notFound}</h1>} />
           </Router>
         </ErrorBoundary>
       </main>
@@ -45,6 +39,11 @@ export function App() {
   );
 }
 
+function NotAllowed({ needs }: Pick<Screen, 'needs'>) {
+  const { scope, allLanes } = commandOf(needs);
+  return <Title text={texts.notAllowed(scope, allLanes === true)} />;
+}
+
 let lastPath = location.pathname;
 /** Another screen begins at its top, also for readers who hear it. A filter leaves the focus where it is. */
 function toTop(): void {
@@ -52,13 +51,4 @@ function toTop(): void {
   lastPath = location.pathname;
   document.getElementById('main')?.focus({ preventScroll: true });
   scrollTo(0, 0);
-}
-
-function NotAllowed({ needs }: Pick<Screen, 'needs'>) {
-  const { scope, allLanes } = commandOf(needs);
-  return <Title text={texts.notAllowed(scope, allLanes === true)} />;
-}
-
-function NotFound() {
-  return <h1>{texts.notFound}</h1>;
 }

@@ -1,19 +1,16 @@
 import { useRoute } from 'preact-iso/router';
 import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
-import { labels, stateText } from '../base/labels.js';
-import { goneCampaigns, liveCampaigns, useLive } from '../base/live.js';
-import type { CampaignStatus } from '../base/live-types.js';
+import type { Schemas } from '../base/api.js';
+import { liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
-import { texts } from '../base/texts.js';
+import { labelOf, labels, stateText, texts } from '../base/texts.js';
 import { moneyText } from '../base/times.js';
 import { Bar, Legend, Progress } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
-import { Facts } from '../parts/Facts.js';
-import { Section } from '../parts/Section.js';
+import { Facts, Section, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { StateMachine } from '../parts/StateMachine.js';
 import { Time, TimeRange } from '../parts/Time.js';
-import { Title } from '../parts/Title.js';
 import { Recipients } from './Recipients.js';
 import { Speed } from './Speed.js';
 import { Unknown } from './Unknown.js';
@@ -26,7 +23,7 @@ export function Campaign() {
   const id = params['id'] ?? '';
   useLive([], [id]);
   const campaign = liveCampaigns.value.get(id);
-  if (goneCampaigns.value.has(id)) return <p>{words.missing}</p>;
+  if (campaign === null) return <p>{words.missing}</p>;
   if (campaign === undefined) return <p class="quiet">{texts.loading}</p>;
   const { status, waiting, sendsPerMinute } = campaign;
   const { counts, state, name, lane } = status;
@@ -56,16 +53,17 @@ export function Campaign() {
   );
 }
 
-function Commands({ status }: { readonly status: CampaignStatus }) {
-  const { id, lane, name, state, counts, endedAt } = status;
-  const accepts = (command: 'pause' | 'cancel'): boolean =>
-    CAMPAIGN_STATE[state].commands.some((one) => one === command);
+function Commands({ status }: { readonly status: Schemas['CampaignStatus'] }) {
+  const { id, lane, state, counts } = status;
+  const accepted: readonly string[] = CAMPAIGN_STATE[state].commands;
   const common = { input: { id }, lane };
   return (
     <span class="row end">
-      {accepts('pause') && state !== 'paused' && <CommandButton {...common} command="pauseCampaign" />}
+      {accepted.includes('pause') && state !== 'paused' && (
+        <CommandButton {...common} command="pauseCampaign" />
+      )}
       {state === 'paused' && <CommandButton {...common} command="resumeCampaign" tone="primary" />}
-      {accepts('cancel') && state !== 'cancelled' && (
+      {accepted.includes('cancel') && state !== 'cancelled' && (
         <CommandButton
           {...common}
           command="cancelCampaign"
@@ -73,47 +71,44 @@ function Commands({ status }: { readonly status: CampaignStatus }) {
         />
       )}
       {mayRun('getReport', lane) && (
-        <a class="button" href={`/v1/campaigns/${id}/report?format=csv`} download title={words.reportAbout}>
+        <a class="button" href={`/v1/campaigns/${id}/report?format=csv`} download>
           ⤓ {words.report}
         </a>
-      )}
-      {endedAt !== null && (
-        <CommandButton
-          {...common}
-          command="deleteCampaign"
-          question={words.deleteQuestion(name, counts.total)}
-          expect={{ count: counts.total, label: words.deleteExpect(counts.total) }}
-        />
       )}
     </span>
   );
 }
 
-function About({ status }: { readonly status: CampaignStatus }) {
+function About({ status }: { readonly status: Schemas['CampaignStatus'] }) {
   const { zone, requests, duplicates, invalid, cost, window, completion, createdBy } = status;
   return (
     <Section title={words.facts}>
       <Facts
         facts={[
           [labels.message, <span class="text">{status.message}</span>],
-          [labels.sender, status.sender],
-          [labels.lane, <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>],
-          [labels.created, <Time at={status.createdAt} zone={zone} />],
-          [labels.by, createdBy?.name],
-          [labels.starts, <Time at={status.sendAt ?? status.createdAt} zone={zone} />],
-          [labels.ended, status.endedAt && <Time at={status.endedAt} zone={zone} />],
+          [labelOf('sender'), status.sender],
+          [labelOf('lane'), <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>],
+          [labelOf('created'), <Time at={status.createdAt} zone={zone} />],
+          [labelOf('by'), createdBy?.name],
+          [labelOf('starts'), <Time at={status.sendAt ?? status.createdAt} zone={zone} />],
+          [labelOf('ended'), status.endedAt && <Time at={status.endedAt} zone={zone} />],
           [labels.completion, completion && <TimeRange {...completion} zone={zone} />],
-          [labels.window, window && `${window.hours} ${zone ?? ''}`],
-          [labels.requests, words.requestsText(requests.send, requests.poll, requests.throttled)],
+          [labelOf('window'), window && `${window.hours} ${zone ?? ''}`],
+          [labelOf('requests'), words.requestsText(requests.send, requests.poll, requests.throttled)],
           [labels.leftOut, duplicates + invalid > 0 && words.leftOutText(duplicates, invalid)],
-          [labels.cost, cost && costOf(cost)],
+          [labelOf('cost'), cost && costOf(cost)],
         ]}
       />
     </Section>
   );
 }
 
-function costOf({ accepted, total, currency, unpriced }: NonNullable<CampaignStatus['cost']>): string {
+function costOf({
+  accepted,
+  total,
+  currency,
+  unpriced,
+}: NonNullable<Schemas['CampaignStatus']['cost']>): string {
   const soFar = accepted === null ? null : moneyText(accepted, currency);
   return words.costText(soFar, moneyText(total, currency), unpriced);
 }

@@ -1,16 +1,15 @@
 import { useState } from 'preact/hooks';
 import { call, type Input, type Output } from '../base/api.js';
-import { labels } from '../base/labels.js';
 import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import { session } from '../base/session.js';
+import { labelOf } from '../base/texts.js';
 import { RowStateText } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Form } from '../parts/Form.js';
-import { Section } from '../parts/Section.js';
+import { Section, Title } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
-import { Title } from '../parts/Title.js';
 
 const texts = listTexts.find;
 type Asked = Input<'findNumber'>;
@@ -48,7 +47,7 @@ function Found({ asked }: { readonly asked: Asked }) {
   if (data === null) return null;
   return (
     <>
-      <Suppressed found={data} asked={asked} />
+      <Suppressed {...data} asked={asked} />
       <section>
         <Table
           caption={texts.sent}
@@ -57,15 +56,15 @@ function Found({ asked }: { readonly asked: Asked }) {
           rowKey={({ campaign, message }, at) => `${campaign}${message}${at}`}
           columns={[
             [
-              labels.campaign,
+              labelOf('campaign'),
               ({ campaign, name, outbox }) => (
                 <a href={`/console/campaigns/${campaign}`}>{outbox === null ? name : texts.outbox(outbox)}</a>
               ),
             ],
-            [labels.state, ({ status }) => <RowStateText state={status} />],
-            [labels.reason, ({ reason, serviceStatus }) => reason ?? serviceStatus],
-            [labels.sent, ({ sentAt }) => <Time at={sentAt} withSeconds />],
-            [labels.updated, ({ updatedAt }) => <Time at={updatedAt} withSeconds />],
+            [labelOf('state'), ({ status }) => <RowStateText state={status} />],
+            [labelOf('reason'), ({ reason, serviceStatus }) => reason ?? serviceStatus],
+            [labelOf('sent'), ({ sentAt }) => <Time at={sentAt} withSeconds />],
+            [labelOf('updated'), ({ updatedAt }) => <Time at={updatedAt} withSeconds />],
           ]}
         />
       </section>
@@ -73,30 +72,25 @@ function Found({ asked }: { readonly asked: Asked }) {
   );
 }
 
-interface SuppressedProps {
-  readonly found: Output<'findNumber'>;
-  readonly asked: Asked;
-}
-
 /** On which lists the number is, since when, and who put it there. */
-function Suppressed({ found: { suppressions }, asked: { number, country } }: SuppressedProps) {
+function Suppressed({ suppressions, asked }: Output<'findNumber'> & { readonly asked: Asked }) {
+  const { number, country } = asked;
   const numbers = { numbers: [number], ...(country && { country }) };
-  const lanes = session.value?.lanes ?? [];
+  const [own] = session.value?.lanes ?? [];
+  const isSuppressed = suppressions.length > 0;
   return (
     <Section title={<PhoneNumber number={number} />}>
-      <p class={suppressions.length > 0 ? 'warning' : undefined} role="status">
-        {suppressions.length > 0 ? texts.suppressed : texts.notSuppressed}
+      <p class={isSuppressed ? 'warning' : undefined} role="status">
+        {isSuppressed ? texts.suppressed : texts.notSuppressed}
       </p>
       {suppressions.map(({ lane, operations }) => (
         <p key={lane} class="row">
-          <span>
-            <strong>{texts.onLane(lane)}</strong> {operations.length === 0 && texts.elsewhere}
-            {operations.map(({ id, createdAt, actor, source, reason }) => (
-              <span key={id}>
-                · <Time at={createdAt} />: {texts.why(source, actor.name, reason)}{' '}
-              </span>
-            ))}
-          </span>
+          <strong>{texts.onLane(lane)}</strong> {operations.length === 0 && texts.elsewhere}
+          {operations.map(({ id, createdAt, actor, source, reason }) => (
+            <span key={id}>
+              <Time at={createdAt} />: {texts.why(source, actor.name, reason)}
+            </span>
+          ))}
           <CommandButton
             command="removeSuppressions"
             input={{ ...numbers, ...(lane !== null && { lane }) }}
@@ -107,14 +101,12 @@ function Suppressed({ found: { suppressions }, asked: { number, country } }: Sup
         </p>
       ))}
       {!suppressions.some(({ lane }) => lane === null) && (
-        <p>
-          <CommandButton
-            command="addSuppressions"
-            input={{ ...numbers, ...(lanes[0] !== undefined && { lane: lanes[0] }) }}
-            question={texts.suppressQuestion}
-            fields={['reason']}
-          />
-        </p>
+        <CommandButton
+          command="addSuppressions"
+          input={{ ...numbers, ...(own && { lane: own }) }}
+          question={texts.suppressQuestion}
+          fields={['reason']}
+        />
       )}
     </Section>
   );

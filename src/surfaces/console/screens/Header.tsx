@@ -2,10 +2,10 @@ import { useLocation } from 'preact-iso/router';
 import { dataAt, isPaused, staleBecause, streamState } from '../base/live.js';
 import { isRevealed, reveal } from '../base/masked.js';
 import { mayRun, type Session, session, signOut } from '../base/session.js';
-import { texts } from '../base/texts.js';
+import { texts, wordsOf } from '../base/texts.js';
 import { THEMES, type Theme, theme } from '../base/theme.js';
 import { spanText } from '../base/times.js';
-import { FormField } from '../parts/Form.js';
+import { FormField, TEXT } from '../parts/Form.js';
 import { useNow } from '../parts/Time.js';
 import { SCREENS } from './screens.js';
 
@@ -38,72 +38,76 @@ export function Header() {
       <button type="button" class="plain" popovertarget="menu" aria-label={texts.header.key(key.name)}>
         {key.name} ▾
       </button>
-      <div id="menu" popover="auto" class="panel">
-        <div class="stack">
-          <FormField
-            name="reveal"
-            field={{ in: 'body', type: 'boolean' }}
-            shown={{ label: texts.header.reveal }}
-            value={isRevealed.value}
-            onChange={(shown) => reveal(shown === true)}
-          />
-          <FormField
-            name="theme"
-            field={{ in: 'body', type: 'name', required: true }}
-            shown={{
-              label: texts.header.theme,
-              options: THEMES.map((value) => ({ value, label: texts.header.themes[value] })),
-            }}
-            value={theme.value}
-            onChange={(chosen) => (theme.value = chosen as Theme)}
-          />
-          <button type="button" onClick={signOut}>
-            {texts.header.signOut}
-          </button>
-        </div>
-      </div>
+      <Menu />
     </header>
+  );
+}
+
+/** What a person chooses for this page. */
+function Menu() {
+  const { header } = texts;
+  return (
+    <div id="menu" popover="auto" class="panel">
+      <div class="stack">
+        <FormField
+          name="reveal"
+          field={{ in: 'body', type: 'boolean' }}
+          shown={{ label: header.reveal }}
+          value={isRevealed.value}
+          onChange={(shown) => reveal(shown === true)}
+        />
+        <FormField
+          name="theme"
+          field={TEXT}
+          shown={{ options: THEMES.map((value) => ({ value, label: header.themes[value] })) }}
+          value={theme.value}
+          onChange={(chosen) => (theme.value = chosen as Theme)}
+        />
+        <button type="button" onClick={signOut}>
+          {header.signOut}
+        </button>
+      </div>
+    </div>
   );
 }
 
 /** SIMULATOR, or the hosts to which messages really go. */
 function Service({ simulator, services }: Session) {
-  if (simulator)
-    return (
-      <strong class="badge warning" title={texts.header.simulatorAbout}>
-        {texts.header.simulator}
-      </strong>
-    );
+  const { header } = texts;
   const hosts = [...new Set(services.flatMap(({ host }) => host ?? []))];
   return (
-    <strong class="badge" title={hosts.join(', ')}>
-      {hosts[0]}
-      {hosts.length > 1 && ` +${hosts.length - 1}`}
+    <strong
+      class={simulator ? 'badge warning' : 'badge'}
+      title={simulator ? header.simulatorAbout : hosts.join(', ')}
+    >
+      {simulator ? header.simulator : hosts[0]}
+      {!simulator && hosts.length > 1 && ` +${hosts.length - 1}`}
     </strong>
   );
 }
 
-const SIGNS = { live: '●', reconnecting: '▲', redis: '▲', paused: '‖' } as const;
+const SIGNS: Readonly<Record<string, string>> = { live: '●', reconnecting: '▲', redis: '▲', paused: '‖' };
 
 /** Whether the page is live, how old it is if not, and a button that pauses it. */
 function Stream() {
   const stale = staleBecause.value;
   const now = useNow();
   const state = stale === 'redis' ? 'redis' : streamState.value;
+  const label = isPaused.value ? texts.header.resume : texts.header.pause;
   return (
     <span class="row end">
       <span class={stale ? 'bad' : undefined} data-stream={state}>
         <span class={state === 'live' ? 'good' : undefined} aria-hidden="true">
-          {SIGNS[state as keyof typeof SIGNS] ?? '○'}
+          {SIGNS[state] ?? '○'}
         </span>{' '}
-        {texts.header.stream[state]}
+        {state === 'redis' ? texts.header.redis : wordsOf(state)}
         {stale !== null && dataAt.value > 0 && ` · ${texts.header.age(spanText(now - dataAt.value))}`}
       </span>
       <button
         type="button"
         class="plain"
-        aria-label={isPaused.value ? texts.header.resume : texts.header.pause}
-        title={isPaused.value ? texts.header.resume : texts.header.pause}
+        aria-label={label}
+        title={label}
         onClick={() => (isPaused.value = !isPaused.value)}
       >
         {isPaused.value ? '▶' : '‖'}

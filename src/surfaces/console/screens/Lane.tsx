@@ -1,16 +1,13 @@
 import { useRoute } from 'preact-iso/router';
-import { labels } from '../base/labels.js';
 import { ledgers, liveLanes, overview, useLive } from '../base/live.js';
 import { durationMs } from '../base/strip.js';
-import { texts } from '../base/texts.js';
+import { labelOf, labels, texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
 import { Sparkline } from '../parts/Chart.js';
 import { CommandButton } from '../parts/CommandDialog.js';
-import { Facts } from '../parts/Facts.js';
-import { Section } from '../parts/Section.js';
+import { Facts, Section, Title } from '../parts/Section.js';
 import { Sentence } from '../parts/Sentence.js';
 import { Strip } from '../parts/Strip.js';
-import { Title } from '../parts/Title.js';
 import { LaneList, LaneState, Quota } from './LaneList.js';
 
 const words = texts.lane;
@@ -20,7 +17,7 @@ export function Lanes() {
   const lanes = overview.value?.lanes.flatMap((name) => liveLanes.value.get(name) ?? []);
   return (
     <>
-      <Title text={labels.lanes} />
+      <Title text={labelOf('lanes')} />
       <section>
         <LaneList lanes={lanes ?? null} />
       </section>
@@ -55,28 +52,25 @@ export function Lane() {
         </span>
       </Title>
       <p class="sentence">{waiting === null ? words.open : <Sentence waiting={waiting} lane={name} />}</p>
-      <Section title={words.window(ledger === undefined ? '' : spanText(durationMs(ledger.span)))}>
-        {ledger === undefined ? (
-          <p class="quiet">{texts.loading}</p>
-        ) : (
+      {ledger && (
+        <Section title={words.window(spanText(durationMs(ledger.span)))}>
           <Strip
-            ledger={ledger}
-            zone={status.zone}
+            {...{ ledger, zone: status.zone }}
             until={waiting?.code === 'quota' ? waiting.until : null}
           />
-        )}
-      </Section>
+        </Section>
+      )}
       <Section title={words.facts}>
         <Facts
           facts={[
-            [labels.quota, <Quota status={status} />],
-            [labels.inFlight, quota.inFlight],
+            [labelOf('quota'), <Quota status={status} />],
+            [labelOf('inFlight'), quota.inFlight],
             [labels.rate, <Sparkline values={perMinute} />],
-            [labels.campaigns, words.campaigns(campaigns.running, campaigns.waiting, campaigns.scheduled)],
-            [labels.reports, status.awaitingReports],
+            [
+              labelOf('campaigns'),
+              words.campaigns(campaigns.running, campaigns.waiting, campaigns.scheduled),
+            ],
             [labels.unknown, status.unknownOutcomes],
-            [labels.throttled, status.throttled],
-            [labels.maxRecipients, status.maxRecipients],
           ]}
         />
       </Section>

@@ -4,15 +4,8 @@ import { isPaused } from '../base/live.js';
 import { isRevealed, reveal } from '../base/masked.js';
 import { texts } from '../base/texts.js';
 import { Dialog } from '../parts/CommandDialog.js';
-import { Facts } from '../parts/Facts.js';
+import { Facts } from '../parts/Section.js';
 
-/** After `g`, the next key goes to a screen. */
-const PLACES: Readonly<Record<string, string>> = {
-  o: '/console/',
-  c: '/console/campaigns',
-  l: '/console/lanes',
-  f: '/console/find',
-};
 const SEQUENCE_MS = 1_000;
 
 /** Single keys for people who use the page all day. They do nothing while someone types, or with another key held. */
@@ -20,24 +13,26 @@ export function Shortcuts() {
   const { route } = useLocation();
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
+    const actions: Readonly<Record<keyof typeof texts.shortcuts.keys, () => void>> = {
+      'g o': () => route('/console/'),
+      'g c': () => route('/console/campaigns'),
+      'g l': () => route('/console/lanes'),
+      'g f': () => route('/console/find'),
+      n: () => route('/console/new'),
+      '/': () => document.querySelector<HTMLElement>('main :is(input, select, textarea)')?.focus(),
+      p: () => (isPaused.value = !isPaused.value),
+      r: () => reveal(!isRevealed.value),
+      '?': () => setOpen(true),
+    };
     let wentAt = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent): void => {
-      const target = event.target as HTMLElement;
-      const isTyping = target.closest('input, select, textarea, dialog') !== null;
+      const isTyping = (event.target as HTMLElement).closest('input, select, textarea, dialog') !== null;
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
       const isSecond = performance.now() - wentAt < SEQUENCE_MS;
-      wentAt = Number.NEGATIVE_INFINITY;
-      const place = isSecond ? PLACES[event.key] : undefined;
-      if (place !== undefined) route(place);
-      else if (event.key === 'g') wentAt = performance.now();
-      else if (event.key === 'n') route('/console/new');
-      else if (event.key === 'p') isPaused.value = !isPaused.value;
-      else if (event.key === 'r') reveal(!isRevealed.value);
-      else if (event.key === '?') setOpen(true);
-      else if (event.key === '/')
-        document.querySelector<HTMLElement>('main input, main select, main textarea')?.focus();
-      else return;
-      event.preventDefault();
+      wentAt = event.key === 'g' ? performance.now() : Number.NEGATIVE_INFINITY;
+      const action = new Map(Object.entries(actions)).get(isSecond ? `g ${event.key}` : event.key);
+      action?.();
+      if (action) event.preventDefault();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
@@ -45,7 +40,12 @@ export function Shortcuts() {
   if (!isOpen) return null;
   return (
     <Dialog title={texts.shortcuts.title} onClose={() => setOpen(false)}>
-      <Facts facts={texts.shortcuts.list.map(([keys, about]) => [<kbd key={keys}>{keys}</kbd>, about])} />
+      <Facts
+        facts={Object.entries(texts.shortcuts.keys).map(([key, about]) => [
+          <kbd key={key}>{key}</kbd>,
+          about,
+        ])}
+      />
       <form method="dialog">
         <button type="submit">{texts.close}</button>
       </form>

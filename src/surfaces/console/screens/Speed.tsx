@@ -1,40 +1,59 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { call } from '../base/api.js';
-import { labels } from '../base/labels.js';
+import { call, type Schemas } from '../base/api.js';
 import { recentEvents, serverNow } from '../base/live.js';
-import type { CampaignStatus } from '../base/live-types.js';
-import { ratesOf, type Sample, thinned } from '../base/progress.js';
-import { Chart, type Mark } from '../parts/Chart.js';
+import { useLoaded, useSlowly } from '../base/loaded.js';
+import { ratesOf } from '../base/progress.js';
+import { labels, texts } from '../base/texts.js';
+import { countText, timeText } from '../base/times.js';
+import { Figure, HEIGHT, type Mark, placeOf } from '../parts/Chart.js';
+import { Table } from '../parts/Table.js';
 
-const EVERY_MS = 5_000;
-
-/** How fast the campaign has been sent, and what slowed it down since this screen was opened. */
-export function Speed({ status }: { readonly status: CampaignStatus }) {
-  const { id, lane, zone, endedAt } = status;
-  const [samples, setSamples] = useState<readonly Sample[]>([]);
-  const newest = useRef(status);
-  newest.current = status;
-  useEffect(() => {
-    setSamples([]);
-    const take = (): void => {
-      const sample = { at: new Date(serverNow()).toISOString(), counts: newest.current.counts };
-      if (newest.current.id === id) setSamples((before) => thinned([...before, sample]));
-    };
-    const controller = new AbortController();
-    const recorded = call('getProgress', { id }, { signal: controller.signal });
-    // Without what was recorded, the chart begins now.
-    recorded.then(({ samples: past }) => setSamples((since) => thinned([...past, ...since]))).catch(() => {});
-    const timer = endedAt === null ? setInterval(take, EVERY_MS) : undefined;
-    return () => {
-      controller.abort();
-      clearInterval(timer);
-    };
-  }, [id, endedAt === null]);
-  if (samples.length < 2) return null;
-  const marks = recentEvents.value.flatMap((event): Mark[] => {
-    const at = Date.parse(event.createdAt);
-    if (event.type === 'lane.backingOff' && event['lane'] === lane) return [{ at, kind: 'throttled' }];
-    return event.type === 'campaign.paused' && event['campaign'] === id ? [{ at, kind: 'paused' }] : [];
+/** How fast the campaign has been sent, and what slowed it down: 429s within the window of its lane, and pauses that this page has seen. */
+export function Speed({ status }: { readonly status: Schemas['CampaignStatus'] }) {
+  const { id, lane, zone, counts } = status;
+  const { data } = useLoaded(id + useSlowly(JSON.stringify(counts)), async (signal) => {
+    const [{ samples }, { throttledAt }] = await Promise.all([
+      call('getProgress', { id }, { signal }),
+      call('getLedger', { name: lane }, { signal }),
+    ]);
+    return { rates: ratesOf(samples), throttledAt };
   });
-  return <Chart caption={labels.rate} rates={ratesOf(samples)} marks={marks} zone={zone} now={serverNow()} />;
+  const { rates = [], throttledAt = [] } = data ?? {};
+  const [first, last] = [rates[0], rates.at(-1)];
+  const highest = Math.max(0, ...rates.map(({ value }) => value));
+  if (first === undefined || last === undefined || highest === 0) return null;
+  const [{ from }, { to }] = [first, last];
+  const pauses = recentEvents.value.filter(
+    (event) => event.type === 'campaign.paused' && event['campaign'] === id,
+  );
+  const marks = [
+    ...throttledAt.map((at): Mark => ({ at: Date.parse(at), kind: 'throttled' })),
+    ...pauses.map(({ createdAt }): Mark => ({ at: Date.parse(createdAt), kind: 'paused' })),
+  ].filter(({ at }) => at >= from && at <= to);
+  const x = (at: number): number => placeOf(at, from, to);
+  const y = (value: number): number => HEIGHT * (1 - value / highest);
+  const steps = rates.map((rate) => `M${x(rate.from)} ${HEIGHT}V${y(rate.value)}H${x(rate.to)}V${HEIGHT}z`);
+  const time = (at: number, withSeconds = false): string => timeText(at, serverNow(), zone, withSeconds);
+  return (
+    <Figure
+      caption={`${labels.rate}: ${texts.chart.most(countText(highest))}`}
+      label={texts.chart.label(labels.rate, countText(highest), countText(last.value))}
+      {...{ from, to, marks, time }}
+      middle={marks.length > 0 && texts.chart.marks}
+      table={
+        <Table
+          caption={labels.rate}
+          isCaptionHidden
+          rows={rates}
+          rowKey={(rate) => rate.from}
+          columns={[
+            [texts.strip.from, (rate) => time(rate.from, true)],
+            [texts.chart.until, (rate) => time(rate.to, true)],
+            [labels.rate, ({ value }) => value],
+          ]}
+        />
+      }
+    >
+      <path d={steps.join('')} fill="var(--sending)" opacity="0.85" />
+    </Figure>
+  );
 }

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact';
 import { lazy } from 'preact-iso';
 import type { Name } from '../base/api.js';
-import { texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 import { Overview } from './Overview.js';
 
 export interface Screen {
@@ -13,51 +13,30 @@ export interface Screen {
   readonly label?: string;
 }
 
-type List = Exclude<keyof typeof import('./lists.js'), 'default'>;
-const list = (name: List): ComponentType => lazy(() => import('./lists.js').then((lists) => lists[name]));
+/** A screen that is loaded when it is opened. Those of one thing are not in the navigation. */
+const screen = (name: string, needs: Name, load: () => Promise<ComponentType>): Screen => ({
+  path: `/console/${name}`,
+  component: lazy(load),
+  needs,
+  ...(!name.includes('/') && { label: name === 'new' ? texts.nav.new : labelOf(name) }),
+});
 
-const { nav } = texts;
+type List = keyof typeof import('./lists.js').LISTS;
+const list = (name: List, needs: Name): Screen =>
+  screen(name, needs, () => import('./lists.js').then(({ LISTS }) => LISTS[name]));
 
-/** The screens, in the order of the navigation. Each besides the first is loaded when it is opened. */
+/** The screens, in the order of the navigation. */
 export const SCREENS: readonly Screen[] = [
-  { path: '/console/', label: nav.overview, needs: 'followLive', component: Overview },
-  {
-    path: '/console/new',
-    label: nav.new,
-    needs: 'uploadCampaign',
-    component: lazy(() => import('./new/NewCampaign.js').then(({ NewCampaign }) => NewCampaign)),
-  },
-  { path: '/console/campaigns', label: nav.campaigns, needs: 'listCampaigns', component: list('Campaigns') },
-  {
-    path: '/console/campaigns/:id',
-    needs: 'followLive',
-    component: lazy(() => import('./Campaign.js').then(({ Campaign }) => Campaign)),
-  },
-  {
-    path: '/console/lanes',
-    label: nav.lanes,
-    needs: 'followLive',
-    component: lazy(() => import('./Lane.js').then(({ Lanes }) => Lanes)),
-  },
-  {
-    path: '/console/lanes/:name',
-    needs: 'followLive',
-    component: lazy(() => import('./Lane.js').then(({ Lane }) => Lane)),
-  },
-  {
-    path: '/console/find',
-    label: nav.find,
-    needs: 'findNumber',
-    component: lazy(() => import('./Find.js').then(({ Find }) => Find)),
-  },
-  { path: '/console/outboxes', label: nav.outboxes, needs: 'listOutboxes', component: list('Outboxes') },
-  { path: '/console/schedules', label: nav.schedules, needs: 'listSchedules', component: list('Schedules') },
-  {
-    path: '/console/suppressions',
-    label: nav.suppressions,
-    needs: 'listSuppressionOperations',
-    component: list('Suppressions'),
-  },
-  { path: '/console/keys', label: nav.keys, needs: 'listKeys', component: list('Keys') },
-  { path: '/console/workers', label: nav.workers, needs: 'listWorkers', component: list('Workers') },
+  { path: '/console/', label: texts.overview.title, needs: 'followLive', component: Overview },
+  screen('new', 'uploadCampaign', () => import('./new/NewCampaign.js').then((file) => file.NewCampaign)),
+  list('campaigns', 'listCampaigns'),
+  screen('campaigns/:id', 'followLive', () => import('./Campaign.js').then(({ Campaign }) => Campaign)),
+  screen('lanes', 'followLive', () => import('./Lane.js').then(({ Lanes }) => Lanes)),
+  screen('lanes/:name', 'followLive', () => import('./Lane.js').then(({ Lane }) => Lane)),
+  screen('find', 'findNumber', () => import('./Find.js').then(({ Find }) => Find)),
+  list('outboxes', 'listOutboxes'),
+  list('schedules', 'listSchedules'),
+  list('suppressions', 'listSuppressionOperations'),
+  list('keys', 'listKeys'),
+  list('workers', 'listWorkers'),
 ];

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
-import { labels } from '../../base/labels.js';
 import { isRevealed, maskedAsWritten, reveal } from '../../base/masked.js';
-import { countText } from '../../base/times.js';
+import { labelOf } from '../../base/texts.js';
+import { countText, percentText } from '../../base/times.js';
 import { FormField } from '../../parts/Form.js';
 import { Alert } from '../../parts/Section.js';
 import { type Column, Table } from '../../parts/Table.js';
@@ -10,6 +10,7 @@ import type { Preview } from './check.js';
 import { Entry } from './Entry.js';
 import { csvLine } from './list.js';
 import type { Page } from './page.js';
+import type { useUpload } from './upload.js';
 
 const DUPLICATES = Object.entries(texts.duplicateChoices).map(([value, label]) => ({ value, label }));
 
@@ -32,8 +33,8 @@ export function CheckStep(page: Page) {
         </button>
         <span class="quiet">{missing ?? (isOutdated ? texts.outdated : texts.checkAbout)}</span>
       </p>
-      <Progress label={texts.checking} part={whole.progress} onCancel={whole.cancel} />
-      <Alert text={whole.error && texts.inPage(whole.error)} />
+      <Progress label={texts.checking} {...whole} />
+      <Alert text={whole.failure && texts.inPage(whole.failure.text)} />
       {list !== null && preview !== null && (
         <>
           <Countries {...preview} />
@@ -50,40 +51,31 @@ export function CheckStep(page: Page) {
           {preview.differentTexts > 0 && (
             <Entry {...page} name="duplicates" label={texts.duplicates} options={DUPLICATES} />
           )}
-          {whole.isCurrent && preview.warnings.length > 0 && (
-            <div class="note">
-              <h3>{texts.warnings}</h3>
-              <ul>
-                {preview.warnings.map((warning) => (
-                  <li key={warning}>{texts.inPage(warning)}</li>
-                ))}
-              </ul>
-            </div>
-          )}
+          {whole.isCurrent &&
+            preview.warnings.map((warning) => (
+              <p key={warning} class="note">
+                {texts.inPage(warning)}
+              </p>
+            ))}
         </>
       )}
     </>
   );
 }
 
-interface ProgressProps {
-  readonly label: string;
-  /** From 0 to 1; null: nothing runs. */
-  readonly part: number | null;
-  onCancel(): void;
-}
+type Uploading = Pick<ReturnType<typeof useUpload>, 'progress' | 'cancel'>;
 
 /** How much of a list has been sent. When all of it has, the server still reads it. */
-export function Progress({ label, part, onCancel }: ProgressProps) {
-  if (part === null) return null;
+export function Progress({ label, progress, cancel }: Uploading & { readonly label: string }) {
+  if (progress === null) return null;
   return (
-    <p class="row upload">
+    <p class="row">
       <label>
-        {part < 1 ? `${label}: ${countText(Math.floor(part * 100))} %` : `${texts.reading} …`}
-        <progress max={1} {...(part < 1 && { value: part })} />
+        {progress < 1 ? `${label}: ${percentText(progress, 1)}` : `${texts.reading} …`}
+        <progress max={1} {...(progress < 1 && { value: progress })} />
       </label>
-      <button type="button" onClick={onCancel}>
-        {texts.cancel}
+      <button type="button" onClick={cancel}>
+        {labelOf('cancel')}
       </button>
     </p>
   );
@@ -127,7 +119,7 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
         rows={problems.slice(0, most)}
         rowKey={({ line }) => line}
         columns={[
-          [labels.row, ({ row }) => row],
+          [labelOf('row'), ({ row }) => row],
           ...columnsToShow(preview).map((title): Column<Problem> => [title, cellOf(title)]),
           [texts.reason, ({ message }) => texts.inPage(message).replace(/"[^"]*"/g, maskedAsWritten)],
         ]}

@@ -13,32 +13,21 @@ export function ListStep(page: Page) {
   const [problem, setProblem] = useState<string | null>(null);
   const [isOver, setOver] = useState(false);
 
-  const take = async (file: File | null | undefined): Promise<void> => {
-    if (!file) return;
-    setProblem(null);
-    change({ toColumn: '', countryColumn: '', skipInvalid: false, again: false });
-    try {
-      setList(await choose(file));
-    } catch (error) {
-      setList(null);
-      setProblem(problemOf(error));
-    }
+  const take = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return;
+    change({ toColumn: '', skipInvalid: false, again: false });
+    const chosen = await choose(file).catch(problemOf);
+    setList(typeof chosen === 'string' ? null : chosen);
+    setProblem(typeof chosen === 'string' ? chosen : null);
+  };
+  const onDrag = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(event.type === 'dragover');
+    if (event.type === 'drop') void take(event.dataTransfer?.files[0]);
   };
   return (
     <>
-      <label
-        class={`drop${isOver ? ' over' : ''}`}
-        onDragOver={(event) => {
-          event.preventDefault();
-          setOver(true);
-        }}
-        onDragLeave={() => setOver(false)}
-        onDrop={(event) => {
-          event.preventDefault();
-          setOver(false);
-          void take(event.dataTransfer?.files[0]);
-        }}
-      >
+      <label class={`drop${isOver ? ' over' : ''}`} onDragOver={onDrag} onDragLeave={onDrag} onDrop={onDrag}>
         <span>
           <strong>{list?.file.name ?? texts.choose}</strong>{' '}
           {list && <span class="quiet">{sizeText(list.file.size)}</span>}
@@ -58,42 +47,17 @@ export function ListStep(page: Page) {
       </label>
       <Alert text={problem ?? first.error} />
       {list?.encoding && <p class="quiet">{texts.encoding(list.encoding)}</p>}
-      {preview !== null && <Columns {...page} preview={preview} />}
-    </>
-  );
-}
-
-/** What the columns mean: found by the server, and changed by the person. */
-function Columns({ preview, ...page }: Page & { readonly preview: NonNullable<Page['preview']> }) {
-  const { columns, toColumn, invalidGroups } = preview;
-  const national = invalidGroups.find(({ code }) => code === 'noCountry');
-  const { count = 0, country = null, countryColumn = null } = national ?? {};
-  return (
-    <>
-      <div class="row">
-        <Entry
-          {...page}
-          name="toColumn"
-          value={toColumn}
-          label={texts.toColumn}
-          options={optionsOf(columns)}
-        />
-        <Entry {...page} name="country" label={texts.ofNational} about={texts.countryAbout} />
-      </div>
-      {national && (
-        <p class="note warning" role="status">
-          {texts.noCountry(count)}{' '}
-          {countryColumn !== null && (
-            <button type="button" onClick={() => page.change({ countryColumn })}>
-              {texts.useColumn(countryColumn)}
-            </button>
-          )}
-          {country !== null && (
-            <button type="button" onClick={() => page.change({ country })}>
-              {texts.useCountry(country)}
-            </button>
-          )}
-        </p>
+      {preview && (
+        <div class="row">
+          <Entry
+            {...page}
+            name="toColumn"
+            value={preview.toColumn}
+            label={texts.toColumn}
+            options={optionsOf(preview.columns)}
+          />
+          <Entry {...page} name="country" label={texts.ofNational} about={texts.countryAbout} />
+        </div>
       )}
     </>
   );

@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks';
 import { segmentsOf } from '../../../../campaign/segments.js';
 import { compileTemplate } from '../../../../campaign/template.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
-import { labels } from '../../base/labels.js';
+import { labelOf } from '../../base/texts.js';
 import { moneyText } from '../../base/times.js';
+import { FormField, TEXT } from '../../parts/Form.js';
 import { Section } from '../../parts/Section.js';
 import { PhoneNumber } from '../../parts/Time.js';
 import type { Page } from './page.js';
@@ -13,18 +14,22 @@ const ROOM = { 'GSM-7': [160, 153], 'UCS-2': [70, 67] } as const;
 
 /** The text as the phone of a recipient will show it, with the segments that it takes. */
 export function Phone({ draft: { message, sender }, preview, isWhole }: Page) {
-  const [chosen, setChosen] = useState('0');
+  const [chosen, setChosen] = useState('first');
   const { samples = [], longest = null, columns = [], cost = null } = preview ?? {};
-  const sample = chosen === 'longest' ? longest : samples[Number(chosen)];
+  const sample = chosen === 'longest' ? longest : samples[0];
   const compiled = compileTemplate(message, columns);
   // Without a list, the text as it is shows how long it is about.
   const text = sample && compiled.ok ? compiled.template.render(sample.values) : message;
   const { segments, encoding, units } = segmentsOf(text);
   const [one, each] = ROOM[encoding];
+  const options = [
+    { value: 'first', label: texts.first },
+    { value: 'longest', label: isWhole ? texts.longest : texts.longestHead },
+  ];
   return (
     <Section class="phone-preview stack" title={texts.phone}>
       <div class="phone">
-        <p class="quiet">{sender || preview?.sender || labels.sender}</p>
+        <p class="quiet">{sender || preview?.sender || labelOf('sender')}</p>
         {message.trim() === '' ? <p class="quiet">{texts.phoneEmpty}</p> : <p class="bubble">{text}</p>}
       </div>
       {message.trim() !== '' && (
@@ -37,22 +42,13 @@ export function Phone({ draft: { message, sender }, preview, isWhole }: Page) {
         </p>
       )}
       {sample && (
-        <label class="field">
-          {texts.which}
-          <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
-            {samples.map(({ line }, at) => (
-              <option key={line} value={at}>
-                {at === 0 ? texts.first : texts.line(line)}
-              </option>
-            ))}
-            <option value="longest">{isWhole ? texts.longest : texts.longestHead}</option>
-          </select>
-        </label>
-      )}
-      {sample && (
-        <p class="quiet">
-          <PhoneNumber number={sample.to} />
-        </p>
+        <FormField
+          name="recipient"
+          field={TEXT}
+          shown={{ options, about: <PhoneNumber number={sample.to} /> }}
+          value={chosen}
+          onChange={(value) => setChosen(String(value))}
+        />
       )}
     </Section>
   );

@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks';
 import { segmentsOf } from '../../../../campaign/segments.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
+import { labelOf } from '../../base/texts.js';
 import { moneyText } from '../../base/times.js';
 import { notify } from '../../parts/Announcer.js';
 import { useFirstCheck } from './check.js';
@@ -27,7 +28,7 @@ export function TextStep(page: Page) {
         {lanes.length > 1 && <Entry {...page} name="lane" value={lanes[0]} options={optionsOf(lanes)} />}
       </div>
       <div class="field">
-        <label for="message">{texts.message}</label>
+        <label for="message">{labelOf('message')}</label>
         <textarea
           id="message"
           ref={message}
@@ -44,7 +45,7 @@ export function TextStep(page: Page) {
         <Hint {...page} focus={() => message.current?.focus()} />
         {preview !== null && (
           <p class="row">
-            <span class="quiet">{texts.insert}</span>
+            <span class="quiet">{labelOf('insert')}</span>
             {preview.columns.map((column) => (
               <button key={column} type="button" class="plain" onClick={() => insert(column)}>
                 {`{{${column}}}`}
@@ -67,31 +68,27 @@ function Hint({ draft, change, campaign, list, first, preview, isWhole, focus }:
       : {},
   );
   if (hint === null) return null;
-  const [now, then] = [draft.message, hint.other].map((text) => segmentsOf(text).segments);
-  const isCounted = list !== null && first.data !== null && simpler !== null;
-  const extra = isCounted
-    ? (first.data?.segments.total ?? 0) - simpler.segments.total
-    : (now ?? 0) - (then ?? 0);
-  if (extra <= 0) return null;
-  // Of a long list, only the beginning was counted.
-  const share = isCounted ? (preview?.recipientCount ?? 0) / Math.max(1, first.data?.recipientCount ?? 0) : 1;
+  // Of a long list, only the beginning was counted. Without a list, the text as it is counts.
+  const counted = first.data && simpler && { of: first.data.recipientCount, now: first.data.segments.total };
+  const now = counted?.now ?? segmentsOf(draft.message).segments;
+  const extra = now - (counted ? (simpler?.segments.total ?? 0) : segmentsOf(hint.other).segments);
+  const share = counted ? (preview?.recipientCount ?? 0) / Math.max(1, counted.of) : 1;
   const count = Math.round(extra * share);
-  const { min, max } = preview?.cost?.segmentPrice ?? {};
-  const money =
-    min && min === max ? moneyText(String(Number(min) * count), preview?.cost?.currency ?? null) : null;
+  if (count <= 0) return null;
+  const { segmentPrice, currency = null } = preview?.cost ?? {};
+  const hasOnePrice = segmentPrice?.min && segmentPrice.min === segmentPrice.max;
+  const money = hasOnePrice ? moneyText(String(Number(segmentPrice.min) * count), currency) : null;
+  const replace = (): void => {
+    change({ message: hint.other });
+    notify(texts.replaced, 'good');
+    focus();
+  };
   return (
     <p id="message-hint" class="note warning" role="status">
-      {texts.hint(hint.characters, texts.extra(count, isCounted && isWhole && share === 1, money))}.{' '}
+      {texts.hint(hint.characters, texts.extra(count, counted !== null && isWhole && share === 1, money))}.{' '}
       {hint.isSimple ? (
-        <button
-          type="button"
-          onClick={() => {
-            change({ message: hint.other });
-            notify(texts.replaced, 'good');
-            focus();
-          }}
-        >
-          {texts.replace}
+        <button type="button" onClick={replace}>
+          {labelOf('replace')}
         </button>
       ) : (
         texts.noSimpler

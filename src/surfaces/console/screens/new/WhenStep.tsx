@@ -1,35 +1,24 @@
-import { useMemo } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
+import { labelOf } from '../../base/texts.js';
+import { timeText } from '../../base/times.js';
 import { useNow } from '../../parts/Time.js';
 import { EMPTY, startOf } from './draft.js';
 import { Entry, optionsOf } from './Entry.js';
 import type { Page } from './page.js';
 
-const UTC = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'UTC',
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
+const ZONES = optionsOf([...new Set(['UTC', EMPTY.zone, ...Intl.supportedValuesOf('timeZone')])]);
 
 /** Now, or at a time in a zone. */
 export function WhenStep(page: Page) {
   const { draft, change } = page;
-  const now = useNow(10_000);
-  const zones = useMemo(
-    () => optionsOf([...new Set(['UTC', EMPTY.zone, ...Intl.supportedValuesOf('timeZone')])]),
-    [],
-  );
+  const now = useNow();
   const start = startOf(draft, now);
   const problem = 'problem' in start ? start.problem : undefined;
   const error = typeof problem === 'string' ? texts[problem] : problem?.reason;
-  const utc = 'at' in start && start.at !== null ? texts.utc(UTC.format(start.at)) : '';
+  const utc = 'at' in start && start.at !== null ? texts.utc(timeText(start.at, now, 'UTC')) : '';
   return (
     <fieldset class="stack">
-      <legend class="unseen">{texts.when}</legend>
+      <legend class="unseen">{labelOf('when')}</legend>
       {[false, true].map((isLater) => (
         <label key={String(isLater)} class="row">
           <input
@@ -38,7 +27,7 @@ export function WhenStep(page: Page) {
             checked={draft.isLater === isLater}
             onChange={() => change({ isLater })}
           />
-          {isLater ? texts.at : texts.now}
+          {isLater ? texts.at : labelOf('now')}
         </label>
       ))}
       {draft.isLater && (
@@ -51,7 +40,7 @@ export function WhenStep(page: Page) {
             about={utc}
             error={problem === 'noTime' ? undefined : error}
           />
-          <Entry {...page} name="zone" label={texts.zone} options={zones} />
+          <Entry {...page} name="zone" label={texts.zone} options={ZONES} />
         </div>
       )}
     </fieldset>

@@ -11,7 +11,6 @@ export const EMPTY = {
   message: '',
   toColumn: '',
   country: '',
-  countryColumn: '',
   duplicates: 'first',
   skipInvalid: false,
   isLater: false,

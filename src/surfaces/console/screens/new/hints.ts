@@ -1,4 +1,4 @@
-import { segmentsOf } from '../../../../campaign/segments.js';
+import { charactersForcingUcs2, segmentsOf } from '../../../../campaign/segments.js';
 
 /*
  * Characters outside the GSM alphabet: one of them makes a whole message UCS-2, whose segments hold less than half as much.
@@ -6,32 +6,20 @@ import { segmentsOf } from '../../../../campaign/segments.js';
 
 /** What people mean by characters that editors put in place of simpler ones. */
 const SIMPLER = new Map(
-  (
-    [
-      ["'", '\u2018\u2019\u201a\u2032\u00b4\u0060'],
-      ['"', '\u201c\u201d\u201e\u2033\u00ab\u00bb'],
-      ['-', '\u2010\u2011\u2012\u2013\u2014\u2212\u2022\u00b7'],
-      [' ', '\u00a0\u2009\u202f'],
-      ['', '\u200b\u00ad\ufeff'],
-      ['...', '\u2026'],
-      ['x', '\u00d7'],
-    ] as const
-  ).flatMap(([simple, others]) => [...others].map((other) => [other, simple] as const)),
+  [
+    ["'", '\u2018\u2019\u201a\u2032\u00b4\u0060'],
+    ['"', '\u201c\u201d\u201e\u2033\u00ab\u00bb'],
+    ['-', '\u2010\u2011\u2012\u2013\u2014\u2212\u2022\u00b7'],
+    [' ', '\u00a0\u2009\u202f'],
+    ['', '\u200b\u00ad\ufeff'],
+    ['...', '\u2026'],
+    ['x', '\u00d7'],
+  ].flatMap(([simple = '', others = '']) => [...others].map((other) => [other, simple] as const)),
 );
-
-/** A placeholder as a whole, or one character as people see it. */
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-const piecesOf = (text: string): string[] =>
-  text
-    .split(/(\{\{[^{}]*\}\})/)
-    .flatMap((part, at) =>
-      at % 2 === 1 ? [part] : [...graphemes.segment(part)].map(({ segment }) => segment),
-    );
-const isCostly = (piece: string): boolean =>
-  !piece.startsWith('{{') && segmentsOf(piece).encoding === 'UCS-2';
+const isPlain = (character: string): boolean => segmentsOf(character).encoding === 'GSM-7';
 
 export interface SegmentHint {
-  /** The characters of the text that force UCS-2, each once. */
+  /** The characters of the text that force UCS-2, each once; those that cannot be seen by their codes. */
   readonly characters: readonly string[];
   /** The text without them, or with simpler ones. */
   readonly other: string;
@@ -41,9 +29,12 @@ export interface SegmentHint {
 
 /** The characters of a text that are outside the GSM alphabet, and the text without them; null if there are none. */
 export function segmentHint(text: string): SegmentHint | null {
-  const pieces = piecesOf(text);
-  const characters = [...new Set(pieces.filter(isCostly))];
+  // Every other piece is a placeholder.
+  const pieces = text.split(/(\{\{[^{}]*\}\})/);
+  const own = [...pieces.filter((_, at) => at % 2 === 0).join('')];
+  const characters = charactersForcingUcs2(own.join('')).map((named) => named.replace(/.* /, ''));
   if (characters.length === 0) return null;
-  const other = pieces.map((piece) => (isCostly(piece) ? (SIMPLER.get(piece) ?? '') : piece)).join('');
-  return { characters, other, isSimple: characters.every((character) => SIMPLER.has(character)) };
+  const simpler = (character: string) => (isPlain(character) ? character : (SIMPLER.get(character) ?? ''));
+  const other = pieces.map((piece, at) => (at % 2 === 1 ? piece : [...piece].map(simpler).join(''))).join('');
+  return { characters, other, isSimple: own.every((one) => isPlain(one) || SIMPLER.has(one)) };
 }

@@ -6,8 +6,6 @@ import { type Encoding, EncodingError, inUtf8 } from '../../../../campaign/list-
 
 /** The beginning of a list, in which columns and first errors are found at once. */
 const HEAD_BYTES = 256 * 1024;
-/** The parts of a list that is written anew in UTF-8. The browser keeps them outside the tab. */
-const PART_BYTES = 4 * 1024 * 1024;
 
 export interface ChosenList {
   readonly file: File;
@@ -35,31 +33,17 @@ export async function choose(file: File): Promise<ChosenList> {
   return { file, key, encoding, head: isWhole ? text : wholeRecords(text), isWhole };
 }
 
-/** The whole list in UTF-8: the file itself, or what it says, written anew. */
+/** The whole list in UTF-8: the file itself, or what it says, written anew. The browser keeps both outside the tab. */
 export async function inWhole({ file }: ChosenList, signal: AbortSignal): Promise<Blob> {
-  let isOther = false;
-  const parts: Blob[] = [];
-  let chunks: Uint8Array<ArrayBuffer>[] = [];
-  let bytes = 0;
-  const flush = (): void => {
-    parts.push(new Blob(chunks));
-    chunks = [];
-    bytes = 0;
-  };
-  let passed = 0;
+  let [isOther, passed] = [false, 0];
+  const written: Blob[] = [];
   for await (const chunk of inUtf8(chunksOf(file), () => (isOther = true))) {
     signal.throwIfAborted();
-    passed += chunk.length;
-    if (!isOther) continue;
-    // Everything before the first character that is not ASCII is the same in both encodings.
-    if (parts.length === 0 && chunks.length === 0) parts.push(file.slice(0, passed - chunk.length));
-    chunks.push(chunk as Uint8Array<ArrayBuffer>);
-    bytes += chunk.length;
-    if (bytes >= PART_BYTES) flush();
+    if (isOther) written.push(new Blob([chunk as Uint8Array<ArrayBuffer>]));
+    else passed += chunk.length;
   }
-  if (!isOther) return file;
-  flush();
-  return new Blob(parts, { type: 'text/csv' });
+  // Everything before the first character that is not ASCII is the same in both encodings.
+  return isOther ? new Blob([file.slice(0, passed), ...written], { type: 'text/csv' }) : file;
 }
 
 async function* chunksOf(file: Blob): AsyncGenerator<Uint8Array> {

@@ -1,13 +1,17 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, commandOf, type Output, offline, refusal } from '../../base/api.js';
+import { problemOf } from '../../base/loaded.js';
+import { type ChosenList, inWhole } from './list.js';
 
 /*
  * Sends a campaign with its list as a form. `fetch` does not say how much of a body has been sent, so this uses XMLHttpRequest. The browser
  * reads the file while it sends it.
  */
 
+type Operation = 'previewUpload' | 'uploadCampaign';
+
 interface Upload {
   readonly campaign: object;
-  readonly list: Blob;
   readonly query?: Readonly<Record<string, string>>;
   readonly idempotencyKey?: string;
   readonly signal: AbortSignal;
@@ -16,9 +20,10 @@ interface Upload {
 }
 
 /** Runs an operation that takes a form. Rejects with an {@link ApiError}, or with an AbortError: then the server discards everything. */
-export function upload<Op extends 'previewUpload' | 'uploadCampaign'>(
+export function upload<Op extends Operation>(
   operation: Op,
-  { campaign, list, query = {}, idempotencyKey, signal, onProgress }: Upload,
+  list: Blob,
+  { campaign, query = {}, idempotencyKey, signal, onProgress }: Upload,
 ): Promise<Output<Op>> {
   const { method, path } = commandOf(operation);
   const form = new FormData();
@@ -26,22 +31,56 @@ export function upload<Op extends 'previewUpload' | 'uploadCampaign'>(
   form.append('recipients', list, 'list.csv');
   return new Promise((resolve, reject: (error: ApiError | DOMException) => void) => {
     const request = new XMLHttpRequest();
-    const abort = (): void => request.abort();
-    const parameters = new URLSearchParams(query).toString();
-    request.open(method, `${path}${parameters === '' ? '' : `?${parameters}`}`);
+    request.open(method, `${path}?${new URLSearchParams(query)}`);
     request.responseType = 'json';
     if (idempotencyKey !== undefined) request.setRequestHeader('idempotency-key', idempotencyKey);
-    if (onProgress)
-      request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
+    request.upload.onprogress = ({ loaded, total }) => onProgress?.(total === 0 ? 0 : loaded / total);
     request.onload = () => {
       if (request.status < 300) resolve(request.response as Output<Op>);
       else reject(refusal(request.status, request.response));
     };
     request.onerror = () => reject(offline());
     request.onabort = () => reject(new DOMException('The upload was cancelled.', 'AbortError'));
-    request.onloadend = () => signal.removeEventListener('abort', abort);
-    if (signal.aborted) return reject(new DOMException('The upload was cancelled.', 'AbortError'));
-    signal.addEventListener('abort', abort);
+    signal.addEventListener('abort', () => request.abort());
     request.send(form);
+    if (signal.aborted) request.abort();
   });
+}
+
+/** Why an upload failed; its text is empty if a person has cancelled it. */
+interface Failure {
+  readonly thrown: unknown;
+  readonly text: string;
+}
+
+/** An upload of a whole list that a person follows and may cancel. */
+export function useUpload<Op extends Operation>(operation: Op) {
+  /** From 0 to 1 while the list is sent; null when nothing runs. */
+  const [progress, setProgress] = useState<number | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const running = useRef<AbortController | null>(null);
+  const cancel = (): void => running.current?.abort();
+  useEffect(() => cancel, []);
+  /** Uploads it, instead of what runs. Null if it fails or is cancelled. */
+  const send = async (list: ChosenList, options: Omit<Upload, 'signal'>): Promise<Output<Op> | null> => {
+    cancel();
+    const controller = new AbortController();
+    const { signal } = controller;
+    running.current = controller;
+    setFailure(null);
+    setProgress(0);
+    try {
+      return await upload(operation, await inWhole(list, signal), {
+        ...options,
+        signal,
+        onProgress: setProgress,
+      });
+    } catch (thrown) {
+      if (running.current === controller) setFailure({ thrown, text: problemOf(thrown) });
+      return null;
+    } finally {
+      if (running.current === controller) setProgress(null);
+    }
+  };
+  return { progress, failure, send, cancel };
 }

@@ -2,6 +2,7 @@ import type { Config, LaneRules } from '../base/config/index.js';
 import type { Events } from '../base/events/events.js';
 import type { Records } from '../call-records/open-records.js';
 import type { ActingFor } from '../campaign/actor.js';
+import type { Check } from '../campaign/check-views.js';
 import type { ForgottenNumber } from '../campaign/forgotten.js';
 import type { Preview } from '../campaign/preview-views.js';
 import type { LaneStatus } from '../campaign/views.js';
@@ -36,6 +37,14 @@ export type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
 export type { TokenCache } from '../service/auth/token-cache.js';
 export type { TokenState } from '../service/auth/token-state.js';
 export type { PositionKind } from './access/positions.js';
+
+/** Options of {@link Volley.examine}. */
+export interface ExamineOptions {
+  /** The settings with which those of workers are compared; default: as {@link Volley.differences}. */
+  readonly than?: Config | undefined;
+  /** What to do if no worker runs, or none with these roles. */
+  readonly howToStart?: ((roles: readonly string[]) => string | Promise<string>) | undefined;
+}
 
 /** The worker stages that run in this process. */
 export interface Workers {
@@ -178,6 +187,11 @@ export interface Volley
    * is complete, or else than the worker that started last. A worker reads its settings when it starts.
    */
   differences(than?: Config): Promise<LaneDifference[]>;
+  /**
+   * Checks what is in Redis, and yields the result of each check as it is known: Redis itself, workers, lanes, keys, and what fails. It
+   * changes nothing, and calls no service.
+   */
+  examine(options?: ExamineOptions): AsyncIterable<Check>;
   /** Rejects if Redis does not reply within this time, such as `2s`. */
   ping(within: string): Promise<void>;
   /**

@@ -84,27 +84,6 @@ export const progressSample = z
 /** See {@link progressSample}. */
 export type ProgressSample = z.output<typeof progressSample>;
 
-/** A request that may or may not have been accepted, and what is known about it. */
-export const unknownRequest = z
-  .object({
-    request: z.string().describe('Our reference, with which `resolve` settles this request alone'),
-    recipientCount: count,
-    claimedAt: time.nullable().describe('When a worker took it to send it; null if Redis has lost that'),
-    since: time.describe('When its outcome became unknown'),
-    code: z
-      .enum(['reported', 'silent', 'restored'])
-      .describe(
-        '`reported`: its worker reported that no clear response arrived, and sends it no more; `silent`: its worker died, or lost Redis, before it reported anything; `restored`: Redis lost data, and the request may have been sent before',
-      ),
-    reason: z.string().describe('What was seen, in words'),
-    isPolled: z.boolean().describe('Whether a report matches it, so that a poll will tell'),
-    resendFrom: time.describe('From when its worker can no longer send it, so that you may resend it'),
-  })
-  .readonly()
-  .meta({ id: 'UnknownRequest' });
-/** See {@link unknownRequest}. */
-export type UnknownRequest = z.output<typeof unknownRequest>;
-
 /** A campaign in the live stream. */
 export const liveCampaign = z
   .object({

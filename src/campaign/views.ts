@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { actor } from './actor.js';
+import { BLOCK_CODES, BLOCKS } from './block-codes.js';
 import { CAMPAIGN_STATES } from './campaign.js';
 import { returnedFields, windowHours } from './field-schemas.js';
 import {
@@ -51,7 +52,10 @@ const turnFailures = z
 
 /** Why a campaign or a lane starts no requests. */
 const block = z.object({
-  reason: z.string(),
+  code: z
+    .enum(BLOCK_CODES)
+    .describe(BLOCK_CODES.map((code) => `\`${code}\`: ${BLOCKS[code].means}`).join('; ')),
+  reason: z.string().describe('The same in words, with details'),
   until: time.nullable().describe('When it ends by itself; null if that is not known, or it does not'),
   state: z
     .enum([
@@ -69,6 +73,27 @@ const block = z.object({
       '`paused`: the campaign, until an operator resumes it; `backingOff`: the lane, for a while after a 429 or failures of the service; `recovering`: the lane, for seconds after Redis may have lost data; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `noToken`: the lane, until the account service gives it an access token, next tried at `until` (null: now); `failing`: sending on the lane, or asking for delivery statuses, fails again and again (`turnFailures`); `scheduled`: the campaign starts later; `waiting`: for room in the quota, for a window to open, or for the lane to be configured',
     ),
 });
+
+/** A request that may or may not have been accepted, and what is known about it. */
+export const unknownRequest = z
+  .object({
+    request: z.string().describe('Our reference, with which `resolve` settles this request alone'),
+    recipientCount: count,
+    claimedAt: time.nullable().describe('When a worker took it to send it; null if Redis has lost that'),
+    since: time.describe('When its outcome became unknown'),
+    code: z
+      .enum(['reported', 'silent', 'restored'])
+      .describe(
+        '`reported`: its worker reported that no clear response arrived, and sends it no more; `silent`: its worker died, or lost Redis, before it reported anything; `restored`: Redis lost data, and the request may have been sent before',
+      ),
+    reason: z.string().describe('What was seen, in words'),
+    isPolled: z.boolean().describe('Whether a report matches it, so that a poll will tell'),
+    resendFrom: time.describe('From when its worker can no longer send it, so that you may resend it'),
+  })
+  .readonly()
+  .meta({ id: 'UnknownRequest' });
+/** See {@link unknownRequest}. */
+export type UnknownRequest = z.output<typeof unknownRequest>;
 
 /** When messages may be sent. The zone is beside it. */
 export const sendWindow = z
@@ -153,18 +178,7 @@ export const campaignStatus = z
     completion: timeRange.nullable().describe(`${COMPLETION}; null if the campaign has ended`),
     contradictions: count.describe('Reports that contradicted a final report; counted, never applied'),
     unknownOutcomes: z
-      .array(
-        z
-          .object({
-            request: z
-              .string()
-              .describe('Our reference, with which `resolve` decides about this request alone'),
-            recipientCount: count,
-            since: time,
-            reason: z.string(),
-          })
-          .readonly(),
-      )
+      .array(unknownRequest)
       .readonly()
       .describe(
         'Requests that may or may not have been accepted; decide about them with `resolve`. At most the first 100',

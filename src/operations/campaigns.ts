@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CAMPAIGN_STATES } from '../campaign/campaign.js';
-import { progressSample, unknownRequest } from '../campaign/live-views.js';
+import { progressSample } from '../campaign/live-views.js';
 import type { TimeRange } from '../campaign/measures.js';
 import { recipientPage, reportRow } from '../campaign/recipient-views.js';
 import {
@@ -9,7 +9,7 @@ import {
   STATUS_GROUPS,
   WANTED_STATUSES,
 } from '../campaign/reported-status.js';
-import { type CampaignStatus, campaignStatus } from '../campaign/views.js';
+import { type CampaignStatus, campaignStatus, unknownRequest } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
 import { byCampaign, byLanesOfKey } from './access.js';
 import { filterFlags, filterMembers } from './list-filters.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Check, check } from '../campaign/check-views.js';
 import { time } from '../campaign/measures.js';
 import type { WorkerProcess } from '../engine/recovery/heartbeats.js';
 import { ROLES } from '../engine/recovery/roles.js';
@@ -35,4 +36,28 @@ export const listWorkers = call({
   output: z.object({ workers: z.array(worker) }),
   returns: 'The workers',
   run: async (volley) => ({ workers: await volley.workers() }),
+});
+
+export const examine = call({
+  name: 'examine',
+  summary: 'Check Redis, the workers, and what fails',
+  description:
+    'What `volley doctor` checks in Redis: its settings and memory, the workers, every lane, keys, outboxes, schedules, and webhooks, each with what to do. It changes nothing, and calls no service.',
+  tag: 'Operation',
+  scope: 'admin',
+  cost: { tokens: 10 },
+  access: allLanes('Checks'),
+  http: 'GET /doctor',
+  cli: { because: '`volley doctor` runs it, and checks the settings of its machine as well' },
+  input: z.strictObject({}),
+  output: z.object({
+    ok: z.boolean().describe('Whether no check has failed'),
+    checks: z.array(check),
+  }),
+  returns: 'The result of each check',
+  async run(volley) {
+    const checks: Check[] = [];
+    for await (const result of volley.examine()) checks.push(result);
+    return { ok: !checks.some(({ state }) => state === 'fail'), checks };
+  },
 });

@@ -1,18 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Redis, serverTime } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import {
-  CAMPAIGN_ID_LENGTH,
-  type CampaignState,
-  campaignIdTime,
-  requestReference,
-} from '../campaign/campaign.js';
+import { CAMPAIGN_ID_LENGTH, type CampaignState, campaignIdTime } from '../campaign/campaign.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { type ListFilters, matchesFilters } from '../campaign/list-filters.js';
-import type { ProgressSample, UnknownRequest } from '../campaign/live-views.js';
+import type { ProgressSample } from '../campaign/live-views.js';
 import { type Time, timeIn } from '../campaign/moment.js';
 import { perName, RECIPIENT_STATES } from '../campaign/recipient.js';
-import type { CampaignStatus } from '../campaign/views.js';
+import type { CampaignStatus, UnknownRequest } from '../campaign/views.js';
 import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import { idsWithPrefix, listCampaigns, readState, type StoredState } from '../engine/lane/campaigns.js';
 import type { Lane } from '../engine/lane/lane.js';
@@ -21,10 +16,10 @@ import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
 import { readProgress } from '../engine/recipients/progress.js';
 import { idempotencyDigest, readHolder } from '../engine/recipients/reservation.js';
 import type { Heartbeats, WorkerProcess } from '../engine/recovery/heartbeats.js';
-import { listUnknown, type UnknownBatch } from '../engine/sending/unknown.js';
+import { listUnknown } from '../engine/sending/unknown.js';
 import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
-import { campaignStatus } from './status.js';
+import { campaignStatus, unknownRequest } from './status.js';
 
 /** Which campaigns {@link CampaignReader.list} returns. */
 interface CampaignFilter extends ListFilters {
@@ -367,19 +362,4 @@ function filterOf({ state, ...filters }: PageOptions): (meta: CampaignMeta, stat
     (own.outbox === undefined || (own.counts.unknown ?? 0) > 0) &&
     (state === undefined || own.state === state) &&
     matchesFilters(meta, filters);
-}
-
-/** What is known about a request with an unknown outcome. A worker that reported it sends it no more, so it is safe at once. */
-function unknownRequest(campaign: string, batch: UnknownBatch): UnknownRequest {
-  const iso = (ms: number): string => new Date(ms).toISOString();
-  return {
-    request: requestReference(campaign, batch.number),
-    recipientCount: batch.count,
-    claimedAt: batch.isRestored ? null : iso(batch.claimedAt),
-    since: iso(batch.since),
-    code: batch.isRestored ? 'restored' : batch.safeAt > batch.since ? 'silent' : 'reported',
-    reason: batch.reason,
-    isPolled: batch.matchedRequestId !== null,
-    resendFrom: iso(batch.safeAt),
-  };
 }

@@ -1,4 +1,5 @@
 import { describeBackoff } from '../campaign/backoff-reason.js';
+import { BLOCKS, type BlockCode } from '../campaign/block-codes.js';
 import { requestReference } from '../campaign/campaign.js';
 import { type Estimate, estimate, type LaneOutlook } from '../campaign/estimate.js';
 import { returnedOf } from '../campaign/field-sets.js';
@@ -6,7 +7,7 @@ import type { CampaignCost } from '../campaign/measures.js';
 import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import { requestsLeft } from '../campaign/request-count.js';
-import type { CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views.js';
+import type { CampaignStatus, LaneStatus, TurnFailure, UnknownRequest } from '../campaign/views.js';
 import { describeWindow, nextCommonOpening, nextOpening, windowNow, zoneOf } from '../campaign/window.js';
 import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
 import type { StoredState } from '../engine/lane/campaigns.js';
@@ -90,12 +91,21 @@ export function campaignStatus({
     contradictions: state.contradictions,
     unknownOutcomes: unknownOutcomes
       .slice(0, MAX_UNKNOWN_OUTCOMES)
-      .map(({ number, count, since, reason }) => ({
-        request: requestReference(meta.id, number),
-        recipientCount: count,
-        since: iso(since),
-        reason,
-      })),
+      .map((batch) => unknownRequest(meta.id, batch)),
+  };
+}
+
+/** What is known about a request with an unknown outcome. A worker that reported it sends it no more, so it is safe at once. */
+export function unknownRequest(campaign: string, batch: UnknownBatch): UnknownRequest {
+  return {
+    request: requestReference(campaign, batch.number),
+    recipientCount: batch.count,
+    claimedAt: batch.isRestored ? null : iso(batch.claimedAt),
+    since: iso(batch.since),
+    code: batch.isRestored ? 'restored' : batch.safeAt > batch.since ? 'silent' : 'reported',
+    reason: batch.reason,
+    isPolled: batch.matchedRequestId !== null,
+    resendFrom: iso(batch.safeAt),
   };
 }
 
@@ -162,11 +172,11 @@ function closedWindow(rules: readonly (string | undefined)[], now: number): Bloc
   if (closed === undefined) return null;
   const opening = nextCommonOpening(windows, now);
   const which = closed === rules[0] ? '' : ' of its lane';
-  return {
-    state: 'waiting',
-    reason: `the window${which} is closed (${describeWindow(closed)})`,
-    until: opening === null ? null : iso(opening.from),
-  };
+  return block(
+    closed === rules[0] ? 'windowClosed' : 'laneWindowClosed',
+    `the window${which} is closed (${describeWindow(closed)})`,
+    opening?.from,
+  );
 }
 
 const HOUR_MS = 3_600_000;
@@ -210,33 +220,43 @@ const nextPermitsOf = ({ keptForPolls, nextPermitAt, nextPermits }: LaneStatusRe
 
 type Block = CampaignStatus['blockedBy'];
 
+/** `until`: ms; undefined if it does not end by itself, or that is not known. */
+function block(code: BlockCode, reason: string, until?: number): NonNullable<Block> {
+  return { code, state: BLOCKS[code].state, reason, until: until === undefined ? null : iso(until) };
+}
+
+/** How the reason of a lane begins that is held because a backup was restored (engine/lane/workers.lua). */
+const OLDER_DATA = 'Redis has older data than before';
+
 /** Why no worker serves a lane, although workers run. */
-function whyUnserved(lane: string, isConfigured: boolean, lacksCredentials: boolean): string | null {
-  if (!isConfigured) return `lane ${lane} is not configured`;
+function whyUnserved(lane: string, isConfigured: boolean, lacksCredentials: boolean): Block {
+  if (!isConfigured) return block('notConfigured', `lane ${lane} is not configured`);
   if (!lacksCredentials) return null;
-  return `no worker that runs has the credentials of lane ${lane}; \`volley doctor\` says which variable is missing`;
+  return block(
+    'noCredentials',
+    `no worker that runs has the credentials of lane ${lane}; \`volley doctor\` says which variable is missing`,
+  );
 }
 
 /** Why the lane starts no requests, whichever campaign they belong to. */
 function laneBlock(view: LaneStatusRecord): Block {
-  if (view.stopped) return { state: 'stopped', reason: view.stopped, until: null };
-  if (view.held) return { state: 'held', reason: view.held, until: null };
+  if (view.stopped) return block('stopped', view.stopped);
+  if (view.held) return block(view.held.startsWith(OLDER_DATA) ? 'olderData' : 'held', view.held);
   if (view.graceUntil > view.now) {
     const reason = 'workers report again what they sent last, in case Redis has lost data';
-    return { state: 'recovering', reason, until: iso(view.graceUntil) };
+    return block('dataLoss', reason, view.graceUntil);
   }
   if (view.unboundedAt > 0) {
     const reason =
       'nothing bounds how much Redis may lose when a replica takes over; `volley doctor` explains it';
-    return { state: 'backingOff', reason, until: null };
+    return block('unboundedLoss', reason);
   }
   if (view.tokenReason !== '') {
-    const until = view.tokenAt > view.now ? iso(view.tokenAt) : null;
-    return { state: 'noToken', reason: view.tokenReason, until };
+    return block('noToken', view.tokenReason, view.tokenAt > view.now ? view.tokenAt : undefined);
   }
   if (view.backoffUntil > view.now) {
     const reason = describeBackoff(view.backingOff, view.backoffReason);
-    return { state: 'backingOff', reason, until: iso(view.backoffUntil) };
+    return block(view.backingOff === 'throttled' ? 'throttled' : 'unreachable', reason, view.backoffUntil);
   }
   return null;
 }
@@ -245,24 +265,24 @@ function campaignBlock(
   state: StoredState,
   counts: Record<RecipientState, number>,
   view: LaneStatusRecord,
-  unserved: string | null,
+  unserved: Block,
   closed: Block,
 ): Block {
   const { planned, sending, deliveredToNetwork } = counts;
   if (state.endedAt > 0 || planned + sending + deliveredToNetwork === 0) return null;
-  if (planned > 0 && state.state === 'paused')
-    return { state: 'paused', reason: state.pauseReason || 'paused', until: null };
+  if (planned > 0 && state.state === 'paused') return block('paused', state.pauseReason || 'paused');
   if (planned > 0 && state.state === 'scheduled')
-    return { state: 'scheduled', reason: 'scheduled for later', until: isoOrNull(state.launchAt) };
+    return block('scheduled', 'scheduled for later', state.launchAt > 0 ? state.launchAt : undefined);
   if (state.state === 'importing') return null;
-  if (unserved !== null) return { state: 'waiting', reason: unserved, until: null };
+  if (unserved !== null) return unserved;
   const lane = laneBlock(view);
   if (lane !== null) return lane;
   if (planned > 0 && closed !== null) return closed;
   const failure = failureOf(view, planned > 0 ? 'send' : 'poll');
-  if (failure !== undefined) return { state: 'failing', reason: failure.error, until: null };
+  if (failure !== undefined)
+    return block(failure.kind === 'send' ? 'sendingFails' : 'pollingFails', failure.error);
   if (planned > 0 && isUsedUp(view) && view.nextPermitAt > view.now) {
-    return { state: 'waiting', reason: 'the quota is used up', until: iso(view.nextPermitAt) };
+    return block('quotaUsed', 'the quota is used up', view.nextPermitAt);
   }
   return null;
 }

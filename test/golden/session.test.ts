@@ -69,7 +69,9 @@ test('The texts and the --json output of each command are those in session.txt',
   const worker = await cli.start(/./, 'work');
   onTestFinished(async () => void (await worker.stop()));
   const working = {
-    checks: expect.arrayContaining([{ name: 'workers', level: 'ok', found: '1 process', todo: null }]),
+    checks: expect.arrayContaining([
+      { code: 'workers', name: 'workers', state: 'ok', message: '1 process', advice: null },
+    ]),
   };
   await expect
     .poll(async () => (await cli.json('doctor')).output, { timeout: 20_000 })

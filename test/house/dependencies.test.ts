@@ -14,6 +14,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     'wrapped-text': [],
     version: [],
     'exit-codes': [],
+    counted: [],
     'host-header': [],
     redis: ['clock'],
     // What each version of the service documents, as data.
@@ -42,9 +43,11 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     access: [],
     forget: ['access'],
     volley: ['access', 'forget'],
+    // What is wrong with an installation.
+    doctor: ['access', 'volley'],
     worker: ['volley'],
     // The composition root.
-    runtime: ['access', 'forget', 'volley', 'worker'],
+    runtime: ['access', 'forget', 'volley', 'doctor', 'worker'],
   },
   // One row per operation. The surfaces read the rows.
   operations: {},

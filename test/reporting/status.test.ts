@@ -166,14 +166,20 @@ describe('a campaign', () => {
       {},
       { sends: 100, nextPermitAt: LATER },
       true,
-      { blockedBy: { reason: 'the quota is used up', until: at(LATER) }, waitingFor: 'permits' },
+      {
+        blockedBy: { code: 'quotaUsed', reason: 'the quota is used up', until: at(LATER) },
+        waitingFor: 'permits',
+      },
     ],
     [
       'waits for its lane while that backs off',
       {},
       { backingOff: 'throttled', backoffUntil: LATER },
       true,
-      { blockedBy: { reason: 'the service returned 429', until: at(LATER) }, waitingFor: 'lane' },
+      {
+        blockedBy: { code: 'throttled', reason: 'the service returned 429', until: at(LATER) },
+        waitingFor: 'lane',
+      },
     ],
     [
       'waits for its lane while sending fails there',
@@ -181,7 +187,7 @@ describe('a campaign', () => {
       { failures: [{ kind: 'send', since: START, error: 'broken' }] },
       true,
       {
-        blockedBy: { state: 'failing', reason: 'broken', until: null },
+        blockedBy: { code: 'sendingFails', state: 'failing', reason: 'broken', until: null },
         waitingFor: 'lane',
         turnFailures: [{ kind: 'send', since: at(START), error: 'broken' }],
       },
@@ -191,7 +197,10 @@ describe('a campaign', () => {
       { counts: { deliveredToNetwork: 2 } },
       { failures: [{ kind: 'poll', since: START, error: 'broken' }] },
       true,
-      { blockedBy: { state: 'failing', reason: 'broken', until: null }, waitingFor: 'lane' },
+      {
+        blockedBy: { code: 'pollingFails', state: 'failing', reason: 'broken', until: null },
+        waitingFor: 'lane',
+      },
     ],
     [
       'waits for its lane while that has no token, and shows why and the next attempt',
@@ -243,14 +252,17 @@ describe('a campaign', () => {
       { state: 'scheduled', launchAt: LATER },
       {},
       true,
-      { blockedBy: { reason: 'scheduled for later', until: at(LATER) }, waitingFor: 'start' },
+      {
+        blockedBy: { code: 'scheduled', reason: 'scheduled for later', until: at(LATER) },
+        waitingFor: 'start',
+      },
     ],
     [
       'waits for an operator if it is paused',
       { state: 'paused' },
       {},
       true,
-      { blockedBy: { reason: 'paused', until: null }, waitingFor: 'operator' },
+      { blockedBy: { code: 'paused', reason: 'paused', until: null }, waitingFor: 'operator' },
     ],
     [
       'waits for a decision if only unknown outcomes are left',
@@ -286,7 +298,11 @@ describe('a lane', () => {
       { backingOff: 'unreachable', backoffUntil: LATER },
       {
         state: 'backingOff',
-        blockedBy: { reason: 'the service is unreachable or does not respond', until: at(LATER) },
+        blockedBy: {
+          code: 'unreachable',
+          reason: 'the service is unreachable or does not respond',
+          until: at(LATER),
+        },
       },
     ],
     [
@@ -308,7 +324,12 @@ describe('a lane', () => {
     [
       'is held by an operator',
       { held: 'held by an operator' },
-      { state: 'held', blockedBy: { reason: 'held by an operator', until: null } },
+      { state: 'held', blockedBy: { code: 'held', reason: 'held by an operator', until: null } },
+    ],
+    [
+      'is held because a backup was restored',
+      { held: 'Redis has older data than before; run `volley doctor --restored`' },
+      { state: 'held', blockedBy: { code: 'olderData', until: null } },
     ],
     [
       'waits for a token, whose reason and next attempt it shows',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { BLOCK_CODES, BLOCKS } from '../../src/campaign/block-codes.js';
 import { WAITING_CODES } from '../../src/campaign/live-views.js';
 import type { CampaignStatus, LaneStatus } from '../../src/campaign/views.js';
 import { campaignWaiting, laneWaiting } from '../../src/reporting/waiting.js';
@@ -6,11 +7,10 @@ import { isoAt, NOON, statusWith } from '../surfaces/cli/campaign-status.js';
 
 type Changes = Parameters<typeof statusWith>[0];
 type Block = NonNullable<CampaignStatus['blockedBy']>;
-const block = (state: Block['state'], reason: string, until: string | null = null): Block => ({
-  state,
-  reason,
-  until,
-});
+const block = (state: Block['state'], reason: string, until: string | null = null): Block => {
+  const code = BLOCK_CODES.find((each) => BLOCKS[each].state === state) ?? 'paused';
+  return { code, state, reason, until };
+};
 const quota = { used: 5_000, limit: 5_000, keptForPolls: 0, nextPermitAt: isoAt(300_000), nextPermits: 310 };
 const failure = { kind: 'send' as const, since: isoAt(-60_000), error: 'ERR not an integer.' };
 

@@ -159,7 +159,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       laneNamed: enqueuing.laneNamed,
     });
-    return withUnavailableErrors<Volley>({
+    const acting: Volley = withUnavailableErrors<Volley>({
       ...shared,
       as: volleyFor,
       records: auditedRecords(withUnavailableErrors(records), by, (lane) => finder.idOf(lane)),
@@ -181,6 +181,10 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
           },
           options,
         );
+      },
+      async *examine(options = {}) {
+        const { examine } = await import('../doctor/rows.js');
+        yield* examine({ ...options, redis, keyNames: keys, config, volley: acting, clock: systemClock });
       },
       async preview(input) {
         const [{ previewCampaign }] = await importModules();
@@ -255,6 +259,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         });
       },
     });
+    return acting;
   };
   return volleyFor;
 }

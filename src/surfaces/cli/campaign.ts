@@ -1,3 +1,4 @@
+import { differenceLine } from '../../app/doctor/differences.js';
 import type { Resolution } from '../../app/volley.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { moment, until } from '../../base/moments.js';
@@ -6,7 +7,7 @@ import type { CampaignStatus } from '../../campaign/views.js';
 import { LAST, withCampaign } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
-import { differenceLine, differencesFrom } from './differences.js';
+import { differencesFrom } from './differences.js';
 import { badInput } from './errors.js';
 import { howToStartWorkers } from './how-to-start.js';
 import { readNumbers } from './input.js';

@@ -1,12 +1,7 @@
 import type { Volley } from '../../app/volley.js';
 import { type Config, type LocalConfig, loadConfig, loadDotEnv } from '../../base/config/index.js';
-import { listed } from '../../campaign/listed.js';
 import type { LaneDifference } from '../../engine/recovery/lane-settings.js';
 import type { CliIo } from './context.js';
-import { oneLine } from './text.js';
-
-/** Workers named for a lane; the rest are counted. */
-const NAMED = 3;
 
 /**
  * The lanes for which running workers use other settings than this command would; without complete settings, than the worker that started
@@ -17,7 +12,15 @@ export function differencesFrom(
   volley: Pick<Volley, 'differences'>,
   config: Config | LocalConfig,
 ): Promise<LaneDifference[]> {
-  return volley.differences('messagingBaseUrl' in config ? config : completeConfig(cwd, env));
+  return volley.differences(settingsOf({ cwd, env }, config));
+}
+
+/** The settings with which a command compares those of workers; undefined if they are not complete. */
+export function settingsOf(
+  { cwd, env }: Pick<CliIo, 'cwd' | 'env'>,
+  config: Config | LocalConfig,
+): Config | undefined {
+  return 'messagingBaseUrl' in config ? config : completeConfig(cwd, env);
 }
 
 function completeConfig(cwd: string, env: CliIo['env']): Config | undefined {
@@ -27,26 +30,4 @@ function completeConfig(cwd: string, env: CliIo['env']): Config | undefined {
     // What is missing here may be set where the workers run.
     return undefined;
   }
-}
-
-/** `worker web-1 4711 has another value of API_KEY for lane default than this command` */
-export function differenceText({ lane, settings, workers, than }: LaneDifference): string {
-  const named = workers.slice(0, NAMED).map(({ host, pid }) => oneLine(`${host} ${pid}`));
-  const more = workers.length > NAMED ? [`${workers.length - NAMED} more`] : [];
-  const what = `${settings.length === 1 ? 'another value' : 'other values'} of ${listed(settings)}`;
-  const other =
-    than === null
-      ? 'the settings of this command'
-      : `worker ${oneLine(`${than.host} ${than.pid}`)}, which started last`;
-  return `${workers.length === 1 ? 'worker' : 'workers'} ${listed([...named, ...more])} ${workers.length === 1 ? 'has' : 'have'} ${what} for lane ${lane} than ${other}`;
-}
-
-/** What to do about it. */
-export const RESTART_WORKERS =
-  'If these settings are right, restart the workers: they read their settings when they start.';
-
-/** A difference in a line of its own. */
-export function differenceLine(difference: LaneDifference): string {
-  const text = differenceText(difference);
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}. ${RESTART_WORKERS}`;
 }

@@ -1,11 +1,25 @@
-import { configHints, isSecretSet, loadDotEnv } from '../../base/config/index.js';
+import { checkRestoredKeys } from '../../app/doctor/api-keys.js';
+import { coded, fail, ok, warn } from '../../app/doctor/check.js';
+import {
+  type Config,
+  configHints,
+  isSecretSet,
+  type LocalConfig,
+  loadDotEnv,
+} from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { connect } from '../../base/redis/connection.js';
+import type { Check } from '../../campaign/check-views.js';
 import { pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
-import { type Check, type Configured, type Examined, fail, ok, warn } from './doctor/check.js';
-import { ROWS } from './doctor/rows.js';
+import { settingsOf } from './differences.js';
+import { checkCredentials } from './doctor/credentials.js';
+import { checkSubscriptions } from './doctor/notifications.js';
+import { checkProtection } from './doctor/protection.js';
+import { checkRestored } from './doctor/restored.js';
+import { checkServices } from './doctor/service.js';
 import { examineSettings } from './doctor/settings.js';
+import { howToStartWorkers } from './how-to-start.js';
 import { findLocal, findService, openVolley, type Setting, whatToCheck, whyNoAnswer } from './open.js';
 import { columnsOf, type Paint } from './terminal.js';
 import { counted, padded, wrapped } from './text.js';
@@ -21,94 +35,86 @@ export async function doctor(
     if (!context.json)
       context.stdout.write(`${renderCheck(check, context.paint, columnsOf(context.stdout)).join('\n')}\n`);
   }
-  const failed = checks.some(({ level }) => level === 'fail');
+  const failed = checks.some(({ state }) => state === 'fail');
   return { json: { ok: !failed, checks }, lines: [], exit: failed ? EXIT.failed : EXIT.done };
 }
 
-function pasteableCheck({ found, todo, ...check }: Check): Check {
-  return { ...check, found: pasteable(found), todo: todo === null ? null : pasteable(todo) };
+function pasteableCheck({ message, advice, ...check }: Check): Check {
+  return { ...check, message: pasteable(message), advice: advice === null ? null : pasteable(advice) };
 }
 
 /** Yields each check as it completes, because an address that does not answer takes seconds. */
 async function* examine(context: Context, isRestored: boolean): AsyncGenerator<Check> {
-  for (const hint of configHints(loadDotEnv(context.cwd, context.env))) {
-    yield warn(
-      'settings',
-      hint,
-      'Correct its name, or ignore this if the setting belongs to another program.',
-    );
-  }
+  const hints = configHints(loadDotEnv(context.cwd, context.env));
+  yield* coded(
+    'settings',
+    hints.map((hint) =>
+      warn('settings', hint, 'Correct its name, or ignore this if the setting belongs to another program.'),
+    ),
+  );
   const full = await examineSettings(context, findService);
-  if ('problems' in full) yield* full.problems;
+  if ('problems' in full) yield* coded('settings', full.problems);
   else {
     const { problems } = full.config.lanesWithoutCredentials;
-    yield* problems.map((found) =>
-      fail(
-        'settings',
-        found,
-        'Set the variable where workers run, and restart them. Other lanes are served.',
+    yield* coded('settings', [
+      ...problems.map((found) =>
+        fail(
+          'settings',
+          found,
+          'Set the variable where workers run, and restart them. Other lanes are served.',
+        ),
       ),
-    );
-    yield ok('settings', `complete; ${counted(full.config.lanes.length, 'lane')}`);
-    if (full.simulator !== undefined)
-      yield ok('service', 'the simulator of `volley up --simulator`: messages do not reach phones');
+      ok('settings', `complete; ${counted(full.config.lanes.length, 'lane')}`),
+    ]);
+    const simulated = 'the simulator of `volley up --simulator`: messages do not reach phones';
+    if (full.simulator !== undefined) yield* coded('service', [ok('service', simulated)]);
   }
-  const configured = 'problems' in full ? undefined : { context, config: full.config };
+  const config = 'problems' in full ? undefined : full.config;
   // Redis is checked even if settings that only the service needs are missing.
   const local = 'problems' in full ? await examineSettings(context, findLocal) : full;
   if ('problems' in local) {
-    const shown = 'problems' in full ? full.problems.map(({ found }) => found) : [];
-    yield* local.problems.filter(({ found }) => !shown.includes(found));
+    const shown = 'problems' in full ? full.problems.map(({ message }) => message) : [];
+    yield* coded(
+      'settings',
+      local.problems.filter(({ message }) => !shown.includes(message)),
+    );
     return;
   }
-  yield* examineRedis(context, local.config, configured, isRestored);
-  for (const row of ROWS)
-    if (row.needs === 'settings' && configured !== undefined) yield* await row.check(configured);
+  yield* examineRedis(context, local.config, config, isRestored);
+  if (config !== undefined) yield* coded('service', await checkServices(config, context.clock));
 }
 
+/** `complete`: the settings if none is missing. */
 async function* examineRedis(
   context: Context,
-  config: Setting<Examined['config']>['config'],
-  configured: Configured | undefined,
+  config: Setting<LocalConfig>['config'],
+  complete: Config | undefined,
   isRestored: boolean,
 ): AsyncGenerator<Check> {
   const reason = await whyNoAnswer(config.redisUrl);
   if (reason !== null) {
     const isUrlSet = isSecretSet(loadDotEnv(context.cwd, context.env), 'REDIS_URL');
-    yield fail('Redis', `does not answer: ${reason}`, whatToCheck(isUrlSet));
+    yield* coded('redis', [fail('Redis', `does not answer: ${reason}`, whatToCheck(isUrlSet))]);
     return;
   }
   const redis = connect(config.redisUrl);
   const volley = await openVolley(context, config);
-  const examined: Examined = {
-    context,
-    config,
-    redis,
-    volley,
-    isRestored,
-    now: context.clock(),
-    lanes: once(() => volley.lanes()),
-    keys: once(() => volley.keys.list()),
-  };
+  const now = context.clock();
   try {
-    for (const row of ROWS) {
-      if (row.needs === 'redis') yield* await row.check(examined);
-      else if (row.needs === 'both' && configured !== undefined)
-        yield* await row.check({ ...examined, ...configured });
-    }
+    if (isRestored) yield* coded('restored', await checkRestored({ volley, config, redis, now }));
+    yield* volley.examine({
+      than: settingsOf(context, config),
+      howToStart: (roles) => howToStartWorkers(context, roles),
+    });
+    yield* coded('protection', checkProtection(config, context.env));
+    if (isRestored) yield* coded('restored', checkRestoredKeys(await volley.keys.list(), now));
+    if (complete === undefined) return;
+    yield* coded('credentials', await checkCredentials(complete, volley));
+    yield* coded('subscriptions', await checkSubscriptions(complete, volley, await volley.lanes()));
   } finally {
     redis.disconnect();
     await volley.close();
   }
-}
-
-/** Reads a value when it is needed for the first time. */
-function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
-  let value: Promise<Value> | undefined;
-  return () => {
-    value ??= read();
-    return value;
-  };
 }
 
 /** Columns before the name of a check. */
@@ -116,12 +122,12 @@ const INDENT = 6;
 
 const INK = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
-function renderCheck({ name, level, found, todo }: Check, paint: Paint, width?: number): string[] {
-  const line = `${paint(INK[level], padded(level, 4))}  ${name}: ${pasteable(found)}`;
+function renderCheck({ name, state, message, advice }: Check, paint: Paint, width?: number): string[] {
+  const line = `${paint(INK[state], padded(state, 4))}  ${name}: ${pasteable(message)}`;
   const lines = wrapped(line, width, INDENT);
-  if (todo === null) return lines;
+  if (advice === null) return lines;
   const room = width === undefined ? undefined : width - INDENT - 2;
-  const [first = '', ...others] = wrapped(pasteable(todo), room);
+  const [first = '', ...others] = wrapped(pasteable(advice), room);
   const margin = ' '.repeat(INDENT);
   return [...lines, `${margin}${paint('dim', '→')} ${first}`, ...others.map((each) => `${margin}  ${each}`)];
 }

@@ -1,8 +1,9 @@
+import { counted, grouped } from '../../base/counted.js';
 import { brokenCommand, graphemesOf, widthOf, wrapped } from '../../base/wrapped-text.js';
 import type { ReportRow } from '../../campaign/recipient-views.js';
 import { oneLine } from '../../campaign/visible-text.js';
 
-export { oneLine, widthOf, wrapped };
+export { counted, grouped, oneLine, widthOf, wrapped };
 
 /** Why a recipient has its status, and the service's own word for it, in one line. */
 export function explanation({
@@ -54,11 +55,6 @@ export function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** `12,345`. */
-export function grouped(count: number): string {
-  return count.toLocaleString('en');
-}
-
 /** `1,234.50 EUR`. */
 export function money(amount: string, currency: string): string {
   return `${amount.replace(/^\d+/, (whole) => grouped(Number(whole)))} ${currency}`;
@@ -71,11 +67,6 @@ export function compact(count: number): string {
   // Made at its first use: it takes longer than to print the help of a command.
   compactly ??= new Intl.NumberFormat('en', { notation: 'compact' });
   return compactly.format(count);
-}
-
-/** `1 recipient`, `12,345 recipients`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
 /** A table in short columns. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { redisFacts } from '../../../src/app/doctor/redis-facts.js';
 import { createVolley } from '../../../src/app/runtime.js';
 import { loadConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
@@ -10,7 +11,6 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { type PrivateRedis, startPrivateRedis } from '../../../src/base/redis/private-server.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains, fileRewriter } from '../../../src/engine/recovery/rewrite-file.js';
-import { redisFacts } from '../../../src/surfaces/cli/doctor/redis-facts.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
 import { startCluster } from './cluster.js';
 

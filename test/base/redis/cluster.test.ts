@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { checkRedis } from '../../../src/app/doctor/redis.js';
+import { redisFacts } from '../../../src/app/doctor/redis-facts.js';
 import { connect } from '../../../src/base/redis/connection.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { loadScript } from '../../../src/base/redis/script.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
-import { checkRedis } from '../../../src/surfaces/cli/doctor/redis.js';
-import { redisFacts } from '../../../src/surfaces/cli/doctor/redis-facts.js';
 import { recipients } from '../../end-to-end/recipients.js';
 import { finished, launch, startedFleet } from '../../end-to-end/started.js';
 import { startCluster } from './cluster.js';
@@ -196,20 +196,20 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     const unfinished = checkRedis(await redisFacts(redis, Date.now), 'auto').find(
       ({ name }) => name === 'Redis reshard',
     );
-    expect(unfinished).toMatchObject({ level: 'warn', found: expect.stringContaining('is on its way') });
+    expect(unfinished).toMatchObject({ state: 'warn', message: expect.stringContaining('is on its way') });
     await finish();
     const final = await finished(volley, id, 20_000);
     expect(final.counts).toMatchObject({ deliveredToTerminal: EACH, unknown: 0 });
     expect(fleet.logged('redis.reshardUnfinished')).toHaveLength(1);
     expect(fleet.logged('sweep.failed')).toEqual([]);
     expect((await simulator.summary()).duplicates).toBe(0);
-    expect(checkRedis(await redisFacts(redis, Date.now), 'auto').map(({ level }) => level)).not.toContain(
+    expect(checkRedis(await redisFacts(redis, Date.now), 'auto').map(({ state }) => state)).not.toContain(
       'fail',
     );
   });
 
   test('doctor checks every node and names the one that may lose acknowledged writes', async () => {
-    expect(checkRedis(await redisFacts(redis, Date.now), 'auto').map(({ level }) => level)).not.toContain(
+    expect(checkRedis(await redisFacts(redis, Date.now), 'auto').map(({ state }) => state)).not.toContain(
       'fail',
     );
     const { url = '', port } = cluster.nodes[2] ?? {};
@@ -221,7 +221,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     );
     await operator.config('SET', 'appendfsync', 'always');
     expect(checks).toMatchObject([
-      { level: 'warn', found: expect.stringContaining(`127.0.0.1:${port}: everysec`) },
+      { state: 'warn', message: expect.stringContaining(`127.0.0.1:${port}: everysec`) },
     ]);
   });
 

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { checkRemains } from '../../../src/app/doctor/redis.js';
 import { createVolley } from '../../../src/app/runtime.js';
 import { loadConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
@@ -14,7 +15,6 @@ import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { noteRemoval } from '../../../src/engine/recipients/removals.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains, fileRewriter } from '../../../src/engine/recovery/rewrite-file.js';
-import { checkRemains } from '../../../src/surfaces/cli/doctor/redis.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
 
 const program = await findServer();
@@ -129,7 +129,7 @@ describe.runIf(program !== undefined)('the append-only file', () => {
     );
     expect(await inFile([...texts, ...plain])).toEqual([]);
     expect(emitted).toMatchObject([{ type: 'redis.fileRewritten', campaigns: 1 }]);
-    expect(checkRemains(facts, await fileRemains(redis, keys))).toMatchObject({ level: 'ok' });
+    expect(checkRemains(facts, await fileRemains(redis, keys))).toMatchObject({ state: 'ok' });
   });
 
   test('is rewritten at most once a day, and later removals wait', async () => {
@@ -171,8 +171,8 @@ describe.runIf(program !== undefined)('the append-only file', () => {
     const remains = await fileRemains(redis, keys);
     expect(remains).toEqual({ removals: 1, lastAttempt: 'refused' });
     expect(checkRemains(facts, remains)).toMatchObject({
-      level: 'warn',
-      found:
+      state: 'warn',
+      message:
         'the append-only file still contains the numbers and texts of 1 removed campaign, because the server refuses BGREWRITEAOF',
     });
   });

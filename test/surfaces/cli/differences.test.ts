@@ -39,7 +39,7 @@ test('After a corrected key, the commands say which worker still has another one
   );
   expect(shown.replace(/\s+/g, ' ')).toContain('correct it and restart the workers');
   const differs = new RegExp(
-    `Worker \\S+ ${process.pid} has another value of API_KEY for lane default than the settings of this command\\. If these settings are right, restart`,
+    `Worker \\S+ ${process.pid} has another value of API_KEY for lane default than the settings of this process\\. If these settings are right, restart`,
   );
   expect(shown).toMatch(differs);
   expect((await corrected.volley('lanes')).stdout).toMatch(differs);

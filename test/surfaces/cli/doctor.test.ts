@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { checkCountries, checkKeys, checkRestoredKeys } from '../../../src/app/doctor/api-keys.js';
+import { checkLane } from '../../../src/app/doctor/lanes.js';
+import { checkRedis } from '../../../src/app/doctor/redis.js';
+import { checkWorkers } from '../../../src/app/doctor/workers.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import type { LaneStatus } from '../../../src/campaign/views.js';
 import { DATA_FORMAT } from '../../../src/engine/recovery/heartbeats.js';
-import { checkCountries, checkKeys, checkRestoredKeys } from '../../../src/surfaces/cli/doctor/api-keys.js';
-import { checkLane } from '../../../src/surfaces/cli/doctor/lanes.js';
 import { checkProtection } from '../../../src/surfaces/cli/doctor/protection.js';
-import { checkRedis } from '../../../src/surfaces/cli/doctor/redis.js';
-import { checkWorkers } from '../../../src/surfaces/cli/doctor/workers.js';
 import { renderLane } from '../../../src/surfaces/cli/lane.js';
 import { NOON } from './campaign-status.js';
 
@@ -45,22 +45,26 @@ test.each([
     'backing off',
     {
       state: 'backingOff',
-      blockedBy: { state: 'backingOff', reason: 'the service answered 429', until: null },
+      blockedBy: { code: 'throttled', state: 'backingOff', reason: 'the service answered 429', until: null },
     },
     ['ok'],
   ],
   ['probing', { state: 'probing', blockedBy: null }, ['ok']],
   [
     'without a token',
-    { state: 'noToken', blockedBy: { state: 'noToken', reason: 'a timeout', until: null } },
+    { state: 'noToken', blockedBy: { code: 'noToken', state: 'noToken', reason: 'a timeout', until: null } },
     ['warn'],
   ],
   [
     'held',
-    { state: 'held', blockedBy: { state: 'held', reason: 'held by an operator', until: null } },
+    { state: 'held', blockedBy: { code: 'held', state: 'held', reason: 'held by an operator', until: null } },
     ['warn'],
   ],
-  ['stopped', { state: 'stopped', blockedBy: { state: 'stopped', reason, until: null } }, ['fail']],
+  [
+    'stopped',
+    { state: 'stopped', blockedBy: { code: 'stopped', state: 'stopped', reason, until: null } },
+    ['fail'],
+  ],
   [
     'failing',
     { turnFailures: [{ kind: 'send', since: new Date(0).toISOString(), error: 'broken' }] },
@@ -69,18 +73,18 @@ test.each([
   ['open, with unknown outcomes', { unknownOutcomes: 2 }, ['ok', 'warn']],
 ] as const)('The doctor checks a lane that is %s', (_, change, levels) => {
   const checks = checkLane({ ...lane, ...change }, 0);
-  expect(checks.map(({ level }) => level)).toEqual(levels);
-  for (const { level, todo } of checks) if (level !== 'ok') expect(todo).toMatch(/volley/i);
+  expect(checks.map(({ state }) => state)).toEqual(levels);
+  for (const { state, advice } of checks) if (state !== 'ok') expect(advice).toMatch(/volley/i);
 });
 
 test('The doctor shows why a lane is stopped and the command that resumes it', () => {
   const [check] = checkLane(
-    { ...lane, state: 'stopped', blockedBy: { state: 'stopped', reason, until: null } },
+    { ...lane, state: 'stopped', blockedBy: { code: 'stopped', state: 'stopped', reason, until: null } },
     0,
   );
   expect(check).toMatchObject({
-    found: `stopped: ${reason}`,
-    todo: 'Fix the reason, then: volley lane resume main',
+    message: `stopped: ${reason}`,
+    advice: 'Fix the reason, then: volley lane resume main',
   });
 });
 
@@ -88,7 +92,7 @@ test('A reason that ends with a full stop is followed by one full stop only', ()
   const stopped: LaneStatus = {
     ...lane,
     state: 'stopped',
-    blockedBy: { state: 'stopped', reason: 'Replace the key.', until: null },
+    blockedBy: { code: 'stopped', state: 'stopped', reason: 'Replace the key.', until: null },
   };
   const lines = renderLane(stopped, 0, (_ink, text) => text);
   expect(lines.join('\n')).toContain('Replace the key. To resume it: volley lane resume main');
@@ -96,6 +100,7 @@ test('A reason that ends with a full stop is followed by one full stop only', ()
 
 test('A lane without a token shows why, and when it tries again', () => {
   const blockedBy = {
+    code: 'noToken' as const,
     state: 'noToken' as const,
     reason: 'api.example refuses connections',
     until: new Date(90_000).toISOString(),
@@ -139,10 +144,10 @@ const worker = (pid: number, settings: Record<string, string> = {}) =>
 
 test('The doctor warns if no worker is running, or none for a role', () => {
   expect(checkWorkers([], 'To start one: volley work', false)).toMatchObject([
-    { level: 'warn', found: expect.stringContaining('none is running') },
+    { state: 'warn', message: expect.stringContaining('none is running') },
   ]);
   expect(checkWorkers([{ ...worker(1), roles: ['send'] }], 'To start one: volley work', false)).toMatchObject(
-    [{ level: 'warn', todo: 'To start one: volley work' }],
+    [{ state: 'warn', advice: 'To start one: volley work' }],
   );
 });
 
@@ -151,8 +156,8 @@ test('Workers whose data have another format fail the check', () => {
     checkWorkers([worker(1), { ...worker(2), format: 1 }], 'To start one: volley work', false)[1],
   ).toMatchObject({
     name: 'versions of workers',
-    level: 'fail',
-    found: expect.stringContaining('a 2'),
+    state: 'fail',
+    message: expect.stringContaining('a 2'),
   });
 });
 
@@ -160,7 +165,7 @@ test('The doctor accepts workers with the same settings', () => {
   const settings = { version: '1.0.0', RETENTION: '30d' };
   expect(
     checkWorkers([worker(1, settings), worker(2, settings)], 'To start one: volley work', false),
-  ).toMatchObject([{ level: 'ok', found: '2 processes' }]);
+  ).toMatchObject([{ state: 'ok', message: '2 processes' }]);
 });
 
 test('The doctor names settings that differ between workers, and the processes with each value', () => {
@@ -170,9 +175,9 @@ test('The doctor names settings that differ between workers, and the processes w
   ];
   const workers = [worker(1, old), worker(2, recent), worker(3, old), worker(4, old), worker(5, old)];
   expect(checkWorkers(workers, 'To start one: volley work', false)[1]).toMatchObject({
-    level: 'warn',
-    found: 'they differ: version: 1.0.0 in a 1 and a 3 and a 4 and 1 more, 1.1.0 in a 2',
-    todo: expect.stringContaining('Restart'),
+    state: 'warn',
+    message: 'they differ: version: 1.0.0 in a 1 and a 3 and a 4 and 1 more, 1.1.0 in a 2',
+    advice: expect.stringContaining('Restart'),
   });
 });
 
@@ -184,7 +189,7 @@ test('For a worker too old to report its settings, the doctor names only its ver
       false,
     )[1],
   ).toMatchObject({
-    found: 'they differ: version: older in a 1, 1.1.0 in a 2',
+    message: 'they differ: version: older in a 1, 1.1.0 in a 2',
   });
 });
 
@@ -238,7 +243,7 @@ test.each([
   (_, change, setting, level, found) => {
     const facts = { ...FACTS, durability: { ...DURABLE, ...change } };
     const check = checkRedis([facts], setting).find(({ name }) => name === 'Redis failover');
-    expect(check).toMatchObject({ level, found: expect.stringMatching(found) });
+    expect(check).toMatchObject({ state: level, message: expect.stringMatching(found) });
   },
 );
 
@@ -248,12 +253,12 @@ test.each([
   ['is open to all, Volley included', { isOpen: true, hasPassword: false }, 'warn'],
 ])('The doctor says whether the default user of Redis %s', (_, change, level) => {
   const facts = { ...FACTS, ...change, durability: DURABLE };
-  expect(checkRedis([facts], 'auto').find(({ name }) => name === 'Redis default user')?.level).toBe(level);
+  expect(checkRedis([facts], 'auto').find(({ name }) => name === 'Redis default user')?.state).toBe(level);
 });
 
 test('The doctor fails where no certificate is checked', () => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-  expect(checkProtection(SAFE, env)).toMatchObject([{ level: 'fail', name: 'certificates' }]);
+  expect(checkProtection(SAFE, env)).toMatchObject([{ state: 'fail', name: 'certificates' }]);
   expect(checkProtection(SAFE, { NODE_TLS_REJECT_UNAUTHORIZED: '1' })).toEqual([]);
 });
 
@@ -292,8 +297,8 @@ test.each([
   ['a key that expires later', SAFE, [{ ...KEY, expiresAt: new Date(NOON + 9e9).toISOString() }], []],
 ] as const)('The doctor warns about what is unprotected: %s', (_, config, keys, found) => {
   const checks = [...checkProtection(config), ...checkKeys(keys, config, NOON)];
-  expect(checks.map(({ level }) => level)).toEqual(found.map(() => 'warn'));
-  expect(checks.map((check) => check.found)).toEqual(found.map((text) => expect.stringMatching(text)));
+  expect(checks.map(({ state }) => state)).toEqual(found.map(() => 'warn'));
+  expect(checks.map((check) => check.message)).toEqual(found.map((text) => expect.stringMatching(text)));
 });
 
 test('After a restore, the doctor lists the API keys that work, with what to do about each', () => {
@@ -313,18 +318,19 @@ test('After a restore, the doctor lists the API keys that work, with what to do 
   ] as const;
   expect(checkRestoredKeys(keys, NOON)).toMatchObject([
     {
-      level: 'warn',
-      found: expect.stringMatching(/^abc \(shop\) works: read, send on all lanes, .*last used never$/),
-      todo: expect.stringContaining('volley keys revoke abc'),
+      state: 'warn',
+      message: expect.stringMatching(/^abc \(shop\) works: read, send on all lanes, .*last used never$/),
+      advice: expect.stringContaining('volley keys revoke abc'),
     },
   ]);
-  expect(checkRestoredKeys([], NOON)).toMatchObject([{ level: 'ok' }]);
+  expect(checkRestoredKeys([], NOON)).toMatchObject([{ state: 'ok' }]);
 });
 
 test('The doctor makes every check that its files define', () => {
-  const folder = 'src/surfaces/cli/doctor';
-  const source = readdirSync(folder)
-    .map((file) => readFileSync(`${folder}/${file}`, 'utf8'))
+  const folders = ['src/app/doctor', 'src/surfaces/cli/doctor'];
+  const files = folders.flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`));
+  const source = [...files, 'src/surfaces/cli/doctor.ts']
+    .map((file) => readFileSync(file, 'utf8'))
     .join('\n')
     .replaceAll(/^import .*?;$/gms, '');
   const defined = [...source.matchAll(/^export (?:async )?function (check\w+)/gm)].map(
@@ -340,7 +346,7 @@ test('Doctor names the keys that may text any country, unless their lanes limit 
   const { lanes } = loadLocalConfig({ API_KEY: 'key' });
   const limited = lanes.map((lane) => ({ ...lane, limits: { countries: ['GB'] } }));
   expect(checkCountries([key], { lanes })).toMatchObject([
-    { level: 'ok', found: expect.stringContaining(key.id) },
+    { state: 'ok', message: expect.stringContaining(key.id) },
   ]);
   expect(checkCountries([{ ...key, countries: ['GB'] }], { lanes })).toEqual([]);
   expect(checkCountries([{ ...key, scopes: ['read'] }], { lanes })).toEqual([]);

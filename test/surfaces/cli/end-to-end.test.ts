@@ -155,8 +155,8 @@ describe('without workers', () => {
 
   test('The doctor warns that no worker is running and checks everything else', async () => {
     const { output } = await cli.json('doctor');
-    const { checks } = output as { checks: { name: string; level: string }[] };
-    const levels = Object.fromEntries(checks.map(({ name, level }) => [name, level]));
+    const { checks } = output as { checks: { name: string; state: string }[] };
+    const levels = Object.fromEntries(checks.map(({ name, state }) => [name, state]));
     expect(levels).toMatchObject({
       settings: 'ok',
       'Redis version': 'ok',

@@ -6,14 +6,24 @@ const sentence = (changes: Parameters<typeof statusWith>[0]): string =>
   campaignSentence(statusWith(changes), NOON).text;
 
 test('A backoff shows its reason and its end', () => {
-  const blockedBy = { state: 'backingOff' as const, reason: 'the service answered 429', until: isoAt(5_000) };
+  const blockedBy = {
+    code: 'throttled' as const,
+    state: 'backingOff' as const,
+    reason: 'the service answered 429',
+    until: isoAt(5_000),
+  };
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe(
     'Lane main is backing off: the service answered 429, until 12:00:05 UTC (in 5s).',
   );
 });
 
 test('While a lane waits after a 429, the time of the last message is shown as far as it is bounded', () => {
-  const blockedBy = { state: 'backingOff' as const, reason: 'the service answered 429', until: isoAt(5_000) };
+  const blockedBy = {
+    code: 'throttled' as const,
+    state: 'backingOff' as const,
+    reason: 'the service answered 429',
+    until: isoAt(5_000),
+  };
   const eta = { earliest: isoAt(60_000), latest: isoAt(90_000), reason: null };
   expect(sentence({ waitingFor: 'lane', blockedBy, eta })).toBe(
     'Lane main is backing off: the service answered 429, until 12:00:05 UTC (in 5s). Last message between 12:01:00 and 12:01:30 UTC (in 1m to 1m 30s).',
@@ -23,7 +33,12 @@ test('While a lane waits after a 429, the time of the last message is shown as f
 });
 
 test('A backoff whose end has passed shows no time', () => {
-  const blockedBy = { state: 'backingOff' as const, reason: 'the service answered 429', until: isoAt(-1) };
+  const blockedBy = {
+    code: 'throttled' as const,
+    state: 'backingOff' as const,
+    reason: 'the service answered 429',
+    until: isoAt(-1),
+  };
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe(
     'Lane main is backing off: the service answered 429.',
   );
@@ -31,7 +46,12 @@ test('A backoff whose end has passed shows no time', () => {
 
 test('A campaign whose lane fails to send or to poll says so, since when, and why', () => {
   const failure = { since: isoAt(-60_000), error: 'ERR value is not an integer.' };
-  const blockedBy = { state: 'failing' as const, reason: failure.error, until: null };
+  const blockedBy = {
+    code: 'sendingFails' as const,
+    state: 'failing' as const,
+    reason: failure.error,
+    until: null,
+  };
   expect(
     sentence({
       waitingFor: 'lane',
@@ -52,17 +72,23 @@ test('The next step for the operator is shown as a command', () => {
     sentence({
       state: 'paused',
       waitingFor: 'operator',
-      blockedBy: { state: 'paused', reason: 'paused', until: null },
+      blockedBy: { code: 'paused', state: 'paused', reason: 'paused', until: null },
     }),
   ).toBe('Paused. Resume it to continue: volley resume c1');
   expect(sentence({ state: 'paused', waitingFor: 'operator', sendAt: isoAt(60_000) })).toBe(
     'Paused. If it is resumed before, it starts 12:01:00 UTC. Resume it to continue: volley resume c1',
   );
-  const byAnn = { state: 'paused' as const, reason: 'paused by cli ann@host', until: null };
+  const byAnn = {
+    code: 'paused' as const,
+    state: 'paused' as const,
+    reason: 'paused by cli ann@host',
+    until: null,
+  };
   expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: byAnn })).toBe(
     'Paused by cli ann@host. Resume it to continue: volley resume c1',
   );
   const refused = {
+    code: 'paused' as const,
     state: 'paused' as const,
     reason: 'the service refuses every request; check sender and text',
     until: null,
@@ -77,6 +103,7 @@ test('The next step for the operator is shown as a command', () => {
     'One recipient has an unknown outcome',
   );
   const stopped = {
+    code: 'stopped' as const,
     state: 'stopped' as const,
     reason: 'The service answered 403: it cannot be used.',
     until: null,
@@ -84,11 +111,15 @@ test('The next step for the operator is shown as a command', () => {
   expect(sentence({ waitingFor: 'lane', blockedBy: stopped })).toBe(
     'Lane main is stopped: The service answered 403: it cannot be used. Fix the cause, then resume it: volley lane resume main',
   );
-  const held = { state: 'held' as const, reason: 'held by an operator', until: null };
+  const held = { code: 'held' as const, state: 'held' as const, reason: 'held by an operator', until: null };
   expect(sentence({ waitingFor: 'lane', blockedBy: held })).toBe(
     'Lane main is held by an operator. Resume it to continue: volley lane resume main',
   );
-  const noToken = { state: 'noToken' as const, reason: 'api.example refuses connections' };
+  const noToken = {
+    code: 'noToken' as const,
+    state: 'noToken' as const,
+    reason: 'api.example refuses connections',
+  };
   expect(sentence({ waitingFor: 'lane', blockedBy: { ...noToken, until: isoAt(9_000) } })).toBe(
     'Lane main waits for an access token: api.example refuses connections, next attempt 12:00:09 UTC (in 9s).',
   );
@@ -144,13 +175,21 @@ test('A completed campaign shows how long it took', () => {
 
 test('A reason from the service cannot contain escape sequences', () => {
   expect(
-    sentence({ waitingFor: 'lane', blockedBy: { state: 'stopped', reason: 'x\u001b[2J', until: null } }),
+    sentence({
+      waitingFor: 'lane',
+      blockedBy: { code: 'stopped', state: 'stopped', reason: 'x\u001b[2J', until: null },
+    }),
   ).not.toContain('\u001b');
 });
 
 test('A campaign outside its window says until when it waits, and why', () => {
   const reason = 'the window is closed (Mon-Sat 09:00-20:00 Europe/Paris)';
-  const blockedBy = { state: 'waiting' as const, reason, until: isoAt(7_200_000) };
+  const blockedBy = {
+    code: 'windowClosed' as const,
+    state: 'waiting' as const,
+    reason,
+    until: isoAt(7_200_000),
+  };
   expect(sentence({ waitingFor: 'window', blockedBy })).toBe(
     'The window is closed (Mon-Sat 09:00-20:00 Europe/Paris) until 14:00:00 UTC (in 2h).',
   );

@@ -130,31 +130,31 @@ test.each([
   ['refused', { state: 'refused' as const, detail: 'The service answered 406.' }, 'fail', /406/],
 ])('The doctor checks a subscription that is %s', (_, change, level, found) => {
   const check = checkSubscription('main', { ...checked, ...change }, laneOf(3, 3));
-  expect([check.level, check.found]).toEqual([level, expect.stringMatching(found)]);
-  if (level !== 'ok') expect(check.todo).toMatch(/volley|running worker/);
+  expect([check.state, check.message]).toEqual([level, expect.stringMatching(found)]);
+  if (level !== 'ok') expect(check.advice).toMatch(/volley|running worker/);
 });
 
 test('The doctor checks the subscription to messages of people, and expects none', () => {
   expect(checkSubscription('main', { ...checked, now: at(9_060_000) })).toMatchObject({
-    level: 'ok',
+    state: 'ok',
     name: 'replies of lane main',
-    found: 'subscribed when last checked, 1m ago',
+    message: 'subscribed when last checked, 1m ago',
   });
-  expect(checkSubscription('main', { ...checked, state: 'foreign' }).level).toBe('fail');
+  expect(checkSubscription('main', { ...checked, state: 'foreign' }).state).toBe('fail');
 });
 
 test('Without CALLBACK_URL, the doctor names lanes that other workers have subscribed', () => {
-  expect(checkOff([])).toMatchObject({ level: 'ok', found: expect.stringContaining('off') });
+  expect(checkOff([])).toMatchObject({ state: 'ok', message: expect.stringContaining('off') });
   expect(checkOff(['main', 'reminders'])).toMatchObject({
-    level: 'warn',
-    found: 'CALLBACK_URL is not set here, but workers have subscribed lanes main, reminders',
+    state: 'warn',
+    message: 'CALLBACK_URL is not set here, but workers have subscribed lanes main, reminders',
   });
 });
 
 test('The doctor expects no notification if nothing was sent or every report has arrived', () => {
-  expect(checkSubscription('main', checked, laneOf(0, 0))).toMatchObject({ level: 'ok' });
+  expect(checkSubscription('main', checked, laneOf(0, 0))).toMatchObject({ state: 'ok' });
   expect(checkSubscription('main', { ...checked, heardAt: at(60_000) }, laneOf(3, 0))).toMatchObject({
-    level: 'ok',
-    found: expect.stringContaining('the last arrived 2h 30m ago'),
+    state: 'ok',
+    message: expect.stringContaining('the last arrived 2h 30m ago'),
   });
 });

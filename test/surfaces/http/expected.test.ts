@@ -165,6 +165,23 @@ test('Keys are listed and revoked with the scope admin, and workers with the sco
   expect((await call('GET', '/v1/workers', { key: reader })).json).toEqual({ workers: [] });
 });
 
+test('The doctor checks Redis and says that no worker runs, each with a code, for keys with the scope admin', async () => {
+  const { status, json } = await call('GET', '/v1/doctor');
+  const { ok, checks } = json as { ok: boolean; checks: { code: string; state: string; advice: unknown }[] };
+  expect([status, ok]).toEqual([200, !checks.some(({ state }) => state === 'fail')]);
+  const coded = (code: string) => checks.filter((check) => check.code === code);
+  expect(coded('redis').length).toBeGreaterThan(5);
+  expect(coded('workers')).toMatchObject([
+    {
+      state: 'warn',
+      message: expect.stringContaining('none is running'),
+      advice: 'To start one: volley work',
+    },
+  ]);
+  expect(coded('lane').map(({ state }) => state)).toContain('ok');
+  expect((await call('GET', '/v1/doctor', { key: await key(['read', 'operate']) })).status).toBe(403);
+});
+
 test('Two pages that have shown the same list send it once, and the later one learns of the campaign', async () => {
   const list = listOf('Ada', 'Bob');
   const message = 'Hi {{name}}, from two pages';

@@ -1,5 +1,6 @@
+import { differenceLine } from '../../../app/doctor/differences.js';
 import * as operations from '../../../operations/lanes.js';
-import { differenceLine, differencesFrom } from '../differences.js';
+import { differencesFrom } from '../differences.js';
 import { renderLane, storedLaneLines } from '../lane.js';
 import { counted } from '../text.js';
 import type { Answers } from './answer.js';

@@ -1,10 +1,10 @@
+import { type Finding, fail, ok, warn } from '../../../app/doctor/check.js';
 import type { Volley } from '../../../app/volley.js';
 import { accountOf, type Config } from '../../../base/config/index.js';
-import { type Check, fail, ok, warn } from './check.js';
 
 /** What each lane sends with. It does not log in: a wrong password would use up one of few attempts. */
-export async function checkCredentials(config: Config, volley: Volley): Promise<Check[]> {
-  const checks: Check[] = [];
+export async function checkCredentials(config: Config, volley: Volley): Promise<Finding[]> {
+  const checks: Finding[] = [];
   for (const lane of config.lanes) {
     const title = `credentials of lane ${lane.name}`;
     const account = accountOf(lane.credentials);

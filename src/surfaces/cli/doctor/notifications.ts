@@ -1,10 +1,10 @@
+import { type Finding, fail, ok, warn } from '../../../app/doctor/check.js';
 import type { Volley } from '../../../app/volley.js';
 import type { Config } from '../../../base/config/index.js';
 import { formatDuration } from '../../../base/duration.js';
 import { PROFILES } from '../../../base/profiles/index.js';
 import type { LaneStatus } from '../../../campaign/views.js';
 import type { SubscriptionStatus } from '../../../engine/notifications/subscription-status.js';
-import { type Check, fail, ok, warn } from './check.js';
 
 const TITLE = 'notifications';
 /** Requests in flight, or phones that are off, may explain a shorter silence. */
@@ -19,7 +19,7 @@ export async function checkSubscriptions(
   { callback, lanes: settings }: Config,
   volley: Volley,
   lanes: readonly LaneStatus[],
-): Promise<Check[]> {
+): Promise<Finding[]> {
   const states = await Promise.all(
     lanes.map(async (lane) => ({ lane, state: await volley.notifications.subscriptionStatus(lane.name) })),
   );
@@ -52,12 +52,12 @@ function isKept({ state, checkedAt, now }: SubscriptionStatus): boolean {
 const sinceMs = (time: string, now: string): number => Date.parse(now) - Date.parse(time);
 
 const CHECK_URL =
-  'Check that the service can reach the HTTP API (volley serve, or volley up) at CALLBACK_URL.';
+  'Finding that the service can reach the HTTP API (volley serve, or volley up) at CALLBACK_URL.';
 
 /** Notifications are off in this process. `subscribed`: lanes that workers keep subscribed nevertheless. */
-export function checkOff(subscribed: readonly string[]): Check {
+export function checkOff(subscribed: readonly string[]): Finding {
   if (subscribed.length === 0) {
-    return ok(TITLE, 'off: workers poll the delivery status; CALLBACK_URL turns notifications on');
+    return ok(TITLE, 'off: workers ask for delivery statuses; CALLBACK_URL turns notifications on');
   }
   return warn(
     TITLE,
@@ -74,7 +74,7 @@ export function checkSubscription(
   lane: string,
   subscription: SubscriptionStatus,
   expected?: Pick<LaneStatus, 'quota' | 'awaitingReports'>,
-): Check {
+): Finding {
   const { state, detail, checkedAt, oursSince, heardAt, now } = subscription;
   const title = `${expected === undefined ? 'replies' : 'notifications'} of lane ${lane}`;
   const notYet = warn(

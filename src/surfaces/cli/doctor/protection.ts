@@ -1,13 +1,13 @@
+import { type Finding, fail, warn } from '../../../app/doctor/check.js';
 import { type Environment, type LocalConfig, redisExposure } from '../../../base/config/index.js';
-import { type Check, fail, warn } from './check.js';
 
 /** What is unprotected: certificates, the way to Redis, and what ALLOW_INSECURE allows. */
 export function checkProtection(
   { redisUrl, allowInsecure }: Pick<LocalConfig, 'redisUrl' | 'allowInsecure'>,
   env: Environment = {},
-): Check[] {
+): Finding[] {
   const { isRemote, hasTls } = redisExposure(redisUrl ?? 'redis://127.0.0.1');
-  const checks: Check[] = [];
+  const checks: Finding[] = [];
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
     checks.push(
       fail(

@@ -1,7 +1,18 @@
+import { type Finding, ok, warn } from '../../../app/doctor/check.js';
+import type { Volley } from '../../../app/volley.js';
+import type { LocalConfig } from '../../../base/config/index.js';
 import { moment } from '../../../base/moments.js';
+import type { Redis } from '../../../base/redis/connection.js';
 import { keyNames } from '../../../base/redis/keys.js';
 import { counted, oneLine } from '../text.js';
-import { type Check, type Examined, ok, warn } from './check.js';
+
+/** An installation whose Redis answers. */
+interface Examined {
+  readonly volley: Volley;
+  readonly config: Pick<LocalConfig, 'redisPrefix'>;
+  readonly redis: Redis;
+  readonly now: number;
+}
 
 /** Campaigns that are read, and named. */
 const MOST = 1_000;
@@ -12,7 +23,7 @@ const OPEN = ['scheduled', 'running', 'paused'] as const;
  * After a backup was restored: holds all lanes, also those that are not configured here, then lists what may send again what was sent after
  * the backup. Nothing is sent until an operator resumes the lanes.
  */
-export async function checkRestored(examined: Examined): Promise<Check[]> {
+export async function checkRestored(examined: Examined): Promise<Finding[]> {
   const { volley, now } = examined;
   const names = await allLanes(examined);
   for (const name of names) await volley.holdLane(name);
@@ -30,19 +41,19 @@ export async function checkRestored(examined: Examined): Promise<Check[]> {
 }
 
 /** The names of the lanes that are configured, registered, or have data. */
-async function allLanes({ config, redis, lanes }: Examined): Promise<string[]> {
+async function allLanes({ config, redis, volley }: Examined): Promise<string[]> {
   const keys = keyNames(config.redisPrefix);
   const [registered, withData] = await Promise.all([
     redis.hgetall(keys.registry.names),
     redis.smembers(keys.lanes),
   ]);
-  const configured = (await lanes()).map(({ name }) => name);
+  const configured = (await volley.lanes()).map(({ name }) => name);
   return [
     ...new Set([...configured, ...Object.values(registered), ...withData.map((id) => registered[id] ?? id)]),
   ];
 }
 
-async function campaigns(volley: Examined['volley'], now: number): Promise<Check[]> {
+async function campaigns(volley: Examined['volley'], now: number): Promise<Finding[]> {
   const pages = await Promise.all(OPEN.map((state) => volley.list({ state, limit: MOST })));
   return pages.flat().flatMap(({ id, name, lane, createdAt, counts: { planned, total } }) => {
     if (planned === 0) return [];
@@ -55,7 +66,7 @@ async function campaigns(volley: Examined['volley'], now: number): Promise<Check
   });
 }
 
-async function outboxes(volley: Examined['volley']): Promise<Check[]> {
+async function outboxes(volley: Examined['volley']): Promise<Finding[]> {
   return (await volley.outboxes.list())
     .filter(({ counts }) => counts.waiting > 0)
     .map(({ name, lane, counts }) =>
@@ -67,7 +78,7 @@ async function outboxes(volley: Examined['volley']): Promise<Check[]> {
     );
 }
 
-async function schedules(volley: Examined['volley'], now: number): Promise<Check[]> {
+async function schedules(volley: Examined['volley'], now: number): Promise<Finding[]> {
   return (await volley.schedules.list())
     .filter(({ next }) => next !== null && Date.parse(next) < now)
     .map(({ id, next, zone }) =>

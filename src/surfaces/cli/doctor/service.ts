@@ -1,17 +1,17 @@
+import { type Finding, fail, ok, warn } from '../../../app/doctor/check.js';
+import { skewCheck } from '../../../app/doctor/skew.js';
 import type { Clock } from '../../../base/clock.js';
 import { accountOf, type Config, isLoopback, serviceConnection } from '../../../base/config/index.js';
 import { formatDuration } from '../../../base/duration.js';
 import { failureReason } from '../../../service/client/reason.js';
 import { createTransport } from '../../../service/client/transport.js';
-import { type Check, fail, ok, warn } from './check.js';
-import { skewCheck } from './skew.js';
 
 const ANSWERS_WITHIN_MS = 5_000;
 /** The Date header has whole seconds, and its way here takes time. */
 const MAX_SKEW_MS = 5_000;
 
 /** Whether the addresses answer, and whether their clocks are right. It shows no credentials and uses no quota. */
-export async function checkServices(config: Config, clock: Clock): Promise<Check[]> {
+export async function checkServices(config: Config, clock: Clock): Promise<Finding[]> {
   const hasAccounts = config.lanes.some(({ credentials }) => {
     const account = accountOf(credentials);
     return account !== undefined && account.scope === undefined;
@@ -21,7 +21,7 @@ export async function checkServices(config: Config, clock: Clock): Promise<Check
     ['account service', 'ACCOUNT_BASE_URL', hasAccounts ? config.accountBaseUrl : undefined],
     ['token service', 'TOKEN_URL', config.tokenUrl],
   ];
-  const checks: Check[] = [];
+  const checks: Finding[] = [];
   for (const [name, setting, url] of addresses)
     if (url !== undefined) checks.push(...(await checkAddress(name, setting, url, config, clock)));
   return checks;
@@ -33,7 +33,7 @@ async function checkAddress(
   baseUrl: string,
   config: Config,
   clock: Clock,
-): Promise<Check[]> {
+): Promise<Finding[]> {
   const { origin, protocol, host } = new URL(baseUrl);
   const insecure =
     protocol === 'http:' && !isLoopback(baseUrl)
@@ -53,7 +53,7 @@ async function checkAddress(
   transport.close();
   if (response.kind === 'failure') {
     const problem = `${host} does not answer: ${failureReason(response)}`;
-    return [fail(name, problem, `Check ${setting}, and that this machine can reach it.`), ...insecure];
+    return [fail(name, problem, `Finding ${setting}, and that this machine can reach it.`), ...insecure];
   }
   const date = Date.parse(response.headers.date ?? '');
   const skew = Number.isNaN(date)

@@ -1,16 +1,16 @@
+import { type Finding, fail } from '../../../app/doctor/check.js';
 import { type Config, ConfigError, type LocalConfig, loadDotEnv } from '../../../base/config/index.js';
 import { packageFile } from '../command-name.js';
 import type { Context } from '../context.js';
 import { CliError } from '../errors.js';
 import { howToStartAll, howToTryOrConfigure, isUnconfigured } from '../how-to-start.js';
 import type { Setting } from '../open.js';
-import { type Check, fail } from './check.js';
 
 /** The settings that `find` reads, or why there are none. */
 export async function examineSettings<Configuration extends Config | LocalConfig>(
   context: Context,
   find: (context: Context) => Promise<Setting<Configuration>>,
-): Promise<Setting<Configuration> | { readonly problems: readonly Check[] }> {
+): Promise<Setting<Configuration> | { readonly problems: readonly Finding[] }> {
   try {
     return await find(context);
   } catch (error) {
@@ -18,7 +18,7 @@ export async function examineSettings<Configuration extends Config | LocalConfig
   }
 }
 
-function problemsIn(error: unknown, context: Context): Check[] {
+function problemsIn(error: unknown, context: Context): Finding[] {
   if (error instanceof ConfigError) {
     const env = loadDotEnv(context.cwd, context.env);
     const todo = isUnconfigured(env)

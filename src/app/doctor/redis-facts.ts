@@ -1,6 +1,6 @@
-import { type Clock, within } from '../../../base/clock.js';
-import type { Redis } from '../../../base/redis/connection.js';
-import { type DurabilityFacts, durabilityFacts, type Node } from '../../../base/redis/durability.js';
+import { type Clock, within } from '../../base/clock.js';
+import type { Redis } from '../../base/redis/connection.js';
+import { type DurabilityFacts, durabilityFacts, type Node } from '../../base/redis/durability.js';
 
 const ANSWERS_WITHIN_MS = 2_000;
 

@@ -1,10 +1,10 @@
-import type { Volley } from '../../../app/volley.js';
-import { ConfigError } from '../../../base/config/index.js';
-import { counted } from '../text.js';
-import { type Check, fail, ok, warn } from './check.js';
+import { ConfigError } from '../../base/config/index.js';
+import { counted } from '../../base/counted.js';
+import type { Volley } from '../volley.js';
+import { type Finding, fail, ok, warn } from './check.js';
 
 /** Whether the contract of call records is valid, and whether an operator must resolve a request. */
-export async function checkRecords({ records }: Volley): Promise<Check[]> {
+export async function checkRecords({ records }: Volley): Promise<Finding[]> {
   const name = 'call records';
   try {
     if ((await records.contract()) === null) return [];

@@ -1,7 +1,8 @@
-import { moment } from '../../../base/moments.js';
-import type { Schedule } from '../../../intake/schedules/schedules.js';
-import { counted, oneLine } from '../text.js';
-import { type Check, fail, ok, warn } from './check.js';
+import { counted } from '../../base/counted.js';
+import { moment } from '../../base/moments.js';
+import { oneLine } from '../../campaign/visible-text.js';
+import type { Schedule } from '../../intake/schedules/schedules.js';
+import { type Finding, fail, ok, warn } from './check.js';
 
 /** Schedules named for each problem. */
 const NAMED = 3;
@@ -9,7 +10,7 @@ const NAMED = 3;
 const LATE_MS = 5 * 60_000;
 
 /** Whether schedules have failed, or are due and no worker runs them. */
-export function checkSchedules(schedules: readonly Schedule[], now: number): Check[] {
+export function checkSchedules(schedules: readonly Schedule[], now: number): Finding[] {
   const name = 'schedules';
   const failing = schedules.filter(({ state, failuresInARow }) => state === 'paused' && failuresInARow > 0);
   const late = schedules.filter(

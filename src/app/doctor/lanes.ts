@@ -1,17 +1,15 @@
-import type { StoredLaneDetails } from '../../../app/access/lane-admin.js';
-import { until } from '../../../base/moments.js';
-import type { OutboxStatus } from '../../../campaign/outbox-views.js';
-import type { LaneStatus } from '../../../campaign/views.js';
-import type { UnconfiguredLane } from '../../../reporting/fleet-snapshot.js';
-import { failureText } from '../../../reporting/waiting.js';
-import { counted, grouped, oneLine } from '../text.js';
-import { type Check, fail, ok, warn } from './check.js';
-
-/** How the reason of a lane begins that is held because a backup was restored (engine/lane/workers.lua). */
-const OLDER_DATA = 'Redis has older data than before';
+import { counted, grouped } from '../../base/counted.js';
+import { until } from '../../base/moments.js';
+import type { OutboxStatus } from '../../campaign/outbox-views.js';
+import type { LaneStatus } from '../../campaign/views.js';
+import { oneLine } from '../../campaign/visible-text.js';
+import type { UnconfiguredLane } from '../../reporting/fleet-snapshot.js';
+import { failureText } from '../../reporting/waiting.js';
+import type { StoredLaneDetails } from '../access/lane-admin.js';
+import { type Finding, fail, ok, warn } from './check.js';
 
 /** Whether a lane sends, and if not, what to do. */
-export function checkLane(lane: LaneStatus, now: number): Check[] {
+export function checkLane(lane: LaneStatus, now: number): Finding[] {
   const { name, turnFailures, unknownOutcomes } = lane;
   const title = `lane ${name}`;
   return [
@@ -35,7 +33,11 @@ export function checkLane(lane: LaneStatus, now: number): Check[] {
   ];
 }
 
-function checkState(title: string, { name, state, blockedBy, zone, window }: LaneStatus, now: number): Check {
+function checkState(
+  title: string,
+  { name, state, blockedBy, zone, window }: LaneStatus,
+  now: number,
+): Finding {
   const resume = `volley lane resume ${name}`;
   const why = blockedBy === null ? '' : `: ${oneLine(blockedBy.reason)}`;
   const when = (what: string, at: string | null | undefined): string =>
@@ -54,10 +56,10 @@ function checkState(title: string, { name, state, blockedBy, zone, window }: Lan
       return warn(
         title,
         `waits for an access token${why}${when(', next attempt', blockedBy?.until)}`,
-        'Check the account base URL, and that the account service is reachable from here: volley token show',
+        'Finding the account base URL, and that the account service is reachable from here: volley token show',
       );
     case 'held':
-      if (blockedBy?.reason.startsWith(OLDER_DATA) === true)
+      if (blockedBy?.code === 'olderData')
         return fail(
           title,
           `held${why}`,
@@ -72,7 +74,7 @@ function checkState(title: string, { name, state, blockedBy, zone, window }: Lan
 }
 
 /** What became of the campaigns of a lane that is not configured. */
-export function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Check {
+export function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Finding {
   const { completed, cancelled, ...open } = campaigns;
   const count = Object.values(open).reduce((sum, some) => sum + some, 0);
   if (count === 0)
@@ -85,7 +87,7 @@ export function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Check 
 }
 
 /** Warns about the outboxes whose messages nothing sends, because their lane is not configured. */
-export function checkOutboxes(outboxes: readonly OutboxStatus[], lanes: readonly LaneStatus[]): Check[] {
+export function checkOutboxes(outboxes: readonly OutboxStatus[], lanes: readonly LaneStatus[]): Finding[] {
   return outboxes
     .filter(({ lane, counts }) => counts.waiting > 0 && !lanes.some(({ name }) => name === lane))
     .map(({ name, lane, counts: { waiting } }) =>
@@ -98,7 +100,7 @@ export function checkOutboxes(outboxes: readonly OutboxStatus[], lanes: readonly
 }
 
 /** Whether a lane that is stored in Redis is served. `workers` may have what this process lacks. */
-export function checkStored({ name, state, problem }: StoredLaneDetails): Check[] {
+export function checkStored({ name, state, problem }: StoredLaneDetails): Finding[] {
   const title = `stored lane ${name}`;
   if (state === 'leaving') return [ok(title, 'is being removed; it waits for its last reports')];
   if (problem === null) return [];

@@ -1,8 +1,8 @@
-import type { LocalConfig } from '../../../base/config/index.js';
-import { moment } from '../../../base/moments.js';
-import type { ApiKey } from '../../../campaign/api-key.js';
-import { oneLine } from '../text.js';
-import { type Check, ok, warn } from './check.js';
+import type { LocalConfig } from '../../base/config/index.js';
+import { moment } from '../../base/moments.js';
+import type { ApiKey } from '../../campaign/api-key.js';
+import { oneLine } from '../../campaign/visible-text.js';
+import { type Finding, ok, warn } from './check.js';
 
 /** A key that expires within this time is named. */
 const EXPIRES_SOON_MS = 14 * 86_400_000;
@@ -12,7 +12,7 @@ export function checkKeys(
   keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'expiresAt' | 'needsPreviousKey'>[],
   { previousSecretsKey }: Pick<LocalConfig, 'previousSecretsKey'>,
   now: number,
-): Check[] {
+): Finding[] {
   const named = (some: typeof keys): string =>
     some.map(({ id, name }) => `${id} (${oneLine(name)})`).join(', ');
   const invalid = keys.filter(({ state }) => state === 'invalid');
@@ -21,7 +21,7 @@ export function checkKeys(
     ({ state, expiresAt }) =>
       state === 'active' && expiresAt !== null && Date.parse(expiresAt) - now < EXPIRES_SOON_MS,
   );
-  const checks: Check[] = [];
+  const checks: Finding[] = [];
   if (invalid.length > 0)
     checks.push(
       warn(
@@ -55,7 +55,7 @@ export function checkKeys(
 export function checkCountries(
   keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'scopes' | 'lanes' | 'countries'>[],
   { lanes }: Pick<LocalConfig, 'lanes'>,
-): Check[] {
+): Finding[] {
   const open = lanes.filter(({ limits }) => limits?.countries === undefined).map(({ name }) => name);
   const any = keys.filter(
     ({ state, scopes, lanes: own, countries }) =>
@@ -73,7 +73,7 @@ export function checkCountries(
 export function checkRestoredKeys(
   keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'scopes' | 'lanes' | 'createdAt' | 'lastUsedAt'>[],
   now: number,
-): Check[] {
+): Finding[] {
   const title = 'API keys, restored';
   const active = keys.filter(({ state }) => state === 'active');
   if (active.length === 0) return [ok(title, 'none works')];

@@ -1,8 +1,8 @@
-import { formatDuration } from '../../../base/duration.js';
-import { assessLoss, assessStated, BOUND_THE_LOSS } from '../../../base/redis/durability.js';
-import type { FileRemains } from '../../../engine/recovery/rewrite-file.js';
-import { counted } from '../text.js';
-import { type Check, fail, ok, warn } from './check.js';
+import { counted } from '../../base/counted.js';
+import { formatDuration } from '../../base/duration.js';
+import { assessLoss, assessStated, BOUND_THE_LOSS } from '../../base/redis/durability.js';
+import type { FileRemains } from '../../engine/recovery/rewrite-file.js';
+import { type Finding, fail, ok, warn } from './check.js';
 import type { RedisFacts } from './redis-facts.js';
 import { skewCheck } from './skew.js';
 
@@ -13,7 +13,7 @@ const MAX_SKEW_MS = 1_000;
 const MEMORY_NEARLY_FULL = 0.8;
 
 /** Each row checks one fact. `mayLoseMs`: the setting REDIS_MAY_LOSE. */
-const CHECKS: readonly ((facts: RedisFacts, mayLoseMs: number | 'auto') => Check)[] = [
+const CHECKS: readonly ((facts: RedisFacts, mayLoseMs: number | 'auto') => Finding)[] = [
   version,
   appendOnly,
   fsync,
@@ -26,24 +26,24 @@ const CHECKS: readonly ((facts: RedisFacts, mayLoseMs: number | 'auto') => Check
 ];
 
 /** Checks the facts. For a cluster, each check shows its worst node. */
-export function checkRedis(nodes: readonly RedisFacts[], mayLoseMs: number | 'auto'): Check[] {
+export function checkRedis(nodes: readonly RedisFacts[], mayLoseMs: number | 'auto'): Finding[] {
   return CHECKS.map((check) => {
     const results = nodes.map((facts) => {
       const result = check(facts, mayLoseMs);
-      return result.level === 'ok' || facts.node === undefined
+      return result.state === 'ok' || facts.node === undefined
         ? result
-        : { ...result, found: `${facts.node}: ${result.found}` };
+        : { ...result, message: `${facts.node}: ${result.message}` };
     });
     return (
-      results.find(({ level }) => level === 'fail') ??
-      results.find(({ level }) => level === 'warn') ??
+      results.find(({ state }) => state === 'fail') ??
+      results.find(({ state }) => state === 'warn') ??
       results[0] ??
-      fail('Redis', 'no node answers', 'Check that the cluster is running.')
+      fail('Redis', 'no node answers', 'Finding that the cluster is running.')
     );
   });
 }
 
-function version({ version: found }: RedisFacts): Check {
+function version({ version: found }: RedisFacts): Finding {
   const [major = 0, minor = 0] = found.split('.').map(Number);
   const isEnough = major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
   return isEnough
@@ -51,7 +51,7 @@ function version({ version: found }: RedisFacts): Check {
     : fail('Redis version', found || 'not reported', `Upgrade to ${MIN_VERSION.join('.')} or later.`);
 }
 
-function appendOnly({ appendonly: found }: RedisFacts): Check {
+function appendOnly({ appendonly: found }: RedisFacts): Finding {
   const name = 'Redis append-only file';
   if (found === 'yes') return ok(name, 'on');
   if (found === undefined)
@@ -63,7 +63,7 @@ function appendOnly({ appendonly: found }: RedisFacts): Check {
   );
 }
 
-function fsync({ appendonly, appendfsync: found }: RedisFacts, setting: number | 'auto'): Check {
+function fsync({ appendonly, appendfsync: found }: RedisFacts, setting: number | 'auto'): Finding {
   const name = 'Redis fsync';
   if (found === 'always' && appendonly !== 'no')
     return ok(name, 'always: everything that Redis confirmed is on disk');
@@ -86,7 +86,7 @@ function fsync({ appendonly, appendfsync: found }: RedisFacts, setting: number |
 }
 
 /** Whether something bounds what a failover to a replica may lose. */
-function failover({ durability: facts }: RedisFacts, setting: number | 'auto'): Check {
+function failover({ durability: facts }: RedisFacts, setting: number | 'auto'): Finding {
   const name = 'Redis failover';
   const waits = 'a process, a campaign, and a resume wait for this long before their first message';
   if (setting !== 'auto') {
@@ -121,7 +121,7 @@ function failover({ durability: facts }: RedisFacts, setting: number | 'auto'): 
 export function checkRemains(
   nodes: readonly Pick<RedisFacts, 'appendonly' | 'node' | 'durability'>[],
   { removals, lastAttempt }: FileRemains,
-): Check {
+): Finding {
   const name = 'Redis removed data';
   if (nodes.every(({ appendonly: found }) => found === 'no')) return ok(name, 'there is no append-only file');
   const replicas = nodes.reduce(
@@ -150,7 +150,7 @@ export function checkRemains(
   return ok(name, `${left} until the next rewrite, within a day while a worker runs${others}`);
 }
 
-function defaultUser({ isOpen, hasPassword }: RedisFacts): Check {
+function defaultUser({ isOpen, hasPassword }: RedisFacts): Finding {
   const name = 'Redis default user';
   if (!isOpen) return ok(name, 'needs a password, or is off');
   const found = 'it needs no password: everyone who can reach Redis can read and change everything';
@@ -159,7 +159,7 @@ function defaultUser({ isOpen, hasPassword }: RedisFacts): Check {
   return hasPassword ? fail(name, found, todo) : warn(name, found, todo);
 }
 
-function eviction({ eviction: found }: RedisFacts): Check {
+function eviction({ eviction: found }: RedisFacts): Finding {
   const name = 'Redis eviction';
   if (found === 'noeviction') return ok(name, found);
   if (found === undefined)
@@ -171,7 +171,7 @@ function eviction({ eviction: found }: RedisFacts): Check {
   );
 }
 
-function memory({ usedMemory, maxMemory }: RedisFacts): Check {
+function memory({ usedMemory, maxMemory }: RedisFacts): Finding {
   const name = 'Redis memory';
   const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1_048_576)} MB`;
   if (maxMemory === 0) return ok(name, `${megabytes(usedMemory)} used, no limit`);
@@ -181,11 +181,11 @@ function memory({ usedMemory, maxMemory }: RedisFacts): Check {
     : warn(name, found, 'Raise maxmemory: above 85%, Redis takes no new campaigns and messages.');
 }
 
-function clockSkew({ skewMs }: RedisFacts): Check {
+function clockSkew({ skewMs }: RedisFacts): Finding {
   return skewCheck('clock of Redis', skewMs, MAX_SKEW_MS);
 }
 
-function reshard({ movingSlots }: RedisFacts): Check {
+function reshard({ movingSlots }: RedisFacts): Finding {
   const name = 'Redis reshard';
   const [slot = ''] = movingSlots;
   if (movingSlots.length === 0) return ok(name, 'none is running');

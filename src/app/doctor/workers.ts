@@ -1,9 +1,10 @@
-import { DATA_FORMAT, type WorkerProcess } from '../../../engine/recovery/heartbeats.js';
-import type { LaneDifference } from '../../../engine/recovery/lane-settings.js';
-import { ROLES } from '../../../engine/recovery/roles.js';
-import { differenceText, RESTART_WORKERS } from '../differences.js';
-import { counted, oneLine } from '../text.js';
-import { type Check, fail, ok, warn } from './check.js';
+import { counted } from '../../base/counted.js';
+import { oneLine } from '../../campaign/visible-text.js';
+import { DATA_FORMAT, type WorkerProcess } from '../../engine/recovery/heartbeats.js';
+import type { LaneDifference } from '../../engine/recovery/lane-settings.js';
+import { ROLES } from '../../engine/recovery/roles.js';
+import { type Finding, fail, ok, warn } from './check.js';
+import { differenceText, RESTART_WORKERS } from './differences.js';
 
 /** Processes listed for each value; the rest are counted. */
 const NAMED = 3;
@@ -22,7 +23,7 @@ export function checkWorkers(
   running: readonly Pick<WorkerProcess, 'roles' | 'settings' | 'host' | 'pid' | 'format'>[],
   howToStart: string,
   hasWebhooks: boolean,
-): Check[] {
+): Finding[] {
   const name = 'workers';
   if (running.length === 0) return [warn(name, 'none is running, so nothing is sent', howToStart)];
   const missing = missingRoles(running, hasWebhooks);
@@ -37,7 +38,7 @@ export function checkWorkers(
 }
 
 /** Workers that store data in another format than this version. */
-function checkFormats(running: readonly Pick<WorkerProcess, 'host' | 'pid' | 'format'>[]): Check[] {
+function checkFormats(running: readonly Pick<WorkerProcess, 'host' | 'pid' | 'format'>[]): Finding[] {
   const others = running.filter(({ format }) => format !== DATA_FORMAT);
   if (others.length === 0) return [];
   return [
@@ -50,7 +51,7 @@ function checkFormats(running: readonly Pick<WorkerProcess, 'host' | 'pid' | 'fo
 }
 
 /** Differences are normal during an upgrade, so they are only a warning. */
-function checkAgreement(running: readonly Pick<WorkerProcess, 'settings' | 'host' | 'pid'>[]): Check[] {
+function checkAgreement(running: readonly Pick<WorkerProcess, 'settings' | 'host' | 'pid'>[]): Finding[] {
   const names = [...new Set(running.flatMap(({ settings }) => Object.keys(settings)))];
   const differing = names.flatMap((name) => {
     const setTo = ({ settings }: (typeof running)[number]) =>
@@ -74,7 +75,7 @@ function checkAgreement(running: readonly Pick<WorkerProcess, 'settings' | 'host
 }
 
 /** Workers that use other settings for a lane, such as an API key that was corrected after they started. */
-export function checkDifferences(differences: readonly LaneDifference[]): Check[] {
+export function checkDifferences(differences: readonly LaneDifference[]): Finding[] {
   return differences.map((difference) =>
     warn(`settings of lane ${difference.lane}`, differenceText(difference), RESTART_WORKERS),
   );

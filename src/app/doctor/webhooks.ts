@@ -1,7 +1,8 @@
-import { moment } from '../../../base/moments.js';
-import type { Webhook } from '../../../campaign/webhook-views.js';
-import { counted, oneLine } from '../text.js';
-import { type Check, fail, ok, warn } from './check.js';
+import { counted } from '../../base/counted.js';
+import { moment } from '../../base/moments.js';
+import { oneLine } from '../../campaign/visible-text.js';
+import type { Webhook } from '../../campaign/webhook-views.js';
+import { type Finding, fail, ok, warn } from './check.js';
 
 /** Webhooks named for each problem. */
 const NAMED = 3;
@@ -9,7 +10,7 @@ const NAMED = 3;
 const FAILING_FOR_MS = 10 * 60_000;
 
 /** Whether webhooks are disabled, fail, or have lost results. */
-export function checkWebhooks(webhooks: readonly Webhook[], now: number): Check[] {
+export function checkWebhooks(webhooks: readonly Webhook[], now: number): Finding[] {
   const name = 'webhooks';
   const disabled = webhooks.filter(
     ({ disabledBecause }) => disabledBecause !== null && disabledBecause !== 'operator',

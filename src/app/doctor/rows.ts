@@ -1,0 +1,89 @@
+import type { Check } from '../../campaign/check-views.js';
+import { fileRemains } from '../../engine/recovery/rewrite-file.js';
+import { checkCountries, checkKeys } from './api-keys.js';
+import { coded, type Examined, fail, type Row } from './check.js';
+import { checkLane, checkOutboxes, checkStored, checkUnconfigured } from './lanes.js';
+import { checkRecords } from './records.js';
+import { checkRedis, checkRemains } from './redis.js';
+import { redisFacts } from './redis-facts.js';
+import { checkSchedules } from './schedules.js';
+import { checkWebhooks } from './webhooks.js';
+import { checkDifferences, checkWorkers, missingRoles } from './workers.js';
+
+/** Everything that is checked in Redis, in its order. What needs the settings or the files of a machine is in surfaces/cli/doctor. */
+const ROWS: readonly Row[] = [
+  {
+    code: 'redis',
+    async check({ redis, keyNames, config, clock }) {
+      const facts = await redisFacts(redis, clock);
+      const remains = await fileRemains(redis, keyNames);
+      return [...checkRedis(facts, config.redisMayLoseMs), checkRemains(facts, remains)];
+    },
+  },
+  {
+    code: 'workers',
+    async check({ volley, howToStart = startedBy }) {
+      const workers = await volley.workers();
+      const hasWebhooks = (await volley.webhooks.list()).length > 0;
+      const missing = workers.length === 0 ? [] : missingRoles(workers, hasWebhooks);
+      return checkWorkers(workers, await howToStart(missing), hasWebhooks);
+    },
+  },
+  {
+    code: 'workerSettings',
+    check: async ({ volley, than }) => checkDifferences(await volley.differences(than)),
+  },
+  {
+    code: 'lane',
+    check: async ({ lanes, now }) => (await lanes()).flatMap((lane) => checkLane(lane, now)),
+  },
+  { code: 'apiKeys', check: async ({ keys, config, now }) => checkKeys(await keys(), config, now) },
+  { code: 'countries', check: async ({ keys, config }) => checkCountries(await keys(), config) },
+  {
+    code: 'laneNames',
+    check: async ({ volley }) =>
+      (await volley.laneProblems()).map((each) => fail('lane names', each, 'Otherwise nothing is sent.')),
+  },
+  {
+    code: 'storedLanes',
+    check: async ({ volley }) => (await volley.storedLanes.list()).flatMap(checkStored),
+  },
+  {
+    code: 'unconfiguredLanes',
+    check: async ({ volley }) => (await volley.unconfiguredLanes()).map(checkUnconfigured),
+  },
+  {
+    code: 'outboxes',
+    check: async ({ volley, lanes }) => checkOutboxes(await volley.outboxes.list(), await lanes()),
+  },
+  { code: 'callRecords', check: ({ volley }) => checkRecords(volley) },
+  {
+    code: 'schedules',
+    check: async ({ volley, now }) => checkSchedules(await volley.schedules.list(), now),
+  },
+  { code: 'webhooks', check: async ({ volley, now }) => checkWebhooks(await volley.webhooks.list(), now) },
+];
+
+const startedBy = (roles: readonly string[]): string =>
+  `To start one: volley work${roles.length === 0 ? '' : ` --roles ${roles.join(',')}`}`;
+
+/** Yields the result of each check as it is known. */
+export async function* examine(given: Omit<Examined, 'now' | 'lanes' | 'keys'>): AsyncGenerator<Check> {
+  const { volley, clock } = given;
+  const examined: Examined = {
+    ...given,
+    now: clock(),
+    lanes: once(() => volley.lanes()),
+    keys: once(() => volley.keys.list()),
+  };
+  for (const { code, check } of ROWS) yield* coded(code, await check(examined));
+}
+
+/** Reads a value when it is needed for the first time. */
+function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let value: Promise<Value> | undefined;
+  return () => {
+    value ??= read();
+    return value;
+  };
+}

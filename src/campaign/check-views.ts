@@ -1,0 +1,41 @@
+import { z } from 'zod';
+
+/** What `volley doctor` looks at. */
+export const CHECK_CODES = [
+  'settings',
+  'service',
+  'redis',
+  'workers',
+  'restored',
+  'workerSettings',
+  'lane',
+  'protection',
+  'apiKeys',
+  'countries',
+  'laneNames',
+  'storedLanes',
+  'unconfiguredLanes',
+  'outboxes',
+  'callRecords',
+  'schedules',
+  'webhooks',
+  'credentials',
+  'subscriptions',
+] as const;
+
+/** The result of one check. */
+export const check = z
+  .object({
+    code: z.enum(CHECK_CODES).describe('What was looked at'),
+    name: z.string().describe('The same for people, with the name of what it is about, such as a lane'),
+    state: z
+      .enum(['ok', 'warn', 'fail'])
+      .describe('`warn`: it works, but data may be lost or something may go wrong; `fail`: it does not work'),
+    message: z.string().describe('What was found'),
+    advice: z.string().nullable().describe('What to do about it; null if there is nothing to do'),
+  })
+  .readonly()
+  .meta({ id: 'Check' });
+/** See {@link check}. */
+export type Check = z.output<typeof check>;
+export type CheckCode = Check['code'];

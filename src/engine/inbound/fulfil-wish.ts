@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { Operator } from '../../campaign/audit.js';
+import type { LastSent } from '../../campaign/inbound.js';
 import type { Wish } from '../../campaign/stop-words.js';
 import type { FoundOperation, Suppression } from '../recipients/suppression.js';
-import type { InFlight } from './in-flight.js';
+import { type InFlight, messageEntry } from './in-flight.js';
 import type { LoggedMessage, PendingMessage } from './inbound-store.js';
 
 /*
@@ -13,8 +14,18 @@ import type { LoggedMessage, PendingMessage } from './inbound-store.js';
  * A worker checks the lists after it has claimed a batch (sending/messages.ts), and once more right before the request if the claim is
  * older than 2 s (sending/send.ts). So no request carries a number whose claim began after it was on the list. A claim that began before
  * is in flight, and is counted: those that existed before, which the record lists in case this process dies, and those that exist
- * afterwards, because one may end and one may begin meanwhile.
+ * afterwards, because one may end and one may begin meanwhile. If the process dies before it has read those, they may have ended when
+ * another one takes over: then the message that was claimed since the stop arrived counts.
  */
+
+/** The last message that was sent to a number. */
+export interface FoundSent {
+  readonly last: LastSent;
+  /** Its place in its campaign. */
+  readonly ordinal: number;
+  /** When its request was claimed, ms by the clock of Redis. */
+  readonly sentAt: number;
+}
 
 /** What {@link wishFulfiller} works with. */
 interface WishOptions {
@@ -27,6 +38,8 @@ interface WishOptions {
   /** Who changes the lists. */
   readonly by: Operator;
   readonly clock: Clock;
+  /** Finds the last message that was sent to a number from a sender; null if there is none, or if it is long ago. */
+  lastSent(lane: LaneId, number: string, sender: string): Promise<FoundSent | null>;
   /** Called when an operation has changed a list, or was undone. */
   changed(change: 'added' | 'undone', operation: FoundOperation): void;
 }
@@ -45,12 +58,19 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
   const byReplies = async (number: string, list: LaneId | null): Promise<FoundOperation[]> =>
     (await suppression.operationsOf(number, list)).filter(({ source }) => source === REPLY_SOURCE);
 
-  const stop = async (lane: LaneId, { messageId, from: number }: PendingMessage): Promise<Fulfilled> => {
+  /** The message to its sender that was claimed since it arrived, and may have ended. */
+  const sentSince = async (lane: LaneId, { from, to, at }: PendingMessage): Promise<string[]> => {
+    const sent = await options.lastSent(lane, from, to);
+    return sent === null || sent.sentAt < at ? [] : [messageEntry(lane, sent.last.campaign, sent.ordinal)];
+  };
+  const stop = async (lane: LaneId, message: PendingMessage): Promise<Fulfilled> => {
+    const { messageId, from: number } = message;
     const list = scope === 'all' ? null : lane;
     const reason = `stop word in message ${messageId}`;
     const concerned = list === null ? await options.lanes() : [lane];
     const before = await inFlight(concerned, number);
     let [operation] = await byReplies(number, list);
+    const isTakenOver = operation?.reason === reason;
     if (operation === undefined) {
       const made = {
         list,
@@ -69,8 +89,8 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
     const after = await inFlight(concerned, number);
     const isOurs = operation.reason === reason;
     const isNew = isOurs && (await suppression.isOnlyBy(operation.id, lane, number));
-    // The process that made the operation may have died, and what was in flight then may have ended.
-    const messages = new Set([...((isOurs && operation.inFlight) || []), ...before, ...after]);
+    const ended = isTakenOver ? [...(operation.inFlight ?? []), ...(await sentSince(lane, message))] : [];
+    const messages = new Set([...ended, ...before, ...after]);
     return { wish: 'stop', op: operation.id, isNew, inFlight: messages.size };
   };
 

@@ -9,6 +9,10 @@ const sendClaim = z.object({ campaign: z.string(), first: z.number(), count: z.n
 /** Finds the messages to a number, E.164, whose requests workers are sending on these lanes. Each has an entry that identifies it. */
 export type InFlight = (lanes: readonly LaneId[], number: string) => Promise<ReadonlySet<string>>;
 
+/** Identifies a message by its place in a campaign. */
+export const messageEntry = (lane: LaneId, campaign: string, ordinal: number): string =>
+  `${lane} ${campaign} ${ordinal}`;
+
 /** Opens the claims of all lanes. The numbers of their campaigns stay in memory, because a flood of replies follows a campaign. */
 export function inFlightMessages(redis: Redis, keys: Keys): InFlight {
   const numbers = ordinalNumbers(redis, keys);
@@ -29,7 +33,7 @@ export function inFlightMessages(redis: Redis, keys: Keys): InFlight {
       try {
         for await (const { from, found } of numbersOf(lane, claim))
           for (const [at, number] of found.entries())
-            if (number === wanted) messages.push(`${lane} ${claim.campaign} ${from + at}`);
+            if (number === wanted) messages.push(messageEntry(lane, claim.campaign, from + at));
       } catch (error) {
         // The worker cannot read its numbers either, and sends nothing.
         if (!(error instanceof DamagedError)) throw error;

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { systemClock } from '../../../src/base/clock.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import { wishFulfiller } from '../../../src/engine/inbound/fulfil-wish.js';
+import { inFlightMessages } from '../../../src/engine/inbound/in-flight.js';
+import { campaignContent } from '../../../src/engine/lane/campaign-content.js';
+import { suppression } from '../../../src/engine/recipients/suppression.js';
+import { sendClaims } from '../../../src/engine/sending/claims.js';
+import { openMessages } from '../../../src/engine/sending/messages.js';
+import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
+import { sendTurn } from '../../../src/engine/sending/send.js';
+import { lastSentReader } from '../../../src/reporting/last-sent.js';
+import { createMessagingClient } from '../../../src/service/client/messaging.js';
+import { OPERATOR } from '../../app/access/operator.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { openDefaultLane } from '../lane/lane-fixture.js';
+import { json, startService } from '../sending/local-service.js';
+
+const { redis, prefix, url } = testRedis('fulfil-wish');
+const NUMBER = '+4915700000001';
+const ACCEPTED = json(201, {
+  outboundSMSMessageRequest: { resourceURL: 'http://service.example/outbound/ACME/requests/r1' },
+});
+
+test.each([
+  ['while a stop word is carried out', { isLate: true }, 1],
+  ['before the stop word arrived', { isLate: false }, 0],
+])(
+  'A message that was claimed %s, and has ended when another process takes over, is counted if it was in flight',
+  async (_, { isLate }, counted) => {
+    const own = `${prefix}-${isLate}`;
+    const env = {
+      REDIS_URL: url,
+      REDIS_PREFIX: own,
+      MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+      API_KEY: 'k',
+      SENDER_ADDRESS: 'ACME',
+    };
+    const volley = createVolley({ config: loadLocalConfig(env), events: createEvents({ level: 'silent' }) });
+    await volley.enqueue({ recipients: [{ to: NUMBER }], message: 'Sale' });
+    const { lane, tokens } = openDefaultLane(redis, own, { env });
+    const keys = keyNames(own);
+    const list = suppression(redis, keys);
+    const messages = openMessages(lane, campaignContent(lane), {
+      areSuppressed: (numbers) => list.areSuppressed(lane.id, numbers),
+      isOnlyBy: async () => false,
+      lastRemoval: async () => 0,
+    });
+    const service = await startService(ACCEPTED);
+    const client = createMessagingClient({ baseUrl: service.baseUrl, timeoutMs: 20_000 });
+    const sending = {
+      ...{ client, tokens, messages, recent: recentClaims(lane.monotonic), claims: sendClaims(lane) },
+      failed: () => {},
+    };
+    const send = () =>
+      sendTurn(lane, sending, { turnMs: 20_000, waitHereMs: 0, signal: new AbortController().signal });
+    if (!isLate) await send();
+
+    const options = {
+      suppression: list,
+      scope: 'lane' as const,
+      lanes: async () => [lane.id],
+      by: OPERATOR,
+      clock: systemClock,
+      changed() {},
+      lastSent: lastSentReader({ redis, keys, outboxes: { idsInWave: async () => null } }),
+    };
+    const [s = '0', us = '0'] = await redis.time().then((time) => time.map(String));
+    const at = 1_000 * Number(s) + Math.floor(Number(us) / 1_000);
+    const stop = { name: 'm', messageId: 'm', from: NUMBER, to: 'ACME', text: 'STOP', at, digests: [] };
+    const inFlight = inFlightMessages(redis, keys);
+    let reads = 0;
+    /** Sends the message between the first reading of the claims and the change of the list, and dies before the second one. */
+    const dying = wishFulfiller({
+      ...options,
+      by: {
+        ...OPERATOR,
+        async audited(_, run) {
+          if (isLate) await send();
+          return run();
+        },
+      },
+      inFlight(...wanted) {
+        reads += 1;
+        if (reads > 1) throw new Error('killed');
+        return inFlight(...wanted);
+      },
+    });
+    await expect(dying('stop', lane.id, stop)).rejects.toThrow('killed');
+    expect(service.received).toHaveLength(1);
+
+    const other = wishFulfiller({ ...options, inFlight });
+    expect(await other('stop', lane.id, stop)).toMatchObject({ isNew: true, inFlight: counted });
+    client.close();
+    await volley.close();
+  },
+);

@@ -8,6 +8,7 @@ import {
   moment,
   namedValues,
   oneOf,
+  someNames,
   someOf,
   wholeNumber,
 } from '../../../src/surfaces/cli/commands/option-values.js';
@@ -59,11 +60,17 @@ test('A name may be in any case, and a typing error gets a suggestion', () => {
   expect(() => read('urgent')).toThrow('Use one of high, normal.');
 });
 
-test('Names separated by commas count once each', () => {
+test('Names separated by commas, or given one by one, count once each', () => {
   const roles = someOf(['send', 'follow-up'] as const);
   expect(roles('send, follow-up,send')).toEqual(['send', 'follow-up']);
+  expect(roles('follow-up', ['send'])).toEqual(['send', 'follow-up']);
   expect(() => roles(',')).toThrow('Use one or more of send, follow-up');
   expect(() => roles('send,sweep')).toThrow('Use one of send, follow-up');
+});
+
+test('A list that is given in two flags has the names of both', () => {
+  expect(someNames('b, c', someNames('a'))).toEqual(['a', 'b', 'c']);
+  expect(() => someNames(',')).toThrow('It is empty.');
 });
 
 describe('The text of a message', () => {

@@ -165,8 +165,8 @@ function withResultsOf(command: Command, { flag, help }: Field): Command {
     });
 }
 
-function finalStatuses(text: string): readonly string[] {
-  const names = someNames(text);
+function finalStatuses(text: string, before?: readonly string[]): readonly string[] {
+  const names = someNames(text, before);
   const other = names.find((name) => parseFinalStatus(name) === null);
   if (other === undefined) return names;
   throw new InvalidArgumentError(`${other} is no final state. Use ${FINAL_STATUS_FORM}.`);

@@ -77,20 +77,27 @@ function addOperation(
     );
 }
 
+/** The value of a flag. */
+type FlagValue = string | number | null | readonly string[];
+
+/** What earlier flags have listed. */
+const listed = (before: FlagValue | undefined): readonly string[] =>
+  typeof before === 'object' && before !== null ? before : [];
+
 /** The parser of a value. It says what is valid before anything is loaded or read. */
 function readerOf(
   reads: NonNullable<OperationCommand['flags'][number]['reads']>,
   { clock }: Context,
-): (text: string) => string | number | null | readonly string[] {
+): (text: string, before?: FlagValue) => FlagValue {
   switch (reads.as) {
     case 'text':
       return filled;
     case 'texts':
-      return someNames;
+      return (text, before) => someNames(text, listed(before));
     case 'name':
       return oneOf(reads.names ?? []);
     case 'names':
-      return someOf(reads.names ?? []);
+      return (text, before) => someOf(reads.names ?? [])(text, listed(before));
     case 'number':
       return wholeNumber(reads.from ?? 0, reads.to ?? Number.MAX_SAFE_INTEGER);
     case 'reportedStatus':

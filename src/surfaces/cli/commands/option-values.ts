@@ -121,21 +121,23 @@ export function oneOf<Name extends string>(names: readonly Name[]): (text: strin
   };
 }
 
-/** A parser for some of a few names, separated by commas; each counts once. */
-export function someOf<Name extends string>(names: readonly Name[]): (text: string) => readonly Name[] {
-  return (text) => {
+/** A parser for some of a few names, separated by commas or given one by one; each counts once. */
+export function someOf<Name extends string>(
+  names: readonly Name[],
+): (text: string, before?: readonly Name[]) => readonly Name[] {
+  return (text, before = []) => {
     const parts = commaSeparated(text);
     if (parts.length === 0)
       throw new InvalidArgumentError(`It is empty. Use one or more of ${names.join(', ')}.`);
-    return [...new Set(parts.map(oneOf(names)))];
+    return [...new Set([...before, ...parts.map(oneOf(names))])];
   };
 }
 
-/** At least one name; several are separated by commas. */
-export function someNames(text: string): readonly string[] {
+/** At least one name; several are separated by commas, or given one by one. */
+export function someNames(text: string, before: readonly string[] = []): readonly string[] {
   const parts = commaSeparated(text);
   if (parts.length === 0) throw new InvalidArgumentError('It is empty.');
-  return parts;
+  return [...before, ...parts];
 }
 
 function commaSeparated(text: string): readonly string[] {

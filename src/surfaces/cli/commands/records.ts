@@ -50,7 +50,7 @@ function withDays(command: Command): Command {
     .option(
       '--global-mobile [numbers]',
       'which numbers are Global Mobile Numbers, whose records begin on 2023-02-01: these, or all of the request',
-      (text: string) => someNames(text),
+      (text: string, before?: readonly string[] | true) => someNames(text, before === true ? [] : before),
     )
     .option(
       '--key <key>',

@@ -134,7 +134,7 @@ function closedSaid(
     case 'held':
       return {
         code: 'held',
-        text: `${sentence(`Lane ${lane} is ${reason}`)} Resume it to continue.`,
+        text: `${sentence(`Lane ${lane} is ${reason.startsWith('held') ? reason : `held: ${reason}`}`)} Resume it to continue.`,
         remedy,
         tone: 'warning',
       };

@@ -221,6 +221,10 @@ describe('A lane', () => {
     expect(laneWaiting(lane(held), NOON)?.text).toBe(
       'Lane main is held by cli ann@host. Resume it to continue.',
     );
+    const older = { state: 'held' as const, blockedBy: block('held', 'Redis has older data than before') };
+    expect(laneWaiting(lane(older), NOON)?.text).toBe(
+      'Lane main is held: Redis has older data than before. Resume it to continue.',
+    );
     expect(laneWaiting(lane({ state: 'probing' }), NOON)?.code).toBe('probing');
     const window = { hours: 'Mon 09:00-17:00', except: [], opensAt: isoAt(9_000), closesAt: null };
     expect(laneWaiting(lane({ state: 'waiting', window }), NOON)?.text).toBe(

@@ -38,7 +38,7 @@ const MEANING = {
   recovering: 'recovering: Redis may have lost data',
   noToken: 'waits for an access token',
   stopped: 'stopped until you fix the reason and resume it',
-  held: 'held by an operator',
+  held: 'held until you resume it',
 } as const;
 
 /** A lane in a few lines. */

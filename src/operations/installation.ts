@@ -38,8 +38,8 @@ export const listWorkers = call({
   run: async (volley) => ({ workers: await volley.workers() }),
 });
 
-export const examine = call({
-  name: 'examine',
+export const runDoctor = call({
+  name: 'runDoctor',
   summary: 'Check Redis, the workers, and what fails',
   description:
     'What `volley doctor` checks in Redis: its settings and memory, the workers, every lane, keys, outboxes, schedules, and webhooks, each with what to do. It changes nothing, and calls no service.',

@@ -237,7 +237,7 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   deleteSubscription: async () => ON_LANE,
   createKey: async () => ({ name: 'shop', scope: ['read'] }),
   listWorkers: async () => ({}),
-  examine: async () => ({}),
+  runDoctor: async () => ({}),
   listKeys: async () => ({}),
   showKey: () => apiKey(),
   revokeKey: () => apiKey(),

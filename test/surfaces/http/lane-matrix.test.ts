@@ -194,6 +194,7 @@ const INPUTS: Readonly<Record<string, () => Promise<object>>> = {
   revokeKey: apiKey,
   listAuditEntries: onA,
   listWorkers: async () => ({}),
+  runDoctor: async () => ({}),
   requestRecords: async () => ({ ...january(1), ...ON_A }),
   fetchRecords: async () => ({ ...january(2), ...ON_A }),
   listRecords: onA,
@@ -276,7 +277,7 @@ const codeOf = ({ json }: Pick<ApiResponse, 'json'>): unknown => Object(json).co
 /** Operations that cover all lanes, so that no key for some of them may use them. */
 const OF_ALL_LANES = [
   ...['addLane', 'setLane', 'getLaneSettings', 'removeLane', 'renameLane'],
-  ...['forgetNumber', 'listKeys', 'listWorkers'],
+  ...['forgetNumber', 'listKeys', 'listWorkers', 'runDoctor'],
 ];
 /** Operations on the lanes of the key, of which the input names none. */
 const OF_ITS_LANES = ['listLanes', 'findNumber', 'followLive'];

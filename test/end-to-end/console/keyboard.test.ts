@@ -31,6 +31,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
   test('a person signs in, uploads a list, sends it, pauses it, and settles an unknown outcome', async () => {
     const { page } = await visit(browser, up);
     const { keyboard } = page;
+    const notices = page.locator('.notices');
     const button = (name: string | RegExp): Locator => page.getByRole('button', { name }).first();
     const enter = async (target: Locator): Promise<void> => {
       await tabTo(page, target);
@@ -58,6 +59,8 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
     const typed = page.getByLabel(/^Type \d+ to confirm$/);
     await tabTo(page, typed);
     await keyboard.type(/\d+/.exec(await labelOf(typed))?.[0] ?? '');
+    // The list is checked again without its invalid rows.
+    await expect.poll(() => button(/^Send \d/).isEnabled()).toBe(true);
     await keyboard.press('Enter');
 
     const open = page.getByRole('link', { name: 'Open that campaign' });
@@ -65,7 +68,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
     await expect.poll(() => open.evaluate((link) => link === document.activeElement)).toBe(true);
     await keyboard.press('Enter');
     await enter(button(/^Pause$/));
-    await page.getByText(/^Paused; \d+ still in flight\./).waitFor();
+    await notices.getByText(/^Paused; \d+ still in flight\./).waitFor();
 
     await keyboard.press('g');
     await keyboard.press('o');
@@ -74,7 +77,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
     await enter(dialog.getByRole('button', { name: 'Accepted' }));
-    await page.getByText('1 request with 1 recipient settled.').waitFor();
+    await notices.getByText('1 request with 1 recipient settled.').waitFor();
     const { counts } = await up.api<{ counts: object }>('GET', `/v1/campaigns/${scene.unknown}`);
     expect(counts).toMatchObject({ unknown: 0 });
   });

@@ -147,8 +147,8 @@ async function heapOf(debug: CDPSession): Promise<number> {
 const rangeFrom = (before: number): string => `${(before + 1).toLocaleString('en-GB')}–`;
 
 async function goToRow(page: Page, row: number): Promise<void> {
-  await page.getByLabel('Row').fill(String(row));
-  await page.getByRole('button', { name: 'Go' }).click();
+  await page.getByLabel('Go to row').fill(String(row));
+  await page.keyboard.press('Enter');
   await page.getByText(rangeFrom(row - 1)).waitFor();
 }
 

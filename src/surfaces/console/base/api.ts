@@ -3,10 +3,6 @@ import type { components, operations, paths } from '../generated/api.js';
 import commands from '../generated/commands.json' with { type: 'json' };
 import { texts } from './texts.js';
 
-/*
- * One function calls every operation of the HTTP API by its name. Where an operation is and what it takes comes from the generated tables.
- */
-
 /** A field of an operation, as the table of commands describes it. */
 export interface Field {
   readonly in: 'path' | 'query' | 'header' | 'body';
@@ -51,15 +47,12 @@ export type Output<Op extends Name> = Json<
   operations[Op]['responses'][keyof operations[Op]['responses'] & (200 | 201 | 202)]
 >;
 
-/** What is wrong with a field, or with a row of a list. */
-export type ErrorItem = Schemas['ErrorItem'];
-
 /** Why a request was not answered as asked: a problem of the API, or that the server cannot be reached (`offline`). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: string;
   readonly status: number;
-  readonly errors: readonly ErrorItem[];
+  readonly errors: readonly Schemas['ErrorItem'][];
   /** The whole problem document, with members of its own. */
   readonly detail: Readonly<Record<string, unknown>>;
 
@@ -67,7 +60,7 @@ export class ApiError extends Error {
     super(String(problem['detail'] ?? problem['title'] ?? `The server responded with ${status}.`));
     this.status = status;
     this.code = String(problem['code'] ?? 'failed');
-    this.errors = (problem['errors'] as readonly ErrorItem[] | undefined) ?? [];
+    this.errors = (problem['errors'] as readonly Schemas['ErrorItem'][] | undefined) ?? [];
     this.detail = problem;
   }
 

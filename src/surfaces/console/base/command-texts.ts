@@ -2,10 +2,6 @@ import type { Name, Output } from './api.js';
 import { counted, labelOf, recipientsText } from './texts.js';
 import { countText } from './times.js';
 
-/*
- * How the page words the commands that it offers. What is not here comes from the operation: its title, its fields, and its errors.
- */
-
 export interface CommandTexts<Op extends Name> {
   /** The button; default: the first word of the operation's title. */
   readonly label?: string;

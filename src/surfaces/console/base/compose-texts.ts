@@ -1,10 +1,6 @@
 import { counted, recipientsText } from './texts.js';
 import { countText } from './times.js';
 
-/*
- * The texts of the screens that create and find things. They are apart from those of the first screen, which loads without them.
- */
-
 const countries = new Intl.DisplayNames('en', { type: 'region' });
 /** `United Kingdom` for GB. */
 const countryText = (code: string): string => (/^[A-Z]{2}$/.test(code) ? countries.of(code) : code) ?? code;
@@ -60,7 +56,6 @@ export const newTexts = {
   reason: 'What is wrong',
   download: 'Download the bad rows',
   downloadFirst: (count: number) => `Download the first ${countText(count)} bad rows`,
-  showMore: 'Show more',
   skipInvalid: 'Leave out invalid rows, and send to the others',
   duplicates: 'If a number appears again with another text',
   duplicateChoices: { first: 'send the first', keep: 'send all', refuse: 'refuse the list' },

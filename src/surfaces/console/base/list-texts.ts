@@ -1,10 +1,6 @@
 import { counted } from './texts.js';
 import { countText } from './times.js';
 
-/*
- * The texts of the tables: campaigns, a number, outboxes, schedules, suppressions, and keys. The first screen loads without them.
- */
-
 export const listTexts = {
   campaigns: {
     title: 'Campaigns',
@@ -62,9 +58,5 @@ export const listTexts = {
     revokeQuestion: (name: string) =>
       `All requests with the key ${name} are refused from now on, and its sessions end. This cannot be undone.`,
     cancelCampaigns: 'Also cancel its campaigns that have not ended',
-  },
-  workers: {
-    title: 'Workers',
-    none: 'No worker is running, so nothing is sent. To start one: volley work',
   },
 } as const;

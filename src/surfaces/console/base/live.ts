@@ -4,10 +4,6 @@ import type { Schemas } from './api.js';
 import { followStream, type StreamItem, type StreamState } from './live-stream.js';
 import { endSession, mayRun, session } from './session.js';
 
-/*
- * The one stream of this page. Screens say which campaigns and lanes they show; the stream follows those, and closes while the tab is hidden.
- */
-
 /** What there is to see: which campaigns run, in their order, and which lanes there are. */
 export const overview = signal<Schemas['Overview'] | null>(null);
 /** Campaigns by their ids, with null for those that do not exist; lanes and ledgers by the names of their lanes. */
@@ -77,35 +73,24 @@ function take({ type, data, id }: StreamItem): void {
 }
 
 /** What the screen shows in detail. */
-interface Wanted {
-  readonly lanes: readonly string[];
-  readonly campaigns: readonly string[];
-}
-const NOTHING: Wanted = { lanes: [], campaigns: [] };
-const wanted = signal(NOTHING);
-const address = computed(() => {
-  const { lanes, campaigns } = wanted.value;
-  return `/v1/live?${new URLSearchParams([
-    ...lanes.map((name) => ['lanes', name]),
-    ...campaigns.map((id) => ['campaigns', id]),
-  ])}`;
-});
+const wanted = signal<[kind: 'lanes' | 'campaigns', name: string] | null>(null);
+const address = computed(() => `/v1/live?${new URLSearchParams(wanted.value ? [wanted.value] : [])}`);
 
-/** Follows these lanes and campaigns in detail while a screen is shown. */
-export function useLive(lanes: readonly string[], campaigns: readonly string[]): void {
-  const text = JSON.stringify({ lanes, campaigns });
+/** Follows a lane, or a campaign, in detail while a screen is shown. */
+export function useLive(kind: 'lanes' | 'campaigns', name: string): void {
   useEffect(() => {
-    const own: Wanted = JSON.parse(text);
-    wanted.value = own;
+    wanted.value = [kind, name];
     return () => {
-      if (wanted.peek() === own) wanted.value = NOTHING;
+      wanted.value = null;
     };
-  }, [text]);
+  }, [kind, name]);
 }
 
-/** Whether an event is about a campaign or a lane that this screen shows in detail. */
-export const isShown = ({ campaign, lane }: FeedEvent): boolean =>
-  wanted.peek().campaigns.includes(String(campaign)) || wanted.peek().lanes.includes(String(lane));
+/** Whether an event is about the campaign or the lane that this screen shows in detail. */
+export function isShown({ campaign, lane }: FeedEvent): boolean {
+  const [kind, name] = wanted.peek() ?? [];
+  return kind !== undefined && name === (kind === 'lanes' ? lane : campaign);
+}
 
 const isHidden = signal(false);
 /** A tab may be hidden for a moment, such as while another one is chosen. */

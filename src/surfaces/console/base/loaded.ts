@@ -3,10 +3,6 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from './api.js';
 import { texts } from './texts.js';
 
-/*
- * What a screen reads once, as opposed to what is live.
- */
-
 /** How many commands this page has run: what was loaded before is loaded again after each. */
 export const commandsRun = signal(0);
 

@@ -1,9 +1,5 @@
 import { signal } from '@preact/signals';
 
-/*
- * Numbers of people are masked, so that a screenshot can be shown, unless a reader reveals them for this tab.
- */
-
 const KEY = 'volley-reveal';
 
 export const isRevealed = signal(globalThis.sessionStorage?.getItem(KEY) === 'yes');

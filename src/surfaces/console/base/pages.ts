@@ -1,6 +1,6 @@
 import { call, commandOf, type Input, type Name, type Output } from './api.js';
 
-const PAGE = 100;
+export const PAGE = 100;
 /** How many parts of a long list are read for one page: with a filter, a part may have few rows. */
 const READS = 20;
 

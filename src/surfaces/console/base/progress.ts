@@ -1,26 +1,13 @@
 import type { Schemas } from './api.js';
 import type { Counts } from './recipients.js';
 
-/*
- * How fast a campaign was sent, from the counts that were recorded while it ran.
- */
-
-type Sample = Schemas['ProgressSample'];
-
-/** A part of the time, and its rate per minute. */
-export interface Rate {
-  readonly from: number;
-  readonly to: number;
-  readonly value: number;
-}
-
 /** Recipients to whom a request was sent, or is being sent. */
 function sentOf({ total, planned, lapsed, cancelled, suppressed }: Counts): number {
   return total - planned - lapsed - cancelled - suppressed;
 }
 
-/** The rates between the samples. Messages that were released after a 429 make none negative. */
-export function ratesOf(samples: readonly Sample[]): Rate[] {
+/** Sends per minute between the samples. Messages that were released after a 429 make none negative. */
+export function ratesOf(samples: readonly Schemas['ProgressSample'][]) {
   return samples.slice(1).flatMap((sample, at) => {
     const before = samples[at] ?? sample;
     const [from, to] = [Date.parse(before.at), Date.parse(sample.at)];

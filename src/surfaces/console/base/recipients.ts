@@ -1,9 +1,5 @@
 import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/recipient.js';
 
-/*
- * How the states of recipients are drawn.
- */
-
 export type Counts = Readonly<Record<RecipientState | 'total', number>>;
 
 /** How each state is drawn, in the order of the bar; each has a colour and a pattern of its own (`Patterns`). */

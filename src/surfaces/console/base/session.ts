@@ -2,10 +2,6 @@ import { signal } from '@preact/signals';
 import { type ApiScope, allowsScope } from '../../../campaign/api-key.js';
 import { ApiError, commandOf, type Name, offline, whenSignedOut } from './api.js';
 
-/*
- * Who uses this page. The cookie of the session cannot be read here; `GET /session` says what it allows.
- */
-
 /** What `/session` returns. */
 export interface Session {
   readonly id: string;

@@ -1,35 +1,5 @@
 import type { Schemas } from './api.js';
 
-/*
- * The strip of a lane: its rolling window on the left of now, and on the right when each permit of it returns. Both are the limiter's own
- * buckets, drawn in columns of one or several buckets.
- */
-
-export interface Column {
-  /** When it begins, ms since the epoch. */
-  readonly at: number;
-  readonly sends: number;
-  readonly polls: number;
-}
-
-/** Permits that return in a column: how many, and exactly when the first of them. */
-export interface Returning {
-  readonly at: number;
-  readonly first: number;
-  readonly count: number;
-}
-
-export interface Strip {
-  readonly now: number;
-  /** The length of the window, and of a column, ms. */
-  readonly window: number;
-  readonly width: number;
-  readonly past: readonly Column[];
-  readonly coming: readonly Returning[];
-  /** How many requests count against the quota, at each time when that changes: up to now those of the window, then what is left of them. */
-  readonly counted: readonly { readonly at: number; readonly count: number }[];
-}
-
 const SIZE: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 
 /** A duration as the API writes it, `1h30m`, `9375ms`, in ms. */
@@ -38,8 +8,11 @@ export function durationMs(text: string): number {
   return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (SIZE[unit] ?? 0), 0);
 }
 
-/** The buckets of a ledger in at most this many columns on each side of now. The sums stay the same. */
-export function stripOf(ledger: Schemas['Ledger'], columns: number): Strip {
+/**
+ * The buckets of a ledger in at most this many columns on each side of now; the sums stay the same. `coming`: how many permits return in a
+ * column, and when the `first` of them. `counted`: how many requests count against the quota, whenever that changes. Times are in ms.
+ */
+export function stripOf(ledger: Schemas['Ledger'], columns: number) {
   const window = durationMs(ledger.span);
   const bucket = Math.max(1, durationMs(ledger.width));
   const width = bucket * Math.max(1, Math.ceil(window / bucket / columns));
@@ -80,7 +53,7 @@ function sumOf<Name extends string>(items: readonly { readonly [N in Name]: numb
 }
 
 /** The column that frees the permits which return at a time, and the permits: the first that return then or later. */
-export function freedAt(strip: Strip, at: number): { from: Column | null; permits: Returning } | null {
+export function freedAt(strip: ReturnType<typeof stripOf>, at: number) {
   const permits = strip.coming.find((one) => one.at + strip.width > at);
   if (permits === undefined) return null;
   // A bucket leaves one window after its end.

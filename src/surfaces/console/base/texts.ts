@@ -1,9 +1,5 @@
 import { countText } from './times.js';
 
-/*
- * The sentences of the console that do not come from the server, in one place. Texts about operations come from their rows.
- */
-
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${countText(count)} ${count === 1 ? one : many}`;
 export const recipientsText = (count: number): string => counted(count, 'recipient');
@@ -20,7 +16,7 @@ export const texts = {
   continues: (span: string) => `Continues in ${span}.`,
   fileChanged: 'The file has changed or was removed since you chose it. Choose it again.',
   firstPage: 'First page',
-  go: 'Go',
+  goToRow: 'Go to row',
   loading: 'Loading …',
   nextPage: 'Next',
   offline:
@@ -137,8 +133,6 @@ export const texts = {
   strip: {
     summary: (sends: number, polls: number, limit: number | null) =>
       `${countText(sends + polls)}${limit === null ? '' : ` of ${countText(limit)}`} requests count now: ${countText(sends)} sends and ${countText(polls)} polls.`,
-    label: (used: string, from: string, to: string) =>
-      `The requests since ${from}, of which ${used} count now, and when they return, until ${to}. The table below has the same.`,
     now: 'now',
     frees: (count: number, at: string) => `The marked bucket frees ${countText(count)} at ${at}.`,
     table: 'The window in twelve parts',
@@ -151,6 +145,7 @@ export const texts = {
       counted: 'counts against the quota',
       limit: 'limit',
       reserve: 'held for polls',
+      guard: 'guard: requests without an answer count this much longer',
       throttled: '429',
     },
   },
@@ -160,22 +155,13 @@ export const texts = {
     until: 'Until',
     most: (highest: string) => `at most ${highest}`,
     marks: '▲ 429   ‖ paused',
-    label: (caption: string, highest: string, last: string) => `${caption}: at most ${highest}, last ${last}`,
   },
 
   shortcuts: {
     title: 'Shortcuts',
-    keys: {
-      'g o': 'Overview',
-      'g c': 'Campaigns',
-      'g l': 'Lanes',
-      'g f': 'Find',
-      n: 'New campaign',
-      '/': 'The first field of the page',
-      p: 'Pause or resume updates',
-      r: 'Show or mask numbers',
-      '?': 'This list',
-    },
+    field: 'The first field of the page',
+    pause: 'Pause or resume updates',
+    reveal: 'Show or mask numbers',
   },
 
   notFound: 'There is no such page.',

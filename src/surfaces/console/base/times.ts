@@ -1,7 +1,3 @@
-/*
- * Times, spans, and amounts as people read them. Times are shown in the zone of the campaign or lane that they belong to, and say which zone it is if it is not that of the reader.
- */
-
 const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -13,8 +9,8 @@ function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 }
 
 /** The zone as a reader knows it, such as `CET`; empty for that of the reader. */
-export function zoneLabel(at: number, zone: string | null, own = OWN_ZONE): string {
-  if (zone === null || zone === own) return '';
+function zoneLabel(at: number, zone: string | null): string {
+  if (zone === null || zone === OWN_ZONE) return '';
   const parts = formatOf({ timeZone: zone, timeZoneName: 'short' }).formatToParts(at);
   return parts.find(({ type }) => type === 'timeZoneName')?.value ?? zone;
 }

@@ -15,8 +15,6 @@ export const [WIDTH, HEIGHT] = [1_000, 100];
 
 interface FigureProps {
   readonly caption: string;
-  /** What it shows, for readers who do not see it; the table has the same. */
-  readonly label: string;
   readonly from: number;
   readonly to: number;
   readonly marks: readonly Mark[];
@@ -32,19 +30,13 @@ interface FigureProps {
 /** Where a time is between two others, from 0 to {@link WIDTH}. */
 export const placeOf = (at: number, from: number, to: number): number => ((at - from) / (to - from)) * WIDTH;
 
-/** A drawing of a time, with what happened in it, and a table of the same. */
+/** A drawing of a time, with what happened in it, and a table of the same for readers who do not see it. */
 export function Figure(props: FigureProps) {
-  const { caption, label, from, to, marks, middle, legend, table, time, children } = props;
+  const { caption, from, to, marks, middle, legend, table, time, children } = props;
   return (
     <figure>
       <figcaption>{caption}</figcaption>
-      <svg
-        class="drawing"
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={label}
-      >
+      <svg class="drawing" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {children}
         <path d={`M0 ${HEIGHT}H${WIDTH}`} stroke="var(--line)" />
       </svg>

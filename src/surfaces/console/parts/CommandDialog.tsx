@@ -93,7 +93,7 @@ export function Dialog({ title, dialog = { current: null }, onClose, children }:
   const id = useId();
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} class="panel" aria-labelledby={id} onClose={onClose}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>

@@ -122,7 +122,7 @@ export function FormField({ name, field, shown = {}, value, error, onChange }: F
         {label}
         {isOptional && <span class="quiet"> {texts.optional}</span>}
       </label>
-      <Control common={{ id, name, ...described }} {...{ field, shown, value, onChange }} />
+      <Control common={{ id, name, ...described }} {...{ name, field, shown, value, onChange }} />
       <p id={`${id}-error`} class="error">
         {error}
       </p>
@@ -148,12 +148,7 @@ export function Choice({ options, ...select }: { options: Options } & ComponentP
   );
 }
 
-interface ControlProps extends Pick<FieldProps, 'field' | 'value' | 'onChange'> {
-  readonly common: { readonly id: string; readonly name: string };
-  readonly shown: Shown;
-}
-
-function Control({ common, field, shown, value, onChange }: ControlProps) {
+function Control({ field, shown = {}, value, onChange, common }: FieldProps & { readonly common: object }) {
   const { options = field.names?.map((name) => ({ value: name, label: name })), type } = shown;
   const isNumber = field.type === 'integer' || field.type === 'number';
   const text = Array.isArray(value) ? value.join(', ') : String(value ?? field.usual ?? '');

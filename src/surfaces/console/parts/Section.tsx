@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
 
 /** The heading of a screen, which names the tab as well; beside it, a state and commands. */
@@ -14,11 +14,8 @@ export function Title({ text, children }: { readonly text: string; readonly chil
   );
 }
 
-interface SectionProps {
+interface SectionProps extends Omit<ComponentProps<'section'>, 'title'> {
   readonly title: ComponentChildren;
-  readonly id?: string;
-  readonly class?: string | undefined;
-  readonly children: ComponentChildren;
 }
 
 /** A part of a screen with its heading. */

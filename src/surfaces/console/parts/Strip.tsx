@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks';
 import type { Schemas } from '../base/api.js';
-import { freedAt, stripOf } from '../base/strip.js';
+import { durationMs, freedAt, stripOf } from '../base/strip.js';
 import { texts } from '../base/texts.js';
-import { countText, timeText } from '../base/times.js';
+import { timeText } from '../base/times.js';
 import { fillOf } from './Bar.js';
 import { Figure, HEIGHT, placeOf, WIDTH } from './Chart.js';
 import { Table } from './Table.js';
@@ -20,6 +20,7 @@ const INK = {
   counted: { fill: 'color-mix(in srgb, var(--sending) 18%, var(--surface))' },
   limit: { stroke: 'var(--text)', 'stroke-width': 1.5 },
   reserve: { stroke: 'var(--quiet)', 'stroke-width': 1.5, 'stroke-dasharray': '4 3' },
+  guard: { fill: 'color-mix(in srgb, var(--bad) 30%, var(--surface))' },
   throttled: { fill: 'var(--failed)' },
 } as const;
 
@@ -57,7 +58,6 @@ export function Strip({ ledger, zone, until }: StripProps) {
   return (
     <Figure
       caption={texts.strip.summary(used.send, used.poll, limit)}
-      label={texts.strip.label(countText(used.send + used.poll), time(from), time(to))}
       {...{ from, to, time }}
       marks={throttledAt.map((at) => ({ at: Date.parse(at), kind: 'throttled' }))}
       middle={texts.strip.now}
@@ -72,6 +72,12 @@ export function Strip({ ledger, zone, until }: StripProps) {
       table={<AsTable ledger={ledger} zone={zone} />}
     >
       <rect x={WIDTH / 2} width={WIDTH / 2} height={HEIGHT} fill="var(--raised)" opacity="0.5" />
+      <rect
+        x={WIDTH / 2}
+        width={x(now + durationMs(ledger.guard)) - WIDTH / 2}
+        height={HEIGHT}
+        {...INK.guard}
+      />
       <path d={`M0 ${MIDDLE}${curve.join('')}H${WIDTH}V${MIDDLE}z`} {...INK.counted} />
       {limit !== null && <path d={level(limit)} {...INK.limit} />}
       {limit !== null && pollReserve > 0 && <path d={level(limit - pollReserve)} {...INK.reserve} />}

@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import { commandOf, type Input, type Name } from '../base/api.js';
 import { useFilters } from '../base/filters.js';
 import { useLoaded } from '../base/loaded.js';
-import { type LoadedPage, type RowOf, readPage } from '../base/pages.js';
+import { type LoadedPage, PAGE, type RowOf, readPage } from '../base/pages.js';
 import { labelOf, stateText, texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { Choice } from './Form.js';
@@ -14,8 +14,7 @@ export type Column<Row> = readonly [title: string, cell: (row: Row) => Component
 
 interface TableProps<Row> {
   readonly caption: string;
-  readonly isCaptionHidden?: boolean;
-  /** Shown in the caption after the title, such as `1–100 of 5,000`. */
+  /** Shown in the caption after the title, such as `1–100 of 5,000`. Without it, the caption is for readers who do not see the table. */
   readonly range?: string | undefined;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[] | null;
@@ -28,15 +27,15 @@ interface TableProps<Row> {
 
 /** A table: its columns on a wide screen, and on a narrow one a list of its rows with the titles in them. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, isCaptionHidden, range, columns, rows, empty = texts.nothing, isBusy } = props;
+  const { caption, range, columns, rows, empty = texts.nothing, isBusy } = props;
   const { rowKey = (row, at) => (row as { readonly id?: string }).id ?? at } = props;
   const [first] = rows ?? [];
   const alignOf = (value: ComponentChildren) => (typeof value === 'number' ? 'number' : undefined);
   return (
     <>
       <table aria-busy={isBusy || rows === null}>
-        <caption class={isCaptionHidden ? 'unseen' : undefined}>
-          {caption} {range && <span class="quiet">{range}</span>}
+        <caption class={range === undefined ? 'unseen' : undefined}>
+          {caption} <span class="quiet">{range}</span>
         </caption>
         <thead>
           <tr>
@@ -76,13 +75,8 @@ export function Table<Row>(props: TableProps<Row>) {
 
 const stay = (event: Event): void => event.preventDefault();
 
-interface FiltersProps {
-  readonly operation: Name;
-  readonly names: readonly string[];
-}
-
 /** The filters of a table; their values are in the address. A choice counts at once, a text when it is entered. */
-function Filters({ operation, names }: FiltersProps) {
+function Filters({ operation, names }: { readonly operation: Name; readonly names: readonly string[] }) {
   const [values, change] = useFilters();
   const apply = (form: HTMLFormElement): void =>
     change(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value).trim()])));
@@ -108,8 +102,7 @@ function Filters({ operation, names }: FiltersProps) {
   );
 }
 
-interface PagedProps<Op extends Name>
-  extends Omit<TableProps<RowOf<Op>>, 'rows' | 'range' | 'isBusy' | 'isCaptionHidden'> {
+interface PagedProps<Op extends Name> extends Omit<TableProps<RowOf<Op>>, 'rows' | 'range' | 'isBusy'> {
   /** What lists the rows, and what it takes besides the filters in the address. */
   readonly operation: Op;
   readonly fixed?: Partial<Input<Op>>;
@@ -127,8 +120,6 @@ interface PagedProps<Op extends Name>
   readonly total?: number | undefined;
 }
 
-const PAGE = 100;
-
 /** A list in pages of a hundred, in an address that can be shared. */
 export function PagedTable<Op extends Name>(props: PagedProps<Op>) {
   const { operation, fixed = {}, filters = [], actions, cursorName = 'cursor', load, ...rest } = props;
@@ -144,8 +135,7 @@ export function PagedTable<Op extends Name>(props: PagedProps<Op>) {
   // Of the rows that are shown: those of another address may still be on their way.
   const { rows = null, before = 0, nextCursor = null } = page.data ?? {};
   const last = before + (rows?.length ?? 0);
-  const hasRange = total !== undefined && last > before;
-  const range = hasRange ? texts.range(before + 1, last, total) : undefined;
+  const range = total !== undefined && last > before ? texts.range(before + 1, last, total) : undefined;
   const next = page.key === asked ? nextCursor : null;
   const previous = before > PAGE ? String(before - PAGE) : '';
   const go = (to: string): void => {
@@ -161,7 +151,7 @@ export function PagedTable<Op extends Name>(props: PagedProps<Op>) {
         </div>
       )}
       <Alert text={page.error} />
-      <Table {...table} {...{ rows, range, isCaptionHidden: !hasRange, isBusy: page.isBusy }} />
+      <Table {...table} {...{ rows, range, isBusy: page.isBusy }} />
       {(cursor !== '' || nextCursor !== null) && (
         <nav class="row" aria-label={texts.pagesOf(table.caption)}>
           <button type="button" disabled={cursor === ''} onClick={() => go(previous)}>
@@ -179,17 +169,12 @@ export function PagedTable<Op extends Name>(props: PagedProps<Op>) {
 
 /** Begins the page at a row, by its number in the list. */
 function GoToRow({ total, onGo }: { readonly total: number; onGo(row: number): void }) {
-  const go = (event: SubmitEvent): void => {
-    stay(event);
-    onGo(Number(new FormData(event.currentTarget as HTMLFormElement).get('row')));
+  const go = ({ currentTarget: input }: { readonly currentTarget: HTMLInputElement }): void => {
+    if (input.reportValidity()) onGo(input.valueAsNumber);
   };
   return (
-    <form class="row end" onSubmit={go}>
-      <label class="row">
-        {labelOf('row')}
-        <input name="row" type="number" min={1} max={total} required autoComplete="off" />
-      </label>
-      <button type="submit">{texts.go}</button>
-    </form>
+    <label class="row end">
+      {texts.goToRow} <input type="number" min={1} max={total} required autoComplete="off" onChange={go} />
+    </label>
   );
 }

@@ -21,7 +21,7 @@ const words = texts.campaign;
 export function Campaign() {
   const { params } = useRoute();
   const id = params['id'] ?? '';
-  useLive([], [id]);
+  useLive('campaigns', id);
   const campaign = liveCampaigns.value.get(id);
   if (campaign === null) return <p>{words.missing}</p>;
   if (campaign === undefined) return <p class="quiet">{texts.loading}</p>;

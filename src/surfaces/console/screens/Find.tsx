@@ -4,6 +4,7 @@ import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import { session } from '../base/session.js';
 import { labelOf } from '../base/texts.js';
+import { countText } from '../base/times.js';
 import { RowStateText } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Form } from '../parts/Form.js';
@@ -51,6 +52,7 @@ function Found({ asked }: { readonly asked: Asked }) {
       <section>
         <Table
           caption={texts.sent}
+          range={countText(data.found.length)}
           empty={texts.none}
           rows={data.found}
           rowKey={({ campaign, message }, at) => `${campaign}${message}${at}`}

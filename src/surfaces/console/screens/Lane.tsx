@@ -29,7 +29,7 @@ export function Lanes() {
 export function Lane() {
   const { params } = useRoute();
   const name = params['name'] ?? '';
-  useLive([name], []);
+  useLive('lanes', name);
   const lane = liveLanes.value.get(name);
   const ledger = ledgers.value.get(name);
   if (lane === undefined)

@@ -13,7 +13,6 @@ export function LaneList({ lanes }: { readonly lanes: readonly Schemas['LiveLane
   return (
     <Table
       caption={labelOf('lanes')}
-      isCaptionHidden
       rows={lanes}
       rowKey={({ status }) => status.id}
       columns={[

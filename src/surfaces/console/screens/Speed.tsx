@@ -36,13 +36,11 @@ export function Speed({ status }: { readonly status: Schemas['CampaignStatus'] }
   return (
     <Figure
       caption={`${labels.rate}: ${texts.chart.most(countText(highest))}`}
-      label={texts.chart.label(labels.rate, countText(highest), countText(last.value))}
       {...{ from, to, marks, time }}
       middle={marks.length > 0 && texts.chart.marks}
       table={
         <Table
           caption={labels.rate}
-          isCaptionHidden
           rows={rates}
           rowKey={(rate) => rate.from}
           columns={[

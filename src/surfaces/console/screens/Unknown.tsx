@@ -11,6 +11,7 @@ const words = texts.unknown;
 /** The requests whose outcome is unknown, with what is known about each, and the three ways to settle them. */
 export function Unknown({ status }: { readonly status: Schemas['CampaignStatus'] }) {
   const { id, zone, counts } = status;
+  const now = useNow();
   // The section was not there yet when the link was followed.
   useEffect(() => {
     if (location.hash === '#unknown') document.getElementById('unknown')?.scrollIntoView();
@@ -42,7 +43,11 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
               </>
             ),
           ],
-          [labels.safe, ({ resendFrom }) => <Safe from={resendFrom} zone={zone} />],
+          [
+            labels.safe,
+            ({ resendFrom: at }) =>
+              Date.parse(at) <= now ? words.safeNow : <Time at={at} zone={zone} withSeconds />,
+          ],
           [labels.settle, ({ request, recipientCount: count }) => <Settle {...{ status, request, count }} />],
         ]}
       />
@@ -53,11 +58,6 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
       )}
     </Section>
   );
-}
-
-/** From when on it is safe to resend. */
-function Safe({ from, zone }: { readonly from: string; readonly zone: string | null }) {
-  return Date.parse(from) <= useNow() ? words.safeNow : <Time at={from} zone={zone} withSeconds />;
 }
 
 type SettleProps = { status: Schemas['CampaignStatus']; request?: string; count: number };

@@ -215,14 +215,4 @@ export const LISTS = {
       />
     ),
   }),
-
-  /** The processes that work for this installation. */
-  workers: screenOf('listWorkers', {
-    texts: listTexts.workers,
-    columns: [
-      [labelOf('process'), ({ host, pid }) => `${host} ${pid}`],
-      [labelOf('roles'), ({ roles }) => roles.join(', ')],
-      [labelOf('since'), ({ since }) => <Time at={since} />],
-    ],
-  }),
 };

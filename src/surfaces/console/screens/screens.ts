@@ -38,5 +38,4 @@ export const SCREENS: readonly Screen[] = [
   list('schedules', 'listSchedules'),
   list('suppressions', 'listSuppressionOperations'),
   list('keys', 'listKeys'),
-  list('workers', 'listWorkers'),
 ];

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { isRevealed, maskedAsWritten, reveal } from '../../base/masked.js';
 import { labelOf } from '../../base/texts.js';
@@ -96,12 +95,8 @@ function Countries({ countries }: Pick<Preview, 'countries'>) {
 
 type Problem = Preview['problems'][number];
 
-/** Problems that are shown at once. */
-const STEP = 50;
-
 /** Every invalid cell, in the row in which a spreadsheet shows it. */
 function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview }) {
-  const [most, setMost] = useState(STEP);
   const { problems, invalid, columns, toColumn } = preview;
   if (invalid === 0) return isWhole ? <p class="good">✓ {texts.none}</p> : null;
   /** A value of a row; marked if it is at fault, or the whole row is. */
@@ -115,8 +110,8 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
     <>
       <Table
         caption={texts.problems(invalid)}
-        range={most < invalid ? texts.problemsShown(Math.min(most, problems.length)) : undefined}
-        rows={problems.slice(0, most)}
+        range={problems.length < invalid ? texts.problemsShown(problems.length) : ''}
+        rows={problems}
         rowKey={({ line }) => line}
         columns={[
           [labelOf('row'), ({ row }) => row],
@@ -125,11 +120,6 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
         ]}
       />
       <p class="row">
-        {most < problems.length && (
-          <button type="button" onClick={() => setMost(most + STEP)}>
-            {texts.showMore}
-          </button>
-        )}
         <button type="button" onClick={() => download(list?.file.name ?? '', preview)}>
           {problems.length < invalid ? texts.downloadFirst(problems.length) : texts.download}
         </button>

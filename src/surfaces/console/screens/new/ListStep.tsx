@@ -27,7 +27,12 @@ export function ListStep(page: Page) {
   };
   return (
     <>
-      <label class={`drop${isOver ? ' over' : ''}`} onDragOver={onDrag} onDragLeave={onDrag} onDrop={onDrag}>
+      <label
+        class={`drop stack${isOver ? ' over' : ''}`}
+        onDragOver={onDrag}
+        onDragLeave={onDrag}
+        onDrop={onDrag}
+      >
         <span>
           <strong>{list?.file.name ?? texts.choose}</strong>{' '}
           {list && <span class="quiet">{sizeText(list.file.size)}</span>}

@@ -28,7 +28,7 @@ export function Phone({ draft: { message, sender }, preview, isWhole }: Page) {
   ];
   return (
     <Section class="phone-preview stack" title={texts.phone}>
-      <div class="phone">
+      <div class="phone stack">
         <p class="quiet">{sender || preview?.sender || labelOf('sender')}</p>
         {message.trim() === '' ? <p class="quiet">{texts.phoneEmpty}</p> : <p class="bubble">{text}</p>}
       </div>

@@ -13,13 +13,6 @@ import type { Page } from './page.js';
 export function TextStep(page: Page) {
   const { draft, change, preview, lanes, messageProblem } = page;
   const message = useRef<HTMLTextAreaElement>(null);
-  const insert = (column: string): void => {
-    const area = message.current;
-    if (area === null) return;
-    area.focus();
-    area.setRangeText(`{{${column}}}`, area.selectionStart, area.selectionEnd, 'end');
-    change({ message: area.value });
-  };
   return (
     <>
       <div class="row">
@@ -43,16 +36,7 @@ export function TextStep(page: Page) {
           {messageProblem}
         </p>
         <Hint {...page} focus={() => message.current?.focus()} />
-        {preview !== null && (
-          <p class="row">
-            <span class="quiet">{labelOf('insert')}</span>
-            {preview.columns.map((column) => (
-              <button key={column} type="button" class="plain" onClick={() => insert(column)}>
-                {`{{${column}}}`}
-              </button>
-            ))}
-          </p>
-        )}
+        <p class="quiet">{preview?.columns.map((column) => `{{${column}}}`).join(' ')}</p>
       </div>
     </>
   );

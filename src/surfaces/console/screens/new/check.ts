@@ -4,10 +4,6 @@ import { type Loaded, useLoaded } from '../../base/loaded.js';
 import type { ChosenList } from './list.js';
 import { upload, useUpload } from './upload.js';
 
-/*
- * The two checks of a list: its beginning at once, and all of it when a person has written the text.
- */
-
 export type Preview = Output<'previewUpload'>;
 type Campaign = Readonly<Record<string, unknown>>;
 

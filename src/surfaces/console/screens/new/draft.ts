@@ -1,9 +1,5 @@
 import { readTime } from '../../../../campaign/moment.js';
 
-/*
- * What a person has entered, and the campaign that it means.
- */
-
 export const EMPTY = {
   name: '',
   lane: '',

@@ -1,9 +1,5 @@
 import { charactersForcingUcs2, segmentsOf } from '../../../../campaign/segments.js';
 
-/*
- * Characters outside the GSM alphabet: one of them makes a whole message UCS-2, whose segments hold less than half as much.
- */
-
 /** What people mean by characters that editors put in place of simpler ones. */
 const SIMPLER = new Map(
   [
@@ -18,17 +14,11 @@ const SIMPLER = new Map(
 );
 const isPlain = (character: string): boolean => segmentsOf(character).encoding === 'GSM-7';
 
-export interface SegmentHint {
-  /** The characters of the text that force UCS-2, each once; those that cannot be seen by their codes. */
-  readonly characters: readonly string[];
-  /** The text without them, or with simpler ones. */
-  readonly other: string;
-  /** Whether each has a simpler form. */
-  readonly isSimple: boolean;
-}
-
-/** The characters of a text that are outside the GSM alphabet, and the text without them; null if there are none. */
-export function segmentHint(text: string): SegmentHint | null {
+/**
+ * The characters of a text that are outside the GSM alphabet, each once, and `other`: the text without them, or with simpler ones, which all of
+ * them have if it `isSimple`. Null if there are none.
+ */
+export function segmentHint(text: string) {
   // Every other piece is a placeholder.
   const pieces = text.split(/(\{\{[^{}]*\}\})/);
   const own = [...pieces.filter((_, at) => at % 2 === 0).join('')];

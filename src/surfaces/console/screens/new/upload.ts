@@ -47,17 +47,12 @@ export function upload<Op extends Operation>(
   });
 }
 
-/** Why an upload failed; its text is empty if a person has cancelled it. */
-interface Failure {
-  readonly thrown: unknown;
-  readonly text: string;
-}
-
 /** An upload of a whole list that a person follows and may cancel. */
 export function useUpload<Op extends Operation>(operation: Op) {
   /** From 0 to 1 while the list is sent; null when nothing runs. */
   const [progress, setProgress] = useState<number | null>(null);
-  const [failure, setFailure] = useState<Failure | null>(null);
+  /** Why it failed; its text is empty if a person has cancelled it. */
+  const [failure, setFailure] = useState<{ readonly thrown: unknown; readonly text: string } | null>(null);
   const running = useRef<AbortController | null>(null);
   const cancel = (): void => running.current?.abort();
   useEffect(() => cancel, []);

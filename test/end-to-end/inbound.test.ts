@@ -143,10 +143,12 @@ test('A reply names the last message that was sent to its sender from the number
   expect(await reply('l0')).toBeNull();
   // Created first and sent last; not sent at all; from another sender; to somebody else.
   const last = await launch(number, 'Last', { sendAt: new Date(Date.now() + 2_000).toISOString() });
+  await volley.pause(last);
   await ended(await launch(number, 'First'));
   await ended(await launch(number, 'From elsewhere', { sender: '447700900777' }));
   await ended(await launch(other, 'To another'));
   await launch(number, 'Later', { sendAt: new Date(Date.now() + 3_600_000).toISOString() });
+  await volley.resume(last);
   await ended(last);
   expect(await reply('l1')).toEqual({ campaign: last, reference: 'order-17', outbox: null, message: null });
   expect(await reply('l2', { destinationAddress: '+447700900778' })).toBeNull();

@@ -72,7 +72,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
 
     await keyboard.press('g');
     await keyboard.press('o');
-    await enter(page.getByRole('link', { name: /^Settle ?Spring sale$/ }));
+    await enter(page.getByRole('link', { name: /^Resolve ?Spring sale$/ }));
     await enter(button(/^Accepted…/));
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();

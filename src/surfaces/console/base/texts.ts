@@ -72,7 +72,7 @@ export const texts = {
     noEvents: 'No events since this page was opened.',
     gap: 'Some events are missing: they were no longer stored when the page was connected again.',
     why: 'Why',
-    settle: 'Settle',
+    settle: 'Resolve',
   },
 
   campaign: {
@@ -97,7 +97,7 @@ export const texts = {
 
   unknown: {
     about:
-      'These requests were sent and not answered: their recipients may or may not have the message. Volley never sends them again by itself unless the lane says so.',
+      'These requests were sent and not answered: their recipients may or may not have the message. Volley sends them again by itself only if the settings of the lane say so.',
     codes: {
       reported: 'Its worker will not send it again.',
       silent: 'Its worker did not report, and may be dead.',
@@ -108,7 +108,8 @@ export const texts = {
     all: 'All of them',
     questions: {
       accepted: (count: number) => `${recipientsText(count)} count as sent, without a delivery report.`,
-      abandon: (count: number) => `${recipientsText(count)} are given up: no message, and no report.`,
+      abandon: (count: number) =>
+        `${recipientsText(count)} are given up: Volley neither sends the message again nor waits for a report.`,
       resend: (count: number) =>
         `The message is sent to ${recipientsText(count)} again. If the first request was accepted after all, they get it twice.`,
     },
@@ -178,7 +179,7 @@ export const labels = {
   rate: 'Sends per minute',
   safe: 'Safe to resend',
   scopes: 'May',
-  settle: 'Settle as',
+  settle: 'Resolve as',
   source: 'From',
   unknown: 'Unknown outcomes',
   used: 'Last used',

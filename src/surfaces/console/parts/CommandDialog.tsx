@@ -66,7 +66,11 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
         {about && <span class="unseen"> {about}</span>}
       </button>
       {isOpen && (
-        <Dialog title={`${label} ${about ?? ''}`} dialog={dialog} onClose={() => setOpen(false)}>
+        <Dialog
+          title={about === undefined ? label : `${label}: ${about}`}
+          dialog={dialog}
+          onClose={() => setOpen(false)}
+        >
           <Form
             {...{ command, fields, shown, tone, expect }}
             submit={label}

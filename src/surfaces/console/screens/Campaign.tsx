@@ -92,7 +92,10 @@ function About({ status }: { readonly status: Schemas['CampaignStatus'] }) {
           [labelOf('by'), createdBy?.name],
           [labelOf('starts'), <Time at={status.sendAt ?? status.createdAt} zone={zone} />],
           [labelOf('ended'), status.endedAt && <Time at={status.endedAt} zone={zone} />],
-          [labels.completion, completion && <TimeRange {...completion} zone={zone} />],
+          [
+            labels.completion,
+            completion && [<TimeRange key="range" {...completion} zone={zone} />, ' ', completion.reason],
+          ],
           [labelOf('window'), window && `${window.hours} ${zone ?? ''}`],
           [labelOf('requests'), words.requestsText(requests.send, requests.poll, requests.throttled)],
           [labels.leftOut, duplicates + invalid > 0 && words.leftOutText(duplicates, invalid)],

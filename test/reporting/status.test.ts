@@ -193,7 +193,7 @@ describe('a campaign', () => {
       },
     ],
     [
-      'waits for its lane while polling fails there and everything is sent',
+      'waits for its lane while asking for reports fails there and everything is sent',
       { counts: { deliveredToNetwork: 2 } },
       { failures: [{ kind: 'poll', since: START, error: 'broken' }] },
       true,

@@ -197,7 +197,7 @@ function attention(
         ]
       : []),
     ...turnFailures.map(({ kind, since }) => {
-      const fails = kind === 'send' ? 'sending fails' : 'polling fails';
+      const fails = kind === 'send' ? 'sending fails' : 'asking for reports fails';
       return short ? fails : `${fails} since ${moment(Date.parse(since), now, zone)}`;
     }),
     ...(waitingFor === 'workers' ? [short ? 'no worker' : 'no worker is running'] : []),

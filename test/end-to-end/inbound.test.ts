@@ -14,6 +14,7 @@ import { callbackSettings } from './receiver.js';
 const { url, prefix, redis } = testRedis('inbound');
 const SENDER = '447700900999';
 const TENANT = { id: 'tenant', secret: 'the-secret-of-a-tenant', products: ['sms-a2p-marketing'] };
+const LEAVING = { ...TENANT, id: 'leaving' };
 let simulator: Simulator;
 let volley: Volley;
 let app: HttpApp;
@@ -25,8 +26,8 @@ let token: string;
 beforeAll(async () => {
   const client = { id: 'client', secret: 'the-secret-of-it', products: ['sms-a2p-marketing'] };
   simulator = await startSimulator({
-    clients: [client, TENANT],
-    keys: [{ account: 'client' }, { account: 'tenant' }],
+    clients: [client, TENANT, LEAVING],
+    keys: [{ account: 'client' }, { account: 'tenant' }, { account: 'leaving' }],
     deliveryTime: 50,
     inbound: { repeats: 0.5, retryAfterMs: [100, 100, 100, 100] },
   });
@@ -195,18 +196,43 @@ test('Deleting the subscriptions of a lane deletes the one to replies, and worke
   await vi.waitFor(() => expect(notified()).toBe(1), 10_000);
 });
 
+/** The tokens in Redis. How many logins were refused stays known: a wrong password must not be tried again. */
+const tokens = async () => (await keysOf(redis, prefix)).filter((key) => /:token:(?!login)/.test(key)).length;
+const laneOf = ({ id, secret }: typeof TENANT) => ({
+  profile: 'v3',
+  client: { id, secret, product: 'sms-a2p-marketing' },
+});
+
+test('A lane that is removed keeps its token until the report of its last message, although that takes longer than a removal', {
+  timeout: 120_000,
+}, async () => {
+  const before = await tokens();
+  simulator.configure({ deliveryTime: 15_000 });
+  await volley.storedLanes.add('leaving', laneOf(LEAVING));
+  await vi.waitFor(() => expect(notified()).toBe(2), 10_000);
+  const id = await launch('+447700900360', 'Bye', { lane: 'leaving' });
+  await vi.waitFor(async () => expect((await volley.status(id)).counts.deliveredToNetwork).toBe(1), 10_000);
+  expect(await volley.storedLanes.remove('leaving', 0)).toMatchObject({ outcome: 'removed' });
+  const whileOpen = new Set<number>();
+  await vi.waitFor(async () => {
+    const held = await tokens();
+    // Read afterwards: what was open then was open before.
+    if ((await volley.status(id)).counts.deliveredToNetwork === 1) whileOpen.add(held);
+    expect(await volley.storedLanes.list()).toEqual([]);
+  }, 40_000);
+  expect([...whileOpen]).toEqual([before + 1]);
+  expect((await volley.status(id)).counts.deliveredToTerminal).toBe(1);
+  expect([notified(), await tokens()]).toEqual([1, before]);
+  simulator.configure({ deliveryTime: 50 });
+});
+
 test('A lane that is stored gets replies, until its removal deletes its subscriptions and its token', {
   timeout: 120_000,
 }, async () => {
-  const { id, secret } = TENANT;
-  const settings = { profile: 'v3', client: { id, secret, product: 'sms-a2p-marketing' } };
-  // How many logins were refused stays known: a wrong password must not be tried again.
-  const tokens = async () =>
-    (await keysOf(redis, prefix)).filter((key) => /:token:(?!login)/.test(key)).length;
   const before = await tokens();
   // The second time, it has the id of the first, of which nothing may be left.
   for (let round = 0; round < 2; round += 1) {
-    await volley.storedLanes.add('tenant', settings);
+    await volley.storedLanes.add('tenant', laneOf(TENANT));
     await vi.waitFor(() => expect(notified()).toBe(2), 10_000);
     const callback = config.callback && laneCallback(config.callback, 'tenant', 'inbound');
     if (callback === undefined) throw new Error('there is no address');

@@ -50,11 +50,18 @@ test('A page counts by its size, and a search more than a simple request', async
   const own = await key();
   const left = async (method: string, path: string, body?: object): Promise<number> =>
     Number((await call(method, path, { key: own, body })).headers.get('ratelimit-remaining'));
-  expect(await left('GET', '/v1/lanes')).toBe(99);
-  expect(await left('GET', '/v1/campaigns?limit=200')).toBe(59);
-  expect(await left('POST', '/v1/find', { number: '+447700900123' })).toBe(49);
-  expect(await left('GET', '/v1/campaigns')).toBe(39);
-  expect(await left('GET', '/v1/outboxes?limit=50')).toBe(29);
+  const began = performance.now();
+  const expectLeft = async (least: number, ...request: Parameters<typeof left>): Promise<void> => {
+    const found = await left(...request);
+    expect(found).toBeGreaterThanOrEqual(least);
+    // One returns every 600 ms.
+    expect(found).toBeLessThanOrEqual(least + Math.ceil((performance.now() - began) / 600));
+  };
+  await expectLeft(99, 'GET', '/v1/lanes');
+  await expectLeft(59, 'GET', '/v1/campaigns?limit=200');
+  await expectLeft(49, 'POST', '/v1/find', { number: '+447700900123' });
+  await expectLeft(39, 'GET', '/v1/campaigns');
+  await expectLeft(29, 'GET', '/v1/outboxes?limit=50');
   const { status, json } = await call('GET', '/v1/results?limit=10000', { key: own });
   expect([status, json]).toMatchObject([
     429,

@@ -147,7 +147,9 @@ export class Endpoint {
   #post(process: Process, id: string, body: string): Promise<Exchange> {
     const { clock, scenario, isCalm } = this.#world;
     const random = this.#random;
-    const fate = isCalm
+    // An event of one entry cannot be halved: after a 413, it is given up.
+    const isDivisible = event.parse(JSON.parse(body)).data.results.length > 1;
+    const drawn = isCalm
       ? 'answered'
       : random.weighted([
           [70, 'answered' as const],
@@ -156,6 +158,7 @@ export class Endpoint {
           [8, 'unanswered' as const],
           [4, 'tooLarge' as const],
         ]);
+    const fate = drawn === 'tooLarge' && !isDivisible ? 'failed' : drawn;
     const transit = (): number => random.integer(1, scenario.latencyMs);
     return new Promise((resolve) => {
       process.machine.alarm(PATIENCE_MS, () =>

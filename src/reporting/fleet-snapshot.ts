@@ -266,6 +266,7 @@ const storedState = z.object({
   counts: z.record(z.string(), z.number()),
   sends: z.number().default(STATE_DEFAULTS.sends),
   polls: z.number().default(STATE_DEFAULTS.polls),
+  launchAt: z.number().default(STATE_DEFAULTS.launchAt),
   endedAt: z.number().default(STATE_DEFAULTS.endedAt),
   pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
   outbox: z.string().optional(),

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
+import type { LastSent } from '../campaign/inbound.js';
 import { NOT_SENT_STATES } from '../campaign/recipient.js';
-import type { FoundSent } from '../engine/inbound/fulfil-wish.js';
 import { readMeta } from '../engine/lane/campaign-meta.js';
 import { listCampaigns } from '../engine/lane/campaigns.js';
 import { SLICE } from '../engine/recipients/slices.js';
@@ -99,7 +99,7 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     return null;
   };
 
-  return async (lane: LaneId, number: string, to: string): Promise<FoundSent | null> => {
+  return async (lane: LaneId, number: string, to: string): Promise<LastSent | null> => {
     if (!number.startsWith('+')) return null;
     const sender = plainSender(to);
     const searchedOf = async (id: string): Promise<Searched> => {
@@ -117,16 +117,15 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
       if (searched >= MAX_RECIPIENTS) break;
     }
     if (latest === null) return null;
-    const { id, ordinal, reference, sentAt } = latest;
+    const { id, ordinal, reference } = latest;
     const meta = await readMeta(redis, keys, lane, id);
     const wave = meta && (await outboxes.idsInWave(lane, meta, [ordinal]));
-    const last = {
+    return {
       campaign: id,
       reference: reference || null,
       outbox: wave?.outbox ?? null,
       message: wave?.ids.get(ordinal) ?? null,
     };
-    return { last, ordinal, sentAt };
   };
 }
 

@@ -212,6 +212,7 @@ export class Process implements Owner, Transport {
         replies: { stopWords: ['stop'], startWords: ['start'], stopScope: 'lane' },
         by: OPERATOR,
         lastSent: async () => null,
+        sentSince: async () => [],
       });
     }
     const { callback } = config;

@@ -14,6 +14,7 @@ import {
 import type { Lanes } from '../../engine/lane/lane-finder.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
 import { lastSentReader } from '../../reporting/last-sent.js';
+import { sentSince } from '../../reporting/sent-since.js';
 import { importDeps, importModules } from './import-deps.js';
 import type { Instance } from './instance.js';
 
@@ -69,6 +70,7 @@ export function openInbound(instance: Instance): InboundService {
     replies,
     by,
     lastSent: lastSentReader({ redis, keys, outboxes }),
+    sentSince: (lane, number, times) => sentSince(redis, keys, lane, number, times),
     confirm: message === undefined ? undefined : confirm,
   });
 }

@@ -1,10 +1,9 @@
 import type { Clock } from '../../base/clock.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { Operator } from '../../campaign/audit.js';
-import type { LastSent } from '../../campaign/inbound.js';
 import type { Wish } from '../../campaign/stop-words.js';
 import type { FoundOperation, Suppression } from '../recipients/suppression.js';
-import { type InFlight, messageEntry } from './in-flight.js';
+import type { InFlight } from './in-flight.js';
 import type { LoggedMessage, PendingMessage } from './inbound-store.js';
 
 /*
@@ -15,20 +14,11 @@ import type { LoggedMessage, PendingMessage } from './inbound-store.js';
  * older than 2 s (sending/send.ts). So no request carries a number whose claim began after it was on the list. A claim that began before
  * is in flight, and is counted: those that existed before, which the record lists in case this process dies, and those that exist
  * afterwards, because one may end and one may begin meanwhile. If the process dies before it has read those, they may have ended when
- * another one takes over: then the message that was claimed since the stop arrived counts.
+ * another one takes over: then those that were claimed since the stop arrived count.
  */
 
-/** The last message that was sent to a number. */
-export interface FoundSent {
-  readonly last: LastSent;
-  /** Its place in its campaign. */
-  readonly ordinal: number;
-  /** When its request was claimed, ms by the clock of Redis. */
-  readonly sentAt: number;
-}
-
 /** What {@link wishFulfiller} works with. */
-interface WishOptions {
+export interface WishOptions {
   readonly suppression: Pick<Suppression, 'add' | 'undo' | 'operationsOf' | 'isOnlyBy'>;
   readonly inFlight: InFlight;
   /** Whether a stop word counts for the lane of its number, or for all lanes. */
@@ -38,8 +28,15 @@ interface WishOptions {
   /** Who changes the lists. */
   readonly by: Operator;
   readonly clock: Clock;
-  /** Finds the last message that was sent to a number from a sender; null if there is none, or if it is long ago. */
-  lastSent(lane: LaneId, number: string, sender: string): Promise<FoundSent | null>;
+  /**
+   * Finds the messages to a number that were claimed at this time or later, of campaigns that began until another time; ms by the clock of
+   * Redis. They may have ended. Entries as {@link InFlight} returns them.
+   */
+  sentSince(
+    lane: LaneId,
+    number: string,
+    times: { readonly from: number; readonly begunUntil: number },
+  ): Promise<readonly string[]>;
   /** Called when an operation has changed a list, or was undone. */
   changed(change: 'added' | 'undone', operation: FoundOperation): void;
 }
@@ -50,6 +47,8 @@ export type Fulfilled = Required<Pick<LoggedMessage, 'wish' | 'isNew' | 'inFligh
 
 /** The source of the operations that stop words make. A start word undoes only these. */
 export const REPLY_SOURCE = 'reply';
+/** How long after its operation was made a number may get on the list. The confirmation is sent later: another process waits longer. */
+const ADDED_WITHIN_MS = 5_000;
 /** A phone number, which can be suppressed. */
 const NUMBER = /^\+\d{7,15}$/;
 
@@ -58,13 +57,7 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
   const byReplies = async (number: string, list: LaneId | null): Promise<FoundOperation[]> =>
     (await suppression.operationsOf(number, list)).filter(({ source }) => source === REPLY_SOURCE);
 
-  /** The message to its sender that was claimed since it arrived, and may have ended. */
-  const sentSince = async (lane: LaneId, { from, to, at }: PendingMessage): Promise<string[]> => {
-    const sent = await options.lastSent(lane, from, to);
-    return sent === null || sent.sentAt < at ? [] : [messageEntry(lane, sent.last.campaign, sent.ordinal)];
-  };
-  const stop = async (lane: LaneId, message: PendingMessage): Promise<Fulfilled> => {
-    const { messageId, from: number } = message;
+  const stop = async (lane: LaneId, { messageId, from: number, at }: PendingMessage): Promise<Fulfilled> => {
     const list = scope === 'all' ? null : lane;
     const reason = `stop word in message ${messageId}`;
     const concerned = list === null ? await options.lanes() : [lane];
@@ -89,8 +82,13 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
     const after = await inFlight(concerned, number);
     const isOurs = operation.reason === reason;
     const isNew = isOurs && (await suppression.isOnlyBy(operation.id, lane, number));
-    const ended = isTakenOver ? [...(operation.inFlight ?? []), ...(await sentSince(lane, message))] : [];
-    const messages = new Set([...ended, ...before, ...after]);
+    const messages = new Set([...before, ...after]);
+    if (isTakenOver) {
+      const { inFlight: recorded = [], at: madeAt } = operation;
+      const times = { from: at, begunUntil: madeAt + ADDED_WITHIN_MS };
+      const since = concerned.map((one) => options.sentSince(one, number, times));
+      for (const message of [...recorded, ...(await Promise.all(since)).flat()]) messages.add(message);
+    }
     return { wish: 'stop', op: operation.id, isNew, inFlight: messages.size };
   };
 

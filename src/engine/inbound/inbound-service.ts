@@ -6,13 +6,13 @@ import { RedisUnavailableError } from '../../base/redis/unavailable.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
-import type { InboundMessage } from '../../campaign/inbound.js';
+import type { InboundMessage, LastSent } from '../../campaign/inbound.js';
 import { type WishWords, wishReader } from '../../campaign/stop-words.js';
 import { markDue } from '../lane/due.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { NO_KEY } from '../recipients/key-bytes.js';
 import type { Suppression } from '../recipients/suppression.js';
-import { type FoundSent, wishFulfiller } from './fulfil-wish.js';
+import { type WishOptions, wishFulfiller } from './fulfil-wish.js';
 import { inFlightMessages } from './in-flight.js';
 import type { InboundReceiver } from './inbound-receiver.js';
 import {
@@ -48,7 +48,9 @@ interface InboundOptions {
   /** Who changes the suppression lists. */
   readonly by: Operator;
   /** Finds the last message that was sent to a number from a sender; null if there is none, or if it is long ago. */
-  lastSent(lane: LaneId, number: string, sender: string): Promise<FoundSent | null>;
+  lastSent(lane: LaneId, number: string, sender: string): Promise<LastSent | null>;
+  /** See `fulfil-wish.ts`. */
+  readonly sentSince: WishOptions['sentSince'];
   /** Creates the campaign that confirms a stop, and returns its id; null if it cannot. Undefined: nothing is confirmed. */
   confirm?: ((confirmed: Confirmed) => Promise<string | null>) | undefined;
 }
@@ -114,7 +116,7 @@ export function inboundService(options: InboundOptions) {
     lanes: () => finder.ids(),
     by: options.by,
     clock,
-    lastSent: options.lastSent,
+    sentSince: options.sentSince,
     changed(change, { id, list, reason }) {
       const told = { operation: id, numberCount: 1, actor: describeActor(options.by.actor) };
       void (list === null ? Promise.resolve(null) : finder.nameOf(list)).then((lane) => {
@@ -143,7 +145,7 @@ export function inboundService(options: InboundOptions) {
     const { op, isNew } = fulfilled as Partial<LoggedMessage>;
     const name = await finder.nameOf(lane);
     // Before the confirmation, which it shall not be.
-    const sent = await options.lastSent(lane, from, to);
+    const last = await options.lastSent(lane, from, to);
     const mustConfirm =
       wish === 'stop' && isNew === true && op !== undefined && options.confirm !== undefined;
     const reply =
@@ -158,7 +160,7 @@ export function inboundService(options: InboundOptions) {
       at,
       ...fulfilled,
       ...(reply ? { reply } : {}),
-      ...(sent ? { last: sent.last } : {}),
+      ...(last ? { last } : {}),
     };
     if ((await storeOf(lane).log(message, entry)) === '') return;
     events.emit({ type: 'inbound.received', lane: name, messageId, wish });

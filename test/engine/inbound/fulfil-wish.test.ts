@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/base/clock.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { wishFulfiller } from '../../../src/engine/inbound/fulfil-wish.js';
+import { type WishOptions, wishFulfiller } from '../../../src/engine/inbound/fulfil-wish.js';
 import { inFlightMessages } from '../../../src/engine/inbound/in-flight.js';
 import { campaignContent } from '../../../src/engine/lane/campaign-content.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
@@ -12,7 +12,7 @@ import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { openMessages } from '../../../src/engine/sending/messages.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendTurn } from '../../../src/engine/sending/send.js';
-import { lastSentReader } from '../../../src/reporting/last-sent.js';
+import { sentSince } from '../../../src/reporting/sent-since.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -66,7 +66,8 @@ test.each([
       by: OPERATOR,
       clock: systemClock,
       changed() {},
-      lastSent: lastSentReader({ redis, keys, outboxes: { idsInWave: async () => null } }),
+      sentSince: (...[of, number, times]: Parameters<WishOptions['sentSince']>) =>
+        sentSince(redis, keys, of, number, times),
     };
     const [s = '0', us = '0'] = await redis.time().then((time) => time.map(String));
     const at = 1_000 * Number(s) + Math.floor(Number(us) / 1_000);

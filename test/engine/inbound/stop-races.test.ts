@@ -63,6 +63,7 @@ test('While senders die, no request that is claimed after a stop word goes to it
       replies: { stopWords: ['stop'], startWords: [], stopScope: 'lane' },
       by,
       lastSent: async () => null,
+      sentSince: async () => [],
     });
 
   let tick = 0;

@@ -1,5 +1,5 @@
 import { describeBackoff } from '../campaign/backoff-reason.js';
-import { BLOCKS, type BlockCode } from '../campaign/block-codes.js';
+import { BLOCKS, type BlockCode, OLDER_DATA } from '../campaign/block-codes.js';
 import { requestReference } from '../campaign/campaign.js';
 import { type Estimate, estimate, type LaneOutlook } from '../campaign/estimate.js';
 import { returnedOf } from '../campaign/field-sets.js';
@@ -225,9 +225,6 @@ function block(code: BlockCode, reason: string, until?: number): NonNullable<Blo
   return { code, state: BLOCKS[code].state, reason, until: until === undefined ? null : iso(until) };
 }
 
-/** How the reason of a lane begins that is held because a backup was restored (engine/lane/workers.lua). */
-const OLDER_DATA = 'Redis has older data than before';
-
 /** Why no worker serves a lane, although workers run. */
 function whyUnserved(lane: string, isConfigured: boolean, lacksCredentials: boolean): Block {
   if (!isConfigured) return block('notConfigured', `lane ${lane} is not configured`);
@@ -241,7 +238,7 @@ function whyUnserved(lane: string, isConfigured: boolean, lacksCredentials: bool
 /** Why the lane starts no requests, whichever campaign they belong to. */
 function laneBlock(view: LaneStatusRecord): Block {
   if (view.stopped) return block('stopped', view.stopped);
-  if (view.held) return block(view.held.startsWith(OLDER_DATA) ? 'olderData' : 'held', view.held);
+  if (view.held) return block(view.held === OLDER_DATA ? 'olderData' : 'held', view.held);
   if (view.graceUntil > view.now) {
     const reason = 'workers report again what they sent last, in case Redis has lost data';
     return block('dataLoss', reason, view.graceUntil);

@@ -134,7 +134,7 @@ function closedSaid(
     case 'held':
       return {
         code: 'held',
-        text: `${sentence(`Lane ${lane} is ${reason.startsWith('held') ? reason : `held: ${reason}`}`)} Resume it to continue.`,
+        text: `${sentence(`Lane ${lane} is ${blockedBy.code === 'olderData' ? `held: ${reason}` : reason}`)} Resume it to continue.`,
         remedy,
         tone: 'warning',
       };

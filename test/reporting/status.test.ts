@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/index.js';
 import { keyNames } from '../../src/base/redis/keys.js';
+import { OLDER_DATA } from '../../src/campaign/block-codes.js';
 import type { LaneOutlook } from '../../src/campaign/estimate.js';
 import { readWindow } from '../../src/campaign/window.js';
 import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
@@ -328,7 +329,7 @@ describe('a lane', () => {
     ],
     [
       'is held because a backup was restored',
-      { held: 'Redis has older data than before; run `volley doctor --restored`' },
+      { held: OLDER_DATA },
       { state: 'held', blockedBy: { code: 'olderData', until: null } },
     ],
     [

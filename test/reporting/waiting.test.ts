@@ -221,7 +221,8 @@ describe('A lane', () => {
     expect(laneWaiting(lane(held), NOON)?.text).toBe(
       'Lane main is held by cli ann@host. Resume it to continue.',
     );
-    const older = { state: 'held' as const, blockedBy: block('held', 'Redis has older data than before') };
+    const blockedBy = { ...block('held', 'Redis has older data than before'), code: 'olderData' as const };
+    const older = { state: 'held' as const, blockedBy };
     expect(laneWaiting(lane(older), NOON)?.text).toBe(
       'Lane main is held: Redis has older data than before. Resume it to continue.',
     );

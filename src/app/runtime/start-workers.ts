@@ -3,6 +3,7 @@ import { BOUND_THE_LOSS, statedDurability, watchDurability } from '../../base/re
 import type { LaneId } from '../../base/redis/keys.js';
 import type { MayLose } from '../../base/redis/may-lose.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
+import { OLDER_DATA } from '../../campaign/block-codes.js';
 import { InputError } from '../../campaign/errors.js';
 import type { InboundService } from '../../engine/inbound/inbound-service.js';
 import { followLanes } from '../../engine/lane/lane-set.js';
@@ -76,11 +77,9 @@ export function workStarter(
   });
 
   const holdAll = async (): Promise<void> => {
-    const reason =
-      'Redis has older data than before; run `volley doctor --restored` before you resume the lane';
     const hold = async (id: LaneId): Promise<void> => {
       const lane = await finder.withId(id);
-      await lane.retry(() => lane.commands.lane('hold', reason));
+      await lane.retry(() => lane.commands.lane('hold', OLDER_DATA));
     };
     await Promise.all((await untilAnswered(() => finder.ids())).map(hold));
   };

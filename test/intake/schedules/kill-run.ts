@@ -15,8 +15,15 @@ const PROCESSES = 2;
 const SCHEDULES = 4;
 /** After its first occurrence, a process lives for up to so many ms. */
 const LIFE_MS = 60;
-/** Half of the processes are stopped (SIGSTOP) for up to so many ms before that: longer than they hold a schedule, which is 50 ms here. */
-const STOPPED_MS = 200;
+/**
+ * How many times as fast as the machine's the clocks of the processes run. A process then holds a schedule for 300 ms: on a busy machine, an import
+ * can take a third of that, and one that lasts longer than the hold is begun again and again.
+ */
+const SPEED = 100;
+/** Half of the processes are stopped (SIGSTOP) for up to so many ms before that: longer than they hold a schedule. */
+const STOPPED_MS = 600;
+/** The longest wait for an outcome, in ms. */
+const OUTCOME_MS = 30_000;
 
 export interface ScheduleKillRun {
   readonly redis: Redis;
@@ -68,7 +75,7 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
   }
   const began = performance.now();
   const start = (): ChildProcess =>
-    spawn(process.execPath, [program, url, prefix, String(startedAt)], {
+    spawn(process.execPath, [program, url, prefix, String(startedAt), String(SPEED)], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   const isRunning = ({ exitCode }: ChildProcess): boolean => {
@@ -79,6 +86,10 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
     const { created, missed, skipped, failed } = await totals(store.list());
     return created + missed + skipped + failed;
   };
+  const until = async (process: ChildProcess, isDone: () => Promise<boolean>): Promise<void> => {
+    for (const giveUpAt = Date.now() + OUTCOME_MS; isRunning(process) && !(await isDone()); await delay(5))
+      if (Date.now() > giveUpAt) throw new Error(`no outcome within ${OUTCOME_MS} ms`);
+  };
   let done = 0;
   const lives = async (): Promise<void> => {
     while (done < kills) {
@@ -86,8 +97,7 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
       const ended = once(child, 'exit');
       // It has connected, and has a schedule in hand, when the next outcome is stored.
       const before = await settled();
-      for (let waited = 0; isRunning(child) && (await settled()) === before && waited < 20_000; waited += 5)
-        await delay(5);
+      await until(child, async () => (await settled()) !== before);
       if (Math.random() < 0.5) {
         child.kill('SIGSTOP');
         await delay(Math.random() * STOPPED_MS);
@@ -105,8 +115,7 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
   const goal = new Map((await all(store.list())).map(({ id, next }) => [id, next]));
   const isFinished = async (): Promise<boolean> =>
     (await all(store.list())).every(({ id, next }) => next > (goal.get(id) ?? 0));
-  for (let waited = 0; isRunning(last) && !(await isFinished()) && waited < 20_000; waited += 20)
-    await delay(20);
+  await until(last, isFinished);
   const ended = once(last, 'exit');
   last.kill('SIGTERM');
   await ended;

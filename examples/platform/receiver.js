@@ -42,13 +42,12 @@ server.listen(Number(PORT), '127.0.0.1', () => {
 
 /** Resolves when the event is stored: only then may the response say so. */
 function store(id, { type, data }) {
-  if (processed.has(id)) return saving;
-  processed.add(id);
-  if (type === 'recipients.settled')
+  if (type === 'recipients.settled' && !processed.has(id))
     for (const { campaign, message, reference, to, status } of data.results)
       stored.statuses[message ?? reference ?? `${campaign} ${to}`] = status;
-  stored.processed = [...processed];
-  saving = saving.then(save);
+  stored.processed = [...processed.add(id)];
+  // A repeated request writes again: its first write may have failed.
+  saving = saving.catch(() => {}).then(save);
   return saving;
 }
 

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { testRedis } from '../base/redis/test-redis.js';
 import { startProgram } from './program.js';
@@ -199,6 +200,41 @@ async function listening(log: readonly string[]): Promise<string> {
   if (address === undefined) throw new Error(`the API does not listen: ${log.join('\n')}`);
   return address;
 }
+
+test('examples/platform/receiver stores an event that is repeated after a failed write, and answers 401 to a forged one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'volley-receiver-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const results = join(folder, 'missing', 'results.json');
+  const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+  const receiver = startExample(['examples/platform/receiver.js'], {
+    ...{ WEBHOOK_SECRET: secret, PORT: '0', RESULTS_FILE: results },
+  });
+  await receiver.says(/^Receiving webhooks at /);
+  const address = receiver.lines.join('').replace('Receiving webhooks at ', '');
+  const sign = new Webhook(secret);
+  const deliver = async (id: string, reference: string, signed = id): Promise<number> => {
+    const body = JSON.stringify({
+      type: 'recipients.settled',
+      data: { results: [{ reference, status: 'delivered' }] },
+    });
+    const now = new Date();
+    const headers = {
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+      'webhook-signature': sign.sign(signed, now, body),
+    };
+    return (await fetch(address, { method: 'POST', body, headers })).status;
+  };
+  expect(await deliver('evt-1', 'booking-1')).toBe(500);
+  await mkdir(join(folder, 'missing'));
+  expect(await deliver('evt-1', 'booking-1')).toBe(204);
+  expect(await deliver('evt-2', 'booking-2')).toBe(204);
+  expect(await deliver('evt-3', 'booking-3', 'evt-2')).toBe(401);
+  expect(JSON.parse(await readFile(results, 'utf8'))).toEqual({
+    processed: ['evt-1', 'evt-2'],
+    statuses: { 'booking-1': 'delivered', 'booking-2': 'delivered' },
+  });
+});
 
 /** Starts an example as a process and reads its output line by line. */
 function startExample([program = '', ...args]: readonly string[], environment: Record<string, string>) {

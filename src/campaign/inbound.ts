@@ -60,7 +60,7 @@ export const inboundMessage = z
     lastSent: lastSent
       .nullable()
       .describe(
-        'The last message that was sent to the number from `to`, if it is in one of the latest 1,000 campaigns, and among their latest 4 million recipients; otherwise null',
+        'The last message that was sent to the number from `to`, apart from confirmations of stop words, if it is in one of the latest 1,000 campaigns of the lane from `to`, of 10,000 in all, and among their latest 4 million recipients; otherwise null',
       ),
   })
   .readonly()

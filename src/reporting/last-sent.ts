@@ -17,7 +17,8 @@ import type { OutboxResults } from './results-reader.js';
  * campaign arrive together. A search goes through these in memory, and reads the one recipient that it finds.
  */
 
-/** Campaigns of all lanes that are looked at, newest first, and how many recipients of them. */
+/** Campaigns of all lanes that are listed, newest first; those of its sender that are searched; and how many recipients of them. */
+const MAX_LISTED = 10_000;
 const MAX_CAMPAIGNS = 1_000;
 const MAX_RECIPIENTS = 4_000_000;
 /** Recipients that are kept, over all lanes: 32 MB. */
@@ -71,13 +72,15 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     async fetchMethod(_key, _stale, { options, context: { lane, campaign, sender } }) {
       const meta = await readMeta(redis, keys, lane, campaign);
       if (meta !== null && plainSender(meta.sender) !== sender) return new Uint32Array();
+      // A person who replies to the confirmation of a stop word means what came before it; and a large campaign causes thousands of them.
+      if (meta?.bypasses !== undefined) return new Uint32Array();
       const { tails, isGrowing } = await readTails(lane, campaign);
       if (meta === null || isGrowing) options.ttl = GROWING_MS;
       return tails;
     },
   });
   async function* campaignsOf(lane: LaneId): AsyncGenerator<string> {
-    let left = MAX_CAMPAIGNS;
+    let left = MAX_LISTED;
     for await (const campaign of listCampaigns(redis, keys)) {
       if (campaign.lane === lane) yield campaign.id;
       left -= 1;
@@ -109,12 +112,13 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     };
     // A campaign may be sent after one that was created later.
     let latest: Awaited<ReturnType<typeof sentIn>> = null;
-    let searched = 0;
+    let [campaigns, searched] = [0, 0];
     for await (const campaign of inBatches(campaignsOf(lane), CAMPAIGNS_AT_ONCE, searchedOf)) {
       const found = await sentIn(lane, campaign, number);
       if (found !== null && found.sentAt > (latest?.sentAt ?? 0)) latest = found;
+      if (campaign.tails.length > 0) campaigns += 1;
       searched += campaign.tails.length;
-      if (searched >= MAX_RECIPIENTS) break;
+      if (campaigns === MAX_CAMPAIGNS || searched >= MAX_RECIPIENTS) break;
     }
     if (latest === null) return null;
     const { id, ordinal, reference } = latest;

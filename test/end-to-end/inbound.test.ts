@@ -118,7 +118,9 @@ test('A reply STOP arrives once, suppresses its sender, and is confirmed from th
   expect(next.counts).toMatchObject({ suppressed: 1 });
   // The simulator answers the confirmation, too, as machines do.
   await vi.waitFor(async () => expect(await from(number)).toHaveLength(2), 10_000);
-  expect((await from(number)).map(({ effect }) => effect?.reply ?? null)).toEqual([null, confirmation]);
+  const replies = await from(number);
+  expect(replies.map(({ effect }) => effect?.reply ?? null)).toEqual([null, confirmation]);
+  expect(replies.map(({ lastSent }) => lastSent?.campaign)).toEqual([campaign, campaign]);
 });
 
 test('A reply in two parts is joined', async () => {

@@ -23,7 +23,9 @@ list('reminders.csv', `Gil,${DELIVERED},g-7`);
 const FAR = '2030-05-01T09:00:00Z';
 
 /** One session of one user, from the first preview to the audit trail, with each command that ends by itself. */
-test('The texts and the --json output of each command are those in session.txt', async () => {
+test('The texts and the --json output of each command are those in session.txt', {
+  timeout: 240_000,
+}, async () => {
   const bare = commandLine(cwd);
   const simulator = await bare.start(
     /^MESSAGING_BASE_URL=/m,

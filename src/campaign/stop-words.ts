@@ -26,7 +26,8 @@ const MAX_LENGTH = 200;
 function plain(text: string): string {
   return text
     .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
+    // Marks, and characters that no phone shows.
+    .replace(/[\p{M}\p{Cf}]/gu, '')
     .toLowerCase()
     .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
     .replace(/[\s\p{Pd}]+/gu, ' ');

@@ -11,6 +11,7 @@ test.each([
   ['ＳＴＯＰ', 'stop'],
   ['Opt-Out', 'stop'],
   ['opt\n out', 'stop'],
+  ['S\u00adT\u200bOP', 'stop'],
   ['Start 👍', 'start'],
 ])('The reply %j asks to %s', (text, wish) => {
   expect(wishOf(text)).toBe(wish);

@@ -90,10 +90,12 @@ export function laneReader({ redis, keys, logs, clock }: LaneReaderDeps) {
   ): Promise<Step[]> => {
     const cursor = inboundCursor(lane);
     const from = cursors.get(cursor) ?? '';
-    const found = await inboundStore(redis, keys, lane).after(from || FIRST_MESSAGE, most);
+    const store = inboundStore(redis, keys, lane);
+    // Before the messages: one that arrives meanwhile is read the next time.
+    const newest = await store.newest();
+    const found = await store.after(from || FIRST_MESSAGE, most);
     // What was erased meanwhile is not there, and its positions are not read again.
-    const to =
-      found.length === most ? found.at(-1)?.position : await inboundStore(redis, keys, lane).newest();
+    const to = found.length === most ? found.at(-1)?.position : newest;
     if (to === undefined || to === (from || FIRST_MESSAGE)) return [];
     const told = found.filter(({ position }) => isUpTo(position, to));
     const deliveries = told.map(({ position }) =>

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
+import { numberOf } from './address.js';
 import { carriesToken } from './notification-token.js';
 
 /** A message that a person sent, or a part of one, as the service reports it. */
@@ -57,8 +58,11 @@ export function inboundCarriesToken(headers: IncomingHttpHeaders, tokens: readon
 
 const withoutScheme = (address: string): string => address.trim().replace(/^tel:/i, '');
 
+/** A number with fewer digits is a short code. */
+const MIN_DIGITS = 7;
+
 /** A short code or a name is no phone number, and nothing can be sent to it. */
 function senderOf(address: string): string {
-  const bare = withoutScheme(address);
-  return /^\+?[1-9]\d{6,14}$/.test(bare) ? `+${bare.replace('+', '')}` : bare;
+  const number = numberOf(address);
+  return number !== null && number.length > MIN_DIGITS ? number : withoutScheme(address);
 }

@@ -147,6 +147,12 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     });
     return numbers.map(await opening);
   };
+  /** Whether one of these numbers is suppressed by its keyed digest. */
+  const isAnyKept = async (numbers: readonly string[]): Promise<boolean> => {
+    if ((await redis.exists(names.digests)) === 0) return false;
+    const kept = await redis.hmget(names.digests, ...(await digestsOf(numbers)));
+    return kept.some((at) => at !== null);
+  };
   /** A letter for each number: 1 if it is suppressed; '' if none is. */
   const check = async (lane: LaneId, numbers: readonly string[]): Promise<string> => {
     const [letters, hasDigests] = await checkScript.run(
@@ -246,9 +252,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     async hasNone(list: LaneId | null, numbers: Iterable<string>): Promise<boolean> {
       for (const batch of batches(numbers)) {
         if ((await countNew(list, batch)) < batch.length) return false;
-        if (list !== null || (await redis.exists(names.digests)) === 0) continue;
-        const kept = await redis.hmget(names.digests, ...(await digestsOf(batch)));
-        if (kept.some((at) => at !== null)) return false;
+        if (list === null && (await isAnyKept(batch))) return false;
       }
       return true;
     },
@@ -315,7 +319,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       const values = await Promise.all(
         [null, lane].map((list) => redis.hmget(names.list(list), ...packed([number]))),
       );
-      return values.flat().every((value) => value === null || value === operation);
+      const isByOthers = values.flat().some((value) => value !== null && value !== operation);
+      return !isByOthers && !(await isAnyKept([number]));
     },
     /** How many numbers are suppressed for a lane; one that is on both lists counts twice. */
     async count(lane: LaneId): Promise<number> {

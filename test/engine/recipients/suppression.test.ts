@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import type { Actor } from '../../../src/campaign/actor.js';
+import { openNumberDigests } from '../../../src/engine/recipients/number-digests.js';
 import { type NewOperation, suppression } from '../../../src/engine/recipients/suppression.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -187,4 +188,14 @@ test('Numbers that an API key removes count against its limit for as long as the
   expect((await list.add([number(6)], byShop(3))).numbers).toBe(1);
   expect(await redis.zcard(keys.removals)).toBe(0);
   await expect(list.add([number(7)], byShop(3))).rejects.toThrow('at most 3 numbers');
+});
+
+test('A number that stays suppressed by its digest is not suppressed by a later operation alone', async () => {
+  const list = open('kept');
+  const digest = (await openNumberDigests(redis, keyNames(`${prefix}-kept`)))(number(1));
+  await list.forget(number(1), ['main'], { digest, at: 0 }, (text) => text);
+  const { id } = await list.add([number(1), number(2)], { ...SUPPRESSING, list: 'main' });
+  expect(await list.isOnlyBy(id, 'main', number(1))).toBe(false);
+  expect(await list.isOnlyBy(id, 'main', number(2))).toBe(true);
+  expect(await list.hasNone(null, [number(1)])).toBe(false);
 });

@@ -122,6 +122,13 @@ test('A new stop is confirmed once, from the number that got it, by a campaign w
   }
 });
 
+test('A number that was forgotten and stays suppressed gets no confirmation', async () => {
+  const stop = message({ text: 'stop' });
+  await volley.forget(stop.from, { keepSuppressed: true });
+  await post(stop);
+  expect((await listed(stop.messageId))?.effect).toMatchObject({ wish: 'stop', isNew: false, reply: null });
+});
+
 test('The list shows the newest first, in pages, of all lanes or of one', async () => {
   const texts = ['one', 'two', 'three', 'four'];
   for (const [at, text] of texts.entries())

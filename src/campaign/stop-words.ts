@@ -22,11 +22,10 @@ export function wishReader({ stopWords, startWords }: WishWords): (text: string)
 /** A longer text is no word. Normalising it would cost time that a flood of replies does not have. */
 const MAX_LENGTH = 200;
 
-/** `« Arrêt ! »` → `arret`, `OPT-OUT` → `opt out`. */
+/** `« Arrêt ! »` → `arret`, `OPT-OUT` → `opt out`. Also without characters that no phone shows. */
 function plain(text: string): string {
   return text
     .normalize('NFKD')
-    // Marks, and characters that no phone shows.
     .replace(/[\p{M}\p{Cf}]/gu, '')
     .toLowerCase()
     .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')

@@ -8,7 +8,7 @@ import type { LoggedMessage, PendingMessage } from './inbound-store.js';
 
 /*
  *   stop:   claims ──► number on the list, with a record that names the message ──► claims again ──► count
- *   start:  the records that stop words made ──► each undone for the number
+ *   start:  the records that earlier stop words made ──► each undone for the number
  *
  * A worker checks the lists after it has claimed a batch (sending/messages.ts), and once more right before the request if the claim is
  * older than 2 s (sending/send.ts). So no request carries a number whose claim began after it was on the list. A claim that began before
@@ -71,6 +71,7 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
         source: REPLY_SOURCE,
         reason,
         at: clock(),
+        receivedAt: at,
         inFlight: [...before],
       };
       const details = { numberCount: 1, source: REPLY_SOURCE };
@@ -92,10 +93,12 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
     return { wish: 'stop', op: operation.id, isNew, inFlight: messages.size };
   };
 
-  const start = async (lane: LaneId, { from: number }: PendingMessage): Promise<Fulfilled> => {
+  const start = async (lane: LaneId, { from: number, at }: PendingMessage): Promise<Fulfilled> => {
     let lifted: FoundOperation | undefined;
     for (const list of [lane, null]) {
       for (const operation of await byReplies(number, list)) {
+        // The process that got this message has died, and another stop word came before a second one took it over.
+        if ((operation.receivedAt ?? 0) > at) continue;
         const details = { operation: operation.id };
         await by.audited({ action: 'suppression.undo', lane, details }, () =>
           suppression.undo(operation, by.actor, clock(), [number]),

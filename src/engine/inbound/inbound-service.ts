@@ -172,7 +172,7 @@ export function inboundService(options: InboundOptions) {
      * is never refused for want of room.
      */
     async receive(lane: LaneId, part: ReceivedPart, payer = NO_KEY): Promise<void> {
-      const isWish = part.part === undefined && wishOf(part.text) !== null;
+      const isWish = (part.part?.total ?? 1) === 1 && wishOf(part.text) !== null;
       const paying = isWish ? { ...payer, limit: Number.MAX_SAFE_INTEGER } : payer;
       // Before anything is stored: if this process dies, the sweep of the lane finds it.
       await markDue({ redis, keys }, [lane]);

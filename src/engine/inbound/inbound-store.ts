@@ -30,8 +30,6 @@ export interface ReceivedPart {
 
 /** A message whose parts are there, or will not come. */
 export interface PendingMessage {
-  /** Identifies it until it is logged. */
-  readonly name: string;
   readonly messageId: string;
   readonly from: string;
   readonly to: string;
@@ -89,12 +87,11 @@ const pendingShape = z.object({
   ),
 });
 
-function pendingOf(name: string, json: string): PendingMessage {
+function pendingOf(json: string): PendingMessage {
   const { total, parts, ...message } = pendingShape.parse(JSON.parse(json));
   const places = Array.from({ length: total }, (_, at) => parts[String(at + 1)]);
   return {
     ...message,
-    name,
     messageId: places.find((part) => part !== undefined)?.id ?? '',
     text: places.map((part) => part?.text ?? MISSING_PART).join(''),
     digests: Object.values(parts).map(({ digest }) => digest),
@@ -103,13 +100,11 @@ function pendingOf(name: string, json: string): PendingMessage {
 
 const taken = z
   .array(z.string())
-  .transform((reply) =>
-    reply.flatMap((name, at) => (at % 2 === 0 ? [pendingOf(name, reply[at + 1] ?? '{}')] : [])),
-  );
-const received = z.array(z.string()).transform(([name = '', json, used]) => {
+  .transform((reply) => reply.flatMap((json, at) => (at % 2 === 1 ? [pendingOf(json)] : [])));
+const received = z.array(z.string()).transform(([, json, used]) => {
   if (json === undefined) return undefined;
   if (used !== undefined) return { used: Number(used) };
-  return json === '' ? ('busy' as const) : pendingOf(name, json);
+  return json === '' ? ('busy' as const) : pendingOf(json);
 });
 const receiveScript = loadScript(import.meta.url, './receive-inbound.lua', (reply) => received.parse(reply));
 const takeScript = loadScript(import.meta.url, './take-inbound.lua', (reply) => taken.parse(reply));
@@ -178,12 +173,8 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
       ),
 
     /** Appends a message to the log. Returns its position; '' if another process has logged it. */
-    log: ({ name, digests }: PendingMessage, entry: LoggedMessage): Promise<string> =>
-      logScript.run(redis, logKeys, {
-        message: name,
-        entry: JSON.stringify(entry),
-        digests: digests.join(' '),
-      }),
+    log: ({ digests }: PendingMessage, entry: LoggedMessage): Promise<string> =>
+      logScript.run(redis, logKeys, { entry: JSON.stringify(entry), digests: digests.join(' ') }),
 
     /** Messages after a position of the log, oldest first. */
     after: (position: string, limit: number): Promise<FoundMessage[]> =>

@@ -5,13 +5,14 @@
         inboundIds      hash: digest of the service's id of a part -> its message
         inbound         stream: position -> these digests; the API keys that have paid for the parts, and with how many bytes
         inboundMessages  hash: position -> the message, JSON. Redis keeps the bytes of an entry that is deleted from a stream
-  ARGV  message  the name of the message
-        entry    the message and what it did, as JSON
+  ARGV  entry    the message and what it did, as JSON
         digests  of the service's ids of its parts, separated by spaces
   Returns  its position in the log; '' if another process has logged it
 ]]
 -- @include ../../base/redis/when-full.lua
 run_when_full(inboundPendingKey)
+-- By its parts: while it was acted on, a later message with the same reference may have got its name.
+local message = redis.call('HGET', inboundIdsKey, string.match(digests, '%S+')) or ''
 local json = redis.call('HGET', inboundPendingKey, message)
 if not json then return '' end
 redis.call('HDEL', inboundPendingKey, message)

@@ -48,6 +48,8 @@ const storedOperation = z.object({
   undone: z.object({ actor, at: z.number(), numbers: z.number() }).optional(),
   /** Messages that were in flight to the number of a stop word right before it was added: `lane campaign ordinal`. */
   inFlight: z.array(z.string()).optional(),
+  /** When the stop word arrived, ms by the clock of Redis. */
+  receivedAt: z.number().optional(),
 });
 /** An operation as Redis stores it. */
 export type StoredOperation = z.output<typeof storedOperation>;

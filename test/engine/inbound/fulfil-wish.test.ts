@@ -71,7 +71,7 @@ test.each([
     };
     const [s = '0', us = '0'] = await redis.time().then((time) => time.map(String));
     const at = 1_000 * Number(s) + Math.floor(Number(us) / 1_000);
-    const stop = { name: 'm', messageId: 'm', from: NUMBER, to: 'ACME', text: 'STOP', at, digests: [] };
+    const stop = { messageId: 'm', from: NUMBER, to: 'ACME', text: 'STOP', at, digests: [] };
     const inFlight = inFlightMessages(redis, keys);
     let reads = 0;
     /** Sends the message between the first reading of the claims and the change of the list, and dies before the second one. */
@@ -99,3 +99,26 @@ test.each([
     await volley.close();
   },
 );
+
+test('A start word that is carried out late does not lift a later stop', async () => {
+  const own = `${prefix}-late-start`;
+  const list = suppression(redis, keyNames(own));
+  const fulfil = wishFulfiller({
+    suppression: list,
+    inFlight: async () => new Set(),
+    scope: 'lane',
+    lanes: async () => ['main'],
+    by: OPERATOR,
+    clock: systemClock,
+    sentSince: async () => [],
+    changed() {},
+  });
+  const message = (messageId: string, at: number) => ({
+    ...{ messageId, from: NUMBER, to: 'ACME', text: '', at, digests: [] },
+  });
+  await fulfil('stop', 'main', message('m2', 2_000));
+  expect(await fulfil('start', 'main', message('m1', 1_000))).toMatchObject({ isNew: false });
+  expect(await list.areSuppressed('main', [NUMBER])).toEqual([true]);
+  expect(await fulfil('start', 'main', message('m3', 3_000))).toMatchObject({ isNew: true });
+  expect(await list.areSuppressed('main', [NUMBER])).toEqual([false]);
+});

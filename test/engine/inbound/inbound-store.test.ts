@@ -53,6 +53,18 @@ test('A later message with the same reference does not get the parts of an earli
   expect(await store.receive(part('old-1', 1, 'old '))).toBeUndefined();
 });
 
+test('A message is logged although a later one with the same reference has arrived since', async () => {
+  const store = open('same-reference');
+  const whole = { reference: 0, number: 1, total: 1 };
+  const stop = await store.receive(message('first', { text: 'Stop', part: whole }));
+  const thanks = await store.receive(message('second', { text: 'Thanks', part: whole }));
+  for (const received of [stop, thanks])
+    if (typeof received === 'object') await store.log(received, { ...entry, text: received.text });
+  const logged = await store.after('0-0', 10);
+  expect(logged.map(({ text }) => text)).toEqual(['Stop', 'Thanks']);
+  expect(await redis.hgetall(keyNames(prefix).lane('same-reference', 'inboundPending'))).toEqual({});
+});
+
 test('The log is read by position, and old messages are deleted with all that is known of them', async () => {
   const store = open('log');
   for (const id of ['c', 'd', 'e']) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import { loadScript } from '../../base/redis/script.js';
+import { callingCodeOf } from '../../campaign/numbering-plan.js';
 
 const replaceScript = loadScript(import.meta.url, './replace.lua', (reply) => z.number().parse(reply) === 1);
 
@@ -21,14 +22,18 @@ export const replaceIn = (
   after: string | Buffer,
 ): Promise<boolean> => replaceScript.run(redis, { target }, { kind, place, before, after, raised });
 
-/** Digits that a number has in every spelling: also without its calling code, and with a leading zero. */
-const TAIL_DIGITS = 8;
+/** Fewer digits would be found in other numbers, and more are not needed. */
+const [MIN_DIGITS, MAX_DIGITS] = [7, 8];
 
-/** The last digits of a number, which it has in every spelling. */
-export const tailOf = (number: string): string => number.replace(/\D/g, '').slice(-TAIL_DIGITS);
+/** The last digits of a number, E.164, which it has in every spelling: also without its calling code, and with a leading zero. */
+export function tailOf(number: string): string {
+  const digits = number.replace(/\D/g, '');
+  const nationalCount = digits.length - (callingCodeOf(number)?.length ?? 0);
+  return digits.slice(-Math.min(MAX_DIGITS, Math.max(MIN_DIGITS, nationalCount)));
+}
 
 /** A text in which people or other programs may have written a number in any spelling, without it. */
 export function withoutNumber(text: string, number: string): string {
   const tail = [...tailOf(number)].join('[ ()./-]{0,2}');
-  return text.replace(new RegExp(`[+\\d][\\d ()./-]*?${tail}(?!\\d)`, 'g'), '…');
+  return text.replace(new RegExp(`(?<!\\d)(?:[+\\d][\\d ()./-]*?)?${tail}(?!\\d)`, 'g'), '…');
 }

@@ -116,9 +116,9 @@ export function inboundFor(
         throw new InputError(read.reason, { field: 'from' });
       await format.check();
       await by.authorise();
-      const { id } = await finder.named(lane);
       await inbound.receive(
-        id,
+        // Also a lane that is being removed.
+        await finder.known(lane),
         { messageId, from: read.ok ? read.number : from.trim(), to: to.trim(), text, part },
         payerOf(by.actor, config.keyBytes),
       );

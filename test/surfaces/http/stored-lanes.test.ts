@@ -64,6 +64,9 @@ test('A tenant with an OAuth 2 client is added, sends, and is removed with the n
   const removed = await call('DELETE', '/v1/lanes/acme?expect=7');
   expect(removed).toMatchObject({ status: 200, json: { name: 'acme', cancelled: 7 } });
   expect((await create('acme', 1)).status).toBe(400);
+  // People reply to what was sent.
+  const reply = { lane: 'acme', messageId: 'm1', from: '+447700910000', to: 'ACME', text: 'Stop' };
+  expect((await call('POST', '/v1/inbound', { body: reply })).status).toBe(200);
   await vi.waitFor(
     async () => expect((await call('GET', '/v1/lanes/acme/settings')).status).toBe(404),
     30_000,

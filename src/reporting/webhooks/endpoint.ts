@@ -59,12 +59,21 @@ export function sealSecret(
   return seal.close(secret, contextOf(endpoint));
 }
 
-/** The secrets that sign now, the current one first. Throws if SECRETS_KEY is another one, or someone has changed the record. */
+/**
+ * The secrets that sign now, the current one first. Throws an InputError if this process has another SECRETS_KEY, or none, or if someone has
+ * changed the record.
+ */
 export function openSecrets(seal: Seal, endpoint: Endpoint, now: number): string[] {
   const context = contextOf(endpoint);
-  return endpoint.secrets
-    .filter(({ until }) => until === null || until > now)
-    .map(({ sealed }) => seal.open(sealed, context));
+  const current = endpoint.secrets.filter(({ until }) => until === null || until > now);
+  try {
+    // Without a key, a seal opens any text.
+    if (seal.fingerprint === '') throw new Error('SECRETS_KEY is not set');
+    return current.map(({ sealed }) => seal.open(sealed, context));
+  } catch (error) {
+    const reason = `the secret of webhook ${endpoint.id} does not open with the SECRETS_KEY of this process: give every process the same key`;
+    throw new InputError(reason, { cause: error });
+  }
 }
 
 const MAX_URL = 2_000;

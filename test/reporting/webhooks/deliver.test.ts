@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import { createSeal } from '../../../src/service/auth/seal.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { people } from '../results-fixture.js';
 import { startReceiver, webhookFixture } from './fixture.js';
@@ -338,6 +339,22 @@ test('An endpoint whose API key was revoked is disabled before its next request'
   expect(await turn(id)).toBeNull();
   expect(receiver.received).toEqual([]);
   expect(await webhooks.get(id)).toMatchObject({ disabledBecause: 'keyRevoked' });
+});
+
+test.each([
+  ['without SECRETS_KEY', undefined],
+  ['with another SECRETS_KEY', 'another secrets key'],
+])('A process %s sends nothing, and leaves the endpoint to others', async (_, key) => {
+  const { campaign, send, add, turn, webhooks, store } = fixture();
+  const { id } = await add(receiver);
+  const before = await store.endpoint(id);
+  await campaign({ recipients: people(1) });
+  await send('T');
+  expect(await turn(id, { seal: createSeal(key) })).toBe(60 * SECOND);
+  expect([receiver.received, receiver.others, await store.endpoint(id)]).toEqual([[], [], before]);
+  await turn(id);
+  expect([receiver.received.length, receiver.problems]).toEqual([1, []]);
+  expect(await webhooks.get(id)).toMatchObject({ resultCount: 1, failingSince: null });
 });
 
 test('An endpoint learns that a campaign has another state, with its counts', async () => {

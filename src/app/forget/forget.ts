@@ -26,6 +26,7 @@ import { forgetInCampaign, type InCampaign } from './in-campaign.js';
  *   number                       sealed with the secret of the installation (positions.ts), until the request is done
  *   intent:PLACE                 what is about to be done in a campaign or an outbox, JSON, so that it is counted once (elsewhere.ts)
  *   cancelled, erased, keep, createdAt, endedAt
+ *   again                        set if it was asked for again while it waited: everything is searched once more, for what has come since
  *   left:LANE CAMPAIGN           the ordinals that are open, JSON; null: search the campaign again; left:inRecords: look again
  *
  * The process that gets the request works on it at once, and its answer has what was done until then. If that process dies, or something is
@@ -85,6 +86,7 @@ const stored = z.object({
   cancelled: whole,
   erased: whole,
   keep: z.string(),
+  again: z.string().default(''),
   createdAt: whole,
   endedAt: whole.default(0),
 });
@@ -240,6 +242,11 @@ export function openForgetting(deps: ForgetDeps) {
       await redis.zrem(names.due, id);
       return false;
     }
+    if (request.again !== '') {
+      const anew = { state: 'running', step: 0, cursor: '' };
+      await redis.multi().hset(names.request(id), anew).hdel(names.request(id), 'again').exec();
+      return true;
+    }
     const number = await positions.reveal('forgotten', request.number);
     if (number === null) throw new Error(`the number of the request ${id} cannot be opened`);
     const forgotten = { number, digest: digestOf(number), isKept: request.keep === '1' };
@@ -255,7 +262,9 @@ export function openForgetting(deps: ForgetDeps) {
       return true;
     }
     if (request.state === 'waiting') await lookAgain(id, request, forgotten);
-    if (((await read(id))?.left.size ?? 0) === 0) {
+    const after = await read(id);
+    if (after?.again) return true;
+    if ((after?.left.size ?? 0) === 0) {
       await end(id);
       return false;
     }
@@ -276,8 +285,8 @@ export function openForgetting(deps: ForgetDeps) {
 
   return {
     /**
-     * Forgets a number on all lanes. While an earlier request for it is not done, that one continues, and is returned. Rejects with an
-     * InputError if the number is invalid.
+     * Forgets a number on all lanes. While an earlier request for it is not done, that one continues, also with what has come since, and is
+     * returned. Rejects with an InputError if the number is invalid.
      */
     async forget(
       text: string,
@@ -298,17 +307,19 @@ export function openForgetting(deps: ForgetDeps) {
       const details = { request: id, keepSuppressed: keepSuppressed ? 'yes' : 'no' };
       await by.audited({ action: 'number.forget', details }, async () => {
         const before = await read(id);
-        if (before !== null && before.state !== 'done') return;
         const now = await serverTime(redis);
         const key = names.request(id);
-        const counts = { cancelled: 0, erased: 0 };
-        const fields = { state: 'running', step: 0, cursor: '', number: sealed, ...counts };
-        await redis
-          .multi()
-          .unlink(key)
-          .hset(key, { ...fields, keep: keepSuppressed ? '1' : '', createdAt: now })
-          .zadd(names.due, now + LEASE_MS, id)
-          .exec();
+        const keep = keepSuppressed ? '1' : '';
+        const change = redis.multi();
+        if (before === null || before.state === 'done') {
+          const counts = { cancelled: 0, erased: 0 };
+          const fields = { state: 'running', step: 0, cursor: '', number: sealed, ...counts };
+          change.unlink(key).hset(key, { ...fields, keep, createdAt: now });
+        } else {
+          const again = before.state === 'waiting' ? '1' : before.again;
+          change.hset(key, { again, keep: keep || before.keep });
+        }
+        await change.zadd(names.due, now + LEASE_MS, id).exec();
         // At once: what is removed from the lists later stays suppressed all the time.
         if (keepSuppressed) await redis.hset(keys.suppression.digests, digest, now);
       });

@@ -52,7 +52,7 @@ export async function openList(deps: ListDeps, campaign: Omit<CheckedCampaign, '
   if (!compiled.ok) {
     rows.close();
     const reason = [compiled.reason, ...(rows.lacksBecause === undefined ? [] : [rows.lacksBecause])];
-    throw new InputError(reason.join('. '), { field: 'message' });
+    throw new InputError(reason.join(' '), { field: 'message' });
   }
   const { template } = compiled;
   const { limits } = campaign;

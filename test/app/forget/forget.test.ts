@@ -224,6 +224,29 @@ test('A message that was sent is erased when its status is final, and a repeated
   expect(await redis.zscore(keys.removals, 'campaigns')).toBe('1');
 });
 
+test('A request that is repeated while an earlier one waits forgets what has come since, and may keep the suppression', async () => {
+  const own = installation('since');
+  const { volley, keys, withAda, setState } = own;
+  const id = await enqueue(own, [...others(2), ada]);
+  const running = { state: 'running', total: 3, ordinals: 3, cursor: 3 };
+  await setState(id, { ...running, counts: { deliveredToNetwork: 3 } });
+  await redis.set(statusesKey(keys, LANE, id), 'NNN');
+  const first = await volley.forget(ADA.number);
+  expect(first).toMatchObject({ state: 'waiting', cancelled: 0, suppressed: false });
+  await enqueue(own, [ada]);
+  expect(await volley.forget(ADA.number, { keepSuppressed: true })).toEqual({
+    ...first,
+    cancelled: 1,
+    erased: 1,
+    suppressed: true,
+  });
+  expect(await withAda()).toEqual([`{${LANE}}:campaign:${id}`]);
+  await redis.set(statusesKey(keys, LANE, id), 'NNT');
+  await own.resume();
+  expect(await withAda()).toEqual([]);
+  expect(await redis.hlen(keys.suppression.digests)).toBe(1);
+});
+
 test('A number that stays suppressed is stored only as a keyed digest, and no list sends to it until it is removed', async () => {
   const own = installation('kept');
   const { volley, withAda, keys } = own;

@@ -147,7 +147,7 @@ test('A campaign that runs, a removed one, a state that is not final, and a seco
   expect(await refusal({ message: 'x' })).toMatch('recipients: the list is missing');
   const other = await ended();
   expect(await refusal(to(other, ['failed'], { message: 'Hi {{unused}}' }))).toMatch(
-    /^message: .*unused.*\. A list of results has the columns that the text of campaign \w+ uses, and the references$/,
+    /^message: .*unused.*[^.]\. A list of results has the columns that the text of campaign \w+ uses, and the references$/,
   );
   const none = await ended();
   await redis.del(statusesKey(keys, 'default', none));

@@ -109,3 +109,9 @@ export const STATUS_LETTER: Readonly<Record<DeliveryStatus, string>> = {
   DeliveryImpossible: RECIPIENT_STATE.deliveryImpossible.letter,
   DeliveryUncertain: RECIPIENT_STATE.unconfirmed.letter,
 };
+
+/** Recipients to whom a request was sent, or is being sent, from the counts of a campaign. */
+export function sentOf(counts: Readonly<Record<RecipientState | 'total', number>>): number {
+  const { total, planned, lapsed, cancelled, suppressed } = counts;
+  return total - planned - lapsed - cancelled - suppressed;
+}

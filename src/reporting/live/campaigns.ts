@@ -1,7 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { NotFoundError } from '../../campaign/errors.js';
-import type { CampaignStatus } from '../../campaign/views.js';
+import { sentOf } from '../../campaign/recipient.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import type { WorkerProcess } from '../../engine/recovery/heartbeats.js';
@@ -113,7 +113,7 @@ export function liveCampaigns({ redis, keys, finder, statuses }: LiveCampaignOpt
         }
         entry.readAt = now;
         entry.state = states.get(id) ?? null;
-        const { samples, rate } = withSample(entry.samples, { at: now, sent: sentOf(status) });
+        const { samples, rate } = withSample(entry.samples, { at: now, sent: sentOf(status.counts) });
         entry.samples = samples;
         const data = { status, waiting: campaignWaiting(status, now), sendsPerMinute: rate };
         entry.text = textOf({ type: 'campaign', data }, id);
@@ -133,11 +133,6 @@ export function liveCampaigns({ redis, keys, finder, statuses }: LiveCampaignOpt
 
     clear: (): void => entries.clear(),
   };
-}
-
-/** Recipients to whom a request was sent, or is being sent. */
-function sentOf({ counts: { total, planned, lapsed, cancelled, suppressed } }: CampaignStatus): number {
-  return total - planned - lapsed - cancelled - suppressed;
 }
 
 /** The samples of the last minute with one more, and how many recipients a minute they show; null if they show too little. */

@@ -107,7 +107,7 @@ describe.skipIf(!inject('isNightly'))('How the page looks', () => {
   ] as const)('Each state of recipients looks unlike the others %s', async (_name, media) => {
     const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.unknown}` });
     await page.emulateMedia(media);
-    const swatches = page.locator('.legend .swatch');
+    const swatches = page.locator('.machine .swatch');
     await swatches.first().waitFor();
     const looks = new Set<string>();
     for (const swatch of await swatches.all()) looks.add(await pixels(swatch));

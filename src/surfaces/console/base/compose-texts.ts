@@ -1,3 +1,4 @@
+import type { Schemas } from './api.js';
 import { counted, recipientsText } from './texts.js';
 import { countText } from './times.js';
 
@@ -7,7 +8,6 @@ const countryText = (code: string): string => (/^[A-Z]{2}$/.test(code) ? countri
 
 export const newTexts = {
   title: 'New campaign',
-  notAllowed: 'Your key may not send. It needs the scope send.',
 
   choose: 'Choose a CSV file, or drop it here',
   chooseAnother: 'Choose another file',
@@ -18,7 +18,6 @@ export const newTexts = {
     isWhole ? counted(count, 'row') : `${counted(count, 'row')} in the first 256 kB`,
   toColumn: 'Numbers in',
   ofNational: 'Country of national numbers',
-  country: countryText,
   countryAbout: 'Two letters, such as GB. Numbers with a plus do not need it.',
 
   senderAbout: 'A number, or a name of up to 11 characters. Empty: the installation’s own.',
@@ -48,8 +47,13 @@ export const newTexts = {
   checking: 'Uploading the list for the check',
   reading: 'The server reads the list',
   outdated: 'You have changed something since this check.',
-  countries: 'Numbers by country',
-  unknownCountry: 'no country',
+  countries: (all: Schemas['Preview']['countries']) =>
+    all
+      .map(
+        ({ country, callingCode, numberCount }) =>
+          `${country === null ? 'no country' : countryText(country)} (+${callingCode}) ${countText(numberCount)}`,
+      )
+      .join(' · '),
   problems: (count: number) => counted(count, 'invalid row'),
   problemsShown: (count: number) => `the first ${countText(count)}`,
   none: 'Every row is valid.',

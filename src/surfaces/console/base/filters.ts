@@ -18,10 +18,8 @@ export function withFilters(url: string, changes: Readonly<Record<string, string
 }
 
 /** The filters of this screen, and a function that changes some of them. */
-export function useFilters(): [
-  Readonly<Record<string, string>>,
-  (changes: Readonly<Record<string, string>>) => void,
-] {
+export function useFilters() {
   const { url, query, route } = useLocation();
-  return [query, (changes) => route(withFilters(url, changes))];
+  const change = (changes: Readonly<Record<string, string>>): void => route(withFilters(url, changes));
+  return [query as Readonly<Record<string, string>>, change] as const;
 }

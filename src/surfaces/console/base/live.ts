@@ -13,8 +13,8 @@ export const ledgers = signal<ReadonlyMap<string, Schemas['Ledger']>>(new Map())
 
 export const streamState = signal<StreamState | 'paused' | 'hidden'>('connecting');
 export const isPaused = signal(false);
-/** The time of the server at the last tick, and when it arrived on the monotonic clock of the browser. */
-const lastTick = signal({ at: 0, arrivedAt: 0 });
+/** The time of the server at the last tick, and when it arrived on the monotonic clock of the browser. What is shown is of that time. */
+export const lastTick = signal({ at: 0, arrivedAt: 0 });
 export const redis = signal<'ok' | 'unavailable'>('ok');
 
 /** Why what is shown may be old; null while it is current. Commands are disabled meanwhile. */
@@ -28,9 +28,6 @@ export function serverNow(): number {
   const { at, arrivedAt } = lastTick.peek();
   return at === 0 ? Date.now() : at + performance.now() - arrivedAt;
 }
-
-/** When the data arrived that is shown, in ms of the server's time. */
-export const dataAt = computed(() => lastTick.value.at);
 
 /** An event of the feed. */
 export interface FeedEvent {

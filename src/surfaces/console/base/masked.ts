@@ -1,14 +1,9 @@
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 
 const KEY = 'volley-reveal';
 
 export const isRevealed = signal(globalThis.sessionStorage?.getItem(KEY) === 'yes');
-
-export function reveal(shown: boolean): void {
-  isRevealed.value = shown;
-  if (shown) sessionStorage.setItem(KEY, 'yes');
-  else sessionStorage.removeItem(KEY);
-}
+effect(() => globalThis.sessionStorage?.setItem(KEY, isRevealed.value ? 'yes' : ''));
 
 const [SHOWN_AT_START, SHOWN_AT_END] = [4, 3];
 

@@ -1,10 +1,5 @@
+import { sentOf } from '../../../campaign/recipient.js';
 import type { Schemas } from './api.js';
-import type { Counts } from './recipients.js';
-
-/** Recipients to whom a request was sent, or is being sent. */
-function sentOf({ total, planned, lapsed, cancelled, suppressed }: Counts): number {
-  return total - planned - lapsed - cancelled - suppressed;
-}
 
 /** Sends per minute between the samples. Messages that were released after a 429 make none negative. */
 export function ratesOf(samples: readonly Schemas['ProgressSample'][]) {

@@ -1,3 +1,4 @@
+import type { Command } from './api.js';
 import { countText } from './times.js';
 
 export const counted = (count: number, one: string, many = `${one}s`): string =>
@@ -166,24 +167,8 @@ export const texts = {
   },
 
   notFound: 'There is no such page.',
-  notAllowed: (scope: string, onAllLanes: boolean) =>
-    `Your key may not use this page. It needs the scope ${scope}${onAllLanes ? ' on all lanes' : ''}.`,
-} as const;
-
-/** Those that are not called by their name; see {@link labelOf}. */
-export const labels = {
-  completion: 'Complete',
-  evidence: 'What is known',
-  leftOut: 'Rows left out',
-  message: 'Text',
-  rate: 'Sends per minute',
-  safe: 'Safe to resend',
-  scopes: 'May',
-  settle: 'Resolve as',
-  source: 'From',
-  unknown: 'Unknown outcomes',
-  used: 'Last used',
-  waits: 'Why it waits',
+  notAllowed: ({ scope, allLanes }: Command) =>
+    `Your key may not use this page. It needs the scope ${scope}${allLanes ? ' on all lanes' : ''}.`,
 } as const;
 
 /** States that are not called by their name. */
@@ -201,7 +186,7 @@ export const wordsOf = (name: string): string =>
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** A field of an operation: `createdFrom` → `Created from`. */
+/** A field, a column, or a heading by its name: `createdFrom` → `Created from`. */
 export const labelOf = (field: string): string => capital(wordsOf(field));
 
 /** A state of a recipient, a campaign, or a lane, as people read it. */

@@ -40,19 +40,6 @@ export function Progress({ counts, perMinute }: { counts: Counts; perMinute: num
   );
 }
 
-/** What the colours and patterns mean, for the parts that there are. */
-export function Legend({ counts }: { readonly counts: Counts }) {
-  return (
-    <ul class="row legend">
-      {barParts(counts).map(({ kind, count }) => (
-        <li key={kind}>
-          <Swatch kind={kind} /> {countText(count)} {kindText(kind)}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 export function Swatch({ kind }: { readonly kind: Kind }) {
   return (
     <svg class="swatch" aria-hidden="true">

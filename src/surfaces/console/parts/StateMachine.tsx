@@ -24,7 +24,7 @@ export function StateMachine({ counts }: { readonly counts: Counts }) {
     >
       <Swatch kind={KIND_OF[name]} />
       <span>{stateText(name)}</span>
-      <strong>{countText(counts[name])}</strong>
+      <strong class="end">{countText(counts[name])}</strong>
     </button>
   );
   return (

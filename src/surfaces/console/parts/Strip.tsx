@@ -124,7 +124,6 @@ function AsTable({ ledger, zone }: Pick<StripProps, 'ledger' | 'zone'>) {
     <Table
       caption={texts.strip.table}
       rows={strip.past}
-      rowKey={({ at }) => at}
       columns={[
         [texts.strip.from, ({ at }) => time(at)],
         [texts.strip.legend.sends, ({ sends }) => sends],

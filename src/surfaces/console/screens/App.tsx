@@ -10,7 +10,7 @@ import { Title } from '../parts/Section.js';
 import { Header } from './Header.js';
 import { Shortcuts } from './Shortcuts.js';
 import { SignIn } from './SignIn.js';
-import { SCREENS, type Screen } from './screens.js';
+import { SCREENS } from './screens.js';
 
 export function App() {
   if (session.value === undefined) return <p class="quiet">{texts.loading}</p>;
@@ -25,7 +25,9 @@ export function App() {
               <Route
                 key={path}
                 path={path}
-                component={mayRun(needs) ? component : () => <NotAllowed needs={needs} />}
+                component={
+                  mayRun(needs) ? component : () => <Title text={texts.notAllowed(commandOf(needs))} />
+                }
               />
             ))}
             <Route default component={() => <h1>{texts.notFound}</h1>} />
@@ -37,11 +39,6 @@ export function App() {
       <Shortcuts />
     </LocationProvider>
   );
-}
-
-function NotAllowed({ needs }: Pick<Screen, 'needs'>) {
-  const { scope, allLanes } = commandOf(needs);
-  return <Title text={texts.notAllowed(scope, allLanes === true)} />;
 }
 
 let lastPath = location.pathname;

@@ -3,9 +3,9 @@ import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
 import type { Schemas } from '../base/api.js';
 import { liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
-import { labelOf, labels, stateText, texts } from '../base/texts.js';
+import { labelOf, stateText, texts } from '../base/texts.js';
 import { moneyText } from '../base/times.js';
-import { Bar, Legend, Progress } from '../parts/Bar.js';
+import { Bar, Progress } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts, Section, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
@@ -42,7 +42,6 @@ export function Campaign() {
       <Section title={words.states}>
         <Progress counts={counts} perMinute={sendsPerMinute} />
         <Bar counts={counts} />
-        <Legend counts={counts} />
         <StateMachine counts={counts} />
       </Section>
       {counts.unknown > 0 && <Unknown status={status} />}
@@ -85,7 +84,7 @@ function About({ status }: { readonly status: Schemas['CampaignStatus'] }) {
     <Section title={words.facts}>
       <Facts
         facts={[
-          [labels.message, <span class="text">{status.message}</span>],
+          [labelOf('text'), <span class="text">{status.message}</span>],
           [labelOf('sender'), status.sender],
           [labelOf('lane'), <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>],
           [labelOf('created'), <Time at={status.createdAt} zone={zone} />],
@@ -93,12 +92,12 @@ function About({ status }: { readonly status: Schemas['CampaignStatus'] }) {
           [labelOf('starts'), <Time at={status.sendAt ?? status.createdAt} zone={zone} />],
           [labelOf('ended'), status.endedAt && <Time at={status.endedAt} zone={zone} />],
           [
-            labels.completion,
+            labelOf('complete'),
             completion && [<TimeRange key="range" {...completion} zone={zone} />, ' ', completion.reason],
           ],
           [labelOf('window'), window && `${window.hours} ${zone ?? ''}`],
           [labelOf('requests'), words.requestsText(requests.send, requests.poll, requests.throttled)],
-          [labels.leftOut, duplicates + invalid > 0 && words.leftOutText(duplicates, invalid)],
+          [labelOf('rowsLeftOut'), duplicates + invalid > 0 && words.leftOutText(duplicates, invalid)],
           [labelOf('cost'), cost && costOf(cost)],
         ]}
       />

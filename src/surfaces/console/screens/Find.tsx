@@ -55,7 +55,6 @@ function Found({ asked }: { readonly asked: Asked }) {
           range={countText(data.found.length)}
           empty={texts.none}
           rows={data.found}
-          rowKey={({ campaign, message }, at) => `${campaign}${message}${at}`}
           columns={[
             [
               labelOf('campaign'),

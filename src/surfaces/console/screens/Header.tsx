@@ -1,6 +1,6 @@
 import { useLocation } from 'preact-iso/router';
-import { dataAt, isPaused, staleBecause, streamState } from '../base/live.js';
-import { isRevealed, reveal } from '../base/masked.js';
+import { isPaused, lastTick, staleBecause, streamState } from '../base/live.js';
+import { isRevealed } from '../base/masked.js';
 import { mayRun, type Session, session, signOut } from '../base/session.js';
 import { texts, wordsOf } from '../base/texts.js';
 import { THEMES, type Theme, theme } from '../base/theme.js';
@@ -54,7 +54,7 @@ function Menu() {
           field={{ in: 'body', type: 'boolean' }}
           shown={{ label: header.reveal }}
           value={isRevealed.value}
-          onChange={(shown) => reveal(shown === true)}
+          onChange={(shown) => (isRevealed.value = shown === true)}
         />
         <FormField
           name="theme"
@@ -92,6 +92,7 @@ const SIGNS: Readonly<Record<string, string>> = { live: '●', reconnecting: '�
 function Stream() {
   const stale = staleBecause.value;
   const now = useNow();
+  const { at } = lastTick.value;
   const state = stale === 'redis' ? 'redis' : streamState.value;
   const label = isPaused.value ? texts.header.resume : texts.header.pause;
   return (
@@ -101,7 +102,7 @@ function Stream() {
           {SIGNS[state] ?? '○'}
         </span>{' '}
         {state === 'redis' ? texts.header.redis : wordsOf(state)}
-        {stale !== null && dataAt.value > 0 && ` · ${texts.header.age(spanText(now - dataAt.value))}`}
+        {stale !== null && at > 0 && ` · ${texts.header.age(spanText(now - at))}`}
       </span>
       <button
         type="button"

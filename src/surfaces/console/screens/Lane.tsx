@@ -1,7 +1,7 @@
 import { useRoute } from 'preact-iso/router';
 import { ledgers, liveLanes, overview, useLive } from '../base/live.js';
 import { durationMs } from '../base/strip.js';
-import { labelOf, labels, texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
 import { Sparkline } from '../parts/Chart.js';
 import { CommandButton } from '../parts/CommandDialog.js';
@@ -65,12 +65,12 @@ export function Lane() {
           facts={[
             [labelOf('quota'), <Quota status={status} />],
             [labelOf('inFlight'), quota.inFlight],
-            [labels.rate, <Sparkline values={perMinute} />],
+            [labelOf('sendsPerMinute'), <Sparkline values={perMinute} />],
             [
               labelOf('campaigns'),
               words.campaigns(campaigns.running, campaigns.waiting, campaigns.scheduled),
             ],
-            [labels.unknown, status.unknownOutcomes],
+            [labelOf('unknownOutcomes'), status.unknownOutcomes],
           ]}
         />
       </Section>

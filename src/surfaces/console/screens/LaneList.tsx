@@ -1,9 +1,9 @@
 import type { Schemas } from '../base/api.js';
 import { serverNow } from '../base/live.js';
-import { labelOf, labels, stateText, texts } from '../base/texts.js';
+import { labelOf, stateText, texts } from '../base/texts.js';
 import { timeText } from '../base/times.js';
 import { Sparkline } from '../parts/Chart.js';
-import { Remedy, Sentence } from '../parts/Sentence.js';
+import { Sentence } from '../parts/Sentence.js';
 import { Table } from '../parts/Table.js';
 
 const words = texts.lane;
@@ -21,17 +21,9 @@ export function LaneList({ lanes }: { readonly lanes: readonly Schemas['LiveLane
           ({ status: { name } }) => <a href={`/console/lanes/${encodeURIComponent(name)}`}>{name}</a>,
         ],
         [labelOf('state'), ({ status }) => <LaneState status={status} />],
-        [labels.rate, ({ perMinute }) => <Sparkline values={perMinute} />],
+        [labelOf('sendsPerMinute'), ({ perMinute }) => <Sparkline values={perMinute} />],
         [labelOf('quota'), ({ status }) => <Quota status={status} />],
-        [
-          labels.waits,
-          ({ waiting, status: { name } }) =>
-            waiting && (
-              <span class="row">
-                <Sentence waiting={waiting} /> <Remedy {...waiting} lane={name} about={name} />
-              </span>
-            ),
-        ],
+        [labelOf('whyItWaits'), ({ waiting }) => waiting && <Sentence waiting={waiting} />],
       ]}
     />
   );

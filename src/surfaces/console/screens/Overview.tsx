@@ -82,9 +82,8 @@ function Running({ status: { id, name, lane, counts }, waiting, sendsPerMinute }
         <Progress counts={counts} perMinute={sendsPerMinute} />
       </div>
       <Bar counts={counts} isSmall />
-      <p class="row">
+      <p>
         <Sentence waiting={waiting} />
-        <Remedy {...waiting} lane={waiting.lane ?? lane} campaign={id} about={name} />
       </p>
     </li>
   );

@@ -30,7 +30,6 @@ export function Recipients({ status }: { readonly status: Schemas['CampaignStatu
         load={number === '' ? undefined : (signal) => rowsOf(id, number, signal)}
         version={version + number}
         total={isWhole ? counts.total + duplicates + invalid : undefined}
-        rowKey={({ to, requestId }, at) => `${to}${requestId}${at}`}
         columns={[
           [labelOf('number'), ({ to }) => to && <PhoneNumber number={to} />],
           [

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { isPaused } from '../base/live.js';
-import { isRevealed, reveal } from '../base/masked.js';
+import { isRevealed } from '../base/masked.js';
 import { labelOf, texts } from '../base/texts.js';
 import { Dialog } from '../parts/CommandDialog.js';
 import { Facts } from '../parts/Section.js';
@@ -24,7 +24,7 @@ export function Shortcuts() {
     ['n', texts.nav.new, () => route('/console/new')],
     ['/', words.field, focusField],
     ['p', words.pause, () => (isPaused.value = !isPaused.value)],
-    ['r', words.reveal, () => reveal(!isRevealed.value)],
+    ['r', words.reveal, () => (isRevealed.value = !isRevealed.value)],
     ['?', words.title, () => setOpen(true)],
   ];
   useEffect(() => {

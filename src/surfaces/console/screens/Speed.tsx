@@ -2,7 +2,7 @@ import { call, type Schemas } from '../base/api.js';
 import { recentEvents, serverNow } from '../base/live.js';
 import { useLoaded, useSlowly } from '../base/loaded.js';
 import { ratesOf } from '../base/progress.js';
-import { labels, texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 import { countText, timeText } from '../base/times.js';
 import { Figure, HEIGHT, type Mark, placeOf } from '../parts/Chart.js';
 import { Table } from '../parts/Table.js';
@@ -35,18 +35,17 @@ export function Speed({ status }: { readonly status: Schemas['CampaignStatus'] }
   const time = (at: number, withSeconds = false): string => timeText(at, serverNow(), zone, withSeconds);
   return (
     <Figure
-      caption={`${labels.rate}: ${texts.chart.most(countText(highest))}`}
+      caption={`${labelOf('sendsPerMinute')}: ${texts.chart.most(countText(highest))}`}
       {...{ from, to, marks, time }}
       middle={marks.length > 0 && texts.chart.marks}
       table={
         <Table
-          caption={labels.rate}
+          caption={labelOf('sendsPerMinute')}
           rows={rates}
-          rowKey={(rate) => rate.from}
           columns={[
             [texts.strip.from, (rate) => time(rate.from, true)],
             [texts.chart.until, (rate) => time(rate.to, true)],
-            [labels.rate, ({ value }) => value],
+            [labelOf('sendsPerMinute'), ({ value }) => value],
           ]}
         />
       }

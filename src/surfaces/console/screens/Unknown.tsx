@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import type { Schemas } from '../base/api.js';
-import { labelOf, labels, recipientsText, texts } from '../base/texts.js';
+import { labelOf, recipientsText, texts } from '../base/texts.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Section } from '../parts/Section.js';
 import { PagedTable } from '../parts/Table.js';
@@ -17,14 +17,14 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
     if (location.hash === '#unknown') document.getElementById('unknown')?.scrollIntoView();
   }, []);
   return (
-    <Section id="unknown" title={labels.unknown}>
+    <Section id="unknown" title={labelOf('unknownOutcomes')}>
       <p class="quiet">
         {recipientsText(counts.unknown)}. {words.about}
       </p>
       <PagedTable
         operation="listUnknown"
         fixed={{ id }}
-        caption={labels.unknown}
+        caption={labelOf('unknownOutcomes')}
         cursorName="unknown"
         version={`${id} ${counts.unknown}`}
         rowKey={({ request }) => request}
@@ -36,7 +36,7 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
             ({ claimedAt, since }) => <Time at={claimedAt ?? since} zone={zone} withSeconds />,
           ],
           [
-            labels.evidence,
+            labelOf('whatIsKnown'),
             ({ reason, code, isPolled }) => (
               <>
                 {reason} <span class="quiet">{isPolled ? words.polled : words.codes[code]}</span>
@@ -44,11 +44,14 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
             ),
           ],
           [
-            labels.safe,
+            labelOf('safeToResend'),
             ({ resendFrom: at }) =>
               Date.parse(at) <= now ? words.safeNow : <Time at={at} zone={zone} withSeconds />,
           ],
-          [labels.settle, ({ request, recipientCount: count }) => <Settle {...{ status, request, count }} />],
+          [
+            labelOf('resolveAs'),
+            ({ request, recipientCount: count }) => <Settle {...{ status, request, count }} />,
+          ],
         ]}
       />
       {status.unknownOutcomes.length > 1 && (

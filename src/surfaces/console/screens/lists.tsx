@@ -4,7 +4,7 @@ import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
 import { mayRun, session } from '../base/session.js';
-import { labelOf, labels, stateText } from '../base/texts.js';
+import { labelOf, stateText } from '../base/texts.js';
 import { countText, spanText } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
@@ -101,7 +101,7 @@ export const LISTS = {
     columns: [
       [labelOf('name'), ({ name }) => name],
       [labelOf('state'), ({ state, reason }) => withReason(stateText(state), reason)],
-      [labels.message, ({ message }) => message],
+      [labelOf('text'), ({ message }) => message],
       [labelOf('waiting'), ({ counts }) => counts.waiting],
       [labelOf('next'), ({ nextDue, zone }) => <Time at={nextDue} zone={zone} />],
       [labelOf('lane'), ({ lane }) => lane],
@@ -166,7 +166,7 @@ export const LISTS = {
       [labelOf('change'), changeOf],
       [labelOf('list'), ({ lane }) => lane ?? listTexts.suppressions.allLanes],
       [labelOf('reason'), ({ reason }) => reason],
-      [labels.source, ({ source }) => source],
+      [labelOf('from'), ({ source }) => source],
       [labelOf('by'), ({ actor }) => actor.name],
     ],
     commands: ({ id, lane, undone, ...operation }) =>
@@ -195,14 +195,14 @@ export const LISTS = {
           </span>
         ),
       ],
-      [labels.scopes, ({ scopes }) => scopes.join(', ')],
+      [labelOf('may'), ({ scopes }) => scopes.join(', ')],
       [labelOf('lanes'), ({ lanes }) => lanes?.join(', ') ?? listTexts.keys.allLanes],
       [
         labelOf('state'),
         ({ state }) => <span class={state === 'active' ? '' : 'bad'}>{stateText(state)}</span>,
       ],
       [labelOf('expires'), ({ expiresAt }) => <Time at={expiresAt} />],
-      [labels.used, ({ lastUsedAt }) => <Time at={lastUsedAt} />],
+      [labelOf('lastUsed'), ({ lastUsedAt }) => <Time at={lastUsedAt} />],
     ],
     commands: ({ id, name }) => (
       <CommandButton

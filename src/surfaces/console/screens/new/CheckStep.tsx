@@ -1,7 +1,7 @@
 import { newTexts as texts } from '../../base/compose-texts.js';
-import { isRevealed, maskedAsWritten, reveal } from '../../base/masked.js';
+import { isRevealed, maskedAsWritten } from '../../base/masked.js';
 import { labelOf } from '../../base/texts.js';
-import { countText, percentText } from '../../base/times.js';
+import { percentText } from '../../base/times.js';
 import { FormField } from '../../parts/Form.js';
 import { Alert } from '../../parts/Section.js';
 import { type Column, Table } from '../../parts/Table.js';
@@ -36,7 +36,7 @@ export function CheckStep(page: Page) {
       <Alert text={whole.failure && texts.inPage(whole.failure.text)} />
       {list !== null && preview !== null && (
         <>
-          <Countries {...preview} />
+          <p>{texts.countries(preview.countries)}</p>
           <Problems {...page} preview={preview} />
           {preview.invalid > 0 && preview.invalid < preview.rows && (
             <FormField
@@ -80,19 +80,6 @@ export function Progress({ label, progress, cancel }: Uploading & { readonly lab
   );
 }
 
-function Countries({ countries }: Pick<Preview, 'countries'>) {
-  if (countries.length === 0) return null;
-  const each = countries.map(
-    ({ country, callingCode, numberCount }) =>
-      `${country === null ? texts.unknownCountry : texts.country(country)} (+${callingCode}) ${countText(numberCount)}`,
-  );
-  return (
-    <p>
-      <span class="quiet">{texts.countries}:</span> {each.join(' · ')}
-    </p>
-  );
-}
-
 type Problem = Preview['problems'][number];
 
 /** Every invalid cell, in the row in which a spreadsheet shows it. */
@@ -112,7 +99,6 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
         caption={texts.problems(invalid)}
         range={problems.length < invalid ? texts.problemsShown(problems.length) : ''}
         rows={problems}
-        rowKey={({ line }) => line}
         columns={[
           [labelOf('row'), ({ row }) => row],
           ...columnsToShow(preview).map((title): Column<Problem> => [title, cellOf(title)]),
@@ -124,7 +110,7 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
           {problems.length < invalid ? texts.downloadFirst(problems.length) : texts.download}
         </button>
         {!isRevealed.value && (
-          <button type="button" class="plain" onClick={() => reveal(true)}>
+          <button type="button" class="plain" onClick={() => (isRevealed.value = true)}>
             {texts.show}
           </button>
         )}

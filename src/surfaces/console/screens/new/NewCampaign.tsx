@@ -1,6 +1,5 @@
 import type { ComponentType } from 'preact';
 import { newTexts as texts } from '../../base/compose-texts.js';
-import { mayRun } from '../../base/session.js';
 import { labelOf } from '../../base/texts.js';
 import { Section, Title } from '../../parts/Section.js';
 import { CheckStep } from './CheckStep.js';
@@ -23,7 +22,6 @@ const STEPS: Readonly<Record<string, ComponentType<Page>>> = {
 /** Sends a list: choose it, write the text, check both, and send. */
 export function NewCampaign() {
   const page = usePage();
-  if (!mayRun('uploadCampaign')) return <p>{texts.notAllowed}</p>;
   return (
     <>
       <Title text={texts.title} />

@@ -1,9 +1,7 @@
 import { useState } from 'preact/hooks';
 import { compileTemplate } from '../../../../campaign/template.js';
-import { call } from '../../base/api.js';
-import { serverNow } from '../../base/live.js';
-import { useLoaded } from '../../base/loaded.js';
-import { mayRun, session } from '../../base/session.js';
+import { overview, serverNow } from '../../base/live.js';
+import { session } from '../../base/session.js';
 import { useCheck, useFirstCheck } from './check.js';
 import { campaignOf, type Draft, EMPTY, startOf } from './draft.js';
 import type { ChosenList } from './list.js';
@@ -15,7 +13,7 @@ export type Page = ReturnType<typeof usePage>;
 export function usePage() {
   const [draft, setDraft] = useState(EMPTY);
   const [list, setList] = useState<ChosenList | null>(null);
-  const lanes = useLanes();
+  const lanes = overview.value?.lanes ?? session.value?.lanes ?? [];
   const change = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
   /** The draft as the API takes it. */
   const campaign = campaignOf({ ...draft, lane: draft.lane || (lanes[1] && lanes[0]) || '' });
@@ -34,12 +32,4 @@ export function usePage() {
   const preview = isChecked ? whole.preview : first.data;
   const isWhole = isChecked || list?.isWhole === true;
   return { draft, change, list, setList, lanes, campaign, messageProblem, first, whole, preview, isWhole };
-}
-
-/** The names of the lanes that the key may use. */
-function useLanes(): readonly string[] {
-  const { data } = useLoaded('lanes', async (signal) =>
-    mayRun('listLanes') ? (await call('listLanes', {}, { signal })).lanes.map(({ name }) => name) : null,
-  );
-  return data ?? session.value?.lanes ?? [];
 }

@@ -143,8 +143,8 @@ export interface Volley
    * or taken.
    */
   renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
-  /** Holds a lane until {@link Volley.resumeLane}: it starts no requests. */
-  holdLane(name: string): Promise<void>;
+  /** Holds a lane until {@link Volley.resumeLane}: it starts no requests. `reason`: why, for people. */
+  holdLane(name: string, reason?: string): Promise<void>;
   /**
    * Reopens a lane that is held, backing off, or stopped. Rejects with a `NotAllowedError` if an actor for all lanes holds it, and this one is
    * limited to some.

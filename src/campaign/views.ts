@@ -56,6 +56,7 @@ const block = z.object({
     .enum(BLOCK_CODES)
     .describe(BLOCK_CODES.map((code) => `\`${code}\`: ${BLOCKS[code].means}`).join('; ')),
   reason: z.string().describe('The same in words, with details'),
+  since: time.nullable().describe('When it was paused, held, or stopped; null if that is not known'),
   until: time.nullable().describe('When it ends by itself; null if that is not known, or it does not'),
   state: z
     .enum([
@@ -210,6 +211,9 @@ export const laneStatus = z
           .nullable()
           .describe('The quota that `auto` has learned; null before, and if the quota is configured'),
         limit: permitCount.nullable().describe('The current limit after deductions; null while unknown'),
+        span: z
+          .string()
+          .describe('The length of the rolling window in which so many are allowed, such as `1h`'),
         used: z.object({ send: permitCount, poll: permitCount }).readonly(),
         inFlight: count,
         ...nextPermits,

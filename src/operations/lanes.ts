@@ -105,10 +105,16 @@ export const holdLane = call({
   httpNote: 'Its state becomes `held`.',
   audit: 'lane.hold',
   http: 'POST /lanes/{name}/hold',
-  cli: commandOf('hold'),
+  cli: {
+    ...commandOf('hold'),
+    flags: { reason: { value: 'text', about: 'why, for those who wonder whether to resume it' } },
+  },
+  input: ofLane.extend({
+    reason: z.string().max(200).optional().describe('Why, for those who wonder whether to resume it'),
+  }),
   returns: 'The lane is held',
-  async run(volley, { name }) {
-    await volley.holdLane(name);
+  async run(volley, { name, reason }) {
+    await volley.holdLane(name, reason);
     return { lane: name, state: 'held' };
   },
 });

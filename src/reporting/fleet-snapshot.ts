@@ -269,6 +269,7 @@ const storedState = z.object({
   launchAt: z.number().default(STATE_DEFAULTS.launchAt),
   endedAt: z.number().default(STATE_DEFAULTS.endedAt),
   pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
+  pausedAt: z.number().default(STATE_DEFAULTS.pausedAt),
   outbox: z.string().optional(),
 });
 /** What a count reads of a campaign. */

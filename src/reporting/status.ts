@@ -1,3 +1,4 @@
+import { exactDuration } from '../base/duration.js';
 import { describeBackoff } from '../campaign/backoff-reason.js';
 import { BLOCKS, type BlockCode, OLDER_DATA } from '../campaign/block-codes.js';
 import { requestReference } from '../campaign/campaign.js';
@@ -18,7 +19,7 @@ import type { UnknownBatch } from '../engine/sending/unknown.js';
 
 const MAX_UNKNOWN_OUTCOMES = 100;
 const iso = (ms: number): string => new Date(ms).toISOString();
-const isoOrNull = (ms: number): string | null => (ms > 0 ? iso(ms) : null);
+export const isoOrNull = (ms: number): string | null => (ms > 0 ? iso(ms) : null);
 
 /** What the status of a campaign is computed from. */
 interface StatusInput {
@@ -141,6 +142,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
       configured: settings.hourlyQuota,
       learned: settings.hourlyQuota === 'auto' ? view.learned : null,
       limit: view.limit,
+      span: exactDuration(view.window),
       used: { send: view.sends, poll: view.polls },
       inFlight: view.inFlightSends + view.inFlightPolls,
       ...nextPermitsOf(view),
@@ -220,9 +222,15 @@ const nextPermitsOf = ({ keptForPolls, nextPermitAt, nextPermits }: LaneStatusRe
 
 type Block = CampaignStatus['blockedBy'];
 
-/** `until`: ms; undefined if it does not end by itself, or that is not known. */
-function block(code: BlockCode, reason: string, until?: number): NonNullable<Block> {
-  return { code, state: BLOCKS[code].state, reason, until: until === undefined ? null : iso(until) };
+/** `until`: ms; undefined if it does not end by itself, or that is not known. `since`: ms; 0 if that is not known. */
+function block(code: BlockCode, reason: string, until?: number, since = 0): NonNullable<Block> {
+  return {
+    code,
+    state: BLOCKS[code].state,
+    reason,
+    since: isoOrNull(since),
+    until: until === undefined ? null : iso(until),
+  };
 }
 
 /** Why no worker serves a lane, although workers run. */
@@ -237,8 +245,9 @@ function whyUnserved(lane: string, isConfigured: boolean, lacksCredentials: bool
 
 /** Why the lane starts no requests, whichever campaign they belong to. */
 function laneBlock(view: LaneStatusRecord): Block {
-  if (view.stopped) return block('stopped', view.stopped);
-  if (view.held) return block(view.held === OLDER_DATA ? 'olderData' : 'held', view.held);
+  if (view.stopped) return block('stopped', view.stopped, undefined, view.haltedAt);
+  if (view.held)
+    return block(view.held === OLDER_DATA ? 'olderData' : 'held', view.held, undefined, view.haltedAt);
   if (view.graceUntil > view.now) {
     const reason = 'workers report again what they sent last, in case Redis has lost data';
     return block('dataLoss', reason, view.graceUntil);
@@ -267,7 +276,8 @@ function campaignBlock(
 ): Block {
   const { planned, sending, deliveredToNetwork } = counts;
   if (state.endedAt > 0 || planned + sending + deliveredToNetwork === 0) return null;
-  if (planned > 0 && state.state === 'paused') return block('paused', state.pauseReason || 'paused');
+  if (planned > 0 && state.state === 'paused')
+    return block('paused', state.pauseReason || 'paused', undefined, state.pausedAt);
   if (planned > 0 && state.state === 'scheduled')
     return block('scheduled', 'scheduled for later', state.launchAt > 0 ? state.launchAt : undefined);
   if (state.state === 'importing') return null;

@@ -59,7 +59,7 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
     case 'operator':
       return {
         code: 'paused',
-        text: `${pausedText(blockedBy?.reason ?? '')}${startText(status, now)} Resume it to continue.`,
+        text: `${pausedText(blockedBy?.reason ?? '', sinceText(blockedBy?.since, now, zone))}${startText(status, now)} Resume it to continue.`,
         remedy: { operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` },
         tone: 'warning',
       };
@@ -125,6 +125,7 @@ function closedSaid(
     return { code: 'failing', text: `Lane ${lane}: ${why}.${more}`, tone: 'bad' };
   }
   const { state, reason } = blockedBy;
+  const since = sinceText(blockedBy.since, now, zone);
   const remedy = { operation: 'resumeLane', path: `/v1/lanes/${encodeURIComponent(lane)}/resume` };
   // A backoff may have ended a moment ago, before a worker has reopened the lane.
   const until = blockedBy.until !== null && Date.parse(blockedBy.until) > now ? blockedBy.until : null;
@@ -134,12 +135,17 @@ function closedSaid(
     case 'held':
       return {
         code: 'held',
-        text: `${sentence(`Lane ${lane} is ${blockedBy.code === 'olderData' ? `held: ${reason}` : reason}`)} Resume it to continue.`,
+        text: `${sentence(`Lane ${lane} is ${blockedBy.code === 'olderData' ? `held: ${reason}` : reason}${since}`)} Resume it to continue.`,
         remedy,
         tone: 'warning',
       };
     case 'stopped':
-      return { code: 'stopped', text: stoppedText(lane, reason), remedy, tone: 'bad' };
+      return {
+        code: 'stopped',
+        text: `Lane ${lane} is stopped${since}: ${sentence(reason)} Fix the cause, then resume it.`,
+        remedy,
+        tone: 'bad',
+      };
     case 'recovering':
       return {
         code: 'recovering',
@@ -213,14 +219,15 @@ export function unknownText(count: number): string {
   return `${have} an unknown outcome. Resolve ${them}.`;
 }
 
-/** A reason such as `paused by cli ann@host` needs no other beginning. */
-export function pausedText(reason: string): string {
-  if (reason.startsWith('paused')) return sentence(`P${reason.slice(1)}`);
-  return reason === '' ? 'Paused.' : sentence(`Paused: ${reason}`);
+/** ` (since 14:03:20 CET)`; empty if that is not known. */
+export function sinceText(since: string | null | undefined, now: number, zone: string | null): string {
+  return since ? ` (since ${moment(Date.parse(since), now, zone)})` : '';
 }
 
-function stoppedText(lane: string, reason: string): string {
-  return `Lane ${lane} is stopped: ${sentence(reason)} Fix the cause, then resume it.`;
+/** A reason such as `paused by cli ann@host` needs no other beginning. `since`: see {@link sinceText}. */
+export function pausedText(reason: string, since: string): string {
+  if (reason.startsWith('paused')) return sentence(`P${reason.slice(1)}${since}`);
+  return reason === '' ? `Paused${since}.` : sentence(`Paused: ${reason.replace(/\.$/, '')}${since}`);
 }
 
 /** The start of a paused campaign that has not begun; empty for another one. */

@@ -39,6 +39,7 @@ const OPEN: LaneStatusRecord = {
   heldByTenant: false,
   backingOff: '',
   backoffReason: '',
+  haltedAt: 0,
   backoffUntil: 0,
   graceUntil: 0,
   unboundedAt: 0,
@@ -324,8 +325,11 @@ describe('a lane', () => {
     ],
     [
       'is held by an operator',
-      { held: 'held by an operator' },
-      { state: 'held', blockedBy: { code: 'held', reason: 'held by an operator', until: null } },
+      { held: 'held by an operator', haltedAt: LATER },
+      {
+        state: 'held',
+        blockedBy: { code: 'held', reason: 'held by an operator', since: at(LATER), until: null },
+      },
     ],
     [
       'is held because a backup was restored',

@@ -8,8 +8,9 @@ import { isoAt, NOON, statusWith } from '../surfaces/cli/campaign-status.js';
 type Changes = Parameters<typeof statusWith>[0];
 type Block = NonNullable<CampaignStatus['blockedBy']>;
 const block = (state: Block['state'], reason: string, until: string | null = null): Block => {
+  const since = ['held', 'stopped', 'paused'].includes(state) ? isoAt(-3_600_000) : null;
   const code = BLOCK_CODES.find((each) => BLOCKS[each].state === state) ?? 'paused';
-  return { code, state, reason, until };
+  return { code, state, reason, since, until };
 };
 const quota = { used: 5_000, limit: 5_000, keptForPolls: 0, nextPermitAt: isoAt(300_000), nextPermits: 310 };
 const failure = { kind: 'send' as const, since: isoAt(-60_000), error: 'ERR not an integer.' };
@@ -85,14 +86,14 @@ const CAUSES: readonly (readonly [
   [
     { waitingFor: 'lane', blockedBy: block('held', 'held by cli ann@host') },
     'held',
-    'Lane main is held by cli ann@host. Resume it to continue.',
+    'Lane main is held by cli ann@host (since 11:00:00 UTC). Resume it to continue.',
     null,
     'resumeLane /v1/lanes/main/resume',
   ],
   [
     { waitingFor: 'lane', blockedBy: block('stopped', 'the service answered 403.') },
     'stopped',
-    'Lane main is stopped: the service answered 403. Fix the cause, then resume it.',
+    'Lane main is stopped (since 11:00:00 UTC): the service answered 403. Fix the cause, then resume it.',
     null,
     'resumeLane /v1/lanes/main/resume',
   ],
@@ -109,7 +110,7 @@ const CAUSES: readonly (readonly [
   [
     { state: 'paused', waitingFor: 'operator', blockedBy: block('paused', 'paused by cli ann@host') },
     'paused',
-    'Paused by cli ann@host. Resume it to continue.',
+    'Paused by cli ann@host (since 11:00:00 UTC). Resume it to continue.',
     null,
     'resumeCampaign /v1/campaigns/c1/resume',
   ],
@@ -120,7 +121,7 @@ const CAUSES: readonly (readonly [
       blockedBy: block('paused', 'the service refuses every request'),
     },
     'paused',
-    'Paused: the service refuses every request. Resume it to continue.',
+    'Paused: the service refuses every request (since 11:00:00 UTC). Resume it to continue.',
     null,
     'resumeCampaign /v1/campaigns/c1/resume',
   ],
@@ -187,6 +188,7 @@ describe('A lane', () => {
       configured: 5_000,
       learned: null,
       limit: 5_000,
+      span: '1h',
       used: { send: 4_900, poll: 90 },
       inFlight: 10,
       keptForPolls: 0,
@@ -219,12 +221,12 @@ describe('A lane', () => {
   test('that is closed says why, as its campaigns do', () => {
     const held = { state: 'held' as const, blockedBy: block('held', 'held by cli ann@host') };
     expect(laneWaiting(lane(held), NOON)?.text).toBe(
-      'Lane main is held by cli ann@host. Resume it to continue.',
+      'Lane main is held by cli ann@host (since 11:00:00 UTC). Resume it to continue.',
     );
     const blockedBy = { ...block('held', 'Redis has older data than before'), code: 'olderData' as const };
     const older = { state: 'held' as const, blockedBy };
     expect(laneWaiting(lane(older), NOON)?.text).toBe(
-      'Lane main is held: Redis has older data than before. Resume it to continue.',
+      'Lane main is held: Redis has older data than before (since 11:00:00 UTC). Resume it to continue.',
     );
     expect(laneWaiting(lane({ state: 'probing' }), NOON)?.code).toBe('probing');
     const window = { hours: 'Mon 09:00-17:00', except: [], opensAt: isoAt(9_000), closesAt: null };

@@ -224,7 +224,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       }),
       outbox: (name, choice) => withUnavailableErrors<Outbox>(outboxes.open(name, choice)),
       renameLane: (name, newName) => commands.renameLane(name, newName),
-      holdLane: (name) => commands.holdLane(name),
+      holdLane: (name, reason) => commands.holdLane(name, reason),
       resumeLane: (name) => commands.resumeLane(name),
       suppression: withUnavailableErrors(
         openSuppressionList({ config, finder, events, suppression, clock: systemClock, by }),

@@ -40,6 +40,7 @@
 ---@field remainderAt? number when it was cancelled or lapsed, ms
 ---@field notBefore? number from when on it may be claimed from, ms
 ---@field pauseReason string
+---@field pausedAt number when it was paused for this reason, ms
 ---@field idleMs number see campaign_active_for
 ---@field activeMs number see campaign_active_for
 ---@field number? number in the log of results
@@ -158,11 +159,11 @@ local function campaign_continues(lane, c, now) c.idleMs = now - c.launchAt - la
 
 -- Pauses a campaign.
 local function campaign_pause(lane, c, reason, now)
-  if c.state == 'paused' then c.pauseReason = reason return end
+  c.pauseReason, c.pausedAt = reason, now
+  if c.state == 'paused' then return end
   if not c.opensAt then c.activeMs = c.state == 'running' and campaign_active_for(lane, c, now) or 0 end
   c.opensAt = nil
   campaign_enter(c, 'paused')
-  c.pauseReason = reason
 end
 
 -- The fair order. Each running campaign has a virtual start, its score among the running ones, and the lowest is served next. A batch

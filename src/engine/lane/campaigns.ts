@@ -25,6 +25,7 @@ export const STATE_DEFAULTS = {
   launchAt: 0,
   endedAt: 0,
   pauseReason: '',
+  pausedAt: 0,
   idleMs: 0,
   activeMs: 0,
 } as const;
@@ -71,6 +72,8 @@ const state = z.object({
   launchAt: count.default(STATE_DEFAULTS.launchAt),
   endedAt: count.default(STATE_DEFAULTS.endedAt),
   pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
+  /** When it was paused for this reason. */
+  pausedAt: count.default(STATE_DEFAULTS.pausedAt),
   /**
    * For how long it could send: the time since `launchAt`, less that in which its lane could not send for another cause than its quota,
    * less `idleMs`; while it is paused, and when it sends nothing more, `activeMs`.

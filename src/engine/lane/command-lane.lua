@@ -22,7 +22,10 @@ local lane, changed = lane_load(laneKey, time), true
 if command == 'hold' then
   -- The hold of an operator for all lanes takes the place of a tenant's, and not the other way round.
   changed = lane.held == '' or lane.heldByTenant > isLimited
-  if changed then lane.held, lane.heldByTenant = reason, isLimited end
+  if changed then
+    lane.held, lane.heldByTenant = reason, isLimited
+    if lane.stopped == '' then lane.haltedAt = lane.time end
+  end
 elseif command == 'stop' then
   if lane.stopped == reason then return 0 end
   if not GATE.stopped(lane, epoch, reason) then return 0 end

@@ -66,7 +66,7 @@ local function recovering(at) return at > 0 and math.min(ending(at), now + math.
 lane.graceUntil, lane.barrierUntil = recovering(lane.graceUntil), recovering(lane.barrierUntil)
 
 LEDGER.move(windowKey, lane, rules, now, delayMs, was)
-for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'admittedFrom', 'watchedFrom', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'reopenedAt', 'awaitsFrom', 'sizedAt', 'repeatFrom' }) do
+for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'admittedFrom', 'watchedFrom', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'reopenedAt', 'haltedAt', 'awaitsFrom', 'sizedAt', 'repeatFrom' }) do
   lane[name] = past(lane[name])
 end
 for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'backoffUntil', 'tokenAt', 'probeUntil', 'mayLoseFrom' }) do

@@ -68,7 +68,7 @@ end
 -- Stops the lane for a cause known since `epoch`. A cause from before an operator resumed the lane does not stop it.
 function GATE.stopped(lane, epoch, reason)
   if epoch < lane.openedEpoch then return false end
-  lane.stopped = reason
+  lane.stopped, lane.haltedAt = reason, lane.time
   return true
 end
 
@@ -92,7 +92,7 @@ end
 function GATE.resume(lane)
   if lane.stopped ~= '' then lane.onTrial = 1 end
   lane.held, lane.stopped, lane.backingOff, lane.backoffReason, lane.backoffUntil = '', '', '', '', 0
-  lane.heldByTenant = 0
+  lane.heldByTenant, lane.haltedAt = 0, 0
   -- There may be no worker.
   lane.awaitsFrom = lane.time
   lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0

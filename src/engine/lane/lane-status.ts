@@ -22,6 +22,7 @@ const record = z.object({
   stopped: z.string(),
   held: z.string(),
   heldByTenant: z.boolean(),
+  haltedAt: z.number(),
   backingOff: z.string(),
   backoffReason: z.string(),
   backoffUntil: z.number(),

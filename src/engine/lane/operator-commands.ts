@@ -20,7 +20,7 @@ interface OperatorCommands {
   /** When it resolves, the campaign starts no more requests. `cancelled`: recipients that are not sent to. */
   cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
   /** Holds the lane until {@link OperatorCommands.resumeLane}: it starts no requests. See there for who may do that. */
-  holdLane(name: string): Promise<void>;
+  holdLane(name: string, why?: string): Promise<void>;
   /**
    * Reopens a lane that is held, backing off, or stopped. Rejects with a NotAllowedError if an operator for all lanes holds it, and this one is
    * limited to some.
@@ -129,9 +129,9 @@ export function operatorCommands(
       return { inFlight, cancelled };
     },
 
-    async holdLane(name) {
+    async holdLane(name, why = '') {
       const lane = await laneOf(name);
-      const reason = `held by ${actor}`;
+      const reason = `held by ${actor}${why === '' ? '' : `: ${why}`}`;
       const { held, heldByTenant } = await lane.freshStatus();
       // The hold of an operator for all lanes takes the place of a tenant's.
       if (held !== '' && (!heldByTenant || by.isLimited)) return;

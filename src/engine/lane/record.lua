@@ -20,6 +20,8 @@ local LANE_NUMBERS = {
   'closedAt', 'closedMs', 'reopenedAt', 'shutUntil',
   -- command-lane.lua: 1 if an operator who is limited to lanes holds the lane, 0 if another one does, or none
   'heldByTenant',
+  -- when an operator held the lane, or the service stopped it; 0 if neither
+  'haltedAt',
   -- since when a campaign has waited for a worker to look at the lane, 0 if none does
   'awaitsFrom',
   -- learning.lua: the learned limit, when it last changed, and in which epoch it was learned; what a window certainly admits, and what it

@@ -125,6 +125,7 @@ function WORKERS.last_loss(lane) return lane.losses > 0 and WORKERS.loss(lane) o
 local function hold_if_rolled_back(lane, kept, events)
   if kept == 0 or lane_knows_number(lane, kept) then return end
   lane.held, lane.heldByTenant = 'Redis has older data than before; run `volley doctor --restored` before you resume the lane', 0
+  lane.haltedAt = lane.time
   lane_skip_numbers(lane, kept)
   -- It is said once: other workers know this number, too.
   lane.skippedFrom = lane.sequence

@@ -2,7 +2,8 @@ import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
 import type { Attention, Overview } from '../../campaign/live-views.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
 import type { WorkerProcess } from '../../engine/recovery/heartbeats.js';
-import { laneWaiting, pausedText, unknownText } from '../waiting.js';
+import { isoOrNull } from '../status.js';
+import { laneWaiting, pausedText, sinceText, unknownText } from '../waiting.js';
 import { type LiveText, textOf } from './item.js';
 import { ATTENTION_SHOWN, isPaused, isUnknown, type KnownLane, type NotableCampaign } from './lanes.js';
 
@@ -75,9 +76,9 @@ function attentionOf(lanes: readonly KnownLane[], workers: readonly WorkerProces
       text: unknownText(counts['unknown'] ?? 0),
       remedy: { operation: 'resolveCampaign', path: `/v1/campaigns/${id}/resolve` },
     })),
-    ...ofCampaigns(lanes, isPaused, ({ id, pauseReason }) => ({
+    ...ofCampaigns(lanes, isPaused, ({ id, pauseReason, pausedAt }, { status, view }) => ({
       code: 'paused',
-      text: pausedText(pauseReason || 'paused'),
+      text: pausedText(pauseReason, sinceText(isoOrNull(pausedAt), view.now, status.zone)),
       remedy: { operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` },
     })),
   ];
@@ -87,13 +88,16 @@ function attentionOf(lanes: readonly KnownLane[], workers: readonly WorkerProces
 function ofCampaigns(
   lanes: readonly KnownLane[],
   isChosen: (campaign: NotableCampaign) => boolean,
-  say: (campaign: NotableCampaign) => Pick<Attention, 'code' | 'text' | 'remedy'>,
+  say: (campaign: NotableCampaign, lane: KnownLane) => Pick<Attention, 'code' | 'text' | 'remedy'>,
 ): Attention[] {
   return lanes
-    .flatMap(({ lane, notable }) =>
-      notable.filter(isChosen).map((campaign) => ({ lane: lane.name, campaign })),
-    )
+    .flatMap((known) => known.notable.filter(isChosen).map((campaign) => ({ known, campaign })))
     .sort((a, b) => (a.campaign.id < b.campaign.id ? 1 : -1))
     .slice(0, ATTENTION_SHOWN)
-    .map(({ lane, campaign }) => ({ ...say(campaign), lane, campaign: campaign.id, name: campaign.name }));
+    .map(({ known, campaign }) => ({
+      ...say(campaign, known),
+      lane: known.lane.name,
+      campaign: campaign.id,
+      name: campaign.name,
+    }));
 }

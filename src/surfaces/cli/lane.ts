@@ -1,7 +1,7 @@
 import { until } from '../../base/moments.js';
 import { type Actor, describeActor } from '../../campaign/actor.js';
 import type { LaneStatus } from '../../campaign/views.js';
-import { failureText } from '../../reporting/waiting.js';
+import { failureText, sinceText } from '../../reporting/waiting.js';
 import { bar, quotaUse } from './progress.js';
 import type { Paint } from './terminal.js';
 import { counted, grouped, oneLine, padded } from './text.js';
@@ -64,7 +64,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     blockedBy === null
       ? []
       : [
-          `${label('reason')}${oneLine(blockedBy.reason).replace(/\.$/, '')}${blockedBy.until === null ? '' : ` (${state === 'noToken' ? 'next attempt' : 'until'} ${until(blockedBy.until, now, zone)})`}${howToResume}`,
+          `${label('reason')}${oneLine(blockedBy.reason).replace(/\.$/, '')}${sinceText(blockedBy.since, now, zone)}${blockedBy.until === null ? '' : ` (${state === 'noToken' ? 'next attempt' : 'until'} ${until(blockedBy.until, now, zone)})`}${howToResume}`,
         ];
   return [
     `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,

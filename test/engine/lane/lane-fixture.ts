@@ -67,6 +67,7 @@ export function runningState(recipients: number): StoredState {
     launchAt: START,
     endedAt: 0,
     pauseReason: '',
+    pausedAt: 0,
     idleMs: 0,
     activeMs: 0,
   };

@@ -16,6 +16,7 @@ const auto: LaneStatus = {
     configured: 'auto',
     learned: 110,
     limit: 110,
+    span: '1h',
     used: { send: 0, poll: 0 },
     inFlight: 0,
     keptForPolls: 0,

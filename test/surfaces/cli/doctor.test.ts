@@ -20,6 +20,7 @@ const lane: LaneStatus = {
     configured: 100,
     learned: null,
     limit: 100,
+    span: '1h',
     used: { send: 0, poll: 0 },
     inFlight: 0,
     keptForPolls: 0,
@@ -45,24 +46,36 @@ test.each([
     'backing off',
     {
       state: 'backingOff',
-      blockedBy: { code: 'throttled', state: 'backingOff', reason: 'the service answered 429', until: null },
+      blockedBy: {
+        code: 'throttled',
+        state: 'backingOff',
+        reason: 'the service answered 429',
+        since: null,
+        until: null,
+      },
     },
     ['ok'],
   ],
   ['probing', { state: 'probing', blockedBy: null }, ['ok']],
   [
     'without a token',
-    { state: 'noToken', blockedBy: { code: 'noToken', state: 'noToken', reason: 'a timeout', until: null } },
+    {
+      state: 'noToken',
+      blockedBy: { code: 'noToken', state: 'noToken', reason: 'a timeout', since: null, until: null },
+    },
     ['warn'],
   ],
   [
     'held',
-    { state: 'held', blockedBy: { code: 'held', state: 'held', reason: 'held by an operator', until: null } },
+    {
+      state: 'held',
+      blockedBy: { code: 'held', state: 'held', reason: 'held by an operator', since: null, until: null },
+    },
     ['warn'],
   ],
   [
     'stopped',
-    { state: 'stopped', blockedBy: { code: 'stopped', state: 'stopped', reason, until: null } },
+    { state: 'stopped', blockedBy: { code: 'stopped', state: 'stopped', reason, since: null, until: null } },
     ['fail'],
   ],
   [
@@ -79,7 +92,11 @@ test.each([
 
 test('The doctor shows why a lane is stopped and the command that resumes it', () => {
   const [check] = checkLane(
-    { ...lane, state: 'stopped', blockedBy: { code: 'stopped', state: 'stopped', reason, until: null } },
+    {
+      ...lane,
+      state: 'stopped',
+      blockedBy: { code: 'stopped', state: 'stopped', reason, since: null, until: null },
+    },
     0,
   );
   expect(check).toMatchObject({
@@ -92,7 +109,7 @@ test('A reason that ends with a full stop is followed by one full stop only', ()
   const stopped: LaneStatus = {
     ...lane,
     state: 'stopped',
-    blockedBy: { code: 'stopped', state: 'stopped', reason: 'Replace the key.', until: null },
+    blockedBy: { code: 'stopped', state: 'stopped', reason: 'Replace the key.', since: null, until: null },
   };
   const lines = renderLane(stopped, 0, (_ink, text) => text);
   expect(lines.join('\n')).toContain('Replace the key. To resume it: volley lane resume main');
@@ -103,6 +120,7 @@ test('A lane without a token shows why, and when it tries again', () => {
     code: 'noToken' as const,
     state: 'noToken' as const,
     reason: 'api.example refuses connections',
+    since: null,
     until: new Date(90_000).toISOString(),
   };
   const lines = renderLane({ ...lane, state: 'noToken', blockedBy }, 0, (_ink, text) => text).join('\n');

@@ -56,7 +56,7 @@ test.each([
     id,
     counts: { planned: 500_000 },
     waitingFor: 'window',
-    blockedBy: { code: 'windowClosed', state: 'waiting', reason, until: isoAt(inMs) },
+    blockedBy: { code: 'windowClosed', state: 'waiting', reason, since: null, until: isoAt(inMs) },
   });
   const sending = statusWith({ id, counts: { planned: 5, deliveredToTerminal: 5 }, rate: 36_000 });
   const [heading, at80] = listLines([waiting, sending], NOON, 80);

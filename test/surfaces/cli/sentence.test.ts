@@ -10,6 +10,7 @@ test('A backoff shows its reason and its end', () => {
     code: 'throttled' as const,
     state: 'backingOff' as const,
     reason: 'the service answered 429',
+    since: null,
     until: isoAt(5_000),
   };
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe(
@@ -22,6 +23,7 @@ test('While a lane waits after a 429, the time of the last message is shown as f
     code: 'throttled' as const,
     state: 'backingOff' as const,
     reason: 'the service answered 429',
+    since: null,
     until: isoAt(5_000),
   };
   const eta = { earliest: isoAt(60_000), latest: isoAt(90_000), reason: null };
@@ -37,6 +39,7 @@ test('A backoff whose end has passed shows no time', () => {
     code: 'throttled' as const,
     state: 'backingOff' as const,
     reason: 'the service answered 429',
+    since: null,
     until: isoAt(-1),
   };
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe(
@@ -50,6 +53,7 @@ test('A campaign whose lane fails to send or to poll says so, since when, and wh
     code: 'sendingFails' as const,
     state: 'failing' as const,
     reason: failure.error,
+    since: null,
     until: null,
   };
   expect(
@@ -72,7 +76,7 @@ test('The next step for the operator is shown as a command', () => {
     sentence({
       state: 'paused',
       waitingFor: 'operator',
-      blockedBy: { code: 'paused', state: 'paused', reason: 'paused', until: null },
+      blockedBy: { code: 'paused', state: 'paused', reason: 'paused', since: null, until: null },
     }),
   ).toBe('Paused. Resume it to continue: volley resume c1');
   expect(sentence({ state: 'paused', waitingFor: 'operator', sendAt: isoAt(60_000) })).toBe(
@@ -82,6 +86,7 @@ test('The next step for the operator is shown as a command', () => {
     code: 'paused' as const,
     state: 'paused' as const,
     reason: 'paused by cli ann@host',
+    since: null,
     until: null,
   };
   expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: byAnn })).toBe(
@@ -91,6 +96,7 @@ test('The next step for the operator is shown as a command', () => {
     code: 'paused' as const,
     state: 'paused' as const,
     reason: 'the service refuses every request; check sender and text',
+    since: null,
     until: null,
   };
   expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: refused })).toContain(
@@ -106,12 +112,19 @@ test('The next step for the operator is shown as a command', () => {
     code: 'stopped' as const,
     state: 'stopped' as const,
     reason: 'The service answered 403: it cannot be used.',
+    since: null,
     until: null,
   };
   expect(sentence({ waitingFor: 'lane', blockedBy: stopped })).toBe(
     'Lane main is stopped: The service answered 403: it cannot be used. Fix the cause, then resume it: volley lane resume main',
   );
-  const held = { code: 'held' as const, state: 'held' as const, reason: 'held by an operator', until: null };
+  const held = {
+    code: 'held' as const,
+    state: 'held' as const,
+    reason: 'held by an operator',
+    since: null,
+    until: null,
+  };
   expect(sentence({ waitingFor: 'lane', blockedBy: held })).toBe(
     'Lane main is held by an operator. Resume it to continue: volley lane resume main',
   );
@@ -119,6 +132,7 @@ test('The next step for the operator is shown as a command', () => {
     code: 'noToken' as const,
     state: 'noToken' as const,
     reason: 'api.example refuses connections',
+    since: null,
   };
   expect(sentence({ waitingFor: 'lane', blockedBy: { ...noToken, until: isoAt(9_000) } })).toBe(
     'Lane main waits for an access token: api.example refuses connections, next attempt 12:00:09 UTC (in 9s).',
@@ -177,7 +191,7 @@ test('A reason from the service cannot contain escape sequences', () => {
   expect(
     sentence({
       waitingFor: 'lane',
-      blockedBy: { code: 'stopped', state: 'stopped', reason: 'x\u001b[2J', until: null },
+      blockedBy: { code: 'stopped', state: 'stopped', reason: 'x\u001b[2J', since: null, until: null },
     }),
   ).not.toContain('\u001b');
 });
@@ -188,6 +202,7 @@ test('A campaign outside its window says until when it waits, and why', () => {
     code: 'windowClosed' as const,
     state: 'waiting' as const,
     reason,
+    since: null,
     until: isoAt(7_200_000),
   };
   expect(sentence({ waitingFor: 'window', blockedBy })).toBe(

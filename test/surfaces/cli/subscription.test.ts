@@ -99,6 +99,7 @@ function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota'
     configured: 100,
     learned: null,
     limit: 100,
+    span: '1h',
     used: { send: sent, poll: 0 },
     inFlight: 0,
     keptForPolls: 0,

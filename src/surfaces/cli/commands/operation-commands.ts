@@ -728,7 +728,13 @@ export const OPERATION_COMMANDS = [
     description:
       'Hold a lane. No request of the lane starts until you resume it. A lane that is backing off reopens by itself; one that is held or stopped does not.',
     arguments: { '<name>': 'the lane' },
-    flags: [],
+    flags: [
+      {
+        flags: '--reason <text>',
+        about: 'why, for those who wonder whether to resume it',
+        reads: { as: 'text' },
+      },
+    ],
     json: 'print one JSON object',
     examples: ['lane hold default'],
     byHand: false,

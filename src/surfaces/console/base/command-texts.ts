@@ -34,7 +34,7 @@ export const COMMAND_TEXTS: { readonly [Op in Name]?: CommandTexts<Op> } = {
   holdLane: {
     question: 'No request of this lane starts until someone resumes it. Requests in flight are finished.',
   },
-  resumeLane: { outcome: resumed },
+  resumeLane: { question: 'All campaigns of this lane continue, within its quota.', outcome: resumed },
   addSuppressions: { label: 'Suppress' },
   removeSuppressions: {
     label: 'Lift',

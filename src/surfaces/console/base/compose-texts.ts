@@ -82,7 +82,8 @@ export const newTexts = {
 
   leftOut: 'Left out',
   leftOutNone: 'none',
-  duplicatesText: (count: number) => counted(count, 'duplicate'),
+  duplicatesText: (count: number, repeats: Schemas['Preview']['repeats']) =>
+    `${counted(count, 'duplicate')} (${repeats.map(({ line, firstLine }) => `line ${line} repeats line ${firstLine}`).join(', ')}${count > repeats.length ? ', …' : ''})`,
   invalidText: (count: number) => counted(count, 'invalid row'),
   sentBefore: 'Texted with this in the last 24 hours',
   sentBeforeText: (count: number, names: string) => `${countText(count)}, by ${names}: they get it again`,

@@ -1,4 +1,4 @@
-import type { Command } from './api.js';
+import type { Command, Schemas } from './api.js';
 import { countText } from './times.js';
 
 export const counted = (count: number, one: string, many = `${one}s`): string =>
@@ -66,8 +66,8 @@ export const texts = {
     title: 'Overview',
     attention: 'Needs attention',
     allWell: 'Nothing needs your attention.',
-    running: 'Running campaigns',
-    noneRunning: 'No campaign is running.',
+    running: 'Campaigns in progress',
+    noneRunning: 'No campaign is in progress.',
     allLanes: (count: number) => `All ${countText(count)} lanes`,
     events: 'Recent events',
     noEvents: 'No events since this page was opened.',
@@ -85,7 +85,7 @@ export const texts = {
     costText: (accepted: string | null, total: string, unpriced: number) =>
       `${accepted === null ? '' : `${accepted} so far, `}${total} for all${unpriced > 0 ? `, without ${counted(unpriced, 'number')} that have no price` : ''}`,
     requestsText: (send: number, poll: number, throttled: number) =>
-      `${countText(send)} sends, ${countText(poll)} polls, ${countText(throttled)} × 429`,
+      `${countText(send)} sends, ${countText(poll)} for delivery reports, ${countText(throttled)} refused (429)`,
     leftOutText: (duplicates: number, invalid: number) =>
       `${countText(duplicates)} duplicate, ${countText(invalid)} invalid`,
     report: 'Report',
@@ -104,7 +104,9 @@ export const texts = {
       silent: 'Its worker did not report, and may be dead.',
       restored: 'Redis lost data: it may have been sent before.',
     },
-    polled: 'A report matches it: a poll will tell.',
+    polled: 'A report matches it: Volley asks the service about it.',
+    more: (count: number, shown: number) =>
+      shown === 0 ? recipientsText(count) : `and ${countText(count)} more`,
     safeNow: 'now',
     all: 'All of them',
     questions: {
@@ -118,9 +120,13 @@ export const texts = {
   },
 
   lane: {
+    about: 'A lane is an account of the service, with a quota of requests of its own.',
     learned: 'learned',
-    quotaText: (used: number, limit: number | null) =>
-      limit === null ? `${countText(used)} used, limit unknown` : `${countText(used)} of ${countText(limit)}`,
+    resume: (name: string) => `Resume lane ${name}`,
+    quotaText: (used: number, limit: number | null, span: string) =>
+      limit === null
+        ? `${countText(used)} used, limit unknown`
+        : `${countText(used)} of ${countText(limit)} per ${span === '1h' ? 'hour' : span}`,
     next: (at: string) => `more at ${at}`,
     perMinute: (values: readonly number[]) =>
       `Sends in each of the last five minutes: ${values.map((value) => countText(value)).join(', ')}`,
@@ -128,27 +134,27 @@ export const texts = {
       `${countText(running)} running, ${countText(waiting)} waiting, ${countText(scheduled)} scheduled`,
     open: 'Requests may start.',
     missing: 'There is no such lane, or your key may not use it.',
-    window: (window: string) => `Requests of the last ${window}, and when their permits return`,
+    window: (window: string) => `Requests of the last ${window}, and when their quota returns`,
     facts: 'About this lane',
   },
 
   strip: {
     summary: (sends: number, polls: number, limit: number | null) =>
-      `${countText(sends + polls)}${limit === null ? '' : ` of ${countText(limit)}`} requests count now: ${countText(sends)} sends and ${countText(polls)} polls.`,
+      `${countText(sends + polls)}${limit === null ? '' : ` of ${countText(limit)}`} requests count now: ${countText(sends)} sends and ${countText(polls)} for delivery reports.`,
     now: 'now',
-    frees: (count: number, at: string) => `The marked bucket frees ${countText(count)} at ${at}.`,
+    frees: (count: number, at: string) => `The marked bar frees ${countText(count)} at ${at}.`,
     table: 'The window in twelve parts',
     from: 'From',
     returnFrom: 'Return from',
     legend: {
       sends: 'sends',
-      polls: 'polls',
-      permits: 'permits to come',
+      polls: 'for reports',
+      permits: 'quota that returns',
       counted: 'counts against the quota',
       limit: 'limit',
-      reserve: 'held for polls',
+      reserve: 'kept for reports',
       guard: 'guard: requests without an answer count this much longer',
-      throttled: '429',
+      throttled: 'refused (429)',
     },
   },
 
@@ -156,7 +162,7 @@ export const texts = {
     asTable: 'As a table',
     until: 'Until',
     most: (highest: string) => `at most ${highest}`,
-    marks: '▲ 429   ‖ paused',
+    marks: '▲ refused (429)   ‖ paused',
   },
 
   shortcuts: {
@@ -191,3 +197,7 @@ export const labelOf = (field: string): string => capital(wordsOf(field));
 
 /** A state of a recipient, a campaign, or a lane, as people read it. */
 export const stateText = (state: string): string => STATES[state] ?? labelOf(state);
+
+/** The state of a campaign; one that runs may have to wait. */
+export const campaignText = ({ state, waitingFor }: Schemas['CampaignStatus']): string =>
+  stateText(state === 'running' && waitingFor !== null && waitingFor !== 'reports' ? 'waiting' : state);

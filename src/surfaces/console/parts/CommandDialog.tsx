@@ -15,7 +15,7 @@ interface CommandProps<Op extends Name> extends Pick<FormProps, 'tone' | 'expect
   /** The lane that it is about: a key that is limited to others does not see it. */
   readonly lane?: string | undefined;
   /** In place of what the table of texts says. */
-  readonly label?: string;
+  readonly label?: string | undefined;
   readonly question?: string;
   /** What a screen reader says besides the label, such as the name of a row. */
   readonly about?: string;

@@ -21,7 +21,7 @@ export interface Shown {
 export interface FormProps {
   /** The operation whose fields these are. */
   readonly command?: Name;
-  readonly fields?: readonly string[];
+  readonly fields?: readonly string[] | undefined;
   readonly shown?: Readonly<Record<string, Shown>> | undefined;
   /** The count that the person types before it runs. */
   readonly expect?: { readonly count: number; readonly label: string } | undefined;

@@ -43,7 +43,14 @@ interface RemedyProps {
 export function Remedy({ remedy, lane, campaign, about }: RemedyProps) {
   const common = { about, lane: lane ?? undefined };
   if (remedy?.operation === 'resumeLane' && lane !== null)
-    return <CommandButton {...common} command="resumeLane" input={{ name: lane }} />;
+    return (
+      <CommandButton
+        lane={lane}
+        command="resumeLane"
+        input={{ name: lane }}
+        label={texts.lane.resume(lane)}
+      />
+    );
   if (remedy?.operation === 'resumeCampaign' && campaign)
     return <CommandButton {...common} command="resumeCampaign" input={{ id: campaign }} />;
   if (remedy?.operation === 'resolveCampaign' && campaign && mayRun('resolveCampaign', common.lane))

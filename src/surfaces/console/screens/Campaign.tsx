@@ -3,7 +3,7 @@ import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
 import type { Schemas } from '../base/api.js';
 import { liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
-import { labelOf, stateText, texts } from '../base/texts.js';
+import { campaignText, labelOf, texts } from '../base/texts.js';
 import { moneyText } from '../base/times.js';
 import { Bar, Progress } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
@@ -30,8 +30,8 @@ export function Campaign() {
   return (
     <>
       <Title text={name}>
-        <span class={`badge ${state === 'paused' || state === 'cancelled' ? 'warning' : 'good'}`}>
-          {stateText(state)}
+        <span class={`badge ${waiting.tone === 'normal' ? 'good' : waiting.tone}`}>
+          {campaignText(status)}
         </span>
         <Commands status={status} />
       </Title>

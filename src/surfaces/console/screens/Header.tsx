@@ -104,14 +104,8 @@ function Stream() {
         {state === 'redis' ? texts.header.redis : wordsOf(state)}
         {stale !== null && at > 0 && ` · ${texts.header.age(spanText(now - at))}`}
       </span>
-      <button
-        type="button"
-        class="plain"
-        aria-label={label}
-        title={label}
-        onClick={() => (isPaused.value = !isPaused.value)}
-      >
-        {isPaused.value ? '▶' : '‖'}
+      <button type="button" class="plain" onClick={() => (isPaused.value = !isPaused.value)}>
+        {label}
       </button>
     </span>
   );

@@ -48,6 +48,8 @@ export function Lane() {
             tone={isClosed ? 'primary' : undefined}
             lane={name}
             input={{ name }}
+            label={isClosed ? words.resume(name) : undefined}
+            fields={isClosed ? undefined : ['reason']}
           />
         </span>
       </Title>

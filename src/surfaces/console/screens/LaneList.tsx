@@ -11,21 +11,24 @@ const words = texts.lane;
 /** Lanes with their quota, how fast they send, and why they wait. */
 export function LaneList({ lanes }: { readonly lanes: readonly Schemas['LiveLane'][] | null }) {
   return (
-    <Table
-      caption={labelOf('lanes')}
-      rows={lanes}
-      rowKey={({ status }) => status.id}
-      columns={[
-        [
-          labelOf('lane'),
-          ({ status: { name } }) => <a href={`/console/lanes/${encodeURIComponent(name)}`}>{name}</a>,
-        ],
-        [labelOf('state'), ({ status }) => <LaneState status={status} />],
-        [labelOf('sendsPerMinute'), ({ perMinute }) => <Sparkline values={perMinute} />],
-        [labelOf('quota'), ({ status }) => <Quota status={status} />],
-        [labelOf('whyItWaits'), ({ waiting }) => waiting && <Sentence waiting={waiting} />],
-      ]}
-    />
+    <>
+      <p class="quiet">{words.about}</p>
+      <Table
+        caption={labelOf('lanes')}
+        rows={lanes}
+        rowKey={({ status }) => status.id}
+        columns={[
+          [
+            labelOf('lane'),
+            ({ status: { name } }) => <a href={`/console/lanes/${encodeURIComponent(name)}`}>{name}</a>,
+          ],
+          [labelOf('state'), ({ status }) => <LaneState status={status} />],
+          [labelOf('sendsPerMinute'), ({ perMinute }) => <Sparkline values={perMinute} />],
+          [labelOf('quota'), ({ status }) => <Quota status={status} />],
+          [labelOf('whyItWaits'), ({ waiting }) => waiting && <Sentence waiting={waiting} />],
+        ]}
+      />
+    </>
   );
 }
 
@@ -37,9 +40,9 @@ export function LaneState({ status: { state } }: { readonly status: Schemas['Lan
 
 /** How much of the quota is used, and when more of it is free. */
 export function Quota({ status: { quota, zone } }: { readonly status: Schemas['LaneStatus'] }) {
-  const { limit, nextPermitAt, learned } = quota;
+  const { limit, nextPermitAt, learned, span } = quota;
   const used = Math.round(quota.used.send + quota.used.poll);
-  const text = words.quotaText(used, limit);
+  const text = words.quotaText(used, limit, span);
   const isFull = limit !== null && used >= Math.floor(limit);
   const [max, value] = limit === null ? [1, 0] : [limit, used];
   return (

@@ -1,15 +1,16 @@
 import { call, type Schemas } from '../base/api.js';
-import { recentEvents, serverNow } from '../base/live.js';
+import { serverNow } from '../base/live.js';
 import { useLoaded, useSlowly } from '../base/loaded.js';
 import { ratesOf } from '../base/progress.js';
+import { mayRun } from '../base/session.js';
 import { labelOf, texts } from '../base/texts.js';
 import { countText, timeText } from '../base/times.js';
 import { Figure, HEIGHT, type Mark, placeOf } from '../parts/Chart.js';
 import { Table } from '../parts/Table.js';
 
-/** How fast the campaign has been sent, and what slowed it down: 429s within the window of its lane, and pauses that this page has seen. */
+/** How fast the campaign has been sent, and what slowed it down: 429s within the window of its lane, and pauses by people. */
 export function Speed({ status }: { readonly status: Schemas['CampaignStatus'] }) {
-  const { id, lane, zone, counts } = status;
+  const { id, lane, zone, counts, state } = status;
   const { data } = useLoaded(id + useSlowly(JSON.stringify(counts)), async (signal) => {
     const [{ samples }, { throttledAt }] = await Promise.all([
       call('getProgress', { id }, { signal }),
@@ -17,14 +18,17 @@ export function Speed({ status }: { readonly status: Schemas['CampaignStatus'] }
     ]);
     return { rates: ratesOf(samples), throttledAt };
   });
+  const { data: done } = useLoaded(`${id} ${state}`, async (signal) =>
+    mayRun('listAuditEntries', lane)
+      ? (await call('listAuditEntries', { campaign: id, limit: 200 }, { signal })).entries
+      : [],
+  );
   const { rates = [], throttledAt = [] } = data ?? {};
   const [first, last] = [rates[0], rates.at(-1)];
   const highest = Math.max(0, ...rates.map(({ value }) => value));
   if (first === undefined || last === undefined || highest === 0) return null;
   const [{ from }, { to }] = [first, last];
-  const pauses = recentEvents.value.filter(
-    (event) => event.type === 'campaign.paused' && event['campaign'] === id,
-  );
+  const pauses = done?.filter(({ action }) => action === 'campaign.pause') ?? [];
   const marks = [
     ...throttledAt.map((at): Mark => ({ at: Date.parse(at), kind: 'throttled' })),
     ...pauses.map(({ createdAt }): Mark => ({ at: Date.parse(createdAt), kind: 'paused' })),

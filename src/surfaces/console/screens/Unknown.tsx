@@ -1,17 +1,26 @@
 import { useEffect } from 'preact/hooks';
 import type { Schemas } from '../base/api.js';
+import { useLoaded } from '../base/loaded.js';
+import { readPage } from '../base/pages.js';
+import { mayRun } from '../base/session.js';
 import { labelOf, recipientsText, texts } from '../base/texts.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Section } from '../parts/Section.js';
 import { PagedTable } from '../parts/Table.js';
-import { Time, useNow } from '../parts/Time.js';
+import { PhoneNumber, Time, useNow } from '../parts/Time.js';
 
 const words = texts.unknown;
+/** Numbers of a request. */
+const SHOWN = 3;
 
 /** The requests whose outcome is unknown, with what is known about each, and the three ways to settle them. */
 export function Unknown({ status }: { readonly status: Schemas['CampaignStatus'] }) {
-  const { id, zone, counts } = status;
+  const { id, lane, zone, counts } = status;
   const now = useNow();
+  const { data: people } = useLoaded(`${id} ${counts.unknown}`, async (signal) => {
+    if (!mayRun('listRecipients', lane)) return [];
+    return (await readPage('listRecipients', { status: 'unknown' }, { id }, signal)).rows;
+  });
   // The section was not there yet when the link was followed.
   useEffect(() => {
     if (location.hash === '#unknown') document.getElementById('unknown')?.scrollIntoView();
@@ -30,7 +39,19 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
         rowKey={({ request }) => request}
         columns={[
           [labelOf('request'), ({ request }) => <code>{request}</code>],
-          [labelOf('recipients'), ({ recipientCount }) => recipientCount],
+          [
+            labelOf('recipients'),
+            ({ request, recipientCount }) => {
+              const known = people?.filter(({ requestId }) => requestId === request).slice(0, SHOWN) ?? [];
+              const more = recipientCount - known.length;
+              return (
+                <span class="row">
+                  {known.map(({ to }) => to && <PhoneNumber key={to} number={to} />)}
+                  {more > 0 && words.more(more, known.length)}
+                </span>
+              );
+            },
+          ],
           [
             labelOf('sent'),
             ({ claimedAt, since }) => <Time at={claimedAt ?? since} zone={zone} withSeconds />,

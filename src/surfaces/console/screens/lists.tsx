@@ -4,7 +4,7 @@ import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
 import { mayRun, session } from '../base/session.js';
-import { labelOf, stateText } from '../base/texts.js';
+import { campaignText, labelOf, stateText } from '../base/texts.js';
 import { countText, spanText } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
@@ -83,7 +83,7 @@ export const LISTS = {
       ),
     columns: [
       [labelOf('name'), ({ id, name }) => <CampaignLink id={id} name={name} />],
-      [labelOf('state'), ({ state }) => stateText(state)],
+      [labelOf('state'), campaignText],
       [labelOf('progress'), ({ counts }) => <Bar counts={counts} isSmall />],
       [labelOf('recipients'), ({ counts }) => counts.total],
       [labelOf('pace'), paceOf],

@@ -72,9 +72,9 @@ const repeatedOf = (thrown: unknown): Refused | null =>
 /** Everything that matters before a campaign is sent, in one place. */
 function Summary({ preview, draft }: CheckedPage) {
   const { recipientCount, duplicates, invalid, suppressed, sentBefore, cost, requests, segments } = preview;
-  const { lane, sender, sendAt, zone, eta, completion } = preview;
+  const { lane, sender, sendAt, zone, eta, completion, repeats } = preview;
   const left = [
-    ...(duplicates > 0 ? [texts.duplicatesText(duplicates)] : []),
+    ...(duplicates > 0 ? [texts.duplicatesText(duplicates, repeats.slice(0, 3))] : []),
     ...(invalid > 0 && draft.skipInvalid ? [texts.invalidText(invalid)] : []),
   ];
   const { recipientCount: again = 0, unchecked = null, campaigns = [] } = sentBefore ?? {};

@@ -110,7 +110,7 @@ local view = {
   now = now, sends = sends, polls = polls, inFlightSends = inFlight.send, inFlightPolls = inFlight.poll,
   limit = limit or 0, learned = LIMIT.known(lane),
   nextPermitAt = nextPermitAt or 0, nextPermits = returned and math.floor(returned - lacking) or 0, keptForPolls = kept,
-  window = rules.window, width = lane.bucketMs, ahead = AHEAD * lane.bucketMs, buckets = buckets == 1 and listed or {}, perMinute = perMinute,
+  window = rules.window, width = lane.bucketMs, ahead = LEDGER.latest(rules, rules.timeout, 0), buckets = buckets == 1 and listed or {}, perMinute = perMinute,
   permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, heldByTenant = lane.heldByTenant == 1, haltedAt = lane.haltedAt, backingOff = lane.backingOff,
   backoffReason = lane.backoffReason, backoffUntil = lane.backoffUntil, graceUntil = lane.graceUntil, unboundedAt = lane.unboundedAt, throttled = lane.throttled, epoch = lane.epoch,
   maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled - waiting, waiting = waiting, awaiting = unpolled + polled,

@@ -46,8 +46,8 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
       page
         .getByRole('table', { name: 'The window in twelve parts' })
         .evaluate((table) =>
-          ['sends', 'polls'].map((column) =>
-            [...table.querySelectorAll(`tbody td[data-title=${column}]`)].reduce(
+          ['sends', 'for reports'].map((column) =>
+            [...table.querySelectorAll(`tbody td[data-title="${column}"]`)].reduce(
               (sum, cell) => sum + Number(cell.textContent?.replace(/\D/g, '')),
               0,
             ),

@@ -1,11 +1,9 @@
 import { counted } from './texts.js';
-import { countText } from './times.js';
 
 export const listTexts = {
   campaigns: {
     title: 'Campaigns',
     new: 'New campaign',
-    perMinute: (rate: number) => `${countText(rate)} a minute`,
     took: (span: string) => `took ${span}`,
     none: 'No campaign matches.',
   },

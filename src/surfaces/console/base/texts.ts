@@ -127,7 +127,6 @@ export const texts = {
       limit === null
         ? `${countText(used)} used, limit unknown`
         : `${countText(used)} of ${countText(limit)} per ${span === '1h' ? 'hour' : span}`,
-    next: (at: string) => `more at ${at}`,
     perMinute: (values: readonly number[]) =>
       `Sends in each of the last five minutes: ${values.map((value) => countText(value)).join(', ')}`,
     campaigns: (running: number, waiting: number, scheduled: number) =>

@@ -39,12 +39,10 @@ export function Alert({ text }: { readonly text: string | null | false | undefin
   );
 }
 
-interface FactsProps {
-  readonly facts: readonly (readonly [term: ComponentChildren, about: ComponentChildren])[];
-}
+type Fact = readonly [term: ComponentChildren, about: ComponentChildren];
 
 /** What something is, as a list of terms. Those without a value do not apply, and are left out. */
-export function Facts({ facts }: FactsProps) {
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl class="facts">
       {facts

@@ -6,30 +6,19 @@ import { CommandButton } from './CommandDialog.js';
 import { useNow } from './Time.js';
 
 /** Why something waits, as the command line says it, and how long that still takes. `lane`: the lane whose screen this is. */
-export function Sentence({
-  waiting,
-  lane,
-}: {
-  readonly waiting: Schemas['Waiting'];
-  readonly lane?: string;
-}) {
+export function Sentence({ waiting, lane }: { waiting: Schemas['Waiting']; lane?: string }) {
   const { text, until, tone, code } = waiting;
+  const left = Date.parse(until ?? '') - useNow();
   // The bucket that frees the permit is on the screen of its lane.
   const isElsewhere = code === 'quota' && waiting.lane !== null && waiting.lane !== lane;
   return (
     <span class={tone}>
-      {text} {until !== null && <Countdown until={until} />}{' '}
+      {text} {left > 0 && <span class="quiet">{texts.continues(spanText(left))}</span>}{' '}
       {isElsewhere && (
         <a href={`/console/lanes/${encodeURIComponent(waiting.lane ?? '')}#freed`}>{texts.overview.why}</a>
       )}
     </span>
   );
-}
-
-/** How long that still takes. It is not announced: it changes every second. */
-function Countdown({ until }: { readonly until: string }) {
-  const left = Date.parse(until) - useNow();
-  return left > 0 ? <span class="quiet">{texts.continues(spanText(left))}</span> : null;
 }
 
 interface RemedyProps {

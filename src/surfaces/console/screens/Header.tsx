@@ -86,8 +86,6 @@ function Service({ simulator, services }: Session) {
   );
 }
 
-const SIGNS: Readonly<Record<string, string>> = { live: '●', reconnecting: '▲', redis: '▲', paused: '‖' };
-
 /** Whether the page is live, how old it is if not, and a button that pauses it. */
 function Stream() {
   const stale = staleBecause.value;
@@ -99,7 +97,7 @@ function Stream() {
     <span class="row end">
       <span class={stale ? 'bad' : undefined} data-stream={state}>
         <span class={state === 'live' ? 'good' : undefined} aria-hidden="true">
-          {SIGNS[state] ?? '○'}
+          {stale ? '▲' : state === 'live' ? '●' : '○'}
         </span>{' '}
         {state === 'redis' ? texts.header.redis : wordsOf(state)}
         {stale !== null && at > 0 && ` · ${texts.header.age(spanText(now - at))}`}

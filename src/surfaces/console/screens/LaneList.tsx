@@ -1,7 +1,5 @@
 import type { Schemas } from '../base/api.js';
-import { serverNow } from '../base/live.js';
 import { labelOf, stateText, texts } from '../base/texts.js';
-import { timeText } from '../base/times.js';
 import { Sparkline } from '../parts/Chart.js';
 import { Sentence } from '../parts/Sentence.js';
 import { Table } from '../parts/Table.js';
@@ -38,22 +36,16 @@ export function LaneState({ status: { state } }: { readonly status: Schemas['Lan
   return <span class={`badge ${TONES[state] ?? 'warning'}`}>{stateText(state)}</span>;
 }
 
-/** How much of the quota is used, and when more of it is free. */
-export function Quota({ status: { quota, zone } }: { readonly status: Schemas['LaneStatus'] }) {
-  const { limit, nextPermitAt, learned, span } = quota;
+/** How much of the quota is used. */
+export function Quota({ status: { quota } }: { readonly status: Schemas['LaneStatus'] }) {
+  const { limit, learned, span } = quota;
   const used = Math.round(quota.used.send + quota.used.poll);
   const text = words.quotaText(used, limit, span);
-  const isFull = limit !== null && used >= Math.floor(limit);
   const [max, value] = limit === null ? [1, 0] : [limit, used];
   return (
     <span>
       <meter max={max} low={max - 1} optimum={0} value={value} title={text} aria-label={text} /> {text}
-      <span class="quiet">
-        {learned !== null && ` (${words.learned})`}
-        {isFull &&
-          nextPermitAt &&
-          `; ${words.next(timeText(Date.parse(nextPermitAt), serverNow(), zone, true))}`}
-      </span>
+      {learned !== null && <span class="quiet"> ({words.learned})</span>}
     </span>
   );
 }

@@ -4,7 +4,7 @@ import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
 import { mayRun, session } from '../base/session.js';
-import { campaignText, labelOf, stateText } from '../base/texts.js';
+import { campaignText, labelOf, stateText, texts } from '../base/texts.js';
 import { countText, spanText } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
@@ -48,7 +48,7 @@ const withReason = (text: string, reason: string | null): string =>
 function paceOf({ rate, endedAt, sendAt, createdAt }: Schemas['CampaignStatus']) {
   if (endedAt !== null)
     return listTexts.campaigns.took(spanText(Date.parse(endedAt) - Date.parse(sendAt ?? createdAt)));
-  return rate === null ? null : listTexts.campaigns.perMinute(rate);
+  return rate === null ? null : texts.campaign.perMinute(rate / 60);
 }
 
 /** `At 09:00, Monday through Friday`. What says it is loaded when a schedule is shown; until then, only the rule is there. */

@@ -2,7 +2,6 @@ import { newTexts as texts } from '../../base/compose-texts.js';
 import { isRevealed, maskedAsWritten } from '../../base/masked.js';
 import { labelOf } from '../../base/texts.js';
 import { percentText } from '../../base/times.js';
-import { FormField } from '../../parts/Form.js';
 import { Alert } from '../../parts/Section.js';
 import { type Column, Table } from '../../parts/Table.js';
 import type { Preview } from './check.js';
@@ -15,7 +14,7 @@ const DUPLICATES = Object.entries(texts.duplicateChoices).map(([value, label]) =
 
 /** What the server says about the list: its countries, and every invalid cell. */
 export function CheckStep(page: Page) {
-  const { list, draft, change, whole, preview, messageProblem } = page;
+  const { list, draft, whole, preview, messageProblem } = page;
   const missing =
     list === null ? texts.needsList : draft.message.trim() === '' ? texts.needsText : messageProblem;
   const isOutdated = whole.preview !== null && !whole.isCurrent;
@@ -39,13 +38,7 @@ export function CheckStep(page: Page) {
           <p>{texts.countries(preview.countries)}</p>
           <Problems {...page} preview={preview} />
           {preview.invalid > 0 && preview.invalid < preview.rows && (
-            <FormField
-              name="skipInvalid"
-              field={{ in: 'body', type: 'boolean' }}
-              shown={{ label: texts.skipInvalid }}
-              value={draft.skipInvalid}
-              onChange={(value) => change({ skipInvalid: value === true })}
-            />
+            <Entry {...page} name="skipInvalid" label={texts.skipInvalid} />
           )}
           {preview.differentTexts > 0 && (
             <Entry {...page} name="duplicates" label={texts.duplicates} options={DUPLICATES} />
@@ -121,11 +114,9 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
 
 /** Columns that a page has room for: the number, those at fault, and then the others. */
 function columnsToShow({ columns, toColumn, problems }: Preview): readonly string[] {
-  const atFault = new Set(problems.map(({ column }) => column));
-  const important = columns.filter((column) => column === toColumn || atFault.has(column));
-  const wanted = [...new Set([...important, ...columns])];
-  const chosen = new Set(wanted.slice(0, Math.max(important.length, 4)));
-  return columns.filter((column) => chosen.has(column));
+  const important = new Set([toColumn, ...problems.flatMap(({ column }) => column ?? [])]);
+  const others = columns.filter((column) => !important.has(column)).slice(0, Math.max(0, 4 - important.size));
+  return columns.filter((column) => important.has(column) || others.includes(column));
 }
 
 /** Saves the invalid rows with their reasons, to be corrected and sent as a list of their own. */

@@ -4,7 +4,7 @@ import type { Draft } from './draft.js';
 import type { Page } from './page.js';
 
 interface EntryProps extends Pick<Page, 'draft' | 'change'>, Shown {
-  readonly name: { [Name in keyof Draft]: Draft[Name] extends string ? Name : never }[keyof Draft];
+  readonly name: keyof Draft;
   readonly value?: string | undefined;
   readonly error?: string | undefined;
 }
@@ -12,10 +12,11 @@ interface EntryProps extends Pick<Page, 'draft' | 'change'>, Shown {
 /** A field of the campaign that is being written. `value`: what stands in it while the person has entered nothing. */
 export function Entry({ draft, change, name, value = '', error, ...shown }: EntryProps) {
   const { length } = commandOf('previewCampaign').fields[name] ?? {};
+  const type = typeof draft[name];
   return (
     <FormField
       name={name}
-      field={{ ...TEXT, ...(length && { length }) }}
+      field={{ ...TEXT, type, ...(length && { length }) }}
       shown={shown}
       value={draft[name] || value}
       error={error}

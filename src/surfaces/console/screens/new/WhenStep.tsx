@@ -1,5 +1,4 @@
 import { newTexts as texts } from '../../base/compose-texts.js';
-import { labelOf } from '../../base/texts.js';
 import { timeText } from '../../base/times.js';
 import { useNow } from '../../parts/Time.js';
 import { EMPTY, startOf } from './draft.js';
@@ -10,26 +9,15 @@ const ZONES = optionsOf([...new Set(['UTC', EMPTY.zone, ...Intl.supportedValuesO
 
 /** Now, or at a time in a zone. */
 export function WhenStep(page: Page) {
-  const { draft, change } = page;
+  const { draft } = page;
   const now = useNow();
   const start = startOf(draft, now);
   const problem = 'problem' in start ? start.problem : undefined;
   const error = typeof problem === 'string' ? texts[problem] : problem?.reason;
   const utc = 'at' in start && start.at !== null ? texts.utc(timeText(start.at, now, 'UTC')) : '';
   return (
-    <fieldset class="stack">
-      <legend class="unseen">{labelOf('when')}</legend>
-      {[false, true].map((isLater) => (
-        <label key={String(isLater)} class="row">
-          <input
-            type="radio"
-            name="when"
-            checked={draft.isLater === isLater}
-            onChange={() => change({ isLater })}
-          />
-          {isLater ? texts.at : labelOf('now')}
-        </label>
-      ))}
+    <>
+      <Entry {...page} name="isLater" label={texts.at} about={draft.isLater ? '' : texts.startNow} />
       {draft.isLater && (
         <div class="row">
           <Entry
@@ -43,6 +31,6 @@ export function WhenStep(page: Page) {
           <Entry {...page} name="zone" label={texts.zone} options={ZONES} />
         </div>
       )}
-    </fieldset>
+    </>
   );
 }

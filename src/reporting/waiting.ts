@@ -199,7 +199,9 @@ function quotaSaid(
     keptForPolls > 0 && limit !== null && used < limit
       ? `, ${counted(keptForPolls)} kept for delivery reports`
       : '';
-  const next = isAhead ? `; ${counted(nextPermits)} return at ${timeOf(nextPermitAt, now, zone)}` : '';
+  const next = isAhead
+    ? `; ${counted(nextPermits)} ${nextPermits === 1 ? 'returns' : 'return'} at ${timeOf(nextPermitAt, now, zone)}`
+    : '';
   return {
     code: 'quota',
     text: `Waits for quota: ${part} used${kept}${next}.`,

@@ -126,7 +126,7 @@ export const texts = {
     quotaText: (used: number, limit: number | null, span: string) =>
       limit === null
         ? `${countText(used)} used, limit unknown`
-        : `${countText(used)} of ${countText(limit)} per ${span === '1h' ? 'hour' : span}`,
+        : `${countText(used)} of ${countText(limit)} per ${span === '1 h' ? 'hour' : span}`,
     perMinute: (values: readonly number[]) =>
       `Sends in each of the last five minutes: ${values.map((value) => countText(value)).join(', ')}`,
     campaigns: (running: number, waiting: number, scheduled: number) =>

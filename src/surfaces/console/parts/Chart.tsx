@@ -12,6 +12,8 @@ const SIGNS = { throttled: '▲', paused: '‖' } as const;
 
 /** What is drawn is this wide and high; the page stretches it. */
 export const [WIDTH, HEIGHT] = [1_000, 100];
+/** Of less time, the ends have seconds. */
+export const SHORT_MS = 600_000;
 
 interface FigureProps {
   readonly caption: string;

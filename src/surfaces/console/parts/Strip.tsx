@@ -4,7 +4,7 @@ import { durationMs, freedAt, stripOf } from '../base/strip.js';
 import { texts } from '../base/texts.js';
 import { timeText } from '../base/times.js';
 import { fillOf } from './Bar.js';
-import { Figure, HEIGHT, placeOf, WIDTH } from './Chart.js';
+import { Figure, HEIGHT, placeOf, SHORT_MS, WIDTH } from './Chart.js';
 import { Table } from './Table.js';
 
 /** What counts against the quota is above this line, the requests of each column below it. */
@@ -38,7 +38,7 @@ export function Strip({ ledger, zone, until }: StripProps) {
   const { now, window, width, past, coming, counted } = strip;
   const [from, to] = [now - window, now + window];
   const x = (at: number): number => placeOf(at, from, to);
-  const time = (at: number): string => timeText(at, now, zone);
+  const time = (at: number): string => timeText(at, now, zone, window < SHORT_MS);
   const most = Math.max(1, limit ?? 0, ...counted.map(({ count }) => count));
   const curveY = (count: number): number => MIDDLE * (1 - count / most);
   const highest = Math.max(
@@ -74,7 +74,7 @@ export function Strip({ ledger, zone, until }: StripProps) {
       <rect x={WIDTH / 2} width={WIDTH / 2} height={HEIGHT} fill="var(--raised)" opacity="0.5" />
       <rect
         x={WIDTH / 2}
-        width={x(now + durationMs(ledger.guard)) - WIDTH / 2}
+        width={Math.max(2, x(now + durationMs(ledger.guard)) - WIDTH / 2)}
         height={HEIGHT}
         {...INK.guard}
       />

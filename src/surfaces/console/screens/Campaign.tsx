@@ -105,12 +105,9 @@ function About({ status }: { readonly status: Schemas['CampaignStatus'] }) {
   );
 }
 
-function costOf({
-  accepted,
-  total,
-  currency,
-  unpriced,
-}: NonNullable<Schemas['CampaignStatus']['cost']>): string {
+type Cost = NonNullable<Schemas['CampaignStatus']['cost']>;
+
+function costOf({ accepted, total, currency, unpriced }: Cost): string {
   const soFar = accepted === null ? null : moneyText(accepted, currency);
   return words.costText(soFar, moneyText(total, currency), unpriced);
 }

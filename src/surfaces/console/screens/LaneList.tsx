@@ -1,5 +1,7 @@
 import type { Schemas } from '../base/api.js';
+import { durationMs } from '../base/strip.js';
 import { labelOf, stateText, texts } from '../base/texts.js';
+import { spanText } from '../base/times.js';
 import { Sparkline } from '../parts/Chart.js';
 import { Sentence } from '../parts/Sentence.js';
 import { Table } from '../parts/Table.js';
@@ -40,7 +42,7 @@ export function LaneState({ status: { state } }: { readonly status: Schemas['Lan
 export function Quota({ status: { quota } }: { readonly status: Schemas['LaneStatus'] }) {
   const { limit, learned, span } = quota;
   const used = Math.round(quota.used.send + quota.used.poll);
-  const text = words.quotaText(used, limit, span);
+  const text = words.quotaText(used, limit, spanText(durationMs(span)));
   const [max, value] = limit === null ? [1, 0] : [limit, used];
   return (
     <span>

@@ -5,7 +5,7 @@ import { ratesOf } from '../base/progress.js';
 import { mayRun } from '../base/session.js';
 import { labelOf, texts } from '../base/texts.js';
 import { countText, timeText } from '../base/times.js';
-import { Figure, HEIGHT, type Mark, placeOf } from '../parts/Chart.js';
+import { Figure, HEIGHT, type Mark, placeOf, SHORT_MS } from '../parts/Chart.js';
 import { Table } from '../parts/Table.js';
 
 /** How fast the campaign has been sent, and what slowed it down: 429s within the window of its lane, and pauses by people. */
@@ -36,25 +36,28 @@ export function Speed({ status }: { readonly status: Schemas['CampaignStatus'] }
   const x = (at: number): number => placeOf(at, from, to);
   const y = (value: number): number => HEIGHT * (1 - value / highest);
   const steps = rates.map((rate) => `M${x(rate.from)} ${HEIGHT}V${y(rate.value)}H${x(rate.to)}V${HEIGHT}z`);
-  const time = (at: number, withSeconds = false): string => timeText(at, serverNow(), zone, withSeconds);
+  const time = (at: number, withSeconds = to - from < SHORT_MS): string =>
+    timeText(at, serverNow(), zone, withSeconds);
   return (
-    <Figure
-      caption={`${labelOf('sendsPerMinute')}: ${texts.chart.most(countText(highest))}`}
-      {...{ from, to, marks, time }}
-      middle={marks.length > 0 && texts.chart.marks}
-      table={
-        <Table
-          caption={labelOf('sendsPerMinute')}
-          rows={rates}
-          columns={[
-            [texts.strip.from, (rate) => time(rate.from, true)],
-            [texts.chart.until, (rate) => time(rate.to, true)],
-            [labelOf('sendsPerMinute'), ({ value }) => value],
-          ]}
-        />
-      }
-    >
-      <path d={steps.join('')} fill="var(--sending)" opacity="0.85" />
-    </Figure>
+    <section>
+      <Figure
+        caption={`${labelOf('sendsPerMinute')}: ${texts.chart.most(countText(highest))}`}
+        {...{ from, to, marks, time }}
+        middle={marks.length > 0 && texts.chart.marks}
+        table={
+          <Table
+            caption={labelOf('sendsPerMinute')}
+            rows={rates}
+            columns={[
+              [texts.strip.from, (rate) => time(rate.from, true)],
+              [texts.chart.until, (rate) => time(rate.to, true)],
+              [labelOf('sendsPerMinute'), ({ value }) => value],
+            ]}
+          />
+        }
+      >
+        <path d={steps.join('')} fill="var(--sending)" opacity="0.85" />
+      </Figure>
+    </section>
   );
 }

@@ -1,4 +1,3 @@
-import type { Command, Schemas } from './api.js';
 import { countText } from './times.js';
 
 export const counted = (count: number, one: string, many = `${one}s`): string =>
@@ -172,7 +171,7 @@ export const texts = {
   },
 
   notFound: 'There is no such page.',
-  notAllowed: ({ scope, allLanes }: Command) =>
+  notAllowed: ({ scope, allLanes }: { scope: string; allLanes?: true }) =>
     `Your key may not use this page. It needs the scope ${scope}${allLanes ? ' on all lanes' : ''}.`,
 } as const;
 
@@ -198,5 +197,5 @@ export const labelOf = (field: string): string => capital(wordsOf(field));
 export const stateText = (state: string): string => STATES[state] ?? labelOf(state);
 
 /** The state of a campaign; one that runs may have to wait. */
-export const campaignText = ({ state, waitingFor }: Schemas['CampaignStatus']): string =>
+export const campaignText = ({ state, waitingFor }: { state: string; waitingFor: string | null }): string =>
   stateText(state === 'running' && waitingFor !== null && waitingFor !== 'reports' ? 'waiting' : state);

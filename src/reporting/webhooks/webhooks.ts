@@ -75,7 +75,10 @@ export interface Webhooks {
     id: string,
     options?: WebhookChoice & { readonly overlap?: string | undefined },
   ): Promise<WebhookWithSecret>;
-  /** Enables an endpoint: it gets everything since it was disabled, as far as it is kept. */
+  /**
+   * Enables an endpoint: it gets everything since it was disabled, as far as it is kept. Rejects with an `InputError` if its API key was
+   * revoked.
+   */
   enable(id: string, choice?: WebhookChoice): Promise<Webhook>;
   disable(id: string, choice?: WebhookChoice): Promise<Webhook>;
   /** Lists the events that were given up on, oldest first. */
@@ -188,6 +191,10 @@ export function webhookService(deps: WebhookDeps) {
       disabledBecause: DisabledBecause | null,
     ): Promise<Webhook> => {
       const endpoint = await require(id, choice);
+      if (disabledBecause === null && endpoint.disabledBecause === 'keyRevoked')
+        throw new InputError(
+          `the API key that added webhook ${id} was revoked: add it again with another key, and remove this one`,
+        );
       await audited(action, endpoint, async () => {
         if (disabledBecause === null) await store.beginAnew(id, clock());
         await change(endpoint, { ...endpoint, disabledBecause });

@@ -338,6 +338,7 @@ test('An endpoint whose API key was revoked is disabled before its next request'
   revoked.add(actor.id);
   expect(await turn(id)).toBeNull();
   expect(receiver.received).toEqual([]);
+  await expect(webhooks.enable(id)).rejects.toThrow('add it again with another key');
   expect(await webhooks.get(id)).toMatchObject({ disabledBecause: 'keyRevoked' });
 });
 

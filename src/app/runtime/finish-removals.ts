@@ -31,8 +31,10 @@ export function finishRemovals(
       return void (await admin.remove(lane.name, waiting.recipientCount));
     const status = await lane.freshStatus();
     const imports = await redis.zcard(keys.lane(lane.id, 'importing'));
+    // A stop word that waits for its second part may count for all lanes.
+    const replies = await redis.hlen(keys.lane(lane.id, 'inboundPending'));
     const open = status.inFlightSends + status.inFlightPolls + status.awaiting + status.unknown;
-    if (open + imports > 0 || !('credentials' in lane.settings)) return;
+    if (open + imports + replies > 0 || !('credentials' in lane.settings)) return;
     const record = await stored.get(lane.id);
     // Until every worker knows that the lane is leaving, one may still subscribe it. A revision is a time.
     if (record?.state !== 'leaving' || (await serverTime(redis)) - record.revision < KNOWN_MS) return;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createEvents, createVolley, loadConfig } from '../../../src/index.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
@@ -64,9 +65,20 @@ test('A tenant with an OAuth 2 client is added, sends, and is removed with the n
   const removed = await call('DELETE', '/v1/lanes/acme?expect=7');
   expect(removed).toMatchObject({ status: 200, json: { name: 'acme', cancelled: 7 } });
   expect((await create('acme', 1)).status).toBe(400);
-  // People reply to what was sent.
-  const reply = { lane: 'acme', messageId: 'm1', from: '+447700910000', to: 'ACME', text: 'Stop' };
-  expect((await call('POST', '/v1/inbound', { body: reply })).status).toBe(200);
+  // People reply to what was sent, and the lane waits for all parts.
+  const reply = { lane: 'acme', from: '+447700910000', to: 'ACME' };
+  for (const [place, text] of [
+    [1, 'St'],
+    [2, 'op'],
+  ] as const) {
+    const part = { reference: 1, number: place, total: 2 };
+    const message = { ...reply, messageId: `m${place}`, text, part };
+    expect((await call('POST', '/v1/inbound', { body: message })).status).toBe(200);
+    // Longer than the removal takes otherwise.
+    if (place === 1) await delay(8_000);
+  }
+  const { json: replies } = await call('GET', '/v1/inbound?lane=acme');
+  expect(Object(replies).messages).toMatchObject([{ text: 'Stop', effect: { wish: 'stop', isNew: true } }]);
   await vi.waitFor(
     async () => expect((await call('GET', '/v1/lanes/acme/settings')).status).toBe(404),
     30_000,

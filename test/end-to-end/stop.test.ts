@@ -3,7 +3,7 @@ import { seededRandom } from '../../src/tools/simulator/random.js';
 import { privateRedis } from '../base/redis/private-redis.js';
 import { stopRun } from './stop-run.js';
 
-/** The nightly checks run 10,000 races. */
+/** The nightly checks run 1,000 races. */
 const RACES = Number(process.env['RACES'] ?? 100);
 
 test('While processes are killed, no request that was claimed after a stop word goes to its sender, and each message in flight is counted', {

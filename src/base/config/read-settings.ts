@@ -105,7 +105,9 @@ export function configHints(environment: Environment): string[] {
 /** The setting at most two typos away from `name`, or one if it is short. `API_KEY_ACME` is not a typo of `API_KEY`. */
 function misspelledSetting(name: string): SettingName | undefined {
   if (SETTING_NAMES.some((setting) => name.startsWith(setting))) return undefined;
-  return SETTING_NAMES.map((setting) => ({ setting, edits: editsBetween(name, setting) }))
+  // A difference in length is a typo for each character, which spares most comparisons.
+  return SETTING_NAMES.filter((setting) => Math.abs(setting.length - name.length) <= 2)
+    .map((setting) => ({ setting, edits: editsBetween(name, setting) }))
     .filter(({ setting, edits }) => edits <= (setting.length < 10 ? 1 : 2))
     .sort((a, b) => a.edits - b.edits)[0]?.setting;
 }

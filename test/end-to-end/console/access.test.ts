@@ -98,7 +98,7 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
   });
 
   test('When its key is revoked, the page signs out and its stream closes within 2 s', async () => {
-    const key = await up.key();
+    const key = await up.key(undefined, [], 'a key to revoke');
     const { page, expectError } = await visit(browser, up, { key });
     expectError(/status of 401/);
     const live = page.locator('[data-stream=live]');

@@ -23,6 +23,15 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
   '--host-resolver-rules=MAP *.example 127.0.0.1',
+  // Without the suggestions of its address bar, for which each window starts two processes. The rest are those that Playwright disables,
+  // because this list replaces its own.
+  `--disable-features=${[
+    ...['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup', 'AimEnabled'],
+    ...['HttpsUpgrades', 'HttpsFirstBalancedModeAutoEnable', 'AvoidUnnecessaryBeforeUnloadCheckSync'],
+    ...['DestroyProfileOnBrowserClose', 'LensOverlay', 'MediaRouter', 'PaintHolding', 'OptimizationHints'],
+    ...['ThirdPartyStoragePartitioning', 'AvoidCorsURLLoaderRestartOnRedirect', 'PreconnectToSearch'],
+    ...['NetworkTimeServiceQuerying'],
+  ].join()}`,
 ];
 
 /** Starts the browser of a test file. */

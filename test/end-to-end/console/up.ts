@@ -24,7 +24,7 @@ export interface Up {
   readonly redisUrl: string;
   /** Runs a command in its folder and returns what it prints on standard output. Throws if it fails. */
   volley(...args: readonly string[]): Promise<string>;
-  /** Creates an API key; default: every scope on every lane. */
+  /** Creates an API key. Without arguments, it is one with every scope on every lane, the same each time. */
   key(scopes?: readonly ApiScope[], lanes?: readonly string[], name?: string): Promise<string>;
   /** Calls the HTTP API with a key of its own. Throws if the response is no success. */
   api<Output>(method: string, path: string, body?: object): Promise<Output>;
@@ -103,11 +103,18 @@ export async function startUp(
     const run = promisify(execFile);
     return (await run(process.execPath, [MAIN, ...args], { cwd: folder, env })).stdout;
   };
-  const key: Up['key'] = async (scopes = API_SCOPES, only = [], name = 'a check') => {
+  const create = async (scopes = API_SCOPES, only: readonly string[] = [], name = 'a check') => {
     const lanesOf = only.flatMap((lane) => ['--lane', lane]);
     return (await volley('keys', 'create', '--name', name, '--scope', scopes.join(), ...lanesOf)).trim();
   };
-  const own = await key(API_SCOPES, [], 'shop');
+  // Each creation starts a process.
+  let whole: Promise<string> | undefined;
+  const key: Up['key'] = (...which) => {
+    if (which.length > 0) return create(...which);
+    whole ??= create();
+    return whole;
+  };
+  const own = await create(API_SCOPES, [], 'shop');
   const api: Up['api'] = async (method, path, body) => {
     const response = await fetch(`${origin}${path}`, {
       method,

@@ -13,10 +13,10 @@ test('A small campaign behind a huge one on the same lane starts at once', { tim
     redisUrl: url,
     prefix: `${prefix}-small`,
     workers: ['send', 'follow-up'],
-    simulator: { keys: [{ key: 'key' }], latency: 100 },
+    simulator: { keys: [{ key: 'key' }], latency: 250 },
   });
   const { simulator } = fleet;
-  const huge = await launch(fleet, { recipients: recipients(50_000), message: 'huge' });
+  const huge = await launch(fleet, { recipients: recipients(25_000), message: 'huge' });
   await vi.waitUntil(async () => (await simulator.ledger()).length > 100, { timeout: 20_000 });
   const launchedAt = Date.now();
   const small = await launch(fleet, { recipients: recipients(100, 60_000), message: 'small' });
@@ -25,7 +25,7 @@ test('A small campaign behind a huge one on the same lane starts at once', { tim
   const times = (await ofSmall()).map(({ at }) => at - launchedAt);
   console.info(`first of the small campaign after ${times[0]} ms, its last after ${times.at(-1)} ms`);
   expect(times[0]).toBeLessThan(5_000);
-  expect((await fleet.volley.status(huge)).counts.planned).toBeGreaterThan(40_000);
+  expect((await fleet.volley.status(huge)).counts.planned).toBeGreaterThan(20_000);
   expect((await fleet.volley.status(small)).counts.planned).toBe(0);
 });
 
@@ -44,7 +44,7 @@ test('A lane that is always throttled and one that hangs take nothing from a hea
     simulator: {
       magicRecipients: 'always',
       keys: [{ key: 'healthy' }, { key: 'throttled', quota: 0 }, { key: 'hanging' }],
-      latency: 200,
+      latency: 500,
     },
   });
   const lane = (name: string, list: Iterable<{ to: string }>) =>

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { parseWantedStatus } from '../../src/campaign/reported-status.js';
 import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
 import { testRedis } from '../base/redis/test-redis.js';
-import type { Fleet } from './fleet.js';
+import type { Fleet, Kind } from './fleet.js';
 import type { Program } from './program.js';
 import { callbackSettings, startReceiver } from './receiver.js';
 import { recipients } from './recipients.js';
@@ -16,6 +16,7 @@ async function notifiedFleet(
   notifications: SimulatorOptions['notifications'],
   simulator: SimulatorOptions = {},
   settings: Record<string, string> = {},
+  workers: readonly Kind[] = ['all'],
 ): Promise<{ fleet: Fleet; receiver: Program }> {
   fleets += 1;
   const own = `${prefix}-${fleets}`;
@@ -37,7 +38,7 @@ async function notifiedFleet(
   const fleet = await startedFleet({
     redisUrl: url,
     prefix: own,
-    workers: ['all', 'all'],
+    workers,
     simulator: { keys: [{ key: 'key' }], ...simulator, ...(notifications ? { notifications } : {}) },
     settings: callback,
   });
@@ -89,6 +90,8 @@ test('Lost, repeated, late, shuffled, and forged notifications leave every recip
       delay: { kind: 'uniform', minMs: 0, maxMs: 1_000 },
     },
     { deliveryTime: { kind: 'uniform', minMs: 0, maxMs: 300 }, impossible: 0.2, seed: 7 },
+    {},
+    ['all', 'all'],
   );
   const id = await launch(fleet, { recipients: recipients(400), message: 'Sale' });
   const status = await finished(fleet.volley, id, 60_000);
@@ -112,6 +115,8 @@ test('A request whose response was lost is found by its notification, and no mes
   const { fleet } = await notifiedFleet(
     { shape: 'mixed', securityTokenIn: 'mixed' },
     { deliveryTime: 200, faults: { resetAfter: 0.03 }, seed: 3 },
+    {},
+    ['all', 'all'],
   );
   const id = await launch(fleet, { recipients: recipients(300), message: 'Sale' });
   const status = await finished(fleet.volley, id, 60_000);

@@ -64,7 +64,10 @@ type Restorable = Awaited<ReturnType<typeof restorable>>;
 const accepted = async ({ simulator }: Fleet): Promise<string[]> =>
   (await simulator.ledger()).flatMap((entry) => entry.recipients);
 const acceptedAtLeast = (fleet: Fleet, least: number): Promise<void> =>
-  vi.waitFor(async () => expect((await accepted(fleet)).length).toBeGreaterThanOrEqual(least), 30_000);
+  vi.waitFor(async () => expect((await accepted(fleet)).length).toBeGreaterThanOrEqual(least), {
+    timeout: 30_000,
+    interval: 300,
+  });
 const twice = (numbers: readonly string[]): string[] =>
   numbers.filter((number, at) => numbers.indexOf(number) !== at);
 

@@ -6,7 +6,7 @@ import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';
 
 const { url, prefix } = testRedis('settings');
-const FOUR: readonly Kind[] = ['all', 'all', 'all', 'all'];
+const THREE: readonly Kind[] = ['all', 'all', 'all'];
 const account = { username: 'anna', password: 'right' };
 
 test('A lane whose API key the service refuses stops, and continues when the key is fixed and the lane resumed', {
@@ -97,7 +97,7 @@ test('A wrong password costs the whole fleet two logins, then the lane stops wit
   const fleet = await startedFleet({
     redisUrl: url,
     prefix: `${prefix}-password`,
-    workers: FOUR,
+    workers: THREE,
     settings: { ACCOUNT_USERNAME: 'anna', ACCOUNT_PASSWORD: 'wrong' },
     simulator: { accounts: [account], keys: [{ account: 'anna' }] },
   });
@@ -126,7 +126,7 @@ test('Each expiry of the token costs the whole fleet one refresh', { timeout: 90
   const fleet = await startedFleet({
     redisUrl: url,
     prefix: `${prefix}-expiry`,
-    workers: FOUR,
+    workers: THREE,
     settings: { ACCOUNT_USERNAME: account.username, ACCOUNT_PASSWORD: account.password },
     simulator: {
       accounts: [account],

@@ -112,6 +112,7 @@ const ATTACKS = {
         redisUrl,
         prefix: 'webhooks',
         kills: times,
+        perKill: 400,
         random: seededRandom(seed),
         onProgress: note,
       }),

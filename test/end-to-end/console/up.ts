@@ -103,7 +103,11 @@ export async function startUp(
     const run = promisify(execFile);
     return (await run(process.execPath, [MAIN, ...args], { cwd: folder, env })).stdout;
   };
-  const create = async (scopes = API_SCOPES, only: readonly string[] = [], name = 'a check') => {
+  const create = async (
+    scopes: readonly ApiScope[] = API_SCOPES,
+    only: readonly string[] = [],
+    name = 'a check',
+  ) => {
     const lanesOf = only.flatMap((lane) => ['--lane', lane]);
     return (await volley('keys', 'create', '--name', name, '--scope', scopes.join(), ...lanesOf)).trim();
   };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../../src/campaign/views.js';
 import { brokenPromises, type Outcome } from '../../../src/surfaces/cli/demo/outcome.js';
+import { OPEN_LANE } from '../../reporting/open-lane.js';
 import { statusWith } from './campaign-status.js';
 
 const done = statusWith({
@@ -8,31 +9,10 @@ const done = statusWith({
   counts: { deliveredToTerminal: 9, deliveryImpossible: 1 },
 });
 const auto: LaneStatus = {
+  ...OPEN_LANE,
   name: 'auto',
-  id: 'auto',
-  targetAccount: null,
-  state: 'open',
-  quota: {
-    configured: 'auto',
-    learned: 110,
-    limit: 110,
-    span: '1h',
-    used: { send: 0, poll: 0 },
-    inFlight: 0,
-    keptForPolls: 0,
-    nextPermitAt: null,
-    nextPermits: 0,
-    permitsToCome: [],
-  },
-  blockedBy: null,
-  turnFailures: [],
-  zone: null,
-  window: null,
+  quota: { ...OPEN_LANE.quota, configured: 'auto', learned: 110, limit: 110 },
   throttled: 2,
-  campaigns: { running: 0, waiting: 0, scheduled: 0 },
-  awaitingReports: 0,
-  unknownOutcomes: 0,
-  maxRecipients: 1,
 };
 const message = {
   ...{

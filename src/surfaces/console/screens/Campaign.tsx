@@ -93,7 +93,10 @@ function About({ status }: { readonly status: Schemas['CampaignStatus'] }) {
           [labelOf('ended'), status.endedAt && <Time at={status.endedAt} zone={zone} />],
           [
             labelOf('complete'),
-            completion && [<TimeRange key="range" {...completion} zone={zone} />, ' ', completion.reason],
+            completion && [
+              <TimeRange key="range" {...completion} zone={zone} />,
+              completion.reason && `: ${completion.reason}`,
+            ],
           ],
           [labelOf('window'), window && `${window.hours} ${zone ?? ''}`],
           [labelOf('requests'), words.requestsText(requests.send, requests.poll, requests.throttled)],

@@ -59,9 +59,9 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
           [
             labelOf('whatIsKnown'),
             ({ reason, code, isPolled }) => (
-              <>
-                {reason} <span class="quiet">{isPolled ? words.polled : words.codes[code]}</span>
-              </>
+              <span>
+                {reason}. <span class="quiet">{isPolled ? words.polled : words.codes[code]}</span>
+              </span>
             ),
           ],
           [

@@ -16,6 +16,8 @@ export interface Session {
 
 /** The session; null: signed out; undefined: not known yet. `reason`: why the last one ended. */
 export const session = signal<Session | null | undefined>(undefined);
+/** Why the session is not known yet; empty while it is asked for. */
+export const begunLate = signal('');
 export const signedOutBecause = signal<'ended' | 'link' | null>(null);
 
 async function request(method: 'GET' | 'POST' | 'DELETE', body?: object): Promise<Session | null> {
@@ -57,6 +59,7 @@ export async function begin(link = takeLink()): Promise<void> {
     else await signIn({ link });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
+    begunLate.value = error.message;
     if (error.status === 0 || error.status >= 500) return void setTimeout(begin, AGAIN_MS, link);
     if (link === undefined) {
       session.value = null;

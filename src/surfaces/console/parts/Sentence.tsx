@@ -21,9 +21,7 @@ export function Sentence({ waiting, lane }: { waiting: Schemas['Waiting']; lane?
   );
 }
 
-interface RemedyProps {
-  readonly remedy: Schemas['Waiting']['remedy'];
-  readonly lane: string | null;
+interface RemedyProps extends Pick<Schemas['Waiting'], 'remedy' | 'lane'> {
   readonly campaign?: string | null;
   readonly about: string;
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { commandOf, type Input, type Name } from '../base/api.js';
 import { useFilters } from '../base/filters.js';
 import { useLoaded } from '../base/loaded.js';
@@ -31,6 +31,26 @@ export function Table<Row>(props: TableProps<Row>) {
   const { rowKey = (row, at) => (row as { readonly id?: string }).id ?? at } = props;
   const [first] = rows ?? [];
   const alignOf = (value: ComponentChildren) => (typeof value === 'number' ? 'number' : undefined);
+  const rowOf = (row: Row, at: number) => (
+    <tr key={rowKey(row, at)}>
+      {columns.map(([title, cell], column) => {
+        const value = cell(row);
+        const Cell = column === 0 ? 'th' : 'td';
+        return (
+          <Cell
+            key={title}
+            scope={column === 0 ? 'row' : undefined}
+            data-title={title}
+            class={alignOf(value)}
+          >
+            {typeof value === 'number' ? countText(value) : value}
+          </Cell>
+        );
+      })}
+    </tr>
+  );
+  // A page of rows is not drawn again while only what is around it changes.
+  const body = useMemo(() => rows?.map(rowOf), [rows, columns]);
   return (
     <>
       <table aria-busy={isBusy || rows === null}>
@@ -46,26 +66,7 @@ export function Table<Row>(props: TableProps<Row>) {
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows?.map((row, at) => (
-            <tr key={rowKey(row, at)}>
-              {columns.map(([title, cell], column) => {
-                const value = cell(row);
-                const Cell = column === 0 ? 'th' : 'td';
-                return (
-                  <Cell
-                    key={title}
-                    scope={column === 0 ? 'row' : undefined}
-                    data-title={title}
-                    class={alignOf(value)}
-                  >
-                    {typeof value === 'number' ? countText(value) : value}
-                  </Cell>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
+        <tbody>{body}</tbody>
       </table>
       {rows?.length === 0 && <p class="quiet">{empty}</p>}
       {rows === null && <p class="quiet">{texts.loading}</p>}

@@ -2,7 +2,7 @@ import { ErrorBoundary } from 'preact-iso';
 import { LocationProvider, Route, Router } from 'preact-iso/router';
 import { commandOf } from '../base/api.js';
 import { staleBecause } from '../base/live.js';
-import { mayRun, session } from '../base/session.js';
+import { begunLate, mayRun, session } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { Announcer } from '../parts/Announcer.js';
 import { Patterns } from '../parts/Bar.js';
@@ -13,7 +13,7 @@ import { SignIn } from './SignIn.js';
 import { SCREENS } from './screens.js';
 
 export function App() {
-  if (session.value === undefined) return <p class="quiet">{texts.loading}</p>;
+  if (session.value === undefined) return <main>{begunLate.value || texts.loading}</main>;
   if (session.value === null) return <SignIn />;
   return (
     <LocationProvider scope="/console">

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { call, type Schemas } from '../base/api.js';
 import { useFilters } from '../base/filters.js';
 import { useSlowly } from '../base/loaded.js';
@@ -7,7 +7,7 @@ import { mayRun } from '../base/session.js';
 import { labelOf, texts } from '../base/texts.js';
 import { RowStateText } from '../parts/Bar.js';
 import { Section } from '../parts/Section.js';
-import { PagedTable } from '../parts/Table.js';
+import { type Column, PagedTable } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
 
 type Row = Schemas['ReportRow'];
@@ -18,6 +18,7 @@ export function Recipients({ status }: { readonly status: Schemas['CampaignStatu
   const [filters] = useFilters();
   const [number, setNumber] = useState('');
   const version = useSlowly(JSON.stringify(counts));
+  const columns = useMemo(() => columnsIn(zone), [zone]);
   const isWhole = filters['status'] === undefined && number === '';
   return (
     <Section title={labelOf('recipients')} id="list">
@@ -30,23 +31,25 @@ export function Recipients({ status }: { readonly status: Schemas['CampaignStatu
         load={number === '' ? undefined : (signal) => rowsOf(id, number, signal)}
         version={version + number}
         total={isWhole ? counts.total + duplicates + invalid : undefined}
-        columns={[
-          [labelOf('number'), ({ to }) => to && <PhoneNumber number={to} />],
-          [
-            labelOf('state'),
-            ({ status: state, leftOut }) => (
-              <RowStateText state={state}>{leftOut && texts.campaign.line(leftOut.line)}</RowStateText>
-            ),
-          ],
-          [labelOf('reason'), ({ reason, serviceStatus }) => reason ?? serviceStatus],
-          [labelOf('reference'), ({ reference }) => reference],
-          [labelOf('sent'), ({ sentAt }) => <Time at={sentAt} zone={zone} withSeconds />],
-          [labelOf('updated'), ({ updatedAt }) => <Time at={updatedAt} zone={zone} withSeconds />],
-        ]}
+        columns={columns}
       />
     </Section>
   );
 }
+
+const columnsIn = (zone: string | null): readonly Column<Row>[] => [
+  [labelOf('number'), ({ to }) => to && <PhoneNumber number={to} />],
+  [
+    labelOf('state'),
+    ({ status: state, leftOut }) => (
+      <RowStateText state={state}>{leftOut && texts.campaign.line(leftOut.line)}</RowStateText>
+    ),
+  ],
+  [labelOf('reason'), ({ reason, serviceStatus }) => reason ?? serviceStatus],
+  [labelOf('reference'), ({ reference }) => reference],
+  [labelOf('sent'), ({ sentAt }) => <Time at={sentAt} zone={zone} withSeconds />],
+  [labelOf('updated'), ({ updatedAt }) => <Time at={updatedAt} zone={zone} withSeconds />],
+];
 
 /** What was sent to one number. */
 async function rowsOf(id: string, number: string, signal: AbortSignal): Promise<LoadedPage<Row>> {

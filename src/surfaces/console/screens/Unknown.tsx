@@ -45,8 +45,8 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
               const known = people?.filter(({ requestId }) => requestId === request).slice(0, SHOWN) ?? [];
               const more = recipientCount - known.length;
               return (
-                <span class="row">
-                  {known.map(({ to }) => to && <PhoneNumber key={to} number={to} />)}
+                <span>
+                  {known.map(({ to }) => to && [<PhoneNumber key={to} number={to} />, ' '])}
                   {more > 0 && words.more(more, known.length)}
                 </span>
               );

@@ -76,7 +76,7 @@ export class Endpoint {
       createdBy: ['library', '', 'a platform'],
       disabledBecause: null,
       secrets: [{ sealed: 'whsec_AAAA', until: null }],
-      sealedWith: '',
+      sealedWith: 'in the clear',
     };
     await webhookStore(this.#redis, this.#world.keys).change(ENDPOINT, null, endpoint);
   }

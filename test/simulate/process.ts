@@ -607,7 +607,12 @@ function shown(reply: Reply): string {
 }
 
 /** Sealing takes random bytes. */
-const UNSEALED: Seal = { fingerprint: '', fingerprints: [], close: (text) => text, open: (text) => text };
+const UNSEALED: Seal = {
+  fingerprint: 'in the clear',
+  fingerprints: [],
+  close: (text) => text,
+  open: (text) => text,
+};
 
 /** The parts of the code under test that a mutant may replace. */
 export const PARTS = {

@@ -11,8 +11,6 @@ export interface WebhooksKillRun {
   readonly prefix: string;
   /** How often a process that delivers is killed. */
   readonly kills: number;
-  /** Recipients that are added before each kill. */
-  readonly perKill: number;
   readonly random: Random;
   onProgress?(line: string): void;
 }
@@ -30,6 +28,8 @@ export interface WebhooksKillOutcome {
 }
 
 const ENDPOINTS = 3;
+/** Recipients that are added before each kill. */
+const PER_KILL = 400;
 const QUIET_MS = 15_000;
 const STUCK_AFTER_MS = 120_000;
 const LOOK_EVERY_MS = 2_000;
@@ -66,7 +66,7 @@ export async function webhooksKillRun(run: WebhooksKillRun): Promise<WebhooksKil
 async function killAll(
   { volley, members, kill }: Fleet,
   receivers: readonly Receiver[],
-  { kills, perKill, random, onProgress = () => {} }: WebhooksKillRun,
+  { kills, random, onProgress = () => {} }: WebhooksKillRun,
 ): Promise<WebhooksKillOutcome> {
   for (const receiver of receivers) {
     receiver.answer(async () => {
@@ -83,7 +83,7 @@ async function killAll(
     const as = RESOLVED_AS[Math.floor(random() * RESOLVED_AS.length)];
     const last = campaigns.at(-1);
     if (last !== undefined && as) await volley.resolve(last, { as });
-    campaigns.push(await newCampaign(volley, campaigns.length, perKill));
+    campaigns.push(await newCampaign(volley, campaigns.length));
     // A request has arrived, so some process has requests in flight.
     for (const began = Date.now(); requests() === before && Date.now() - began < QUIET_MS; ) await delay(10);
     await delay(120 * random());
@@ -159,8 +159,8 @@ function problemsOf(reported: ReadonlyMap<string, string>, receiver: Receiver): 
   );
 }
 
-async function newCampaign(volley: Fleet['volley'], at: number, count: number): Promise<string> {
-  const list = [...recipients(count)].map((one, index) => ({ ...one, reference: `${at}-${index}` }));
+async function newCampaign(volley: Fleet['volley'], at: number): Promise<string> {
+  const list = [...recipients(PER_KILL)].map((one, index) => ({ ...one, reference: `${at}-${index}` }));
   const outcome = await volley.enqueue({ recipients: list, message: 'Hi', again: true });
   if (outcome.outcome === 'refused') throw new Error(`the campaign was not created: ${outcome.code}`);
   return outcome.id;

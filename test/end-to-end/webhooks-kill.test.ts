@@ -11,7 +11,6 @@ test('Each endpoint gets every final result exactly once by the ids of its reque
     redisUrl: redis.url,
     prefix: 'webhooks-kill',
     kills: 5,
-    perKill: 150,
     random: seededRandom(3),
   });
   console.info(JSON.stringify(outcome));

@@ -112,7 +112,6 @@ const ATTACKS = {
         redisUrl,
         prefix: 'webhooks',
         kills: times,
-        perKill: 400,
         random: seededRandom(seed),
         onProgress: note,
       }),

@@ -75,7 +75,7 @@ describe.skipIf(process.env['CONSOLE_SCREENSHOTS'] !== 'write')('The pictures of
     };
     await take('overview', '/', (page) => page.getByRole('link', { name: 'Spring sale' }).first().waitFor());
     await take('campaign', `/campaigns/${sale}`, (page) =>
-      page.getByRole('heading', { name: 'Unknown outcomes' }).waitFor(),
+      page.locator('#unknown code', { hasText: '••' }).first().waitFor(),
     );
     await take('lane', '/lanes/main', (page) => page.locator('svg.drawing').waitFor());
     await take('new', '/new', async (page) => {

@@ -125,7 +125,7 @@ export const texts = {
     quotaText: (used: number, limit: number | null, span: string) =>
       limit === null
         ? `${countText(used)} used, limit unknown`
-        : `${countText(used)} of ${countText(limit)} per ${span === '1 h' ? 'hour' : span}`,
+        : `${countText(used)} of ${countText(limit)} per ${span.replace(/^1 h$/, 'hour').replace(/^1 min$/, 'minute')}`,
     perMinute: (values: readonly number[]) =>
       `Sends in each of the last five minutes: ${values.map((value) => countText(value)).join(', ')}`,
     campaigns: (running: number, waiting: number, scheduled: number) =>

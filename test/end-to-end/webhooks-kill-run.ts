@@ -9,7 +9,7 @@ import { recipients } from './recipients.js';
 export interface WebhooksKillRun {
   readonly redisUrl: string;
   readonly prefix: string;
-  /** How often a process that delivers is killed. */
+  /** How often processes that deliver are killed: one to three of three. */
   readonly kills: number;
   readonly random: Random;
   onProgress?(line: string): void;
@@ -73,6 +73,8 @@ async function killAll(
       await delay(20 + 80 * random());
       return 204;
     });
+    // A request that a killed process did not end may have had its effect, or not.
+    receiver.forgetAborted(() => random() < 0.5);
     receiver.secrets.push((await volley.webhooks.add({ url: receiver.url })).secret);
   }
   const requests = (): number => receivers.reduce((sum, { received }) => sum + received.length, 0);
@@ -87,8 +89,10 @@ async function killAll(
     // A request has arrived, so some process has requests in flight.
     for (const began = Date.now(); requests() === before && Date.now() - began < QUIET_MS; ) await delay(10);
     await delay(120 * random());
-    const member = delivering[Math.floor(random() * delivering.length)];
-    if (member !== undefined) await kill(member);
+    const at = Math.floor(random() * delivering.length);
+    await Promise.all(
+      delivering.filter((_, each) => each === at || random() < 0.5).map((member) => kill(member)),
+    );
     if (killed % 10 === 9) onProgress(`${killed + 1} kills, ${requests()} requests`);
   }
   const endpoints = () => volley.webhooks.list();

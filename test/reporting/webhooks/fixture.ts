@@ -42,6 +42,7 @@ export async function startReceiver() {
   const problems: string[] = [];
   const secrets: string[] = [];
   let answering: Answering = () => 204;
+  let forgets = (): boolean => false;
   let [open, most] = [0, 0];
   const server: Server = createServer(async (request, response) => {
     open += 1;
@@ -63,8 +64,11 @@ export async function startReceiver() {
     const parsed = JSON.parse(body);
     const event = { ...parsed, data: { results: [], ...parsed.data } };
     const one: Received = { id: headers['webhook-id'] ?? '', body, headers, event };
-    (event.type === 'recipients.settled' ? received : others).push(one);
+    const list = event.type === 'recipients.settled' ? received : others;
+    list.push(one);
     const answer = await answering(one);
+    const hasGone = request.socket.readableEnded || request.socket.destroyed;
+    if (hasGone && forgets()) list.splice(list.indexOf(one), 1);
     if (answer === 'nothing') return;
     const [status, more] = typeof answer === 'number' ? [answer, {}] : answer;
     response.writeHead(status, more).end();
@@ -85,6 +89,10 @@ export async function startReceiver() {
     most: () => most,
     answer(with_: Answering) {
       answering = with_;
+    },
+    /** Whether it undoes what it did for a request whose sender is gone before the answer. */
+    forgetAborted(when: () => boolean) {
+      forgets = when;
     },
     /** The results in the requests, in order, without requests whose id was known, as a receiver processes them. */
     results: (): RecipientResult[] => {

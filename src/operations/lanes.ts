@@ -273,7 +273,7 @@ export const setLane = call({
   name: 'setLane',
   summary: 'Change a lane that was added',
   description:
-    'Settings that you do not name stay; null gives one its default. When it is done, no request starts with the earlier settings or credentials. Lanes of the configuration cannot be changed.',
+    'Settings that you do not name stay; null gives one its default. When it is done, requests in flight finish, and no new one uses the earlier settings or credentials. Lanes of the configuration cannot be changed.',
   audit: 'lane.set',
   http: 'PUT /lanes/{name}',
   cli: { usage: 'lane set <name> <file>', ...FILE, examples: ['lane set acme quota.json'] },

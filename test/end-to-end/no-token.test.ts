@@ -115,7 +115,7 @@ test('a campaign whose lane a poll has stopped after everything was sent says wh
         completion: { latest: null, reason: 'the lane is stopped until you resume it' },
       });
       expect(campaignSentence(status, Date.now()).text).toMatch(
-        /^Lane default is stopped: .*403.*volley lane resume default$/,
+        /^Lane default is stopped \(since .*\): .*403.*volley lane resume default$/,
       );
     },
     { timeout: 20_000, interval: 100 },

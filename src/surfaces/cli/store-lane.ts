@@ -14,7 +14,13 @@ export function add(context: Context, name: string, file: string): Promise<Answe
 
 /** `volley lane set` */
 export function set(context: Context, name: string, file: string): Promise<Answer> {
-  return store(context, 'set', name, file, 'changed; no request starts with its earlier settings');
+  return store(
+    context,
+    'set',
+    name,
+    file,
+    'changed; requests in flight finish, and new ones use the new settings',
+  );
 }
 
 /** The library checks the fields, as it checks those of a lanes file. */

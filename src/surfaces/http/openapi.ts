@@ -234,8 +234,12 @@ function complete(operation: Operation, method: string): void {
     const example = exampleOf(Number(status));
     response.content = { ...response.content, 'application/problem+json': { ...problem, example } };
   }
-  if (isForm !== undefined && requestBody !== undefined && !('$ref' in requestBody))
-    requestBody.content = isForm ? FORM_CONTENT : JSON_CONTENT;
+  if (requestBody === undefined || '$ref' in requestBody) return;
+  if (isForm !== undefined) requestBody.content = isForm ? FORM_CONTENT : JSON_CONTENT;
+  // As in validation.ts: without a member that must be there, the body may be missing.
+  const schema = requestBody.content['application/json']?.schema;
+  if (schema !== undefined && 'properties' in schema && schema.required === undefined)
+    requestBody.required = false;
 }
 
 /** The framework keeps names of headers in lower case, as it compares them. */

@@ -17,7 +17,10 @@ export const validateByZod: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPa
     return error === undefined ? { value: data } : { error };
   };
   if (httpPart !== 'body') return validate;
-  return (body: unknown) => {
+  // A body whose members may all be missing may be missing itself.
+  const absent = schema.safeParse({}).success ? {} : null;
+  return (given: unknown) => {
+    const body = given ?? absent;
     const list = longListOf(body);
     if (list === undefined) return validate(body);
     // The mark that Fastify's types require of a promise.

@@ -37,7 +37,7 @@ test('A lane comes from a file that may name a variable, is changed and shown, a
     'acme',
     file('quota.json', { hourlyQuota: null, pacing: 'smooth' }),
   );
-  expect(set.stdout).toContain('no request starts with its earlier settings');
+  expect(set.stdout).toContain('changed; requests in flight finish');
   const shown = await volley('lane', 'show', 'acme');
   expect(shown.stdout).toMatch(/^acme {2}active\n {2}pacing: "smooth"\n {2}added by cli/);
   expect(JSON.stringify([added, set, shown])).not.toContain('the-secret-key');

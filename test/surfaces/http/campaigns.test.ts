@@ -340,7 +340,7 @@ test('An error about the body says what the route accepts', async () => {
   expect(await post('/v1/find', 'text/plain', 'Hi')).toMatchObject(
     detail('Send JSON with `Content-Type: application/json`.'),
   );
-  expect(await post('/v1/lanes/default/hold', 'text/plain', 'Hi')).toMatchObject(
+  expect(await post('/v1/lanes/default/resume', 'text/plain', 'Hi')).toMatchObject(
     detail('This request takes no body.'),
   );
   const long = JSON.stringify({ number: 'x'.repeat(10_000_001) });
@@ -555,7 +555,7 @@ test('`country` allows national spelling, and an error points at the invalid num
   }
 });
 
-test('A lane can be held and resumed', async () => {
+test('A lane can be held and resumed, and a request whose members are all optional needs no body', async () => {
   const lane = async () => (await call('GET', '/v1/lanes/default')).json;
   expect((await call('POST', '/v1/lanes/default/hold')).json).toEqual({ lane: 'default', state: 'held' });
   expect(await lane()).toMatchObject({ name: 'default', state: 'held' });

@@ -287,7 +287,7 @@ test('A preview of a form returns its recipients and invalid rows, and stores no
 test('A form is rejected by routes that do not accept uploads', async () => {
   for (const [path, detail] of [
     ['/v1/find', 'Send JSON with `Content-Type: application/json`.'],
-    ['/v1/lanes/default/hold', 'This request takes no body.'],
+    ['/v1/lanes/default/resume', 'This request takes no body.'],
   ]) {
     const { status, json } = await call('POST', String(path), { form: campaignForm(campaign(), rows(1)) });
     expect([status, json]).toMatchObject([415, { code: 'unsupported', detail }]);

@@ -788,7 +788,7 @@ export const OPERATION_COMMANDS = [
     usage: 'lane set <name> <file>',
     summary: 'change a lane that was added',
     description:
-      'Change a lane that was added. Settings that you do not name stay; null gives one its default. When it is done, no request starts with the earlier settings or credentials. Lanes of the configuration cannot be changed.',
+      'Change a lane that was added. Settings that you do not name stay; null gives one its default. When it is done, requests in flight finish, and no new one uses the earlier settings or credentials. Lanes of the configuration cannot be changed.',
     arguments: {
       '<name>': 'the lane',
       '<file>':

@@ -71,18 +71,23 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     ttlAutopurge: true,
     async fetchMethod(_key, _stale, { options, context: { lane, campaign, sender } }) {
       const meta = await readMeta(redis, keys, lane, campaign);
-      if (meta !== null && plainSender(meta.sender) !== sender) return new Uint32Array();
       // A person who replies to the confirmation of a stop word means what came before it; and a large campaign causes thousands of them.
-      if (meta?.bypasses !== undefined) return new Uint32Array();
+      if (meta !== null && (meta.bypasses !== undefined || plainSender(meta.sender) !== sender)) {
+        // Neither changes, and no number is kept.
+        options.ttl = 0;
+        return new Uint32Array();
+      }
       const { tails, isGrowing } = await readTails(lane, campaign);
       if (meta === null || isGrowing) options.ttl = GROWING_MS;
       return tails;
     },
   });
-  async function* campaignsOf(lane: LaneId): AsyncGenerator<string> {
+  const placeOf = (lane: LaneId, campaign: string, sender: string): string => `${lane} ${campaign} ${sender}`;
+  /** The campaigns that may have what is searched. */
+  async function* campaignsOf(lane: LaneId, sender: string): AsyncGenerator<string> {
     let left = MAX_LISTED;
-    for await (const campaign of listCampaigns(redis, keys)) {
-      if (campaign.lane === lane) yield campaign.id;
+    for await (const { id, lane: of } of listCampaigns(redis, keys)) {
+      if (of === lane && cache.peek(placeOf(lane, id, sender))?.length !== 0) yield id;
       left -= 1;
       if (left === 0) return;
     }
@@ -107,13 +112,13 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     const sender = plainSender(to);
     const searchedOf = async (id: string): Promise<Searched> => {
       const context = { lane, campaign: id, sender };
-      const tails = await cache.fetch(`${lane} ${id} ${sender}`, { context });
+      const tails = await cache.fetch(placeOf(lane, id, sender), { context });
       return { id, tails: tails ?? new Uint32Array() };
     };
     // A campaign may be sent after one that was created later.
     let latest: Awaited<ReturnType<typeof sentIn>> = null;
     let [campaigns, searched] = [0, 0];
-    for await (const campaign of inBatches(campaignsOf(lane), CAMPAIGNS_AT_ONCE, searchedOf)) {
+    for await (const campaign of inBatches(campaignsOf(lane, sender), CAMPAIGNS_AT_ONCE, searchedOf)) {
       const found = await sentIn(lane, campaign, number);
       if (found !== null && found.sentAt > (latest?.sentAt ?? 0)) latest = found;
       if (campaign.tails.length > 0) campaigns += 1;

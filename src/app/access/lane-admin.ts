@@ -38,8 +38,9 @@ export type LaneRemoval =
 
 /**
  * The lanes that are stored in Redis, beside those of the configuration, which nothing here changes. Workers serve a new lane, and use changed
- * settings, within 5 s; when a change resolves, no request is claimed with the earlier settings, and those in flight finish. The methods reject with a LaneTakenError if a
- * name or credentials are in use, with an InputError for each invalid field or without `SECRETS_KEY`, and with a NotFoundError.
+ * settings, within 5 s; when a change resolves, no request is claimed with the earlier settings, and those in flight finish. The methods
+ * reject with a LaneTakenError if a name or credentials are in use, with an InputError for each invalid field or without `SECRETS_KEY`, and
+ * with a NotFoundError.
  */
 export interface LaneAdmin {
   /**

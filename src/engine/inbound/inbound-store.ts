@@ -98,10 +98,8 @@ function pendingOf(json: string): PendingMessage {
   };
 }
 
-const taken = z
-  .array(z.string())
-  .transform((reply) => reply.flatMap((json, at) => (at % 2 === 1 ? [pendingOf(json)] : [])));
-const received = z.array(z.string()).transform(([, json, used]) => {
+const taken = z.array(z.string().transform(pendingOf));
+const received = z.array(z.string()).transform(([json, used]) => {
   if (json === undefined) return undefined;
   if (used !== undefined) return { used: Number(used) };
   return json === '' ? ('busy' as const) : pendingOf(json);

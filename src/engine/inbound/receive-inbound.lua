@@ -18,8 +18,8 @@
         limit    number: how many bytes the key may store on the lane
         leaseMs  number: how long the caller has to log the message, before another process may
         time     ms, or '' for the server's
-  Returns  nothing if there is nothing to do: the message is logged, or lacks parts; its name and its JSON, if the caller is to act on it;
-           its name and '' while another process does; '', 'full', and the bytes that the key has stored, if it has no room
+  Returns  nothing if there is nothing to do: the message is logged, or lacks parts; its JSON, if the caller is to act on it; '' while
+           another process does; 'full' and the bytes that the key has stored, if it has no room
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../base/redis/when-full.lua
@@ -38,7 +38,7 @@ if known and not pending then return {} end
 if not known then
   local bytes = MESSAGE_BYTES + 2 * #text
   if not key_bytes.add(keyBytesKey, payer, bytes, limit) then
-    return { '', 'full', string.format('%.0f', key_bytes.used(keyBytesKey, payer)) }
+    return { 'full', string.format('%.0f', key_bytes.used(keyBytesKey, payer)) }
   end
   -- The service numbers the messages of a sender from 0 to 255 and begins again, so an old one may lack a part for ever.
   if pending and pending.parts[tostring(part)] then
@@ -54,5 +54,5 @@ end
 local isMine = pending.count >= pending.total and pending.lease <= now
 if isMine then pending.lease = now + leaseMs end
 if isMine or not known then redis.call('HSET', inboundPendingKey, name, cjson.encode(pending)) end
-if isMine then return { name, cjson.encode(pending) } end
-return pending.count >= pending.total and { name, '' } or {}
+if isMine then return { cjson.encode(pending) } end
+return pending.count >= pending.total and { '' } or {}

@@ -12,7 +12,7 @@
         retentionMs  number: how long a logged message is kept, ms
         most         number: messages that are taken or deleted at most
         time         ms, or '' for the server's
-  Returns  the name and the JSON of each message that the caller is to act on
+  Returns  the JSON of each message that the caller is to act on
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../base/redis/when-full.lua
@@ -31,13 +31,12 @@ end
 local taken = {}
 local all = redis.call('HGETALL', inboundPendingKey)
 for i = 1, #all, 2 do
-  local pending = #taken < 2 * most and cjson.decode(all[i + 1])
+  local pending = #taken < most and cjson.decode(all[i + 1])
   local isDue = pending and pending.lease <= now and (pending.count >= pending.total or pending.at + partsMs <= now)
   if isDue then
     pending.lease = now + leaseMs
     local json = cjson.encode(pending)
     redis.call('HSET', inboundPendingKey, all[i], json)
-    taken[#taken + 1] = all[i]
     taken[#taken + 1] = json
   end
 end

@@ -19,7 +19,7 @@ interface OperatorCommands {
   resume(id: string): Promise<void>;
   /** When it resolves, the campaign starts no more requests. `cancelled`: recipients that are not sent to. */
   cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
-  /** Holds the lane until {@link OperatorCommands.resumeLane}: it starts no requests. See there for who may do that. */
+  /** Holds the lane until {@link OperatorCommands.resumeLane}: it starts no requests. See there for who may do that. `why`: for people. */
   holdLane(name: string, why?: string): Promise<void>;
   /**
    * Reopens a lane that is held, backing off, or stopped. Rejects with a NotAllowedError if an operator for all lanes holds it, and this one is

@@ -48,7 +48,7 @@ export const STOP_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/inbound/receive-inbound.lua',
-          from: "return pending.count >= pending.total and { name, '' } or {}",
+          from: "return pending.count >= pending.total and { '' } or {}",
           to: 'return {}',
         },
       ],

@@ -19,7 +19,7 @@ import type { LoggedMessage, PendingMessage } from './inbound-store.js';
 
 /** What {@link wishFulfiller} works with. */
 export interface WishOptions {
-  readonly suppression: Pick<Suppression, 'add' | 'undo' | 'operationsOf' | 'isOnlyBy'>;
+  readonly suppression: Pick<Suppression, 'add' | 'lift' | 'renew' | 'operationsOf' | 'isOnlyBy'>;
   readonly inFlight: InFlight;
   /** Whether a stop word counts for the lane of its number, or for all lanes. */
   readonly scope: 'lane' | 'all';
@@ -57,13 +57,28 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
   const byReplies = async (number: string, list: LaneId | null): Promise<FoundOperation[]> =>
     (await suppression.operationsOf(number, list)).filter(({ source }) => source === REPLY_SOURCE);
 
+  /** The operation of an earlier stop word that keeps the number on its list, also if a start word arrived in between. */
+  const renewed = async (
+    earlier: readonly FoundOperation[],
+    number: string,
+    at: number,
+  ): Promise<FoundOperation | undefined> => {
+    for (const operation of earlier) {
+      if ((operation.receivedAt ?? 0) >= at || (await suppression.renew(operation, number, at)))
+        return operation;
+    }
+    return undefined;
+  };
+
   const stop = async (lane: LaneId, { messageId, from: number, at }: PendingMessage): Promise<Fulfilled> => {
     const list = scope === 'all' ? null : lane;
     const reason = `stop word in message ${messageId}`;
     const concerned = list === null ? await options.lanes() : [lane];
     const before = await inFlight(concerned, number);
-    let [operation] = await byReplies(number, list);
-    const isTakenOver = operation?.reason === reason;
+    const earlier = await byReplies(number, list);
+    let operation = earlier.find((one) => one.reason === reason);
+    const isTakenOver = operation !== undefined;
+    operation ??= await renewed(earlier, number, at);
     if (operation === undefined) {
       const made = {
         list,
@@ -100,9 +115,10 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
         // The process that got this message has died, and another stop word came before a second one took it over.
         if ((operation.receivedAt ?? 0) > at) continue;
         const details = { operation: operation.id };
-        await by.audited({ action: 'suppression.undo', lane, details }, () =>
-          suppression.undo(operation, by.actor, clock(), [number]),
+        const isLifted = await by.audited({ action: 'suppression.undo', lane, details }, () =>
+          suppression.lift(operation, number, by.actor, { at: clock(), upTo: at }),
         );
+        if (!isLifted) continue;
         options.changed('undone', operation);
         lifted = operation;
       }

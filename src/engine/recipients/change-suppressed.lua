@@ -16,7 +16,9 @@
         apiKey      the API key that adds or removes, or ''
         max         number: how many numbers may be stored because of the API key; ignored without one
         keepMs      number: how long removed numbers are kept, ms
-  Returns  how many numbers the list got or lost; -1, and no change, if too many would be stored because of the API key
+        upTo        ms: undo-add changes nothing if the stop word of the operation arrived later; '' for any
+  Returns  how many numbers the list got or lost; -1, and no change, if too many would be stored because of the API key, or a stop word
+           arrived later
 ]]
 -- Operations that an entry names: the first, and the latest ones. `*` stands for those between, which cannot be undone.
 local MAX_NAMED, OTHERS = 4, '*'
@@ -119,6 +121,7 @@ local function return_removal(id)
   redis.call('ZREM', removalsKey, id)
 end
 
+if upTo ~= '' and (record(operation).receivedAt or 0) > tonumber(upTo) then return -1 end
 local values = redis.call('HMGET', listKey, unpack(packed))
 if apiKey ~= '' then
   local ended = redis.call('ZRANGEBYSCORE', removalsKey, '-inf', string.format('%.0f', now), 'LIMIT', 0, RETURNED_AT_ONCE)

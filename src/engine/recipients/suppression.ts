@@ -27,6 +27,11 @@ const checkScript = loadScript(import.meta.url, './check-suppressed.lua', (reply
   const [letters, digests] = z.tuple([z.string(), z.number()]).parse(reply);
   return [letters, digests === 1] as const;
 });
+const renewScript = loadScript(
+  import.meta.url,
+  './renew-addition.lua',
+  (reply) => z.number().parse(reply) === 1,
+);
 const changeScript = loadScript(import.meta.url, './change-suppressed.lua', (reply) =>
   z.number().parse(reply),
 );
@@ -73,7 +78,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     list: LaneId | null,
     operation: string,
     numbers: readonly Buffer[],
-    { apiKey = '', max = 0 } = {},
+    { apiKey = '', max = 0, upTo = '' as number | '' } = {},
   ): Promise<number> =>
     changeScript.run(
       redis,
@@ -93,6 +98,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         apiKey,
         max,
         keepMs: KEEP_REMOVED_MS,
+        upTo,
       },
     );
   const write = (id: string, operation: StoredOperation): Promise<unknown> =>
@@ -179,20 +185,10 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       `the key may suppress at most ${max} numbers at the same time, those that it has removed in the last 30 days included, and this would be more; nothing was changed`,
     );
 
-  /** `added`: its only numbers, if the caller knows them; then no list is searched for them. */
-  const undo = async (
-    { id, ...operation }: FoundOperation,
-    by: Actor,
-    at: number,
-    added?: readonly string[],
-  ): Promise<number> => {
+  const undo = async ({ id, ...operation }: FoundOperation, by: Actor, at: number): Promise<number> => {
     const isAdd = operation.change === 'add';
-    const found =
-      added === undefined
-        ? scan(isAdd ? names.list(operation.list) : names.removed(id))
-        : [packed(added).map((number) => [number, id] as const)];
     let numbers = 0;
-    for await (const entries of found) {
+    for await (const entries of scan(isAdd ? names.list(operation.list) : names.removed(id))) {
       const ofOperation = isAdd ? entries.filter(([, value]) => value.split(',').includes(id)) : entries;
       if (ofOperation.length === 0) continue;
       const how = isAdd ? 'undo-add' : 'undo-remove';
@@ -298,6 +294,30 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     },
     /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added stay. */
     undo,
+    /** Undoes the addition of its only number by a stop word, unless a stop word that arrived after `upTo`, ms, has renewed it. */
+    async lift(
+      { id, ...operation }: FoundOperation,
+      number: string,
+      by: Actor,
+      times: { readonly at: number; readonly upTo: number },
+    ): Promise<boolean> {
+      const numbers = await change('undo-add', operation.list, id, packed([number]), times);
+      if (numbers === -1) return false;
+      await write(id, { ...operation, undone: { actor: by, at: times.at, numbers } });
+      return true;
+    },
+    /** Notes that the stop word of an operation has arrived again. False if the operation no longer keeps the number on its list. */
+    async renew({ id, list }: FoundOperation, number: string, receivedAt: number): Promise<boolean> {
+      const before = await redis.hget(names.operations, id);
+      if (before === null) return false;
+      const after = JSON.stringify({ ...storedOperation.parse(JSON.parse(before)), receivedAt });
+      const [packedNumber = ''] = packed([number]);
+      return renewScript.run(
+        redis,
+        { list: names.list(list), operations: names.operations },
+        { operation: id, number: packedNumber, before, after },
+      );
+    },
     operation: read,
     /** Operations, newest first, that are older than `before`. */
     async *operations(before?: string): AsyncGenerator<FoundOperation> {
@@ -316,13 +336,17 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       const operations = await Promise.all((value?.split(',') ?? []).map(read));
       return operations.filter((operation) => operation !== null);
     },
-    /** Whether nothing but this operation suppresses a number for a lane, if anything does. */
+    /** Whether nothing but this operation, and later ones of its source, suppresses a number for a lane, if anything does. */
     async isOnlyBy(operation: string, lane: LaneId, number: string): Promise<boolean> {
       const values = await Promise.all(
         [null, lane].map((list) => redis.hmget(names.list(list), ...packed([number]))),
       );
-      const isByOthers = values.flat().some((value) => value !== null && value !== operation);
-      return !isByOthers && !(await isAnyKept([number]));
+      const lists = values.flatMap(([value]) => (value ? [value.split(',')] : []));
+      if (lists.some(([first]) => first !== operation)) return false;
+      const all = await Promise.all(lists.flat().map(read));
+      return (
+        all.every((one) => one !== null && one.source === all[0]?.source) && !(await isAnyKept([number]))
+      );
     },
     /** How many numbers are suppressed for a lane; one that is on both lists counts twice. */
     async count(lane: LaneId): Promise<number> {

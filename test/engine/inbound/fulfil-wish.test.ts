@@ -21,6 +21,7 @@ import { json, startService } from '../sending/local-service.js';
 
 const { redis, prefix, url } = testRedis('fulfil-wish');
 const NUMBER = '+4915700000001';
+const PEOPLE = Array.from({ length: 50 }, (_, at) => `+4915700001${String(at).padStart(3, '0')}`);
 const ACCEPTED = json(201, {
   outboundSMSMessageRequest: { resourceURL: 'http://service.example/outbound/ACME/requests/r1' },
 });
@@ -100,9 +101,12 @@ test.each([
   },
 );
 
-test('A start word that is carried out late does not lift a later stop', async () => {
-  const own = `${prefix}-late-start`;
-  const list = suppression(redis, keyNames(own));
+const message = (messageId: string, at: number, from = NUMBER) => ({
+  ...{ messageId, from, to: 'ACME', text: '', at, digests: [] },
+});
+/** Carries out wishes of people to whom nothing is sent. */
+function openWishes(name: string) {
+  const list = suppression(redis, keyNames(`${prefix}-${name}`));
   const fulfil = wishFulfiller({
     suppression: list,
     inFlight: async () => new Set(),
@@ -113,12 +117,51 @@ test('A start word that is carried out late does not lift a later stop', async (
     sentSince: async () => [],
     changed() {},
   });
-  const message = (messageId: string, at: number) => ({
-    ...{ messageId, from: NUMBER, to: 'ACME', text: '', at, digests: [] },
-  });
+  return { list, fulfil };
+}
+
+test('A start word that is carried out late does not lift a later stop', async () => {
+  const { list, fulfil } = openWishes('late-start');
   await fulfil('stop', 'main', message('m2', 2_000));
   expect(await fulfil('start', 'main', message('m1', 1_000))).toMatchObject({ isNew: false });
   expect(await list.areSuppressed('main', [NUMBER])).toEqual([true]);
   expect(await fulfil('start', 'main', message('m3', 3_000))).toMatchObject({ isNew: true });
   expect(await list.areSuppressed('main', [NUMBER])).toEqual([false]);
+});
+
+test('A start word that is carried out late does not lift a stop word that was repeated after it', async () => {
+  const { list, fulfil } = openWishes('repeated-stop');
+  const { op } = await fulfil('stop', 'main', message('m1', 1_000));
+  expect(await fulfil('stop', 'main', message('m3', 3_000))).toMatchObject({ op, isNew: false });
+  expect(await fulfil('start', 'main', message('m2', 2_000))).toMatchObject({ isNew: false });
+  expect(await list.areSuppressed('main', [NUMBER])).toEqual([true]);
+  expect(await fulfil('start', 'main', message('m4', 4_000))).toMatchObject({ op, isNew: true });
+  expect(await list.areSuppressed('main', [NUMBER])).toEqual([false]);
+});
+
+test('A stop word is in force in the end, even if an earlier start word is carried out at the same time', async () => {
+  const { list, fulfil } = openWishes('stop-and-start');
+  for (const number of PEOPLE) {
+    await fulfil('stop', 'main', message(`${number}-1`, 1_000, number));
+    await Promise.all([
+      fulfil('start', 'main', message(`${number}-2`, 2_000, number)),
+      fulfil('stop', 'main', message(`${number}-3`, 3_000, number)),
+    ]);
+  }
+  expect(await list.areSuppressed('main', PEOPLE)).toEqual(PEOPLE.map(() => true));
+});
+
+test('Of two stop words that are carried out at the same time, one is new, and a start word lifts both', async () => {
+  const { list, fulfil } = openWishes('two-stops');
+  for (const number of PEOPLE) {
+    const stops = await Promise.all(
+      ['a', 'b'].map((id) => fulfil('stop', 'main', message(`${number}-${id}`, 1_000, number))),
+    );
+    const fresh = stops.filter(({ isNew }) => isNew);
+    expect(fresh).toHaveLength(1);
+    // So its confirmation is sent.
+    expect(await list.isOnlyBy(fresh[0]?.op ?? '', 'main', number)).toBe(true);
+    await fulfil('start', 'main', message(`${number}-c`, 2_000, number));
+  }
+  expect(await list.areSuppressed('main', PEOPLE)).toEqual(PEOPLE.map(() => false));
 });

@@ -199,3 +199,14 @@ test('A number that stays suppressed by its digest is not suppressed by a later 
   expect(await list.isOnlyBy(id, 'main', number(2))).toBe(true);
   expect(await list.hasNone(null, [number(1)])).toBe(false);
 });
+
+test('A number is suppressed by an operation alone while only later operations of the same source suppress it', async () => {
+  const list = open('source');
+  const reply = { ...SUPPRESSING, source: 'reply' };
+  const { id } = await list.add([number(1)], { ...reply, list: 'main' });
+  const { id: later } = await list.add([number(1)], { ...reply, list: 'main' });
+  expect(await list.isOnlyBy(id, 'main', number(1))).toBe(true);
+  expect(await list.isOnlyBy(later, 'main', number(1))).toBe(false);
+  await list.add([number(1)], { ...SUPPRESSING, list: 'main' });
+  expect(await list.isOnlyBy(id, 'main', number(1))).toBe(false);
+});

@@ -56,20 +56,19 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
       return blockedBy?.state === 'waiting'
         ? { code: 'unserved', text: sentence(`Nothing happens: ${blockedBy.reason}`), tone: 'warning' }
         : { code: 'workers', text: 'No worker is running, so nothing happens.', tone: 'warning' };
-    case 'operator':
+    case 'operator': {
+      const paused = `${pausedText(blockedBy?.reason ?? '', sinceText(blockedBy?.since, now, zone))}${startText(status, now)}`;
+      // Resuming it would change nothing.
+      if (counts.planned === 0 && counts.unknown > 0) return unknownSaid(status, `${paused} `);
       return {
         code: 'paused',
-        text: `${pausedText(blockedBy?.reason ?? '', sinceText(blockedBy?.since, now, zone))}${startText(status, now)} Resume it to continue.`,
+        text: `${paused} Resume it to continue.`,
         remedy: { operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` },
         tone: 'warning',
       };
+    }
     case 'resolve':
-      return {
-        code: 'unknown',
-        text: unknownText(counts.unknown),
-        remedy: { operation: 'resolveCampaign', path: `/v1/campaigns/${id}/resolve` },
-        tone: 'warning',
-      };
+      return unknownSaid(status);
     case 'lane':
       return closedSaid(status, lane, now, counts.planned > 0 ? 'send' : 'poll');
     case 'window':
@@ -91,6 +90,15 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
     default:
       return status.waitingFor satisfies never;
   }
+}
+
+function unknownSaid({ id, counts }: CampaignStatus, before = ''): Said {
+  return {
+    code: 'unknown',
+    text: `${before}${unknownText(counts.unknown)}`,
+    remedy: { operation: 'resolveCampaign', path: `/v1/campaigns/${id}/resolve` },
+    tone: 'warning',
+  };
 }
 
 function laneSaid(status: LaneStatus, now: number): Said | null {

@@ -126,6 +126,18 @@ const CAUSES: readonly (readonly [
     'resumeCampaign /v1/campaigns/c1/resume',
   ],
   [
+    {
+      state: 'paused',
+      waitingFor: 'operator',
+      blockedBy: block('paused', 'paused by cli ann@host'),
+      counts: { unknown: 2 },
+    },
+    'unknown',
+    'Paused by cli ann@host (since 11:00:00 UTC). 2 recipients have an unknown outcome. Resolve them.',
+    null,
+    'resolveCampaign /v1/campaigns/c1/resolve',
+  ],
+  [
     { waitingFor: 'resolve', counts: { unknown: 7_000 } },
     'unknown',
     '7,000 recipients have an unknown outcome. Resolve them.',

@@ -8,6 +8,8 @@ import { createLivePicture } from './terminal.js';
 
 /** In a log or a pipe, a line appears when something changes, and at least this often. */
 const LINE_EVERY_MS = 10_000;
+/** The same, while Redis does not answer. */
+const OLD_LINE_EVERY_MS = 60_000;
 /** From this age on, what is shown says how old it is. It is read four times a second. */
 const OLD_MS = 2_000;
 const LOOK_EVERY_MS = 1_000;
@@ -81,7 +83,7 @@ function inLog({ note }: Context, howToStart: string): Canvas {
     draw(status, age, now) {
       const { id, state, waitingFor, blockedBy, endedAt } = status;
       const seen = age === null ? `${state} ${waitingFor} ${blockedBy?.reason} ${endedAt}` : 'old';
-      if (seen === shown && now - shownAt < LINE_EVERY_MS) return;
+      if (seen === shown && now - shownAt < (age === null ? LINE_EVERY_MS : OLD_LINE_EVERY_MS)) return;
       shownAt = now;
       shown = seen;
       note(

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** A message has at most as many parts, because a phone numbers them with one byte. */
+export const MAX_PARTS = 255;
+
 const effect = z
   .object({
     wish: z

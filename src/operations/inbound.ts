@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { inboundMessage } from '../campaign/inbound.js';
+import { inboundMessage, MAX_PARTS } from '../campaign/inbound.js';
 import { byCallingLane, byLanesOfKey } from './access.js';
 import { country } from './campaign-members.js';
 import { call, page } from './operation.js';
 import { LANE_FLAG, laneName, onlyOfLane } from './schemas.js';
 
-const place = z.int().min(1).max(255);
+const place = z.int().min(1).max(MAX_PARTS);
 
 export const receiveInbound = call({
   name: 'receiveInbound',

@@ -3,6 +3,7 @@ import { PROFILES } from '../../base/profiles/index.js';
 import { withUnavailableErrors } from '../../base/redis/unavailable.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
+import { MAX_PARTS } from '../../campaign/inbound.js';
 import { type InboundReceiver, openInboundReceiver } from '../../engine/inbound/inbound-receiver.js';
 import {
   type Confirmed,
@@ -107,6 +108,10 @@ export function inboundFor(
       if (messageId === '' || Buffer.byteLength(messageId) > MAX_ID_BYTES)
         throw new InputError(`the id of the message must have 1 to ${MAX_ID_BYTES} bytes`, {
           field: 'messageId',
+        });
+      if (part !== undefined && !(part.total >= 1 && part.total <= MAX_PARTS))
+        throw new InputError(`a message has 1 to ${MAX_PARTS} parts, and not ${part.total}`, {
+          field: 'part/total',
         });
       if (part !== undefined && !(part.number >= 1 && part.number <= part.total))
         throw new InputError(`part ${part.number} of ${part.total} does not exist`, { field: 'part/number' });

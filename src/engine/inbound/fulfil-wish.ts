@@ -38,7 +38,7 @@ export interface WishOptions {
     times: { readonly from: number; readonly begunUntil: number },
   ): Promise<readonly string[]>;
   /** Called when an operation has changed a list, or was undone. */
-  changed(change: 'added' | 'undone', operation: FoundOperation): void;
+  changed(change: 'added' | 'undone', operation: FoundOperation): Promise<void>;
 }
 
 /** What a wish has changed. */
@@ -93,7 +93,7 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
       operation = await by.audited({ action: 'suppression.add', lane, details }, () =>
         suppression.add([number], made),
       );
-      options.changed('added', operation);
+      await options.changed('added', operation);
     }
     const after = await inFlight(concerned, number);
     const isOurs = operation.reason === reason;
@@ -119,7 +119,7 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
           suppression.lift(operation, number, by.actor, { at: clock(), upTo: at }),
         );
         if (!isLifted) continue;
-        options.changed('undone', operation);
+        await options.changed('undone', operation);
         lifted = operation;
       }
     }

@@ -117,12 +117,11 @@ export function inboundService(options: InboundOptions) {
     by: options.by,
     clock,
     sentSince: options.sentSince,
-    changed(change, { id, list, reason }) {
+    async changed(change, { id, list, reason }) {
       const told = { operation: id, numberCount: 1, actor: describeActor(options.by.actor) };
-      void (list === null ? Promise.resolve(null) : finder.nameOf(list)).then((lane) => {
-        if (change === 'added') events.emit({ type: 'suppression.added', lane, reason, ...told });
-        else events.emit({ type: 'suppression.undone', lane, ...told });
-      });
+      const lane = list === null ? null : await finder.nameOf(list);
+      if (change === 'added') events.emit({ type: 'suppression.added', lane, reason, ...told });
+      else events.emit({ type: 'suppression.undone', lane, ...told });
     },
   });
   const stores = new Map<LaneId, InboundStore>();
@@ -186,9 +185,15 @@ export function inboundService(options: InboundOptions) {
         await pause(alarm, BUSY_MS);
       }
     },
-    /** Acts on the messages of a lane that a process left behind, or whose parts did not come, and deletes old ones. */
+    /**
+     * Acts on the messages of a lane that a process left behind, or whose parts did not come, and deletes old ones. Rejects with the first
+     * error after it has tried all of them.
+     */
     async tend(lane: LaneId): Promise<void> {
-      for (const message of await storeOf(lane).takeOverdue(options.retentionMs)) await act(lane, message);
+      const errors: unknown[] = [];
+      for (const message of await storeOf(lane).takeOverdue(options.retentionMs))
+        await act(lane, message).catch((error: unknown) => errors.push(error));
+      if (errors.length > 0) throw errors[0];
     },
     /** The log of a lane. */
     log: storeOf,

@@ -98,7 +98,7 @@ function pendingOf(json: string): PendingMessage {
   };
 }
 
-const taken = z.array(z.string().transform(pendingOf));
+const taken = z.tuple([z.string()], z.string().transform(pendingOf));
 const received = z.array(z.string()).transform(([json, used]) => {
   if (json === undefined) return undefined;
   if (used !== undefined) return { used: Number(used) };
@@ -156,19 +156,20 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
       return reply;
     },
 
-    /** Takes messages that no process has logged in time, and those whose parts did not come; deletes what is older than the retention. */
-    takeOverdue: (retentionMs: number): Promise<PendingMessage[]> =>
-      takeScript.run(
-        redis,
-        { ...logKeys, keyBytes },
-        {
-          leaseMs: LEASE_MS,
-          partsMs: PARTS_MS,
-          retentionMs,
-          most: AT_ONCE,
-          time: '',
-        },
-      ),
+    /**
+     * Takes about a hundred messages that no process has logged in time, or whose parts did not come; deletes what is older than the
+     * retention.
+     */
+    async takeOverdue(retentionMs: number): Promise<PendingMessage[]> {
+      const args = { leaseMs: LEASE_MS, partsMs: PARTS_MS, retentionMs, most: AT_ONCE, time: '' };
+      const messages: PendingMessage[] = [];
+      for (let cursor = '0'; ; ) {
+        const [next, ...some] = await takeScript.run(redis, { ...logKeys, keyBytes }, { ...args, cursor });
+        messages.push(...some);
+        cursor = next;
+        if (cursor === '0' || messages.length >= AT_ONCE) return messages;
+      }
+    },
 
     /** Appends a message to the log. Returns its position; '' if another process has logged it. */
     log: ({ digests }: PendingMessage, entry: LoggedMessage): Promise<string> =>
@@ -197,15 +198,21 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
       const isOf = ({ from, to }: { from: string; to: string }): boolean =>
         [from, to].some((each) => each.replace('+', '') === number.replace('+', ''));
       let erased = 0;
-      for (const [name, json] of Object.entries(await redis.hgetall(inboundPending))) {
-        const pending = pendingShape.parse(JSON.parse(json));
-        if (!isOf(pending)) continue;
-        // Its name is a digest of the numbers, without a key.
-        for (const { digest, payer, bytes } of Object.values(pending.parts)) {
-          await redis.hset(inboundIds, digest, '');
-          if (payer !== '') await redis.hincrby(keyBytes, `used:${payer}`, -bytes);
+      for (let cursor = '0'; ; ) {
+        const [next, flat] = await redis.hscan(inboundPending, cursor, 'COUNT', READ_AT_ONCE);
+        for (let at = 0; at + 1 < flat.length; at += 2) {
+          const [name = '', json = ''] = [flat[at], flat[at + 1]];
+          const pending = pendingShape.parse(JSON.parse(json));
+          if (!isOf(pending)) continue;
+          // Its name is a digest of the numbers, without a key.
+          for (const { digest, payer, bytes } of Object.values(pending.parts)) {
+            await redis.hset(inboundIds, digest, '');
+            if (payer !== '') await redis.hincrby(keyBytes, `used:${payer}`, -bytes);
+          }
+          erased += await redis.hdel(inboundPending, name);
         }
-        erased += await redis.hdel(inboundPending, name);
+        cursor = next;
+        if (cursor === '0') break;
       }
       for (let last: string | undefined; ; ) {
         const batch = await this.before(last, READ_AT_ONCE);

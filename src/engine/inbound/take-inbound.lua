@@ -1,6 +1,6 @@
 --[[
-  take-inbound: takes the messages of a lane that no process has logged in time, because one died, or because a part never arrived;
-  and deletes logged messages that are too old.
+  take-inbound: takes messages of a lane that no process has logged in time, because one died, or because a part never arrived; and deletes
+  logged messages that are too old. It looks at a part of what waits, so that a flood of messages that lack parts does not block Redis.
 
   KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged
         inboundIds      hash: digest of the service's id of a part -> its message
@@ -10,9 +10,10 @@
   ARGV  leaseMs      number: how long the caller has to log them
         partsMs      number: how long a message waits for its parts
         retentionMs  number: how long a logged message is kept, ms
-        most         number: messages that are taken or deleted at most
+        most         number: messages that are looked at, or deleted: about as many
+        cursor       what the call before returned, or 0
         time         ms, or '' for the server's
-  Returns  the JSON of each message that the caller is to act on
+  Returns  the next cursor, 0 after the last part; the JSON of each message that the caller is to act on
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../base/redis/when-full.lua
@@ -28,15 +29,14 @@ for _, entry in ipairs(redis.call('XRANGE', inboundKey, '-', '(' .. oldest, 'COU
   redis.call('HDEL', inboundMessagesKey, entry[1])
 end
 
-local taken = {}
-local all = redis.call('HGETALL', inboundPendingKey)
-for i = 1, #all, 2 do
-  local pending = #taken < most and cjson.decode(all[i + 1])
-  local isDue = pending and pending.lease <= now and (pending.count >= pending.total or pending.at + partsMs <= now)
-  if isDue then
+local next, some = unpack(redis.call('HSCAN', inboundPendingKey, cursor, 'COUNT', most))
+local taken = { next }
+for i = 1, #some, 2 do
+  local pending = cjson.decode(some[i + 1])
+  if pending.lease <= now and (pending.count >= pending.total or pending.at + partsMs <= now) then
     pending.lease = now + leaseMs
     local json = cjson.encode(pending)
-    redis.call('HSET', inboundPendingKey, all[i], json)
+    redis.call('HSET', inboundPendingKey, some[i], json)
     taken[#taken + 1] = json
   end
 end

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
+import { MAX_PARTS } from '../../campaign/inbound.js';
 import { numberOf } from './address.js';
 import { carriesToken } from './notification-token.js';
 
@@ -29,7 +30,13 @@ const report = z
     const { messageId, senderAddress, destinationAddress, message } = sent;
     const { udhMessageId: reference, concatPart: number, concatTotal: total } = sent;
     const isPart =
-      reference != null && number != null && total != null && total > 1 && number > 0 && number <= total;
+      reference != null &&
+      number != null &&
+      total != null &&
+      total > 1 &&
+      total <= MAX_PARTS &&
+      number > 0 &&
+      number <= total;
     return {
       messageId,
       from: senderOf(senderAddress),

@@ -66,7 +66,7 @@ test.each([
       lanes: async () => [lane.id],
       by: OPERATOR,
       clock: systemClock,
-      changed() {},
+      changed: async () => {},
       sentSince: (...[of, number, times]: Parameters<WishOptions['sentSince']>) =>
         sentSince(redis, keys, of, number, times),
     };
@@ -115,7 +115,7 @@ function openWishes(name: string) {
     by: OPERATOR,
     clock: systemClock,
     sentSince: async () => [],
-    changed() {},
+    changed: async () => {},
   });
   return { list, fulfil };
 }

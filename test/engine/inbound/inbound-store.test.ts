@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { inboundStore, type ReceivedPart } from '../../../src/engine/inbound/inbound-store.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
@@ -118,4 +118,25 @@ test('An API key pays for the messages that it submits until they are deleted, a
   await delay(2);
   await store.takeOverdue(1);
   expect(await redis.hexists(bytes, 'used:k1')).toBe(0);
+});
+
+test('A flood of messages that lack parts is read in steps, so that it blocks neither Redis nor the process', async () => {
+  const store = open('flood');
+  await store.receive(part('0-1', 1, 'Hello'));
+  const pending = keyNames(prefix).lane('flood', 'inboundPending');
+  const [[, json = ''] = []] = Object.entries(await redis.hgetall(pending));
+  const entries = Array.from({ length: 5_000 }, (_, at) => [`message-${at}`, json]);
+  await redis.hset(pending, ...entries.flat());
+  const overdue = { ...JSON.parse(json), from: '+447700900555', at: 0 };
+  await redis.hset(pending, 'overdue', JSON.stringify(overdue));
+  const [scripts, scans, whole] = [
+    vi.spyOn(redis, 'evalsha'),
+    vi.spyOn(redis, 'hscan'),
+    vi.spyOn(redis, 'hgetall'),
+  ];
+  expect(await store.takeOverdue(KEPT_MS)).toMatchObject([{ from: '+447700900555' }]);
+  expect(scripts.mock.calls.length).toBeGreaterThan(20);
+  expect(await store.erase('+447700900555')).toBe(1);
+  expect(scans.mock.calls.length).toBeGreaterThan(5);
+  expect(whole).not.toHaveBeenCalled();
 });

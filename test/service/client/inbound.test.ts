@@ -22,3 +22,13 @@ test.each([
     text: 'Stop',
   });
 });
+
+test('Parts that no phone can number are no parts: each is a message of its own', () => {
+  const report = { messageId: 'm', senderAddress: '+447700900123', destinationAddress: '1', message: 'Stop' };
+  const partOf = (udhMessageId: number, concatPart: number, concatTotal: number) =>
+    inboundIn({ ...report, udhMessageId, concatPart, concatTotal })?.part;
+  expect(partOf(0, 255, 255)).toEqual({ reference: 0, number: 255, total: 255 });
+  expect([partOf(0, 1, 256), partOf(0, 1, 1_000_000_000), partOf(0, 3, 2), partOf(0, 0, 2)]).toEqual(
+    Array(4).fill(undefined),
+  );
+});

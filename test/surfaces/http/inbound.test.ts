@@ -162,10 +162,16 @@ test.each([
   ['messageId', { messageId: 'é'.repeat(65) }],
   ['from', { from: '07700 900123' }],
   ['part/number', { part: { reference: 1, number: 3, total: 2 } }],
+  ['part/total', { part: { reference: 1, number: 1, total: 256 } }],
 ])('A message with an invalid %s is refused', async (field, more) => {
   const { status, json } = await post(message(more));
   expect(status).toBe(400);
   expect((json as { errors: { pointer: string }[] }).errors[0]?.pointer).toBe(`/${field}`);
+});
+
+test('The library refuses more parts than a message can have', async () => {
+  const part = { reference: 1, number: 1, total: 1_000_000_000 };
+  await expect(volley.inbound.receive(message({ part }))).rejects.toMatchObject({ field: 'part/total' });
 });
 
 test('The operations of stop words can be undone like any other', async () => {

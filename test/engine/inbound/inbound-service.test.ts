@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { keyNames } from '../../../src/base/redis/keys.js';
+import { inboundService } from '../../../src/engine/inbound/inbound-service.js';
+import { suppression } from '../../../src/engine/recipients/suppression.js';
+import { OPERATOR } from '../../app/access/operator.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+
+const { redis, prefix } = testRedis('inbound-service');
+const keys = keyNames(prefix);
+type Options = Parameters<typeof inboundService>[0];
+
+function serviceOf(more: Partial<Options> = {}) {
+  return inboundService({
+    redis,
+    keys,
+    finder: { ids: async () => ['main'], idOf: async (name) => name, nameOf: async () => 'main' },
+    suppression: suppression(redis, keys),
+    events: createEvents({ level: 'silent' }),
+    clock: systemClock,
+    retentionMs: 86_400_000,
+    replies: { stopWords: ['stop'], startWords: ['start'], stopScope: 'lane' },
+    by: OPERATOR,
+    lastSent: async () => null,
+    sentSince: async () => [],
+    ...more,
+  });
+}
+const message = (lane: string, at: number, text = 'Stop') =>
+  ({
+    messageId: `${lane}-${at}`,
+    from: `+4477009001${String(at).padStart(2, '0')}`,
+    to: 'ACME',
+    text,
+  }) as const;
+
+test('A message that cannot be handled does not keep the sweep from the others that were left behind', async () => {
+  const lane = 'left-behind';
+  const isAway = new Set<string>();
+  const service = serviceOf({
+    async lastSent(_lane, number) {
+      if (isAway.has(number)) throw new Error('a campaign cannot be read');
+      return null;
+    },
+  });
+  const store = service.log(lane);
+  // Redis returns them in no particular order.
+  const messages = Array.from({ length: 20 }, (_, at) => message(lane, at));
+  for (const one of messages) await store.receive(one);
+  const pending = keys.lane(lane, 'inboundPending');
+  for (const [name, json] of Object.entries(await redis.hgetall(pending)))
+    await redis.hset(pending, name, JSON.stringify({ ...JSON.parse(json), lease: 0 }));
+  for (const { from } of messages.filter((_, at) => at % 4 === 0)) isAway.add(from);
+  await expect(service.tend(lane)).rejects.toThrow('a campaign cannot be read');
+  expect((await store.after('0-0', 100)).map(({ id }) => id).sort()).toEqual(
+    messages.flatMap(({ messageId }, at) => (at % 4 === 0 ? [] : messageId)).sort(),
+  );
+});
+
+test('If Redis goes away right after a number was suppressed, the call rejects, and the process goes on', async () => {
+  const failures: unknown[] = [];
+  const note = (error: unknown): void => void failures.push(error);
+  process.on('unhandledRejection', note);
+  const service = serviceOf({
+    finder: {
+      ids: async () => ['gone'],
+      idOf: async (name) => name,
+      nameOf: async () => {
+        throw new Error('Redis is away');
+      },
+    },
+  });
+  await expect(service.receive('gone', message('gone', 1))).rejects.toThrow('Redis is away');
+  // The event loop reports a rejection that nothing handles after the current turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('unhandledRejection', note);
+  expect(failures).toEqual([]);
+});

@@ -174,6 +174,8 @@ export function liveLanes({ redis, keys, log, monotonic, hostOf, isSimulated }: 
         .flatMap(({ lane, texts, ledger }) =>
           ledger !== undefined && lanes.includes(lane.name) ? [...texts, ledger.text] : texts,
         ),
+
+    clear: (): void => entries.clear(),
   };
 }
 

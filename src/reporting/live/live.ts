@@ -139,6 +139,8 @@ export function createLiveReader(options: LiveOptions): LiveReader & { close(): 
     clearInterval(ticking?.timer);
     ticking?.following.abort();
     ticking = undefined;
+    // What happens while nothing is watched is not followed.
+    lanes.clear();
     campaigns.clear();
   };
 

@@ -148,3 +148,30 @@ test('A stream that resumes has each event once', async () => {
   ]);
   await volley.cancel(id);
 });
+
+test('A ledger shows when the service refused requests, also while no one watched', async () => {
+  const refused = (epoch: number) =>
+    volley.events.emit({
+      type: 'lane.backingOff',
+      lane: 'main',
+      cause: 'throttled',
+      reason: 'the service answered 429',
+      until: Date.now(),
+      epoch,
+    });
+  const watchOnce = async (count: number): Promise<void> => {
+    let stop = (): void => {};
+    await new Promise<void>((resolve) => {
+      stop = volley.watchLive({ allowed: undefined, lanes: ['main'], campaigns: [] }, (items) => {
+        const ledger = items.find(({ type }) => type === 'ledger');
+        if (ledger !== undefined && JSON.parse(ledger.json).throttledAt.length === count) resolve();
+      });
+    });
+    stop();
+  };
+  await watchOnce(0);
+  refused(1);
+  await watchOnce(1);
+  refused(2);
+  await watchOnce(2);
+});

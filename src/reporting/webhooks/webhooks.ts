@@ -5,7 +5,7 @@ import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { describeActor } from '../../campaign/actor.js';
-import type { AuditAction, Operator } from '../../campaign/audit.js';
+import type { AuditAction, AuditedOperation, Operator } from '../../campaign/audit.js';
 import { InputError, NotFoundError } from '../../campaign/errors.js';
 import type {
   DisabledBecause,
@@ -169,13 +169,14 @@ export function webhookService(deps: WebhookDeps) {
       action: AuditAction,
       endpoint: Pick<Endpoint, 'id' | 'url' | 'lanes'>,
       run: () => Promise<Result>,
+      more: AuditedOperation['details'] = {},
     ): Promise<Result> => {
       const [lane, ...others] = endpoint.lanes ?? [];
       return by.audited(
         {
           action,
           ...(lane !== undefined && others.length === 0 ? { lane } : {}),
-          details: { webhook: endpoint.id, host: hostOf(endpoint) },
+          details: { webhook: endpoint.id, host: hostOf(endpoint), ...more },
         },
         run,
       );
@@ -292,13 +293,9 @@ export function webhookService(deps: WebhookDeps) {
           secrets: [{ sealed: made.sealed, until: null }, ...former],
           sealedWith: seal.fingerprint,
         };
-        await by.audited(
-          {
-            action: 'webhook.rotate',
-            details: { webhook: id, host: hostOf(endpoint), overlap: exactDuration(overlapMs) },
-          },
-          () => change(endpoint, after),
-        );
+        await audited('webhook.rotate', endpoint, () => change(endpoint, after), {
+          overlap: exactDuration(overlapMs),
+        });
         return { ...(await viewOf(await require(id))), secret: made.secret };
       },
 

@@ -82,7 +82,7 @@ export function keyNames(prefix: string) {
     recordsCredentials: `${prefix}:records`,
     /** Sorted set, all scores 0: `campaignId laneId`, so that ids, which begin with their time, list in order. */
     campaigns: `${prefix}:campaigns`,
-    /** Set: the ids of all lanes that have had a campaign. */
+    /** Set: the ids of all lanes that have had a campaign, or a message from a person. */
     lanes: `${prefix}:lanes`,
     /** Sorted set, all scores 0: `name laneId` of each outbox, so that those of one name are found together. */
     outboxes: `${prefix}:outboxes`,

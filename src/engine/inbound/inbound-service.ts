@@ -173,8 +173,8 @@ export function inboundService(options: InboundOptions) {
     async receive(lane: LaneId, part: ReceivedPart, payer = NO_KEY): Promise<void> {
       const isWish = (part.part?.total ?? 1) === 1 && wishOf(part.text) !== null;
       const paying = isWish ? { ...payer, limit: Number.MAX_SAFE_INTEGER } : payer;
-      // Before anything is stored: if this process dies, the sweep of the lane finds it.
-      await markDue({ redis, keys }, [lane]);
+      // Before anything is stored: if this process dies, the sweep of the lane finds it. Webhooks look at every lane with data.
+      await Promise.all([markDue({ redis, keys }, [lane]), redis.sadd(keys.lanes, lane)]);
       for (let waits = 0; ; waits += 1) {
         const message = await storeOf(lane).receive(part, paying);
         if (message === undefined) return;

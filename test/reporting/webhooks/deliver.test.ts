@@ -1,8 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.js';
+import type { Operator } from '../../../src/campaign/audit.js';
+import { inboundService } from '../../../src/engine/inbound/inbound-service.js';
 import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
+import { suppression } from '../../../src/engine/recipients/suppression.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { createSeal } from '../../../src/service/auth/seal.js';
+import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { people } from '../results-fixture.js';
 import { startReceiver, webhookFixture } from './fixture.js';
@@ -325,6 +330,31 @@ test('A rotation ends the former secret after its overlap, which is at most 30 d
   await expect(webhooks.rotate(id, { overlap: '31d' })).rejects.toThrow('`overlap` must be at most 30d');
 });
 
+test('What is done to an endpoint of one lane is recorded on that lane', async () => {
+  const recorded: [action: string, lane: string | undefined][] = [];
+  const by: Operator = {
+    ...OPERATOR,
+    audited({ action, lane }, run) {
+      recorded.push([action, lane]);
+      return run();
+    },
+  };
+  const { webhooks } = fixture({ by });
+  const { id } = await webhooks.add({ url: receiver.url, lanes: ['default'] });
+  await webhooks.test(id);
+  await webhooks.rotate(id);
+  await webhooks.disable(id);
+  await webhooks.enable(id);
+  await webhooks.replay(id);
+  await webhooks.remove(id);
+  expect(recorded).toEqual(
+    ['add', 'test', 'rotate', 'disable', 'enable', 'replay', 'remove'].map((verb) => [
+      `webhook.${verb}`,
+      'default',
+    ]),
+  );
+});
+
 test('An endpoint whose API key was revoked is disabled before its next request', async () => {
   const { campaign, send, service, turn, revoked, webhooks } = fixture();
   const actor = { kind: 'key', id: '0123456789ab', name: 'shop' } as const;
@@ -406,6 +436,30 @@ test('An endpoint learns once that a lane is stopped, and not if it is open agai
   pass(10 * SECOND);
   expect(await turn(id)).toBeNull();
   expect(receiver.others).toEqual([]);
+});
+
+test('An endpoint of all lanes gets the messages of a lane that has sent nothing, and none from before it was added', async () => {
+  const { add, turn, keys, finder, deps } = fixture();
+  const inbound = inboundService({
+    redis,
+    keys,
+    finder,
+    suppression: suppression(redis, keys),
+    events: deps.events,
+    clock: systemClock,
+    retentionMs: 24 * HOUR,
+    replies: { stopWords: [], startWords: [], stopScope: 'lane' },
+    by: OPERATOR,
+    lastSent: async () => null,
+    sentSince: async () => [],
+  });
+  const receive = (text: string) =>
+    inbound.receive('default', { messageId: text, from: '+447700900001', to: 'ACME', text });
+  await receive('Before');
+  const { id } = await add(receiver);
+  await receive('After');
+  await turn(id);
+  expect(receiver.others.map(({ event }) => event.data['text'])).toEqual(['After']);
 });
 
 test('An endpoint gets each message that people send, in order, and none that was erased', async () => {

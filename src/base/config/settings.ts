@@ -50,14 +50,15 @@ export const SECTIONS = {
         What the Authorization header carries. Required if you set both API_KEY and ACCOUNT_USERNAME, because how the two
         relate is not documented. Otherwise it carries the one that is set.`),
     X_AUTHORIZATION_HEADER: z.optional(xAuthorization).describe(`
-        Whether requests carry the account's access token in X-Authorization as well. Required if you set both; otherwise
-        they do not, unless you set it.`),
+        Whether requests also carry the account's access token in X-Authorization. Required if you set both API_KEY and
+        ACCOUNT_USERNAME. Otherwise the default is "none".`),
     HTTPS_PROXY: z.optional(inFile('service', formats.proxyUrl)).describe(`
         Proxy for services with an https address, such as http://user:password@proxy.example:3128.`),
     NO_PROXY: z.optional(z.string()).describe(`
         Hosts that Volley reaches without the proxy, separated by commas. Each includes its subdomains; "*" means all.`),
     SERVICE_CA_FILE: z.optional(z.string()).describe(`
-        File with certificates (PEM) that the services may use beside the public ones, such as those of your own proxy.`),
+        File with certificates (PEM) that Volley trusts for the services in addition to the public ones, such as that of
+        your own proxy.`),
     HOURLY_QUOTA: z.prefault(orAuto(count(1, MAX_HOURLY_QUOTA, 'requests an hour')), 'auto').describe(`
         Requests per hour that the API key may make; sends and polls count together. Set it if you know the number.
         With "auto", Volley learns it from the service's 429 responses.`),
@@ -70,7 +71,7 @@ export const SECTIONS = {
         Dates on which SEND_WINDOW is closed, separated by commas: 2030-05-01,2030-12-25.`),
     LANE_LIMITS: z.optional(formats.limits).describe(`
         What everyone may send on the single lane, as JSON: {"senders":["ACME"],"countries":["GB"],"maxSegments":3,
-        "recipientsPerDay":5000,"costPerDay":"50 EUR"}; any of them. Default: anything.`),
+        "recipientsPerDay":5000,"costPerDay":"50 EUR"}, with any of these members. Default: anything.`),
     LANES_FILE: z.optional(z.string()).describe(`
         Path of a JSON file with several lanes, one per API key or account. Set it instead of API_KEY. Example:
           [{ "name": "acme", "apiKeyEnv": "ACME_KEY", "hourlyQuota": 5000 }]
@@ -123,13 +124,13 @@ export const SECTIONS = {
         for which a master that is cut off accepts writes. Up to 2s, the value counts only for a server without a
         replica: with one, workers do not send. 0s is right for one server with appendfsync always.`),
     STATE_FILE: z.optional(into('stateFile', z.string())).describe(`
-        File in which workers keep which claims Redis must know. Put it outside the volume of Redis, on one that survives
-        restarts; workers of one machine may share it. If a backup of Redis is restored, the worker then holds all lanes,
-        so that nothing is sent again that was sent after the backup. Without it, run \`volley doctor --restored\`
-        before you start workers.`),
+        File in which workers record which claims Redis must know. Put it on a volume that survives restarts, but not on that
+        of Redis; workers of one machine may share it. If you restore a backup of Redis, the worker then holds all lanes, so
+        that it does not repeat what was sent after the backup. Without the file, run \`volley doctor --restored\` before you
+        start workers.`),
     RETENTION: z.prefault(into('retentionMs', duration('1m', '3650d')), '30d').describe(`
-        How long to keep the data of a finished campaign. After that, its phone numbers and texts are deleted, also from
-        the append-only file of Redis within a day.`),
+        How long to keep the data of a finished campaign. Volley then deletes its phone numbers and texts, and
+        within a day also those in the append-only file of Redis.`),
     MAX_CAMPAIGN_AGE: z.prefault(into('maxCampaignAgeMs', duration('1h', '3650d')), '90d').describe(`
         Time after its start at which Volley ends a campaign that does not end by itself, for example because it is paused
         or has an unknown outcome. Its unsent recipients lapse. FOLLOW_UP_DEADLINE later (at once with "never"), its other
@@ -197,13 +198,13 @@ export const SECTIONS = {
         Whether a stop word counts for the lane of the number that it was sent to, or for all lanes. With "all", an API key
         with the scope "inbound" stops messages of all lanes, even if it is limited to one.`),
     STOP_REPLY: z.optional(into('replies.stopReply', formats.plainText)).describe(`
-        Text that confirms a stop word. It is sent from the number that got the stop word, within 5 minutes or not at all,
-        and at most once a day to each number. Default: nothing is confirmed.`),
+        Text that confirms a stop word. Volley sends it from the number that got the stop word, within 5 minutes or not at
+        all, and at most once a day to each number. Default: no confirmation.`),
   },
   Webhooks: {
     WEBHOOK_ALLOW: z.optional(into('webhookAllow', formats.networks)).describe(`
-        Addresses or networks, separated by commas, such as 10.0.0.0/8, to which webhooks are sent although they are not
-        public. All other private addresses, and this machine, are refused whenever a connection is made.`),
+        Addresses or networks, separated by commas, such as 10.0.0.0/8, to which Volley sends webhooks although they are not
+        public. Whenever it connects, it refuses all other private addresses, and this machine.`),
   },
   'Call records': {
     RECORDS_CONTRACT: z.optional(into('records.contractFile', z.string())).describe(`
@@ -222,9 +223,9 @@ export const SECTIONS = {
         Address that the HTTP API listens on. The API uses plain HTTP: put a TLS proxy in front before you expose it.`),
     HTTP_PORT: z.prefault(into('http.port', formats.port), '8080').describe('Port of the HTTP API.'),
     CONSOLE_URL: z.optional(into('http.consoleUrl', formats.consoleUrl)).describe(`
-        Address at which browsers reach the console, such as https://volley.example, if it is not this machine: that of
-        the TLS proxy in front. Under any other name, Volley serves no console and accepts no session, because a web page
-        could use that name to act for its visitor.`),
+        Address of the TLS proxy at which browsers on other machines reach the console, such as https://volley.example. Under
+        any name but that and those of this machine, Volley serves no console and accepts no session, because a web page could
+        use that name to act for its visitor.`),
     HTTP_REQUESTS_PER_MINUTE: z
       .prefault(into('http.requestsPerMinute', count(1, 1_000_000, 'requests')), '600')
       .describe(`
@@ -232,8 +233,7 @@ export const SECTIONS = {
         of a list counts as several, by its size. Each address may make as many without a key, for the documentation.
         Requests that pause, resume, cancel, or resolve have a limit of their own, and so have event streams.`),
     HTTP_MB_PER_MINUTE: z.prefault(into('http.bytesPerMinute', megabytes(1, 1_000_000)), '1000').describe(`
-        Megabytes per minute that the requests and responses of each API key may transfer with each process. A request
-        that has begun is never cut off; uploads and reports after it have to wait.`),
+        Megabytes per minute that the requests and responses of each API key may transfer with each process. Volley never cuts off a request that has begun; later uploads and reports have to wait.`),
     KEY_MEMORY_MB: z.prefault(into('keyBytes', megabytes(1, 1_000_000)), '256').describe(`
         Megabytes of Redis that each API key may use on a lane for its campaigns, outboxes, and messages, until they are
         removed: enough for 25 million recipients with a name and a city (10 bytes each), 200,000 campaigns with one
@@ -260,7 +260,7 @@ export const SECTIONS = {
         Address on which a worker serves metrics to Prometheus, without authentication.`),
     METRICS_ALLOWED_HOSTS: z.optional(formats.hostNames).describe(`
         Names under which Prometheus reaches the metrics of workers, separated by commas. Addresses, names without a dot,
-        and METRICS_HOST are always allowed. Others are refused, because a web page could use them to read the metrics.`),
+        and METRICS_HOST are always allowed. Volley refuses others, because a web page could use them to read the metrics.`),
     METRICS_PORT: z.optional(formats.port).describe(`
         Port of a worker's metrics. If not set, the worker serves no metrics. Each worker on a machine needs its own
         port. The HTTP API serves metrics on its own port.`),

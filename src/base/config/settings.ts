@@ -233,7 +233,8 @@ export const SECTIONS = {
         of a list counts as several, by its size. Each address may make as many without a key, for the documentation.
         Requests that pause, resume, cancel, or resolve have a limit of their own, and so have event streams.`),
     HTTP_MB_PER_MINUTE: z.prefault(into('http.bytesPerMinute', megabytes(1, 1_000_000)), '1000').describe(`
-        Megabytes per minute that the requests and responses of each API key may transfer with each process. Volley never cuts off a request that has begun; later uploads and reports have to wait.`),
+        Megabytes per minute that the requests and responses of each API key may transfer with each process. Volley never
+        cuts off a request that has begun; later uploads and reports have to wait.`),
     KEY_MEMORY_MB: z.prefault(into('keyBytes', megabytes(1, 1_000_000)), '256').describe(`
         Megabytes of Redis that each API key may use on a lane for its campaigns, outboxes, and messages, until they are
         removed: enough for 25 million recipients with a name and a city (10 bytes each), 200,000 campaigns with one

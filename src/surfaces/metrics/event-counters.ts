@@ -85,7 +85,7 @@ export function countEvents(
     ),
     'inbound.received': counter(
       'volley_inbound_messages_total',
-      'Messages of people that this process stored.',
+      'Replies that this process stored.',
       'lane',
     ),
     'redis.dataLoss': counter(

@@ -83,11 +83,7 @@ export function countEvents(
       'Unknown outcomes that a notification and a delivery status confirmed as accepted.',
       'lane',
     ),
-    'inbound.received': counter(
-      'volley_inbound_messages_total',
-      'Replies that this process stored.',
-      'lane',
-    ),
+    'inbound.received': counter('volley_inbound_messages_total', 'Replies that this process stored.', 'lane'),
     'redis.dataLoss': counter(
       'volley_redis_data_loss_total',
       'Times that Redis may have lost its last writes.',

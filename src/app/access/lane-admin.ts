@@ -52,7 +52,9 @@ export interface LaneAdmin {
   set(name: string, changes: LaneFields): Promise<StoredLaneDetails>;
   /**
    * Cancels everything that waits on the lane, if it is `expect` recipients, and removes the lane. Requests in flight finish. Its credentials
-   * stay until its last reports have arrived; then they and its subscription are deleted.
+   * stay until its last reports have arrived; then they and its subscription are deleted. It first closes the lane, and counts again once
+   * every process knows, which takes 5 s; if more waits by then, it reopens the lane. If this process dies meanwhile, the lane stays closed:
+   * call it again.
    */
   remove(name: string, expect: number): Promise<LaneRemoval>;
   get(name: string): Promise<StoredLaneDetails>;
@@ -71,6 +73,19 @@ interface LaneAdminDeps {
   countWaiting(lane: Lane): Promise<number>;
   /** Cancels everything that waits on a lane. Returns how many recipients that were. */
   cancelAll(lane: Lane): Promise<number>;
+  /** Resolves when every process knows this revision of a lane. */
+  untilKnown(revision: number): Promise<void>;
+}
+
+/** More waits on a lane than its removal may cancel. */
+class MoreWaitError extends Error {
+  override readonly name = 'MoreWaitError';
+  readonly recipientCount: number;
+
+  constructor(recipientCount: number) {
+    super(`${recipientCount} recipients wait`);
+    this.recipientCount = recipientCount;
+  }
 }
 
 /** Opens the stored lanes for an operator. */
@@ -125,6 +140,22 @@ export function laneAdmin(deps: LaneAdminDeps, by: Operator): LaneAdmin {
     return detailsOf(found);
   };
 
+  const reopen = async (lane: StoredLane): Promise<void> => {
+    await stored.reopen(lane);
+    await finder.live.refresh();
+  };
+  /** Closes a lane for good, unless more than `most` recipients wait once no process adds any: then it throws a MoreWaitError. */
+  const close = async (lane: StoredLane, most: number): Promise<void> => {
+    const { revision } = lane.isClosing ? lane : await stored.leave(lane, true);
+    await finder.live.refresh();
+    await deps.untilKnown(revision);
+    const recipientCount = await deps.countWaiting(await finder.withId(lane.id));
+    const closed = { ...lane, revision };
+    if (recipientCount <= most) return void (await stored.leave(closed, false));
+    await reopen(closed);
+    throw new MoreWaitError(recipientCount);
+  };
+
   const isConfigured = async (name: string): Promise<boolean> =>
     lanes.lanes.some((lane) => lane.name === name && lane.stored === undefined) ||
     (await deps.configuredElsewhere()).includes(name);
@@ -169,12 +200,23 @@ export function laneAdmin(deps: LaneAdminDeps, by: Operator): LaneAdmin {
       }
       const opened = await finder.withId(lane.id);
       const recipientCount = await deps.countWaiting(opened);
-      if (recipientCount !== expect) return { outcome: 'unexpected', recipientCount };
-      const cancelled = await by.audited({ action: 'lane.remove', lane: lane.id, details }, async () => {
-        if (lane.state !== 'leaving') await stored.leave(lane);
+      if (recipientCount !== expect) {
+        // A process that died has closed it.
+        if (lane.isClosing) await reopen(lane);
+        return { outcome: 'unexpected', recipientCount };
+      }
+      const remove = async (): Promise<number> => {
+        if (lane.state !== 'leaving' || lane.isClosing) await close(lane, expect);
         await finder.live.refresh();
         return deps.cancelAll(await finder.withId(lane.id));
-      });
+      };
+      let cancelled: number;
+      try {
+        cancelled = await by.audited({ action: 'lane.remove', lane: lane.id, details }, remove);
+      } catch (error) {
+        if (!(error instanceof MoreWaitError)) throw error;
+        return { outcome: 'unexpected', recipientCount: error.recipientCount };
+      }
       events.emit({ type: 'lane.stored', lane: name, change: 'leaving', actor });
       return { outcome: 'removed', cancelled };
     },

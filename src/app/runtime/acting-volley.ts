@@ -1,5 +1,6 @@
-import { systemClock } from '../../base/clock.js';
+import { pause, systemAlarm, systemClock } from '../../base/clock.js';
 import type { EventOf } from '../../base/events/events.js';
+import { serverTime } from '../../base/redis/connection.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { auditedRecords } from '../../call-records/audited-records.js';
@@ -9,6 +10,7 @@ import type { InboundService } from '../../engine/inbound/inbound-service.js';
 import { readState } from '../../engine/lane/campaigns.js';
 import { laneNamed } from '../../engine/lane/lane.js';
 import { operatorCommands } from '../../engine/lane/operator-commands.js';
+import { KNOWN_MS } from '../../engine/lane/stored-lanes.js';
 import { resolveUnknown } from '../../engine/sending/unknown.js';
 import { openSuppressionList } from '../../intake/import/suppression-list.js';
 import { lazyOutboxes } from '../../intake/outbox/lazy-outboxes.js';
@@ -127,6 +129,9 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
           for (const { name } of await outboxes.list(of))
             cancelled += (await outboxes.open(name, of).cancelAll()).cancelled;
           return cancelled;
+        },
+        async untilKnown(revision) {
+          await pause(systemAlarm, Math.max(0, revision + KNOWN_MS - (await serverTime(redis))));
         },
       },
       by,

@@ -2,14 +2,13 @@ import { systemAlarm } from '../../base/clock.js';
 import { accountOf } from '../../base/config/index.js';
 import { serverTime } from '../../base/redis/connection.js';
 import type { Lane } from '../../engine/lane/lane.js';
+import { KNOWN_MS } from '../../engine/lane/stored-lanes.js';
 import { accountId } from '../../service/auth/token-record.js';
 import type { LaneAdmin } from '../access/lane-admin.js';
 import type { Instance } from './instance.js';
 
 /** How often a worker looks at the lanes that are being removed; less in a short quota window, as tests have. */
 const LOOK_MS = 15_000;
-/** How long after a change every worker has read it, and has ended what it was doing. */
-const KNOWN_MS = 5_000;
 /** A number of recipients that no lane has: a removal that expects it says how many there are. */
 const ONLY_COUNT = -1;
 
@@ -25,6 +24,9 @@ export function finishRemovals(
   const { config, redis, keys, events, finder, lanes, stored, notifications } = instance;
 
   const finish = async (lane: Lane): Promise<void> => {
+    const record = await stored.get(lane.id);
+    // A lane that is closing may be reopened: the command that closes it decides, or its repeat.
+    if (record?.state !== 'leaving' || record.isClosing) return;
     // What another process has stored while it did not know yet that the lane is leaving.
     const waiting = await admin.remove(lane.name, ONLY_COUNT);
     if (waiting.outcome === 'unexpected' && waiting.recipientCount > 0)
@@ -35,9 +37,8 @@ export function finishRemovals(
     const replies = await redis.hlen(keys.lane(lane.id, 'inboundPending'));
     const open = status.inFlightSends + status.inFlightPolls + status.awaiting + status.unknown;
     if (open + imports + replies > 0 || !('credentials' in lane.settings)) return;
-    const record = await stored.get(lane.id);
-    // Until every worker knows that the lane is leaving, one may still subscribe it. A revision is a time.
-    if (record?.state !== 'leaving' || (await serverTime(redis)) - record.revision < KNOWN_MS) return;
+    // Until every worker knows that the lane is leaving, one may still subscribe it.
+    if ((await serverTime(redis)) - record.revision < KNOWN_MS) return;
     if (!(await notifications.leave(lane))) return;
     const account = accountOf(lane.settings.credentials);
     const others = lanes.lanes.filter(({ name }) => name !== lane.name);

@@ -40,8 +40,13 @@ const content = z.object({
   sealedWith: z.string(),
   createdAt: z.number(),
   createdBy: actor,
+  /** Of a lane that is leaving: whether its removal may still be called off, because what it would cancel is being counted. */
+  isClosing: z.boolean().optional(),
 });
 type Content = z.output<typeof content>;
+
+/** How long after a change of a stored lane every process has read it, and has ended what it was doing, ms. A revision is a time. */
+export const KNOWN_MS = 5_000;
 
 /** A lane as it is stored. */
 export interface StoredLane extends Content {
@@ -247,9 +252,14 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
       await write('set', lane, { ...content.parse(lane), ...sealed(lane.name, fieldsOf(lane)) });
     },
 
-    /** Begins to remove a lane: no process starts anything on it. */
-    async leave(lane: StoredLane) {
-      return write('leave', lane, content.parse(lane));
+    /** Begins to remove a lane: no process starts anything on it. `isClosing`: whether {@link reopen} may follow. */
+    async leave(lane: StoredLane, isClosing: boolean) {
+      return write('leave', lane, { ...content.parse(lane), isClosing });
+    },
+
+    /** Calls off the removal of a lane. */
+    async reopen(lane: StoredLane) {
+      return write('set', lane, { ...content.parse(lane), isClosing: false });
     },
 
     /** Deletes the secrets of a lane, and frees its name. */

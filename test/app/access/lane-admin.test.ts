@@ -218,6 +218,70 @@ test('A removal needs the number of recipients that it cancels, and frees the na
   simulator.configure({ deliveryTime: 1_000 });
 });
 
+/** A campaign that waits. */
+async function schedule(volley: Volley, count: number, message: string): Promise<string> {
+  const sendAt = Date.now() + 3_600_000;
+  const outcome = await volley.enqueue({ lane: 'acme', recipients: recipients(count), message, sendAt });
+  if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
+  return outcome.id;
+}
+const isClosed = (run: string) => async () =>
+  / leaving /.test((await redis.hget(`{${prefix}-${run}:lanes:registry}:stored`, 'acme')) ?? '');
+
+test('A campaign whose list another process has begun to read before a lane is removed is not cancelled with it', async () => {
+  const [volley, other] = [processOf('closing'), processOf('closing')];
+  await volley.storedLanes.add('acme', ACME);
+  await schedule(volley, 7, 'Before');
+  let begun = (): void => {};
+  const isBegun = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const importing = other.enqueue({
+    lane: 'acme',
+    message: 'Meanwhile',
+    sendAt: Date.now() + 3_600_000,
+    recipients: (async function* () {
+      yield* recipients(4);
+      begun();
+      await until('it is closed', isClosed('closing'));
+      yield { to: '+447700900999' };
+    })(),
+  });
+  await isBegun;
+  const removing = volley.storedLanes.remove('acme', 7);
+  const outcome = await importing;
+  const late = outcome.outcome === 'created' ? outcome.id : '';
+  expect(await removing).toEqual({ outcome: 'unexpected', recipientCount: 12 });
+  expect((await volley.storedLanes.get('acme')).state).toBe('active');
+  expect((await volley.status(late)).counts.planned).toBe(5);
+  await schedule(other, 1, 'Afterwards');
+  expect(await volley.storedLanes.remove('acme', 13)).toEqual({ outcome: 'removed', cancelled: 13 });
+});
+
+test('If a process dies while it removes a lane, nothing is cancelled before the removal is repeated', async () => {
+  const more = { QUOTA_WINDOW_MS: '60000', REQUEST_TIMEOUT_MS: '3000' };
+  const worker = processOf('died', undefined, more);
+  await worker.work().ready;
+  for (const [repeated, outcome] of [
+    [3, { outcome: 'unexpected', recipientCount: 7 }],
+    [7, { outcome: 'removed', cancelled: 7 }],
+  ] as const) {
+    const dying = processOf('died', undefined, more);
+    if (repeated === 3) {
+      await dying.storedLanes.add('acme', ACME);
+      await schedule(dying, 7, 'Later');
+    }
+    const removing = dying.storedLanes.remove('acme', 7).catch(() => {});
+    await until('it is closed', isClosed('died'));
+    await dying.close();
+    await removing;
+    // The worker looks at it several times.
+    await delay(2_000);
+    expect(await isClosed('died')()).toBe(true);
+    expect(await worker.storedLanes.remove('acme', repeated)).toEqual(outcome);
+  }
+});
+
 test.each([
   ['before its last report', 'leaving', 'acme'],
   ['after it was removed', 'removed', 'acme'],

@@ -100,7 +100,7 @@ test('A lane under another name is refused until it is renamed, and then sends n
   // The lane's next turn waits for a permit, in an hour.
   await vi.waitFor(async () => {
     expect((await after.fleetSnapshot()).jobs.send).toEqual({ active: 0, waiting: 0, delayed: 1 });
-  });
+  }, 15_000);
   expect(await after.status(first)).toMatchObject({ lane: 'marketing', state: 'running' });
   expect(await after.status(second)).toMatchObject({ lane: 'marketing', state: 'running' });
   expect(await after.lanes()).toMatchObject([{ name: 'marketing', id: 'default' }]);

@@ -130,7 +130,7 @@ it('answers 400 to a malformed subscription', async () => {
 it('notifies the callback of each state once, even if the callback fails', async () => {
   await reply(origin, create(callback));
   await reply(origin, send('Hi'));
-  await vi.waitFor(() => expect(received).toHaveLength(2));
+  await expect.poll(() => received).toHaveLength(2);
   const infos = received.map(({ body }) => body.deliveryInfoList.deliveryInfo);
   expect(infos).toEqual([
     [{ address: 'tel:+4791000001', deliveryStatus: 'DeliveredToNetwork' }],
@@ -160,7 +160,7 @@ it('notifies the subscription that exists when a status changes, not the one at 
   await reply(origin, create(callback.replace('/in', '/last')));
   await reply(origin, send('Last'));
   await vi.waitFor(() => expect(told()).toContain('/last DeliveredToTerminal'), patience);
-  await vi.waitFor(() => expect(told()).toHaveLength(5));
+  await expect.poll(() => told()).toHaveLength(5);
   expect(told().slice(3).sort()).toEqual(['/last DeliveredToNetwork', '/last DeliveredToTerminal']);
 }, 30_000);
 
@@ -168,7 +168,7 @@ it('notifies a recipient that is impossible at once of nothing but that', async 
   await reply(origin, create(callback));
   await reply(origin, send('Hi').replace('+4791000001', '+4795550105'));
   await reply(origin, send('Bye'));
-  await vi.waitFor(() => expect(infosReceived()).toContainEqual(TO));
+  await expect.poll(() => infosReceived()).toContainEqual(TO);
   expect(infosReceived().filter(({ address }) => address === 'tel:+4795550105')).toEqual([
     { address: 'tel:+4795550105', deliveryStatus: 'DeliveryImpossible' },
   ]);
@@ -178,7 +178,7 @@ it('notifies a recipient that is impossible at once of nothing but that', async 
 it('notifies the callback once of a message in several segments, with DeliveredToTerminal', async () => {
   await reply(origin, create(callback));
   await reply(origin, send('x'.repeat(161)));
-  await vi.waitFor(() => expect(received).toHaveLength(1));
+  await expect.poll(() => received).toHaveLength(1);
   expect(received[0]?.body.deliveryInfoList.deliveryInfo).toEqual([
     { address: 'tel:+4791000001', deliveryStatus: 'DeliveredToTerminal' },
   ]);
@@ -195,7 +195,7 @@ it.each([
 ])('counts the parts of a text in septets: %s', async (_, text, notifications) => {
   await reply(origin, create(callback));
   await reply(origin, send(text));
-  await vi.waitFor(() => expect(infosReceived()).toContainEqual(TO));
+  await expect.poll(() => infosReceived()).toContainEqual(TO);
   expect(simulator.summary().notifications).toBe(notifications);
 });
 
@@ -208,13 +208,13 @@ it.each([
   await reply(origin, send('Hi').replace('+4791000001', '+4795550103'));
   await reply(origin, send('Bye'));
   // The last of them; all others have been sent by then.
-  await vi.waitFor(() => expect(infosReceived()).toContainEqual(TO));
+  await expect.poll(() => infosReceived()).toContainEqual(TO);
   expect(simulator.summary().notifications).toBe(all.length + 2);
   const statuses = () =>
     infosReceived()
       .filter(({ address }) => address === 'tel:+4795550103')
       .map(({ deliveryStatus }) => deliveryStatus);
-  await vi.waitFor(() => expect(statuses().sort()).toEqual(all));
+  await expect.poll(() => statuses().sort()).toEqual(all);
 });
 
 it.each([
@@ -226,7 +226,7 @@ it.each([
   simulator.configure({ notifications: { securityTokenIn } });
   await reply(origin, create(callback));
   await reply(origin, send('Hi'));
-  await vi.waitFor(() => expect(received).toHaveLength(2));
+  await expect.poll(() => received).toHaveLength(2);
   expect(received[0]?.url).toBe(url);
   expect(received[0]?.headers['securitytoken']).toBe(header);
   expect('securityToken' in (received[0]?.body ?? {})).toBe(inBody);
@@ -237,7 +237,7 @@ it('sends about half of the DeliveredToNetwork notifications last when it shuffl
   await reply(origin, create(callback));
   for (let time = 0; time < 12; time += 1)
     await reply(origin, send('Hi').replace('1000001', `10000${10 + time}`));
-  await vi.waitFor(() => expect(received).toHaveLength(24));
+  await expect.poll(() => received).toHaveLength(24);
   const last = new Map<string, string>();
   for (const { body } of received) {
     const [info] = body.deliveryInfoList.deliveryInfo;
@@ -255,7 +255,7 @@ it.each([
   simulator.configure({ notifications: { securityTokenIn } });
   await reply(origin, create(callback));
   await reply(origin, send('Hi'));
-  await vi.waitFor(() => expect(received).toHaveLength(2));
+  await expect.poll(() => received).toHaveLength(2);
   for (const { headers: own } of received) expect(own).toMatchObject(headers);
 });
 
@@ -263,7 +263,7 @@ it('signs the body with the security token', async () => {
   simulator.configure({ notifications: { securityTokenIn: 'signature' } });
   await reply(origin, create(callback));
   await reply(origin, send('Hi'));
-  await vi.waitFor(() => expect(received).toHaveLength(2));
+  await expect.poll(() => received).toHaveLength(2);
   for (const { headers, body } of received) {
     const signature = createHmac('sha256', 's3cret').update(JSON.stringify(body)).digest('hex');
     expect(headers['x-signature']).toBe(signature);
@@ -288,7 +288,7 @@ it.each([
   simulator.configure({ notifications: { shape } });
   await reply(origin, create(callback));
   await reply(origin, send('x'.repeat(161)));
-  await vi.waitFor(() => expect(received).toHaveLength(1));
+  await expect.poll(() => received).toHaveLength(1);
   expect(received[0]?.body).toMatchObject(body);
 });
 
@@ -303,11 +303,9 @@ it('loses, duplicates, and forges the configured share, the same ones for the sa
     expect([notifications, notificationsTwice, notificationsLost, notificationsForged]).toEqual([
       74, 21, 26, 26,
     ]);
-  });
+  }, 15_000);
   const { notifications, notificationsTwice, notificationsForged } = simulator.summary();
-  await vi.waitFor(() =>
-    expect(received).toHaveLength(notifications + notificationsTwice + notificationsForged),
-  );
+  await expect.poll(() => received).toHaveLength(notifications + notificationsTwice + notificationsForged);
   const forged = received.filter(({ headers }) => headers['securitytoken'] !== 's3cret');
   expect(forged).toHaveLength(notificationsForged);
 });

@@ -116,7 +116,7 @@ test('After SIGTERM, /readyz answers 503 before the listener closes, while every
   const statusOf = async (path: string): Promise<number> => (await fetch(`${address}${path}`)).status;
   expect(await statusOf('/readyz')).toBe(200);
   process.emit('SIGTERM', 'SIGTERM');
-  await vi.waitFor(async () => expect(await statusOf('/readyz')).toBe(503));
+  await expect.poll(() => statusOf('/readyz')).toBe(503);
   expect(await statusOf('/healthz')).toBe(200);
   await running;
   await expect(statusOf('/healthz')).rejects.toThrow('fetch failed');

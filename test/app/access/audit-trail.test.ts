@@ -188,7 +188,7 @@ test('The entries of an API key take on each lane as much as it may, and are ret
   await vi.waitFor(async () => {
     await retention.trim();
     expect(await redis.xlen(keys.audit)).toBe(0);
-  });
+  }, 15_000);
   expect(await redis.exists(keys.auditBytes)).toBe(0);
 });
 

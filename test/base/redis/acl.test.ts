@@ -113,7 +113,7 @@ async function useEverything(url: string): Promise<VolleyEvent[]> {
   await volley.keys.revoke(id);
   expect(await allOf(volley.suppression.list())).toHaveLength(1);
   await volley.renameLane('default', 'renamed');
-  await vi.waitUntil(() => followed.length > 3);
+  await vi.waitUntil(() => followed.length > 3, 15_000);
 
   const redis = connect(url);
   const keys = keyNames(config.redisPrefix);

@@ -116,11 +116,11 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     await operator.client('PAUSE', 500, 'WRITE');
     const increment = redis.incr(counter);
     increment.catch(() => {});
-    await vi.waitUntil(async () => String(await operator.client('LIST')).match(/cmd=incr /));
+    await vi.waitUntil(async () => String(await operator.client('LIST')).match(/cmd=incr /), 15_000);
     await operator.client('KILL', 'ID', client);
     await expect(increment).rejects.toThrow('Connection is closed');
     await operator.client('UNPAUSE');
-    expect(await vi.waitUntil(() => redis.get(counter).catch(() => null))).toBe('0');
+    expect(await vi.waitUntil(() => redis.get(counter).catch(() => null), 15_000)).toBe('0');
   });
 
   test('every command to an unreachable cluster is rejected', async () => {

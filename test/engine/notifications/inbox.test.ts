@@ -18,7 +18,7 @@ test('A burst is settled in one call, whatever its order', async () => {
     expect(inbox.offer([report(`r${at}`, at), report(`r${at}`, at, 'DeliveredToNetwork')])).toBe(true);
   }
   const settled = [{ reports: 8, requests: 4, waiting: 0 }];
-  await vi.waitFor(() => expect(it.happened('notifications.settled')).toMatchObject(settled));
+  await expect.poll(() => it.happened('notifications.settled')).toMatchObject(settled);
   expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 4 });
   expect(it.happened('campaign.completed')).toHaveLength(1);
 });
@@ -30,7 +30,7 @@ test('A report that comes before the response that names its request waits for i
   if (claim === undefined) throw new Error('nothing to send');
   const inbox = it.open();
   inbox.offer([report('r0', 0)]);
-  await vi.waitFor(() => expect(it.happened('notifications.settled')).toMatchObject([{ waiting: 1 }]));
+  await expect.poll(() => it.happened('notifications.settled')).toMatchObject([{ waiting: 1 }]);
   await it.accept(claim, 'r0');
   await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
 });
@@ -50,12 +50,12 @@ test('A report that comes during a look at the waiting reports is found by the n
     if (known.length === 0 || !isFirstLook) return done;
     isFirstLook = false;
     inbox?.offer([report('r1', 1)]);
-    await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2));
+    await expect.poll(() => it.happened('notifications.settled')).toHaveLength(2);
     return done;
   };
   inbox = it.open(it.lane, { settle });
   inbox.offer([report('r0', 0)]);
-  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(1));
+  await expect.poll(() => it.happened('notifications.settled')).toHaveLength(1);
   await it.accept(first, 'r0');
   await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2), 20_000);
   await it.accept(second, 'r1');
@@ -125,9 +125,9 @@ test('A contradiction that comes after the request was settled is counted', asyn
   await it.accept(claim, 'r0');
   const inbox = it.open();
   inbox.offer([report('r0', 0)]);
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }));
+  await expect.poll(() => it.states(id)).toMatchObject({ deliveredToTerminal: 1 });
   inbox.offer([report('r0', 0, 'DeliveryImpossible')]);
-  await vi.waitFor(() => expect(it.happened('recipient.contradicted')).toHaveLength(1));
+  await expect.poll(() => it.happened('recipient.contradicted')).toHaveLength(1);
   expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 });
 });
 
@@ -160,7 +160,7 @@ test('Discarded reports are emitted at most once a minute, and not for every bur
   const inbox = it.open(it.lane, { settle });
   for (let burst = 1; burst <= 5; burst += 1) {
     inbox.offer([report(`r${burst}`, 0)]);
-    await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(burst));
+    await expect.poll(() => it.happened('notifications.settled')).toHaveLength(burst);
   }
   expect(it.happened('notifications.refused')).toMatchObject([{ reason: 'overload', notifications: 1 }]);
 });
@@ -172,6 +172,6 @@ test('Reports beyond the capacity are not accepted until others are settled', as
   expect(inbox.offer([report('a', 0), report('b', 1), report('c', 2)])).toBe(false);
   expect(inbox.offer([report('a', 0), report('b', 1)])).toBe(true);
   expect(inbox.offer([report('c', 2)])).toBe(false);
-  await vi.waitFor(() => expect(capacity.left).toBe(2));
+  await expect.poll(() => capacity.left).toBe(2);
   expect(inbox.offer([report('c', 2)])).toBe(true);
 });

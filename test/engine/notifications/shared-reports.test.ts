@@ -145,7 +145,7 @@ test('Lanes may share an address unless two checks in a row have found that each
     await vi.waitFor(async () => {
       await status.write({ state: 'ours', detail: '', fingerprint: '', via });
       expect((await status.read()).checkedAt).toBeGreaterThan(before);
-    });
+    }, 15_000);
   };
   expect(await shareWith('one')).toEqual(['two', 'three', 'four']);
   await found('one', '');

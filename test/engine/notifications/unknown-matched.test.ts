@@ -67,7 +67,7 @@ test('A report that names its batch is settled without an index of request ids',
   await it.accept(claim, 'r0');
   expect(await it.store.locate(['r0'])).toEqual([null]);
   it.open().offer([{ ...report('r0', 0), correlator: `${id}-0-1` }]);
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }));
+  await expect.poll(() => it.states(id)).toMatchObject({ deliveredToTerminal: 1 });
 });
 
 test('A report that names its batch waits until the response of its request has arrived', async () => {
@@ -76,7 +76,7 @@ test('A report that names its batch waits until the response of its request has 
   const [claim] = await it.claim(1);
   if (claim === undefined) throw new Error('nothing to send');
   it.open().offer([{ ...report('r0', 0), correlator: `${id}-0-1` }]);
-  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
   await it.accept(claim, 'r0');
   await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
 });
@@ -88,7 +88,7 @@ test('A report that names a batch but another request than its own changes nothi
   if (claim === undefined) throw new Error('nothing to send');
   await it.accept(claim, 'r0');
   it.open().offer([{ ...report('other', 0), correlator: `${id}-0-1` }]);
-  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
   await it.looked();
   expect(await it.states(id)).toMatchObject({ deliveredToNetwork: 1 });
 });
@@ -117,7 +117,7 @@ test('A late report of a settled request is not matched to an unknown outcome', 
   await it.accept(claim, 'r0');
   const before = it.open();
   before.offer([report('r0', 0)]);
-  await vi.waitFor(async () => expect(await it.states(first)).toMatchObject({ deliveredToTerminal: 1 }));
+  await expect.poll(() => it.states(first)).toMatchObject({ deliveredToTerminal: 1 });
 
   await it.campaign([0], 'second');
   const again = await it.claim(1);
@@ -129,7 +129,7 @@ test('A late report of a settled request is not matched to an unknown outcome', 
   // Another process, which does not remember what the first one settled.
   const inbox = it.open();
   inbox.offer([report('r0', 0, 'DeliveredToNetwork')]);
-  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
   await it.looked();
   expect(it.happened('request.matched')).toEqual([]);
   expect((await listUnknown(it.lane)).map(({ matchedRequestId }) => matchedRequestId)).toEqual([null]);
@@ -152,7 +152,7 @@ test('A report of a request that was accepted while notifications were off is no
     0,
   );
   it.open().offer([report('r0', 0)]);
-  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
   await it.looked();
   expect(it.happened('request.matched')).toEqual([]);
 });
@@ -209,7 +209,7 @@ test('A report is not matched to a batch that was claimed after it came', async 
   const it = receivingLane(server);
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
-  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(1));
+  await expect.poll(() => it.happened('notifications.settled')).toHaveLength(1);
   await it.campaign([0], 'later');
   await settleSends(
     it.lane,

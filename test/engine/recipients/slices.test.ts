@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import {
@@ -158,7 +158,7 @@ test('A value leaves the cache after a while, so that no process keeps a number 
   const get = (): Promise<string> => cached('a', async () => value);
   await get();
   value = 'without';
-  await vi.waitFor(async () => expect(await get()).toBe('without'));
+  await expect.poll(() => get()).toBe('without');
 });
 
 test('A failed read is not kept', async () => {

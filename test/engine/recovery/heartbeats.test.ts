@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { serverTime } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { DATA_FORMAT, heartbeats } from '../../../src/engine/recovery/heartbeats.js';
@@ -12,7 +12,7 @@ test('A worker is listed with its settings until it leaves, beside one of a vers
   const older = { id: 'older', roles: ['send'], since: new Date().toISOString(), host: 'b', pid: 2 };
   await redis.zadd(keys.workers, await serverTime(redis), JSON.stringify(older));
   const leave = workers.start('newer', ['follow-up'], { settings: { version: '1.1.0' }, lacks: ['b'] });
-  await vi.waitFor(async () => expect(await workers.alive()).toHaveLength(2));
+  await expect.poll(() => workers.alive()).toHaveLength(2);
   expect(await workers.alive()).toEqual(
     expect.arrayContaining([
       { ...older, settings: {}, lacks: [], format: 1 },

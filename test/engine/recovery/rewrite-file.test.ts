@@ -139,7 +139,7 @@ describe.runIf(program !== undefined)('the append-only file', () => {
       await vi.waitUntil(async () => {
         await step();
         return emitted.length > 0;
-      });
+      }, 15_000);
     };
     await step();
     expect(await redis.exists(keys.fileRewrite)).toBe(0);

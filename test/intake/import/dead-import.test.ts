@@ -45,7 +45,7 @@ async function killedImport(idempotencyKey: string): Promise<string> {
   const [id = ''] = await redis.zrange(keys.lane(lane, 'importing'), '0', '-1');
   await vi.waitFor(async () => {
     expect(await redis.hlen(slicesKey(keys, lane, id, 'slices'))).toBeGreaterThan(40);
-  });
+  }, 15_000);
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;

@@ -50,7 +50,7 @@ async function importing(): Promise<string> {
     const [id] = await redis.zrange(keys.lane(lane, 'importing'), '0', '-1');
     if (id === undefined) throw new Error('nothing is being imported');
     return id;
-  });
+  }, 15_000);
 }
 
 describe('An idempotency key', () => {
@@ -154,7 +154,7 @@ describe('An idempotency key', () => {
     });
     await vi.waitFor(() => {
       expect(reads.mock.calls.filter(([, field]) => field === id).length).toBeGreaterThan(2);
-    });
+    }, 15_000);
     expect(isAnswered).toBe(false);
     slow.go();
     expect(await first).toMatchObject({ outcome: 'refused', code: 'declined' });

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
 import { timeOfCampaignId, usualCampaignName } from '../../../src/campaign/campaign.js';
 import { type CampaignMeta, readMeta, storedMeta } from '../../../src/engine/lane/campaign-meta.js';
@@ -57,7 +57,7 @@ test('A campaign is stored before it reserves its content, also on a server that
   });
   await redis.script('FLUSH');
   await enqueue(400);
-  await vi.waitFor(() => expect(seen.join()).toContain('HSET'));
+  await expect.poll(() => seen.join()).toContain('HSET');
   const stored = seen.indexOf(`HSET ${keys.lane(lane, 'states')}`);
   const reserved = seen.findIndex((one) => one.startsWith(`SET ${keys.idempotency('content:')}`));
   expect(stored).toBeGreaterThan(-1);

@@ -123,7 +123,7 @@ describe('without workers', () => {
       const sending = await cli.start(/^/, 'send', long, ...options);
       const newest = async () => (await cli.json('list', '--limit', '1')).output;
       const importing = { campaigns: [{ name: 'Interrupted', state: 'importing' }] };
-      await expect.poll(newest, { timeout: 10_000 }).toMatchObject(importing);
+      await expect.poll(newest, { timeout: 30_000 }).toMatchObject(importing);
       const { exit, stdout, stderr } = await sending.stop();
       expect(stderr).toContain('Interrupted; nothing was sent.');
       expect([exit, stdout]).toEqual([130, '']);

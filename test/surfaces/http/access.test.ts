@@ -133,11 +133,11 @@ test('A search for a number covers only the lanes of the key, and stops when the
   const body = JSON.stringify({ number: '+447700900123' });
   const head = `POST /v1/find HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\nContent-Type: application/json\r\n`;
   socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
-  await vi.waitUntil(() => find.mock.calls.length > 0);
+  await vi.waitUntil(() => find.mock.calls.length > 0, 15_000);
   socket.destroy();
   const [, options] = find.mock.calls[0] ?? [];
   expect(options?.lanes).toEqual(['main']);
-  await vi.waitUntil(() => options?.signal?.aborted === true);
+  await vi.waitUntil(() => options?.signal?.aborted === true, 15_000);
 });
 
 test('A key that is limited to one lane uses it by default', async () => {

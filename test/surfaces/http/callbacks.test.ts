@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { laneCallback, loadLocalConfig } from '../../../src/base/config/index.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
@@ -83,14 +83,14 @@ test.each<[string, (body: string) => { path?: string; headers?: Record<string, s
     ...sent.headers,
   });
   expect([reply.status, await reply.text()]).toEqual([204, '']);
-  await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
+  await expect.poll(() => states()).toMatchObject({ deliveredToTerminal: 1 });
 });
 
 test('A notification is accepted below /callbacks, and with any content type', async () => {
   const states = await accepted('stripped');
   const headers = { securityToken, 'content-type': 'text/plain' };
   expect((await post(`/callbacks/${segment}`, notification('stripped'), headers)).status).toBe(204);
-  await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
+  await expect.poll(() => states()).toMatchObject({ deliveredToTerminal: 1 });
 });
 
 test.each(['PUT', 'PATCH'])('A notification by %s is received like one by POST', async (method) => {
@@ -100,7 +100,7 @@ test.each(['PUT', 'PATCH'])('A notification by %s is received like one by POST',
     fetch(`${origin}/sms/in/${segment}`, { method, body: notification(id), headers });
   expect((await send({})).status).toBe(401);
   expect((await send({ securityToken })).status).toBe(204);
-  await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
+  await expect.poll(() => states()).toMatchObject({ deliveredToTerminal: 1 });
 });
 
 test('A forged notification with only the secret address or only the token changes nothing', async () => {
@@ -116,7 +116,7 @@ test('A forged notification with only the secret address or only the token chang
     expect([path, (await post(path, body, right)).status]).toEqual([path, 404]);
   }
   await post(`/sms/in/${segment}`, notification('forged'), { ...headers, securityToken });
-  await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
+  await expect.poll(() => states()).toMatchObject({ deliveredToTerminal: 1 });
   expect(await states()).not.toHaveProperty('deliveryImpossible');
 });
 

@@ -282,11 +282,11 @@ test('Pipelined streams end with their connection', async () => {
   const other = await serveApi(settings);
   const follow = vi.spyOn(other.volley, 'follow');
   const socket = await followWithoutReading(other.origin, await other.key(), 3);
-  await vi.waitFor(() => expect(follow).toHaveBeenCalledTimes(3));
+  await expect.poll(() => follow).toHaveBeenCalledTimes(3);
   socket.destroy();
-  await vi.waitFor(() =>
-    expect(follow.mock.calls.map(([options]) => options?.signal?.aborted)).toEqual([true, true, true]),
-  );
+  await expect
+    .poll(() => follow.mock.calls.map(([options]) => options?.signal?.aborted))
+    .toEqual([true, true, true]);
   const { json } = await other.call('GET', '/metrics');
   expect(json).toContain('volley_http_requests_in_flight{route="/v1/events"} 0\n');
 });

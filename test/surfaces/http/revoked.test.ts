@@ -41,13 +41,14 @@ async function begin(own: string, method: string, path: string, type: string, bo
   socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, -left)}`);
   await vi.waitUntil(
     async () => (await volley.keys.list()).find(({ id }) => id === idOf(own))?.lastUsedAt != null,
+    15_000,
   );
   return { socket, received: () => text, closed: once(socket, 'close') } satisfies Begun;
 }
 
 async function statusAfter({ socket, received }: Begun, rest: string): Promise<string> {
   socket.write(rest);
-  await vi.waitUntil(() => received().includes('\r\n'));
+  await vi.waitUntil(() => received().includes('\r\n'), 15_000);
   return received().slice(9, 12);
 }
 

@@ -109,7 +109,7 @@ test('A link signs in once, as a key that is listed and that ends with the sessi
   expect([await statusOf(cookie), await listed()]).toEqual([401, undefined]);
   // Nothing of it remains once another one begins.
   await signIn({ link: await link() });
-  await vi.waitUntil(async () => (await redis.hexists(keyNames(prefix).apiKeys, id)) === 0);
+  await vi.waitUntil(async () => (await redis.hexists(keyNames(prefix).apiKeys, id)) === 0, 15_000);
 });
 
 test('Revoking the key ends its session, and that of a link', async () => {

@@ -121,7 +121,7 @@ it('A subscription, and the notifications that were still due, survive a restart
   const create = `Content-Type: application/json\nContent-Length: *\n\n${body}`;
   expect(statusOf(await subscription(first.simulator, 'POST', create))).toBe(201);
   await first.send(['+4791000001']);
-  await vi.waitFor(() => expect(received).toEqual(['DeliveredToNetwork']));
+  await expect.poll(() => received).toEqual(['DeliveredToNetwork']);
   await first.simulator.close();
 
   now += 60_000;

@@ -86,7 +86,7 @@ export const createKey = call({
       scope: {
         value: 'scopes',
         about:
-          'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them), inbound (only submit messages that people have sent)',
+          'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them), inbound (only submit messages that people have sent), admin (add, change, and remove lanes)',
         isRequired: true,
       },
       lane: { value: 'lanes', about: 'the only lanes it may use, separated by commas (default: all)' },

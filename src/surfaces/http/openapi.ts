@@ -11,7 +11,7 @@ import { MISSING } from './validation.js';
 
 const DESCRIPTION = `Volley sends bulk SMS campaigns. It never exceeds the hourly quota, never sends a message twice, and accounts for every recipient.
 
-Every request below /v1 requires an API key: \`Authorization: Bearer vk_…\`. \`volley keys create\` creates one with some of the scopes \`status\` (states and counts, without numbers and texts), \`metrics\` (only /metrics), \`read\` (everything, including both), \`send\`, and \`operate\`. Errors are problem documents (RFC 9457, \`application/problem+json\`).`;
+Every request below /v1 requires an API key: \`Authorization: Bearer vk_…\`. \`volley keys create\` creates one with some of the scopes \`status\` (states and counts, without numbers and texts), \`metrics\` (only /metrics), \`read\` (everything, including both), \`send\`, \`operate\`, \`inbound\` (only submit replies), and \`admin\` (lanes). Errors are problem documents (RFC 9457, \`application/problem+json\`).`;
 
 const TAGS = {
   Campaigns: 'Create campaigns, follow them to their report, and pause, resume, cancel, or resolve them.',

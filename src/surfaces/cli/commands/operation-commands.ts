@@ -1102,7 +1102,7 @@ export const OPERATION_COMMANDS = [
       {
         flags: '--scope <scopes>',
         about:
-          'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them), inbound (only submit messages that people have sent)',
+          'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them), inbound (only submit messages that people have sent), admin (add, change, and remove lanes)',
         reads: {
           as: 'names',
           names: ['status', 'metrics', 'read', 'send', 'operate', 'inbound', 'admin'],

@@ -27,9 +27,9 @@ const checkScript = loadScript(import.meta.url, './check-suppressed.lua', (reply
   const [letters, digests] = z.tuple([z.string(), z.number()]).parse(reply);
   return [letters, digests === 1] as const;
 });
-const renewScript = loadScript(
+const rewriteScript = loadScript(
   import.meta.url,
-  './renew-addition.lua',
+  './rewrite-operation.lua',
   (reply) => z.number().parse(reply) === 1,
 );
 const changeScript = loadScript(import.meta.url, './change-suppressed.lua', (reply) =>
@@ -103,6 +103,25 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     );
   const write = (id: string, operation: StoredOperation): Promise<unknown> =>
     redis.hset(names.operations, id, JSON.stringify(operation));
+  /**
+   * Rewrites a record as it is by then: a stop word may renew it, and someone may undo it, at the same time. False if `change` returns what it
+   * got, or there is no record.
+   */
+  const amend = async (
+    id: string,
+    change: (stored: StoredOperation) => StoredOperation,
+  ): Promise<boolean> => {
+    for (;;) {
+      const before = await redis.hget(names.operations, id);
+      if (before === null) return false;
+      const stored = storedOperation.parse(JSON.parse(before));
+      const changed = change(stored);
+      if (changed === stored) return false;
+      const after = JSON.stringify(changed);
+      const at = { list: names.list(null), operations: names.operations };
+      if (await rewriteScript.run(redis, at, { operation: id, number: '', before, after })) return true;
+    }
+  };
   const read = async (id: string): Promise<FoundOperation | null> => {
     const json = await redis.hget(names.operations, id);
     return json === null ? null : { ...storedOperation.parse(JSON.parse(json)), id };
@@ -199,7 +218,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         ofOperation.map(([number]) => number),
       );
     }
-    await write(id, { ...operation, undone: { actor: by, at, numbers } });
+    await amend(id, (stored) => ({ ...stored, undone: { actor: by, at, numbers } }));
     if (!isAdd) await redis.unlink(names.removed(id));
     return numbers;
   };
@@ -228,7 +247,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     }
     // An addition of numbers that are on the list already is kept: if the earlier one is undone, they stay because of it.
     if (given === 0 || (how === 'remove' && changed === 0)) await redis.hdel(names.operations, id);
-    else await write(id, { ...operation, numbers: changed });
+    else await amend(id, (stored) => ({ ...stored, numbers: changed }));
     return { ...operation, id, numbers: changed };
   };
 
@@ -279,16 +298,12 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       await redis.unlink(names.removed(FORGET));
       for await (const { id, change: how } of this.operations()) {
         if (how === 'remove') changed += await redis.hdel(names.removed(id), ...packed([number]));
-        // It may be undone meanwhile.
-        for (;;) {
-          const before = await redis.hget(names.operations, id);
-          if (before === null) break;
-          const stored = storedOperation.parse(JSON.parse(before));
-          const after = { ...stored, source: rewrite(stored.source), reason: rewrite(stored.reason) };
-          if (after.source === stored.source && after.reason === stored.reason) break;
-          await write(id, after);
-          changed += 1;
-        }
+        const isRewritten = await amend(id, (stored) => {
+          const [source, reason] = [rewrite(stored.source), rewrite(stored.reason)];
+          const isSame = source === stored.source && reason === stored.reason;
+          return isSame ? stored : { ...stored, source, reason };
+        });
+        if (isRewritten) changed += 1;
       }
       return changed;
     },
@@ -303,7 +318,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     ): Promise<boolean> {
       const numbers = await change('undo-add', operation.list, id, packed([number]), times);
       if (numbers === -1) return false;
-      await write(id, { ...operation, undone: { actor: by, at: times.at, numbers } });
+      await amend(id, (stored) => ({ ...stored, undone: { actor: by, at: times.at, numbers } }));
       return true;
     },
     /** Notes that the stop word of an operation has arrived again. False if the operation no longer keeps the number on its list. */
@@ -312,7 +327,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       if (before === null) return false;
       const after = JSON.stringify({ ...storedOperation.parse(JSON.parse(before)), receivedAt });
       const [packedNumber = ''] = packed([number]);
-      return renewScript.run(
+      return rewriteScript.run(
         redis,
         { list: names.list(list), operations: names.operations },
         { operation: id, number: packedNumber, before, after },

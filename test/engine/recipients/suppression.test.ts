@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import type { Actor } from '../../../src/campaign/actor.js';
 import { openNumberDigests } from '../../../src/engine/recipients/number-digests.js';
@@ -209,4 +209,22 @@ test('A number is suppressed by an operation alone while only later operations o
   expect(await list.isOnlyBy(later, 'main', number(1))).toBe(false);
   await list.add([number(1)], { ...SUPPRESSING, list: 'main' });
   expect(await list.isOnlyBy(id, 'main', number(1))).toBe(false);
+});
+
+test('A stop word that is renewed while its number is being added stays as late as it is', async () => {
+  const list = open('renewed');
+  await list.add([number(9)], SUPPRESSING);
+  const run = redis.evalsha.bind(redis);
+  vi.spyOn(redis, 'evalsha').mockImplementationOnce(async (...args: Parameters<typeof run>) => {
+    const reply = await run(...args);
+    const [operation] = await list.operationsOf(number(1), null);
+    if (operation !== undefined) await list.renew(operation, number(1), 3_000);
+    return reply;
+  });
+  const { id } = await list.add([number(1)], { ...SUPPRESSING, receivedAt: 1_000 });
+  const stored = await list.operation(id);
+  expect(stored).toMatchObject({ receivedAt: 3_000, numbers: 1 });
+  // A start word that arrived between the two is carried out late.
+  expect(stored && (await list.lift(stored, number(1), SHOP, { at: 4_000, upTo: 2_000 }))).toBe(false);
+  expect(await list.areSuppressed('main', [number(1)])).toEqual([true]);
 });

@@ -10,6 +10,8 @@ import { type Health, NEW_HEALTH } from './retry-plan.js';
 
 /** Failed deliveries of an endpoint that are kept, of at most 4 kB each. */
 const MAX_FAILED = 10_000;
+/** How many of them are read at the same time. */
+const READ_AT_ONCE = 100;
 
 /** What has happened to the deliveries of an endpoint. */
 export interface Totals {
@@ -118,7 +120,19 @@ export function webhookStore(redis: Redis, keys: Keys) {
     },
 
     deliveries: async (id: string): Promise<Delivery[]> => unpackAll(await redis.hgetall(of.deliveries(id))),
-    failed: async (id: string): Promise<Delivery[]> => unpackAll(await redis.hgetall(of.failed(id))),
+    /** The failed deliveries of an endpoint, in no particular order. One may come twice while others are stored. */
+    async *failed(id: string): AsyncGenerator<readonly Delivery[]> {
+      for (let cursor = '0'; ; ) {
+        const [next, flat] = await redis.hscan(of.failed(id), cursor, 'COUNT', READ_AT_ONCE);
+        yield flat.flatMap((name, at) => (at % 2 === 0 ? [unpackDelivery(name, flat[at + 1] ?? '')] : []));
+        cursor = next;
+        if (cursor === '0') return;
+      }
+    },
+    async failedWithId(id: string, delivery: string): Promise<Delivery | null> {
+      const json = await redis.hget(of.failed(id), delivery);
+      return json === null ? null : unpackDelivery(delivery, json);
+    },
 
     /** Returns false if the delivery was settled already. */
     settle(

@@ -147,19 +147,21 @@ export function webhookService(deps: WebhookDeps) {
     get: async (id, choice) => viewOf(await require(id, choice)),
     async failed(id, choice) {
       await require(id, choice);
-      const deliveries = await store.failed(id);
-      return Promise.all(
-        deliveries.map(async (delivery) => ({
-          id: delivery.id,
-          type: delivery.type,
-          lane: await finder.nameOf(delivery.lane),
-          resultCount: sizeOf(delivery),
-          createdAt: iso(delivery.createdAt),
-          failedAt: iso(delivery.failedAt),
-          attemptCount: delivery.attempts,
-          reason: delivery.reason,
-        })),
-      );
+      const found = new Map<string, FailedDelivery>();
+      for await (const deliveries of store.failed(id)) {
+        for (const delivery of deliveries)
+          found.set(delivery.id, {
+            id: delivery.id,
+            type: delivery.type,
+            lane: await finder.nameOf(delivery.lane),
+            resultCount: sizeOf(delivery),
+            createdAt: iso(delivery.createdAt),
+            failedAt: iso(delivery.failedAt),
+            attemptCount: delivery.attempts,
+            reason: delivery.reason,
+          });
+      }
+      return [...found.values()].sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
     },
   };
 
@@ -304,21 +306,22 @@ export function webhookService(deps: WebhookDeps) {
 
       async replay(id, { delivery, ...choice } = {}) {
         const endpoint = await require(id, choice);
-        const all = await store.failed(id);
-        const wanted = delivery === undefined ? all : all.filter((one) => one.id === delivery);
-        if (delivery !== undefined && wanted.length === 0)
+        const wanted = delivery === undefined ? null : await store.failedWithId(id, delivery);
+        if (delivery !== undefined && wanted === null)
           throw new NotFoundError(
             `webhook ${id} has no failed event ${delivery}; \`volley webhook failed ${id}\` shows all`,
           );
         const now = clock();
-        const again = wanted.map((one) => ({
-          ...one,
-          dueAt: now,
-          refusals: 0,
-          firstRefusedAt: 0,
-          failedAt: 0,
-        }));
-        return audited('webhook.replay', endpoint, () => store.replay(id, again));
+        const fresh = { dueAt: now, refusals: 0, firstRefusedAt: 0, failedAt: 0 };
+        return audited('webhook.replay', endpoint, async () => {
+          let replayed = 0;
+          for await (const some of wanted === null ? store.failed(id) : [[wanted]])
+            replayed += await store.replay(
+              id,
+              some.map((one) => ({ ...one, ...fresh })),
+            );
+          return replayed;
+        });
       },
     };
   };

@@ -6,6 +6,7 @@ import { inboundService } from '../../../src/engine/inbound/inbound-service.js';
 import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import { deliveryOf, packDelivery } from '../../../src/reporting/webhooks/delivery.js';
 import { createSeal } from '../../../src/service/auth/seal.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -264,6 +265,22 @@ test('A request that is refused three times while others are accepted is given u
   expect(await turn(id)).toBeNull();
   expect(receiver.received.at(-1)?.id).toBe(failed?.id);
   expect(await webhooks.get(id)).toMatchObject({ failedCount: 0, waitingCount: 0 });
+});
+
+test('Each of many events that were given up is listed once, oldest first, and replayed once', async () => {
+  const { add, webhooks, keys } = fixture();
+  const { id } = await add(receiver);
+  const many = Array.from({ length: 1_000 }, (_, at) =>
+    deliveryOf(id, 'lane.stopped', 'default', `${at}`, at),
+  );
+  const packed = many.toReversed().flatMap((one) => [one.id, packDelivery(one)]);
+  await redis.hset(keys.webhooks.failed(id), ...packed);
+  expect((await webhooks.failed(id)).map((one) => one.id)).toEqual(many.map((one) => one.id));
+  const [, second] = many;
+  expect(await webhooks.replay(id, { delivery: second?.id })).toBe(1);
+  await expect(webhooks.replay(id, { delivery: second?.id })).rejects.toThrow('has no failed event');
+  expect(await webhooks.replay(id)).toBe(999);
+  expect(await webhooks.get(id)).toMatchObject({ failedCount: 0, waitingCount: 1_000 });
 });
 
 test('An endpoint that is back after an outage gets everything at once', async () => {

@@ -220,9 +220,9 @@ const storedLane = z
     name: z.string(),
     id: z.string().describe('The first name of the lane; its data is stored under it'),
     state: z
-      .enum(['active', 'leaving', 'disabled'])
+      .enum(['active', 'closing', 'leaving', 'disabled'])
       .describe(
-        '`active`: workers serve it; `leaving`: it is being removed, and waits for its last reports; `disabled`: a lane of the configuration has its name or its credentials',
+        '`active`: workers serve it; `closing`: its removal counts what it would cancel, or was interrupted: repeat it; `leaving`: it is being removed, and waits for its last reports; `disabled`: a lane of the configuration has its name or its credentials',
       ),
     problem: z.string().nullable().describe('Why it is not served; null if it is'),
     settings: settings.partial().loose().describe('The settings that it was given, without credentials'),
@@ -306,7 +306,7 @@ export const removeLane = call({
   name: 'removeLane',
   summary: 'Remove a lane that was added',
   description:
-    'Everything that waits on it is cancelled for good, with its schedules. Requests in flight finish, and reports still arrive. Then its credentials and its subscription are deleted, and its name is free. Its campaigns can be read until RETENTION is over.',
+    'Everything that waits on it is cancelled for good, with its schedules. It takes 5 s: the lane is closed, counted again when every process knows, and reopened if more waits than you expect. Requests in flight finish, and reports still arrive. Then its credentials and its subscription are deleted, and its name is free. Its campaigns can be read until RETENTION is over.',
   audit: 'lane.remove',
   http: 'DELETE /lanes/{name}',
   cli: {

@@ -18,10 +18,10 @@ export interface StoredLaneDetails {
   readonly name: string;
   readonly id: string;
   /**
-   * `active`: workers serve it; `leaving`: it is being removed, and waits for its last reports; `disabled`: a configured lane has its name or
-   * its credentials.
+   * `active`: workers serve it; `closing`: its removal counts what it would cancel, or was interrupted meanwhile; `leaving`: it is being
+   * removed, and waits for its last reports; `disabled`: a configured lane has its name or its credentials.
    */
-  readonly state: 'active' | 'leaving' | 'disabled';
+  readonly state: 'active' | 'closing' | 'leaving' | 'disabled';
   /** Why no worker, or not this process, serves it; null if it can be served. */
   readonly problem: string | null;
   /** The settings that it was given. */
@@ -101,13 +101,14 @@ export function laneAdmin(deps: LaneAdminDeps, by: Operator): LaneAdmin {
     name,
     state,
     by: other,
+    isClosing,
     fields,
     createdAt,
     createdBy,
   }: StoredLane): StoredLaneDetails => ({
     name,
     id,
-    state: state === 'removed' ? 'leaving' : state,
+    state: isClosing ? 'closing' : state === 'removed' ? 'leaving' : state,
     problem:
       state === 'disabled'
         ? `the configured lane ${other} has its name or its credentials`

@@ -102,6 +102,14 @@ export function checkOutboxes(outboxes: readonly OutboxStatus[], lanes: readonly
 /** Whether a lane that is stored in Redis is served. `workers` may have what this process lacks. */
 export function checkStored({ name, state, problem }: StoredLaneDetails): Finding[] {
   const title = `stored lane ${name}`;
+  if (state === 'closing')
+    return [
+      warn(
+        title,
+        'is closed, because its removal has not ended',
+        `Unless a removal is running, repeat \`volley lane remove ${name}\`, which ends the removal or reopens the lane`,
+      ),
+    ];
   if (state === 'leaving') return [ok(title, 'is being removed; it waits for its last reports')];
   if (problem === null) return [];
   const todo =

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, expect, test } from 'vitest';
+import { checkStored } from '../../../src/app/doctor/lanes.js';
 import { createEvents, createVolley, loadConfig, type Volley } from '../../../src/index.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -278,7 +279,13 @@ test('If a process dies while it removes a lane, nothing is cancelled before the
     // The worker looks at it several times.
     await delay(2_000);
     expect(await isClosed('died')()).toBe(true);
+    const details = await worker.storedLanes.get('acme');
+    expect(checkStored(details)).toMatchObject([
+      { state: 'warn', message: expect.stringContaining('removal') },
+    ]);
     expect(await worker.storedLanes.remove('acme', repeated)).toEqual(outcome);
+    const state = outcome.outcome === 'removed' ? 'leaving' : 'active';
+    expect(await worker.storedLanes.get('acme')).toMatchObject({ state });
   }
 });
 

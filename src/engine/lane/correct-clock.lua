@@ -13,6 +13,7 @@
         unknown   hash: claim number -> batch with an unknown outcome
         ended     sorted set: campaign -> when it ended, ms
         unnamed   sorted set: batch accepted without a request id -> until when a notification may name it, ms
+        inboundPending  hash: message of a person -> what has arrived of it, JSON
   ARGV  rules     JSON: the lane's rules
         time      ms, or '' for the server's
   Returns  the server's time; by how many ms the clock was changed, 0 if it was not
@@ -107,6 +108,14 @@ change_all(unknownKey, function(batch)
   change_send(batch)
   batch.since, batch.safeAt = past(batch.since), ending(batch.safeAt)
 end)
+
+-- A message waits for its parts no shorter than before. To change a flood of them would block Redis.
+local MOST_MESSAGES = 10000
+if redis.call('HLEN', inboundPendingKey) <= MOST_MESSAGES then
+  change_all(inboundPendingKey, function(message)
+    message.at, message.lease = past(message.at), ending(message.lease)
+  end)
+end
 
 local campaigns = campaigns_load(statesKey, redis.call('HKEYS', statesKey))
 for id, c in pairs(campaigns) do

@@ -164,6 +164,24 @@ describe('A clock of Redis that is set forward', () => {
     expect(Number(await redis.zscore(key, 'c:0:1')) - lane.now()).toBe(HOUR);
   });
 
+  test('keeps a message waiting for its parts, and the lease of its process, for as long as before', async () => {
+    const lane = await steppingLane('parts');
+    const worker = lane.worker();
+    await worker.sweep();
+    const key = lane.fixture.keys.lane(worker.store.id, 'inboundPending');
+    const parts = { 1: { id: 'm', digest: 'd', text: 'st', payer: '', bytes: 704 } };
+    const message = { from: '+447700900101', to: 'ACME', total: 2, count: 1, parts };
+    const [at, lease] = [lane.now() - MINUTE, lane.now() + SECOND];
+    await redis.hset(key, 'm', JSON.stringify({ ...message, at, lease }));
+    lane.step(2 * HOUR);
+    await worker.sweep();
+    const stored = JSON.parse((await redis.hget(key, 'm')) ?? '');
+    expect(stored).toEqual({ ...message, at: expect.any(Number), lease: lane.now() + SECOND });
+    // The delay includes what a process may not have noticed, but nothing lies in the future.
+    expect(stored.at).toBeGreaterThanOrEqual(lane.now() - MINUTE);
+    expect(stored.at).toBeLessThanOrEqual(lane.now());
+  });
+
   test('keeps an ended campaign for as long as before', async () => {
     const lane = await steppingLane('retention');
     const worker = lane.worker();

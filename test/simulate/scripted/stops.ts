@@ -54,4 +54,36 @@ export const STOP_WORLDS: readonly ScriptedWorld[] = [
       ],
     },
   },
+  {
+    name: 'stop-across-a-clock-step',
+    seeds: [4413],
+    about:
+      'A process is killed when it has stored the first part of a stop word. The clock is set forward before the second part arrives.',
+    scenario: scenario({
+      lanes: [lane({ settings: { hourlyQuota: 1 } })],
+      campaigns: [campaign({ recipients: 2 })],
+      chaosMs: 60_000,
+      replies: [
+        { campaign: 'c00', ordinal: 1, at: 5_000, text: 'stop', isLong: true, times: 1, withinMs: 0 },
+      ],
+    }),
+    script(stage) {
+      stage.after('p1', 'receive-inbound', () => {
+        stage.faults.kill(stage.process('p1'), 5_000);
+        stage.faults.setClock(3_600_000, () => 0);
+      });
+    },
+    bug: {
+      name: 'a message waits for its parts by the new clock',
+      invariant: 14,
+      why: 'it is logged without its second part, so it is not recognised as a stop word',
+      lua: [
+        {
+          file: 'engine/lane/correct-clock.lua',
+          from: 'message.at, message.lease = past(message.at), ending(message.lease)',
+          to: 'message.lease = ending(message.lease)',
+        },
+      ],
+    },
+  },
 ];

@@ -22,12 +22,12 @@ const row = (recipient: string, status: string): HistoryEvent => ({
   recipient,
   status,
 });
-const kill = (at: number, fault: string, target = `${fault} ${at}`): HistoryEvent => ({
+const kill = (at: number, fault: string): HistoryEvent => ({
   type: 'fault',
   at,
   until: at + 1,
   fault,
-  target,
+  target: 'send',
   losesData: false,
   mayBeUnknown: 1,
 });
@@ -55,10 +55,4 @@ test('The recovery time of a kill ends when the lane that waits longest is serve
     kill(390, 'kill'),
   ];
   expect(recoveryTimes(events, 20)).toEqual([300, 0]);
-});
-
-test('Of two kills of a process before the next request, only the second is measured', () => {
-  const events = [kill(100, 'SIGKILL', 'send'), kill(150, 'SIGKILL', 'poll'), kill(200, 'SIGKILL', 'send')];
-  const requests = [accepted(450, 'a', ANN), accepted(700, 'a', BOB)];
-  expect(recoveryTimes([...events, ...requests, kill(500, 'SIGKILL', 'send')], 20)).toEqual([300, 250, 200]);
 });

@@ -61,8 +61,7 @@ export function figuresOf(events: readonly HistoryEvent[]): Figures {
 
 /**
  * The time from each kill to the next accepted request of the key that waits longest, ms. Requests within `settleMs` do not
- * count, because they were in flight at the kill. Neither do keys without a later request. If the process that recovers is killed, too, its
- * recovery begins anew: of several kills of a process before that request, only the last is measured.
+ * count, because they were in flight at the kill. Neither do keys without a later request.
  */
 export function recoveryTimes(events: readonly HistoryEvent[], settleMs: number): number[] {
   const accepted = eventsOf(events, 'request').filter(({ outcome }) => outcome === 'accepted');
@@ -70,15 +69,15 @@ export function recoveryTimes(events: readonly HistoryEvent[], settleMs: number)
     list.map(({ at }) => at).sort((a, b) => a - b),
   );
   const kills = eventsOf(events, 'fault').filter(({ fault }) => fault === 'SIGKILL' || fault === 'kill');
-  return kills.flatMap(({ at, target }) => {
-    const measured = byKey.flatMap((times) => {
-      const next = times[firstAfter(times, at + settleMs)];
-      if (next === undefined) return [0];
-      const isAnew = kills.some((other) => other.target === target && other.at > at && other.at < next);
-      return isAnew ? [] : [next - at];
-    });
-    return measured.length === 0 ? [] : [Math.max(...measured)];
-  });
+  return kills.map(({ at }) =>
+    Math.max(
+      0,
+      ...byKey.map((times) => {
+        const next = times[firstAfter(times, at + settleMs)];
+        return next === undefined ? 0 : next - at;
+      }),
+    ),
+  );
 }
 
 /** The index of the first of these ascending times that is later than `time`. */

@@ -104,8 +104,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
   const write = (id: string, operation: StoredOperation): Promise<unknown> =>
     redis.hset(names.operations, id, JSON.stringify(operation));
   /**
-   * Rewrites a record as it is by then: a stop word may renew it, and someone may undo it, at the same time. False if `change` returns what it
-   * got, or there is no record.
+   * Rewrites a record as it is by then: a stop word may renew it, and an operator may undo it, at the same time. False if `change` returns
+   * what it got, or there is no record.
    */
   const amend = async (
     id: string,
@@ -253,8 +253,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
 
   return {
     /**
-     * Adds numbers, each of which occurs once, to a list and returns the operation. Rejects with a NotAllowedError, and changes nothing, if its API key would
-     * add too many.
+     * Adds numbers, each of which occurs once, to a list and returns the operation. Rejects with a NotAllowedError, and changes nothing, if its
+     * API key would add too many.
      */
     async add(numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> {
       const { max, actor: by, list } = operation;

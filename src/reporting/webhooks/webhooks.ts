@@ -148,12 +148,14 @@ export function webhookService(deps: WebhookDeps) {
     async failed(id, choice) {
       await require(id, choice);
       const found = new Map<string, FailedDelivery>();
+      const names = new Map<LaneId, string>();
       for await (const deliveries of store.failed(id)) {
+        for (const { lane } of deliveries) if (!names.has(lane)) names.set(lane, await finder.nameOf(lane));
         for (const delivery of deliveries)
           found.set(delivery.id, {
             id: delivery.id,
             type: delivery.type,
-            lane: await finder.nameOf(delivery.lane),
+            lane: names.get(delivery.lane) ?? delivery.lane,
             resultCount: sizeOf(delivery),
             createdAt: iso(delivery.createdAt),
             failedAt: iso(delivery.failedAt),

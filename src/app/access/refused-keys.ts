@@ -41,12 +41,19 @@ export function refusedKeys(trail: Pick<AuditTrail, 'record'>, events: Events, c
   let minute = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  const flush = async (): Promise<void> => {
+  /** Resolves when everything that was counted before is recorded. */
+  let recorded = Promise.resolve();
+
+  const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
     const counted = [...addresses.values(), ...requests.values()];
     addresses = new Map();
     requests = new Map();
+    recorded = recorded.then(() => record(counted));
+    return recorded;
+  };
+  const record = async (counted: readonly Counted[]): Promise<void> => {
     for (const { actor, action, of, count } of counted) {
       if (of['address'] !== undefined)
         events.emit({ type: 'key.refused', from: of['address'], requests: count });

@@ -22,9 +22,10 @@ const create = async (own: string, lane: string): Promise<string> => {
   const { json } = await call('POST', '/v1/campaigns', { key: own, body: campaign(lane) });
   return (json as { id: string }).id;
 };
+/** Without the counts of refused requests, which arrive when a minute of the clock ends: in the middle of any test. */
 const trail = async (own?: string, query = ''): Promise<AuditEntry[]> => {
   const { json } = await call('GET', `/v1/audit${query}`, { key: own });
-  return (json as { entries: AuditEntry[] }).entries;
+  return (json as { entries: AuditEntry[] }).entries.filter(({ action }) => action !== 'request.refused');
 };
 
 test('The trail, the events, and the campaign name the key that asked for an operation', async () => {
@@ -208,10 +209,8 @@ test('Refused requests of a valid key are counted for the trail', async () => {
   await server.call('GET', '/healthz?x=1', { key: own });
   await server.volley.close();
   const entries = (await volleyOf(`${prefix}-requests`)).filter(({ action }) => action === 'request.refused');
-  expect(entries.map(({ actor, details }) => [actor?.id, details['code'], details['count']])).toEqual([
-    [own.split('_')[1], 'notFound', 1],
-    [own.split('_')[1], 'forbidden', 2],
-  ]);
+  expect(entries.every(({ actor }) => actor?.id === own.split('_')[1])).toBe(true);
+  expect(countsBy('code', entries)).toEqual({ notFound: 1, forbidden: 2 });
 });
 
 test('Requests with an invalid key are counted for the trail', async () => {
@@ -219,10 +218,19 @@ test('Requests with an invalid key are counted for the trail', async () => {
   for (let at = 0; at < 3; at += 1) await server.call('GET', '/v1/lanes', { key: 'vk_nothing' });
   await server.volley.close();
   const entries = await volleyOf(`${prefix}-refused`);
-  expect(entries).toMatchObject([
-    { action: 'key.refused', actor: null, details: { address: '127.0.0.1', count: 3 } },
-  ]);
+  expect(entries.every(({ action, actor }) => action === 'key.refused' && actor === null)).toBe(true);
+  expect(countsBy('address', entries)).toEqual({ '127.0.0.1': 3 });
 });
+
+/** The counts of entries, added up: if a minute ends while the test sends its requests, they are in two entries. */
+function countsBy(member: string, entries: readonly AuditEntry[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { details } of entries) {
+    const name = String(details[member]);
+    counts[name] = (counts[name] ?? 0) + Number(details['count']);
+  }
+  return counts;
+}
 
 async function volleyOf(redisPrefix: string): Promise<AuditEntry[]> {
   const { volley: own } = await serveApi({ ...settings, REDIS_PREFIX: redisPrefix });

@@ -11,6 +11,9 @@ const NEXT: Readonly<Record<string, string>> = {
   recovering: ' It sends when its workers have reported again what they sent last.',
 };
 
+/** A removal that is refused is answered sooner. */
+const NOTE_AFTER_MS = 1_000;
+
 const answers: Answers<'Lanes', typeof operations> = {
   async listLanes(run, { context, volley, setting }) {
     const { lanes } = await run();
@@ -49,8 +52,15 @@ const answers: Answers<'Lanes', typeof operations> = {
     return { json: lane, lines: storedLaneLines(lane) };
   },
 
-  async removeLane(run, { input: { name } }) {
-    const removed = await run();
+  async removeLane(run, { context, input: { name } }) {
+    const waits = setTimeout(
+      () =>
+        context.note(
+          `Lane ${name} takes nothing new. Before Volley cancels what waits, it counts again, in a few seconds.`,
+        ),
+      NOTE_AFTER_MS,
+    );
+    const removed = await run().finally(() => clearTimeout(waits));
     const { cancelled } = removed;
     return {
       json: removed,

@@ -1,5 +1,11 @@
 import { setImmediate } from 'node:timers';
-import { Cluster, type SentinelConnectionOptions, SentinelConnector, Redis as SingleRedis } from 'ioredis';
+import {
+  Cluster,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+  Redis as SingleRedis,
+} from 'ioredis';
 import { ProtocolCluster, ReconnectingCluster } from './cluster-connection.js';
 import { parseRedisUrl } from './redis-url.js';
 
@@ -23,6 +29,9 @@ const SILENT_FOR_MS = { protocol: 10_000, blocking: 14_000 } satisfies Record<Co
 /** An idle connection waits for no reply, so it is pinged. */
 const PING_EVERY_MS = 3_000;
 
+/** How long a server may take to accept a connection, and then to say anything on it. */
+const CONNECT_WITHIN_MS = 5_000;
+
 const RECONNECT_AFTER_MS = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 5), 1000);
 
 /**
@@ -40,7 +49,7 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
   const common = {
     lazyConnect: !connectsAtOnce,
     enableReadyCheck: true,
-    connectTimeout: 5_000,
+    connectTimeout: CONNECT_WITHIN_MS,
     socketTimeout: SILENT_FOR_MS[kind],
     retryStrategy: RECONNECT_AFTER_MS,
     // With 0, ioredis rejects all waiting commands whenever the connection closes. With null and no resending, it would silently
@@ -100,6 +109,13 @@ const CONNECT_AGAIN_AFTER_MS = 100;
 class BatchingRedis extends SingleRedis {
   #isClosed = false;
 
+  /** BullMQ makes the connection on which it blocks with this. */
+  override duplicate<Changes extends Partial<RedisOptions> | undefined = undefined>(changes?: Changes) {
+    const made = super.duplicate(changes);
+    giveUpSilent(made);
+    return made;
+  }
+
   /** Opens the connection again soon, unless its owner has closed it. Returns whether it does. */
   reopen(): boolean {
     if (this.#isClosed) return false;
@@ -131,6 +147,19 @@ class BatchingRedis extends SingleRedis {
 }
 
 /**
+ * Gives up each new connection on which nothing arrives in time, as behind a load balancer whose server is gone, and connects again.
+ * ioredis would wait as long as for the reply to a command.
+ */
+function giveUpSilent(connection: Pick<SingleRedis, 'on' | 'stream'>): void {
+  connection.on('connect', () => {
+    const { stream } = connection;
+    const silent = new Error(`Redis accepted the connection and sent nothing for ${CONNECT_WITHIN_MS} ms.`);
+    const giveUp = setTimeout(() => stream.destroy(silent), CONNECT_WITHIN_MS).unref();
+    for (const event of ['data', 'close']) stream.once(event, () => clearTimeout(giveUp));
+  });
+}
+
+/**
  * Whether commands run in the order in which they are sent, as on one server, but not on the nodes of a cluster. A script sent by its
  * hash may run later, because it is sent again to a server that does not know it.
  */
@@ -142,8 +171,9 @@ export async function serverTime(redis: Redis): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
-/** Pings a connection, or each node of a cluster, for as long as it is in use. */
+/** Pings a connection, or each node of a cluster, for as long as it is in use, and gives up one that is silent from the beginning. */
 function checked<Connection extends Redis>(connection: Connection): Connection {
+  if (connection instanceof SingleRedis) giveUpSilent(connection);
   // ioredis prints errors that have no listener. The callers of each command receive them anyway.
   connection.on('error', () => {});
   const ping = setInterval(() => {

@@ -8,6 +8,11 @@ const { url, prefix } = testRedis('silent');
 /** The promise: connections are open again so soon after the path has fallen silent. */
 const OPEN_WITHIN_MS = 20_000;
 
+/** The same for a connection that is opened while the path is silent. Without a limit of its own, it would be that of any reply, 10 or 14 s. */
+const GIVEN_UP_WITHIN_MS = 9_000;
+
+type Single = Extract<Redis, { duplicate(): unknown; monitor(): unknown }>;
+
 /** Two connections through a proxy, and the reports on them. */
 async function throughProxy(kind: 'protocol' | 'blocking', afterTest: TestContext['onTestFinished']) {
   const target = new URL(url);
@@ -33,6 +38,10 @@ function breakPath(proxy: TcpProxy): void {
   proxy.freeze();
   proxy.thaw();
 }
+
+/** Unlike `once`, it does not mind the errors before. */
+const becomes = (redis: Single, status: string): Promise<unknown> =>
+  new Promise((resolve) => redis.once(status, resolve));
 
 const restored = (reports: readonly string[]) =>
   vi.waitFor(() => expect(reports).toEqual([expect.stringContaining('Socket timeout'), 'restored']), {
@@ -69,9 +78,29 @@ describe.concurrent('a path to Redis that silently drops packets', { timeout: 60
     expect(await redis.ping()).toBe('PONG');
   });
 
+  test.for(['protocol', 'blocking'] as const)(
+    'a new %s connection is given up after 5 s without a reply, and another one is opened',
+    async (kind, context) => {
+      const { proxy, redis, reports } = await throughProxy(kind, context.onTestFinished);
+      const duplicate = (redis as Single).duplicate();
+      context.onTestFinished(() => duplicate.disconnect());
+      await duplicate.ping();
+      proxy.freeze();
+      duplicate.bzpopmin(`${prefix}:none`, 10).catch(() => {});
+      await vi.waitFor(() => expect(reports).toHaveLength(1), { timeout: OPEN_WITHIN_MS });
+      const both = [redis as Single, duplicate];
+      // Each has a connection that never answers.
+      await Promise.all(both.map((each) => each.status === 'connect' || becomes(each, 'connect')));
+      proxy.thaw();
+      const thawedAt = performance.now();
+      await Promise.all(both.map((each) => becomes(each, 'ready')));
+      expect(performance.now() - thawedAt).toBeLessThan(GIVEN_UP_WITHIN_MS);
+    },
+  );
+
   test('the longest time for which BullMQ blocks does not count as silence', async (context) => {
     const { redis, reports } = await throughProxy('blocking', context.onTestFinished);
-    const bullMqs = (redis as Extract<Redis, { duplicate(): unknown; monitor(): unknown }>).duplicate();
+    const bullMqs = (redis as Single).duplicate();
     context.onTestFinished(() => bullMqs.disconnect());
     const closed = vi.fn();
     bullMqs.on('close', closed);

@@ -172,7 +172,6 @@ describe.each(Object.entries(CASES))('The limit %s', (name, { limit, allowed, re
   describe.each(Object.entries(owners))('of a %s', (owner, open) => {
     test.each(Object.entries(INTAKES).filter(([intake]) => !(isDaily && intake === 'preview')))(
       'allows, and refuses, a %s',
-      { timeout: 30_000 },
       async (intake, store) => {
         const { volley, by } = await open();
         const workers = intake === 'occurrence of a schedule' ? volley.work({ roles: ['send'] }) : undefined;

@@ -85,7 +85,7 @@ describe.runIf(isServerHere)('a client that looks up names', async () => {
     const ended = new Promise((resolve) => slow?.once('end', resolve));
     process.kill(second?.pid ?? 0, 'SIGSTOP');
     redis.disconnect(true);
-    await vi.waitUntil(() => lookups === 2, { interval: 1 });
+    await vi.waitUntil(() => lookups === 2, { timeout: 15_000, interval: 1 });
     process.kill(second?.pid ?? 0, 'SIGCONT');
     await ended;
     lookup.emit('release');

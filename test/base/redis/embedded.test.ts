@@ -112,5 +112,5 @@ test('the embedded Redis ends when the process that started it is killed', async
   expect(String(line)).toMatch(/^\d+\s*$/);
   expect((await findEmbedded(folder))?.pid).toBe(Number(line));
   owner.kill('SIGKILL');
-  await vi.waitFor(async () => expect(await findEmbedded(folder)).toBeUndefined(), { timeout: 5_000 });
+  await vi.waitFor(async () => expect(await findEmbedded(folder)).toBeUndefined(), 15_000);
 });

@@ -155,13 +155,11 @@ test('Above 85 % of maxmemory, campaigns, messages, and schedules are refused, a
   await expect(fresh.suppression.add(['+447700900123'])).resolves.toMatchObject({ numberCount: 1 });
   await redis.config('SET', 'maxmemory', String(Math.round(used / 0.5)));
   await expect
-    .poll(
-      () =>
-        fresh
-          .outbox('box')
-          .put({ id: 'm', to: '+447700900123', at: LATER.sendAt })
-          .then(({ outcome }) => outcome, String),
-      { timeout: 5_000 },
+    .poll(() =>
+      fresh
+        .outbox('box')
+        .put({ id: 'm', to: '+447700900123', at: LATER.sendAt })
+        .then(({ outcome }) => outcome, String),
     )
     .toBe('created');
   await create(fresh, 'after');

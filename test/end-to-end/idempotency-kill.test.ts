@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createVolley } from '../../src/app/runtime.js';
 import { loadLocalConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
+import { freePort } from '../../src/base/redis/private-server.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { type Program, startProgram } from './program.js';
 
@@ -22,12 +22,10 @@ const settings = {
   LOG_LEVEL: 'warn',
 };
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((closed) => server.close(closed));
-  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+/** A response of the API. */
+interface Json {
+  readonly id?: string;
+  readonly code?: string;
 }
 
 /** What one client got in the end. */
@@ -81,9 +79,13 @@ test(`Twenty parallel requests with one idempotency key create one campaign, in 
         },
         body: JSON.stringify({ ...body, sendAt: new Date(sendAt).toISOString() }),
       }).catch(() => undefined);
-      if (reply === undefined || reply.status >= 500 || reply.status === 429) continue;
-      const json = (await reply.json().catch(() => undefined)) as { id?: string; code?: string } | undefined;
-      if (json === undefined) continue;
+      const isAnswer = reply !== undefined && reply.status < 500 && reply.status !== 429;
+      const json = isAnswer ? ((await reply.json().catch(() => undefined)) as Json | undefined) : undefined;
+      if (reply === undefined || json === undefined) {
+        // The server that starts needs the processor.
+        await delay(50);
+        continue;
+      }
       if (json.id !== undefined) return { id: json.id };
       expect([reply.status, json.code]).toEqual([422, 'conflict']);
       return 'conflict';
@@ -108,7 +110,7 @@ test(`Twenty parallel requests with one idempotency key create one campaign, in 
       return answer;
     });
     // A different moment in each round: before, while, and after the campaign is committed.
-    await new Promise((done) => setTimeout(done, (round * 7) % 60));
+    await delay((round * 7) % 60);
     await server?.end('SIGKILL');
     killedWhileOpen += open > 0 ? 1 : 0;
     await start();

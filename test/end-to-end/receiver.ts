@@ -1,20 +1,14 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { freePort } from '../../src/base/redis/private-server.js';
 import { type Program, startProgram } from './program.js';
 
 const READY_WITHIN_MS = 30_000;
 
 /** Callback settings with a free port. The service gets this address before the process that listens there is started. */
 export async function callbackSettings(): Promise<Readonly<Record<string, string>>> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  const port = await freePort();
   return {
-    HTTP_PORT: String(address.port),
-    CALLBACK_URL: `http://127.0.0.1:${address.port}/notifications`,
+    HTTP_PORT: String(port),
+    CALLBACK_URL: `http://127.0.0.1:${port}/notifications`,
     CALLBACK_SECURITY_TOKEN: 'a-token-that-only-these-tests-know',
   };
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { freePort } from '../../src/base/redis/private-server.js';
 
 /** The answer to a complete request: text is written as it is, a function does what it likes. */
 export type Answer = string | ((socket: Socket, request: string) => void);
@@ -73,13 +74,7 @@ export async function rawServer(
 }
 
 /** A loopback port on which nothing listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer();
-  const port = await listening(server);
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+export const closedPort = (): Promise<number> => freePort();
 
 /** A literal response: the lines of its head, an empty line, and its body; adds `Content-Length`. */
 export function reply(head: readonly string[], body = ''): string {

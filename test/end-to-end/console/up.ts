@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '../../../src/base/redis/private-server.js';
 import { API_SCOPES, type ApiScope } from '../../../src/campaign/api-key.js';
 
 /** A lane of the simulator. */
@@ -61,7 +62,8 @@ export async function startUp(
     // Reports arrive within seconds.
     FOLLOW_UP_FIRST_MS: '1000',
     HTTP_REQUESTS_PER_MINUTE: '100000',
-    HTTP_PORT: '0',
+    // The same when it is started again, so none that others get meanwhile.
+    HTTP_PORT: String(await freePort()),
     LOG_LEVEL: 'trace',
     SENDER_ADDRESS: 'ACME',
     ...settings,
@@ -92,7 +94,6 @@ export async function startUp(
     await ended;
   };
   const origin = /HTTP API is at (http:\/\/127\.0\.0\.1:\d+)/.exec(printed)?.[1] ?? '';
-  env['HTTP_PORT'] = new URL(origin).port;
   /** What it tells commands: the process of its Redis is in the name of the file. */
   const published = () => {
     const name = readdirSync(join(folder, '.volley')).find((file) => /^up-\d+\.json$/.test(file)) ?? '';

@@ -30,7 +30,8 @@ async function restorable(workers: number, own: (place: number, folder: string) 
     // Enough for a campaign that is not over before its backup.
     settings: { QUOTA_WINDOW_MS: '60000', MAX_RECIPIENTS_PER_REQUEST: '1', REQUEST_TIMEOUT_MS: '3000' },
     own: async (place) => own(place, folder),
-    simulator: { keys: [{ key: 'a' }, { key: 'b' }], latency: 50, magicRecipients: 'off' },
+    // So slow that a campaign is not over before the test has seen that it is sent.
+    simulator: { keys: [{ key: 'a' }, { key: 'b' }], latency: 400, magicRecipients: 'off' },
   });
   const password = new URL(first.url).password;
   return {
@@ -99,7 +100,7 @@ describe('After a backup of Redis was restored', { timeout: 180_000 }, () => {
     if (member === undefined) throw new Error('no worker');
     fleet.begin(member);
     await vi.waitFor(async () => expect(await states(fleet)).toEqual(['held', 'held']), 30_000);
-    expect(fleet.logged('redis.rolledBack')).toHaveLength(1);
+    await vi.waitFor(() => expect(fleet.logged('redis.rolledBack')).toHaveLength(1), 15_000);
     expect((await fleet.volley.status(id)).blockedBy).toMatchObject({
       state: 'held',
       reason: expect.stringContaining('Redis has older data than before; run `volley doctor --restored`'),
@@ -165,7 +166,7 @@ describe('A worker with a STATE_FILE', { timeout: 120_000 }, () => {
   test('does not hold its lanes when Redis restarts with all its data', async () => {
     const world = await restorable(1, stateFiles);
     const { fleet, backUp, restore } = world;
-    await launch(fleet, { lane: 'a', recipients: recipients(200), message: 'Sale' });
+    await launch(fleet, { lane: 'a', recipients: recipients(600), message: 'Sale' });
     await acceptedAtLeast(fleet, 20);
     const [member] = fleet.members;
     if (member === undefined) throw new Error('no worker');

@@ -13,7 +13,9 @@ test('A worker that receives SIGTERM settles its requests in flight and exits wi
     redisUrl: url,
     prefix,
     workers: ['send', 'follow-up'],
-    simulator: { keys: [{ key: 'key' }], latency: 400, deliveryTime: 100 },
+    // So slow that the campaign lasts for longer than another process takes to start on a busy machine.
+    settings: { QUOTA_WINDOW_MS: '100000', REQUEST_TIMEOUT_MS: '10000' },
+    simulator: { keys: [{ key: 'key' }], latency: 1_500, deliveryTime: 100 },
   });
   const { volley, simulator } = fleet;
   const [first] = fleet.members;
@@ -21,6 +23,7 @@ test('A worker that receives SIGTERM settles its requests in flight and exits wi
   await vi.waitUntil(async () => (await simulator.ledger()).length > 40, { timeout: 20_000 });
   await fleet.add('send');
   await fleet.ready();
+  await simulator.configure({ latency: 400 });
   expect((await volley.status(id)).counts.sending).toBeGreaterThan(0);
 
   expect(await first?.program.end('SIGTERM')).toBe(0);

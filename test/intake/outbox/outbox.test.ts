@@ -49,9 +49,9 @@ describe('An outbox', () => {
     await volley.outboxes.create({ name: 'dentist', message: 'Hi {{name}}' });
     const outbox = volley.outbox('dentist');
     await outbox.put({ id: 'moved', to: NUMBER, name: 'Moved', sendAt: inSeconds(3_600) });
-    await outbox.put({ id: 'cancelled', to: NUMBER, name: 'Cancelled', sendAt: inSeconds(2) });
+    await outbox.put({ id: 'cancelled', to: NUMBER, name: 'Cancelled', sendAt: inSeconds(5) });
     expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Ada' })).toMatchObject({ outcome: 'created' });
-    expect(await outbox.put({ id: 'moved', to: NUMBER, name: 'Moved', sendAt: inSeconds(2) })).toMatchObject({
+    expect(await outbox.put({ id: 'moved', to: NUMBER, name: 'Moved', sendAt: inSeconds(5) })).toMatchObject({
       outcome: 'updated',
     });
     expect(await outbox.cancel('cancelled')).toEqual({

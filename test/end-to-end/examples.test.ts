@@ -30,7 +30,7 @@ const settingsFor = (name: string, messagingBaseUrl: string) => ({
 });
 
 test('examples/library sends, moves, and cancels reminders, once each, and lists the patients to call', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const simulator = await startService();
   const folder = await mkdtemp(join(tmpdir(), 'volley-clinic-'));
@@ -84,7 +84,7 @@ function dayAfter(time: number): string {
 }
 
 test('examples/library/newsletter.js provides the list of each occurrence, and adds its schedule once', {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const simulator = await startService();
   const settings = settingsFor('newsletter', simulator.messagingBaseUrl);
@@ -103,14 +103,14 @@ test('examples/library/newsletter.js provides the list of each occurrence, and a
     expect(await command.ended).toBe(0);
     await program.says(/^campaign \w+ created$/);
     // Barbara subscribes in the year 2999.
-    await expect.poll(async () => (await simulator.summary()).recipients, { timeout: 20_000 }).toBe(messages);
+    await expect.poll(async () => (await simulator.summary()).recipients, { timeout: 40_000 }).toBe(messages);
     program.kill('SIGTERM');
     expect(await program.ended).toBe(0);
   }
 });
 
 test('examples/platform moves and cancels reminders over HTTP, follows its results, and continues after a kill', {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const simulator = await startService({ latency: 1_500 });
   const settings = {
@@ -194,7 +194,7 @@ async function listening(log: readonly string[]): Promise<string> {
         address = log.flatMap((line) => /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? [])[0];
         return address;
       },
-      { timeout: 20_000 },
+      { timeout: 40_000 },
     )
     .toBeDefined();
   if (address === undefined) throw new Error(`the API does not listen: ${log.join('\n')}`);
@@ -255,6 +255,6 @@ function startExample([program = '', ...args]: readonly string[], environment: R
     ended,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
     says: (wanted: RegExp) =>
-      expect.poll(() => lines.some((line) => wanted.test(line)), { timeout: 20_000 }).toBe(true),
+      expect.poll(() => lines.some((line) => wanted.test(line)), { timeout: 40_000 }).toBe(true),
   };
 }

@@ -16,7 +16,7 @@ const LANE = {
 const COUNT = 40;
 
 describe('a lane that sends an API key and an access token', () => {
-  test('sends each message once, with the quota of the key', { timeout: 60_000 }, async () => {
+  test('sends each message once, with the quota of the key', { timeout: 120_000 }, async () => {
     const fleet = await startedFleet({
       redisUrl: url,
       prefix: `${prefix}-both`,
@@ -34,7 +34,7 @@ describe('a lane that sends an API key and an access token', () => {
   });
 
   test('stops and names the key when the service refuses it together with a fresh token', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const fleet = await startedFleet({
       redisUrl: url,
@@ -67,10 +67,10 @@ describe('a lane that sends an API key and an access token', () => {
           },
         });
       },
-      { timeout: 20_000, interval: 100 },
+      { timeout: 40_000, interval: 100 },
     );
     // The lane that shares the account goes on.
     const id = await launch(fleet, { recipients: recipients(COUNT), message: 'Other', lane: 'other' });
-    expect((await finished(volley, id, 20_000)).counts.deliveredToTerminal).toBe(COUNT);
+    expect((await finished(volley, id, 40_000)).counts.deliveredToTerminal).toBe(COUNT);
   });
 });

@@ -45,7 +45,7 @@ async function refusingProxy(target: string) {
 }
 
 test('a lane whose sends are refused stops, although its polls are answered', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const account = { username: 'ann', password: 'secret' };
   const simulator = await startSimulatorProcess({

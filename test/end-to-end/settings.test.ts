@@ -25,7 +25,7 @@ test('A lane whose API key the service refuses stops, and continues when the key
       const status = await volley.status(id);
       return status.blockedBy?.until === null ? status : undefined;
     },
-    { timeout: 15_000 },
+    { timeout: 30_000 },
   );
   expect(stopped.blockedBy?.reason).toMatch(
     /does not accept the API key.*401.*correct it and restart the workers/,
@@ -41,7 +41,7 @@ test('A lane whose API key the service refuses stops, and continues when the key
       const status = await volley.status(id);
       return status.counts.sending === 0 ? status : undefined;
     },
-    { timeout: 15_000 },
+    { timeout: 30_000 },
   );
   await volley.resumeLane(lane?.name ?? '');
   const again = await vi.waitUntil(
@@ -50,7 +50,7 @@ test('A lane whose API key the service refuses stops, and continues when the key
       const hasRetried = status.requests.send > settled.requests.send;
       return hasRetried && status.counts.sending === 0 && status.waitingFor === 'lane' ? status : undefined;
     },
-    { timeout: 15_000 },
+    { timeout: 30_000 },
   );
   expect(again.requests.send).toBe(settled.requests.send + 1);
 
@@ -108,7 +108,7 @@ test('A wrong password costs the whole fleet two logins, then the lane stops wit
       const status = await volley.status(id);
       return status.blockedBy?.until === null ? status : undefined;
     },
-    { timeout: 15_000 },
+    { timeout: 30_000 },
   );
   expect(stopped.blockedBy?.reason).toMatch(/password/);
   expect((await simulator.summary()).logins).toBe(2);

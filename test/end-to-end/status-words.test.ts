@@ -15,7 +15,7 @@ async function reported({ volley }: Fleet, id: string): Promise<string[]> {
 }
 
 test('a lane of version 3 reports which address was invalid, in its report and its results', {
-  timeout: 60_000,
+  timeout: 90_000,
 }, async () => {
   const client = { id: 'shop', secret: 'a-long-secret', product: 'sms-a2p-marketing' };
   const fleet = await startedFleet({
@@ -49,7 +49,7 @@ test('a lane of version 3 reports which address was invalid, in its report and i
   expect(found).toMatchObject({ serviceStatus: 'InvalidDestAddress', serviceCode: '11' });
 });
 
-test('a status that version 1 does not list is in the report', { timeout: 60_000 }, async () => {
+test('a status that version 1 does not list is in the report', { timeout: 90_000 }, async () => {
   const fleet = await startedFleet({
     redisUrl: url,
     prefix: `${prefix}-v1`,
@@ -63,6 +63,6 @@ test('a status that version 1 does not list is in the report', { timeout: 60_000
   });
   await vi.waitFor(
     async () => expect(await reported(fleet, id)).toEqual(['deliveredToNetwork MessageWaiting']),
-    { timeout: 20_000, interval: 100 },
+    { timeout: 40_000, interval: 100 },
   );
 });

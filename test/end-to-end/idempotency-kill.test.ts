@@ -33,7 +33,7 @@ type Answer = { readonly id: string } | 'conflict';
 
 /** Half of the clients send one text and half another, over HTTP and through the library, while the server is killed. */
 test(`Twenty parallel requests with one idempotency key create one campaign, in ${ROUNDS} rounds with a kill of the server`, {
-  timeout: 60_000 + ROUNDS * 10_000,
+  timeout: 60_000 + ROUNDS * 30_000,
 }, async () => {
   const volley = createVolley({
     config: loadLocalConfig(settings),

@@ -14,6 +14,8 @@ const settings = {
   REDIS_PREFIX: prefix,
   API_KEY: 'the-key',
   SENDER_ADDRESS: '+447400100100',
+  // July of the next year may be 18 months ahead.
+  MAX_SCHEDULE_AHEAD: '600d',
 };
 const { volley, json } = commandLine(cwd, settings);
 const inTokyo = commandLine(cwd, {

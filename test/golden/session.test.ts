@@ -47,7 +47,7 @@ test('The texts and the --json output of each command are those in session.txt',
     API_KEY: 'the-key',
     HOURLY_QUOTA: '500',
     FOLLOW_UP_FIRST_MS: '200',
-    REQUEST_TIMEOUT_MS: '1000',
+    REQUEST_TIMEOUT_MS: '10000',
     MAX_SCHEDULE_AHEAD: '36500d',
   });
   const { run, once, text } = transcriptOf(cli, {

@@ -46,7 +46,7 @@ beforeAll(async () => {
     HOURLY_QUOTA: '500',
     DEFAULT_COUNTRY: 'GB',
     FOLLOW_UP_FIRST_MS: '200',
-    REQUEST_TIMEOUT_MS: '1000',
+    REQUEST_TIMEOUT_MS: '5000',
   };
   cli = commandLine(cwd, settings);
 });

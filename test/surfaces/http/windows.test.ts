@@ -12,7 +12,8 @@ const HOUR_MS = 3_600_000;
 function closedNow(): string {
   const time = (inHours: number): string =>
     new Date(Date.now() + inHours * HOUR_MS).toISOString().slice(11, 16);
-  return `Mon-Sun ${time(2)}-${time(4)}`;
+  // Midnight as an end is 24:00, and shown as that.
+  return `Mon-Sun ${time(2)}-${time(4).replace('00:00', '24:00')}`;
 }
 
 const { call } = await serveApi({

@@ -46,7 +46,7 @@ afterEach(() => {
 function clientOf(server: RawServer, path = '/smsmessaging/v1'): MessagingClient {
   const client = createMessagingClient({
     baseUrl: `${server.origin}${path}`,
-    timeoutMs: 2000,
+    timeoutMs: 10_000,
     clock: () => NOW,
   });
   clients.push(client);

@@ -14,7 +14,7 @@ afterEach(() => client?.close());
 
 async function clientWith(answer: string) {
   const server = await rawServer(answer);
-  const own = createSubscriptionClient({ baseUrl: `${server.origin}/smsmessaging/v1`, timeoutMs: 500 });
+  const own = createSubscriptionClient({ baseUrl: `${server.origin}/smsmessaging/v1`, timeoutMs: 10_000 });
   client = own;
   return { server, own };
 }
@@ -110,7 +110,7 @@ describe.each(['get', 'create', 'remove'] as const)('%s', (operation) => {
   it('returns `unanswered` if the service is down', async () => {
     const own = createSubscriptionClient({
       baseUrl: `http://127.0.0.1:${await closedPort()}`,
-      timeoutMs: 500,
+      timeoutMs: 10_000,
     });
     expect(await run(own)).toEqual({ kind: 'unanswered', reason: expect.stringContaining('ECONNREFUSED') });
     own.close();

@@ -73,7 +73,7 @@ const REQUEST: SendRequest = {
 
 async function clientOf(answer: Answer, profile = v3) {
   const server = await rawServer(answer);
-  const client = createMessagingClient({ baseUrl: `${server.origin}/sms/v3`, timeoutMs: 2_000, profile });
+  const client = createMessagingClient({ baseUrl: `${server.origin}/sms/v3`, timeoutMs: 10_000, profile });
   onTestFinished(() => client.close());
   return { server, client };
 }
@@ -86,7 +86,7 @@ async function sent(answer: Answer, request = REQUEST, profile = v3) {
 describe('A token for an OAuth 2 client', () => {
   const got = async (answer: Answer, secret = 'a b&c+é') => {
     const server = await rawServer(answer);
-    const tokens = createClientTokens({ url: `${server.origin}/realms/r/token`, timeoutMs: 2_000 });
+    const tokens = createClientTokens({ url: `${server.origin}/realms/r/token`, timeoutMs: 10_000 });
     onTestFinished(() => tokens.close());
     return { server, outcome: await tokens.get({ id: 'id-1', secret, scope: 'sms sms-a2p-marketing' }) };
   };
@@ -284,7 +284,7 @@ describe('A notification with profile v3', () => {
 describe('A subscription with profile v3', () => {
   const created = async (body: string, profile: typeof v1) => {
     const server = await rawServer(reply(['HTTP/1.1 406 Not Acceptable', JSON_TYPE], body));
-    const client = createSubscriptionClient({ baseUrl: server.origin, timeoutMs: 2_000, profile });
+    const client = createSubscriptionClient({ baseUrl: server.origin, timeoutMs: 10_000, profile });
     onTestFinished(() => client.close());
     return client.create({ url: 'http://a.example', securityToken: 's' }, { authorization: 'TOKEN' });
   };

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+// The first request of a process loads this module, which takes up to two seconds on a busy machine and counts towards its timeout.
+import '../../src/service/client/got-transport.js';
 import { freePort } from '../../src/base/redis/private-server.js';
 
 /** The answer to a complete request: text is written as it is, a function does what it likes. */

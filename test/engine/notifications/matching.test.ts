@@ -54,11 +54,11 @@ async function polled(
   const server = await rawServer((socket) => {
     void meanwhile(lane, send).then(() => socket.write(answer));
   });
-  const client = createMessagingClient({ baseUrl: server.origin, timeoutMs: 1_000 });
+  const client = createMessagingClient({ baseUrl: server.origin, timeoutMs: 20_000 });
   const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'key' }, undefined);
   const requests = openRequests(lane, campaignContent(lane));
   const recent = recentClaims(lane.monotonic);
-  const options = { turnMs: 2_000, waitHereMs: 0, signal: new AbortController().signal };
+  const options = { turnMs: 20_000, waitHereMs: 0, signal: new AbortController().signal };
   const [polls, sends] = [pollClaims(lane), sendClaims(lane)];
   await followUpTurn(
     lane,

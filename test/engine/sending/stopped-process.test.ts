@@ -89,7 +89,7 @@ function stoppedProcess(name: string) {
 const openClient = () =>
   createMessagingClient({
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    timeoutMs: 1_000,
+    timeoutMs: 20_000,
   });
 
 test('A process that was stopped before it read the reply to its claim sends none of its batches', async () => {

@@ -1,7 +1,7 @@
 import type { Contract } from '../../src/call-records/contract.js';
 import { parseContract } from '../../src/call-records/read-contract.js';
 
-/** The file of a contract that uses every kind of member, with short times. */
+/** The file of a contract that uses every kind of member, with times that are short, but long enough for a busy process. */
 export const CONTRACT = {
   description: 'For tests',
   baseUrl: 'http://127.0.0.1:9/cdr',
@@ -45,7 +45,7 @@ export const CONTRACT = {
   limits: { days: 31, ageDays: null },
   globalMobile: { parameter: 'product', values: ['global'] },
   intervals: { status: '20ms', retry: '20ms' },
-  timeouts: { request: '500ms', status: '500ms', download: '10s', silence: '1s', ready: '20s' },
+  timeouts: { request: '3s', status: '3s', download: '30s', silence: '2s', ready: '60s' },
   maxBytes: { response: 10_000, download: 1_000_000 },
 };
 

@@ -204,7 +204,7 @@ describe('A download', () => {
 
   test('fails when the service falls silent within the file', async () => {
     const server = await rawServer((socket) => void socket.write(`${file('Content-Length: 100')}abcd`));
-    const quick = { ...CONTRACT, timeouts: { ...CONTRACT.timeouts, silence: '50ms' } };
+    const quick = { ...CONTRACT, timeouts: { ...CONTRACT.timeouts, silence: '500ms' } };
     await expect(clientFor(at(quick, server.origin)).download()).rejects.toThrow('did not arrive in time');
   });
 

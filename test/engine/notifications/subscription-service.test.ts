@@ -179,7 +179,7 @@ test('A token that may send but not subscribe does not stop the account', async 
     redis,
     keys: keyNames(prefix),
     account: own,
-    requestTimeoutMs: 1_000,
+    requestTimeoutMs: 10_000,
     login: service.login,
     refresh: service.refresh,
   });
@@ -207,7 +207,7 @@ test('An expired token is renewed for a subscription call', async () => {
   const service = accountService(undefined);
   const own = { username: 'expired', password: 'right' };
   const account = { account: own, login: service.login, refresh: service.refresh };
-  const cache = createTokenCache({ redis, keys: keyNames(prefix), requestTimeoutMs: 1_000, ...account });
+  const cache = createTokenCache({ redis, keys: keyNames(prefix), requestTimeoutMs: 10_000, ...account });
   onTestFinished(() => cache.close());
   const tokenSourceOf = laneTokenSource('main', { kind: 'account', ...own }, cache);
   const subscription = subscriptionService({
@@ -229,7 +229,8 @@ test('A redacted address contains no part that may be a secret', () => {
   expect(redactedUrl('https://user:s3cret@a.example/hook')).toBe('https://a.example/…');
   expect(redactedUrl(`https://a.example/${'s3cret'.repeat(8)}/hook/x`)).toBe('https://a.example/…/hook/…');
   expect(redactedUrl('mailto:s3cret@a.example')).toBe('…');
-  const began = performance.now();
+  const before = process.cpuUsage();
   expect(redactedUrl(`https://a.example/${'a'.repeat(1_000_000)}/`)).toBe('…');
-  expect(performance.now() - began).toBeLessThan(1_000);
+  // Microseconds of this process.
+  expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
 });

@@ -13,15 +13,18 @@ const PROCESSES = 4;
 const CALLERS = 50;
 const SOON = { timeout: 15_000 };
 /** Long enough that all processes have the first token before it expires, even on a busy machine. */
-const LIFE_MS = 3_000;
+const LIFE_MS = 6_000;
 
-/** A new account, and functions that start processes that use it. */
-async function account(lifeMs?: number, requestTimeoutMs = 2_000) {
+/** The timeout of a process that is killed. The next one waits twice as long for it; a busy process needs a second for its first request. */
+const KILLED = { requestTimeoutMs: 3_000 };
+
+/** A new account, and functions that start processes that use it. An answer after the timeout of a process counts as none, so it is long. */
+async function account(lifeMs?: number) {
   const { url: accountUrl, service } = await accountServer(accountService(lifeMs));
   const username = `user-${randomBytes(4).toString('hex')}`;
-  const start = () =>
+  const start = ({ requestTimeoutMs = 15_000 } = {}) =>
     startMember({ redisUrl, prefix, accountUrl, username, password: 'secret', requestTimeoutMs });
-  const startFleet = () => Promise.all(Array.from({ length: PROCESSES }, start));
+  const startFleet = () => Promise.all(Array.from({ length: PROCESSES }, () => start()));
   return { service, start, startFleet };
 }
 
@@ -57,8 +60,7 @@ test('a refused token (401) costs 4 processes with 50 callers each one refresh',
 });
 
 test('4 processes with 50 callers each try a wrong password twice, across restarts; then all callers get the reason', async () => {
-  // Long: an answer after the timeout counts as no answer, and is tried again later.
-  const { service, start, startFleet } = await account(undefined, 15_000);
+  const { service, start, startFleet } = await account();
   service.loginEnds = { kind: 'badCredential' };
   service.latencyMs = 50;
   const fleet = await startFleet();
@@ -74,8 +76,8 @@ test('4 processes with 50 callers each try a wrong password twice, across restar
 });
 
 test('after a kill -9 during a refresh the next process logs in and does not present the refresh token again', async () => {
-  const { service, start } = await account(60_000, 400);
-  const victim = await start();
+  const { service, start } = await account();
+  const victim = await start(KILLED);
   await victim.order({ callers: 1 });
   service.latencyMs = 60_000;
   void victim.order({ callers: 1, refused: 1 });
@@ -90,8 +92,8 @@ test('after a kill -9 during a refresh the next process logs in and does not pre
 });
 
 test('a login interrupted by kill -9 counts as an attempt', async () => {
-  const { service, start } = await account(60_000, 400);
-  const victim = await start();
+  const { service, start } = await account();
+  const victim = await start(KILLED);
   service.latencyMs = 60_000;
   void victim.order({ callers: 1 });
   await vi.waitFor(() => expect(service.logins).toBe(1), SOON);

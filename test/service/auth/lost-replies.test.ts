@@ -27,7 +27,7 @@ async function logIn(connection: Redis, lose = 0) {
       redis: through,
       keys: keyNames(prefix),
       account: { username, password: 'secret' },
-      requestTimeoutMs: 500,
+      requestTimeoutMs: 10_000,
       login: service.login,
       refresh: service.refresh,
     });

@@ -28,7 +28,7 @@ function cache(options: Partial<TokenCacheOptions> = {}): TokenCache {
     redis,
     keys,
     account: { username, password: 'right' },
-    requestTimeoutMs: 1_000,
+    requestTimeoutMs: 10_000,
     login: service.login,
     refresh: service.refresh,
     ...options,

@@ -31,7 +31,7 @@ function cache(options: Partial<TokenCacheOptions> = {}): TokenCache {
     redis,
     keys,
     account: { username, password: 'right' },
-    requestTimeoutMs: 1_000,
+    requestTimeoutMs: 10_000,
     login: service.login,
     refresh: service.refresh,
     ...options,
@@ -119,7 +119,8 @@ test('tokens without an expiry are renewed in time once two of them have been re
   expect((await one.show()).expiresIn).toBeNull();
   await isOld(2);
   expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
-  expect(parseDuration((await one.show()).expiresIn ?? '')).toBeGreaterThan(0);
+  // By now, it may be over.
+  expect((await one.show()).expiresIn).not.toBeNull();
   await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
   expect(await tokenFrom(cache().get())).toMatchObject({ generation: 4 });
 });
@@ -254,12 +255,12 @@ test('without an answer from the account service, a proven account waits, report
 test('logins of a new account that cannot be sent spend none of its attempts, and are tried again ever more rarely', async () => {
   service.loginEnds = { kind: 'notSent', reason: 'account.example refuses connections' };
   let time = 0;
-  const one = cache({ machine: { ...systemMachine, monotonic: () => time, random: () => 0.5 } });
+  const one = cache({
+    machine: { ...systemMachine, clock: () => time, monotonic: () => time, random: () => 0.5 },
+  });
   for (const waitMs of [1_000, 5_000, 15_000, 60_000, 60_000]) {
-    const asked = Date.now();
-    const got = await one.get();
-    expect(got).toMatchObject({ kind: 'later', reason: expect.stringContaining('refuses connections') });
-    expect(got.kind === 'later' ? Math.round((got.at - asked) / 1_000) * 1_000 : 0).toBe(waitMs);
+    const reason = expect.stringContaining('refuses connections');
+    expect(await one.get()).toMatchObject({ kind: 'later', reason, at: time + waitMs });
     const logins = service.logins;
     time += waitMs - 1;
     expect(await one.get()).toMatchObject({ kind: 'later', reason: expect.stringContaining('refuses') });
@@ -298,7 +299,7 @@ test('a request that is cancelled before it is connected names the request timeo
     new Promise<LoginOutcome>((resolve) => {
       signal?.addEventListener('abort', () => resolve({ kind: 'notSent', reason: 'cancelled' }));
     });
-  expect(await cache({ login, requestTimeoutMs: 50 }).get()).toMatchObject({
+  expect(await cache({ login, requestTimeoutMs: 500 }).get()).toMatchObject({
     kind: 'later',
     reason: expect.stringContaining('no connection to the account service within the request timeout'),
   });
@@ -316,7 +317,7 @@ test('a caller waits for another process’s fetch, for one lease at most', asyn
   const slow = slowLogin();
   const first = tokenFrom(cache({ requestTimeoutMs: 60_000, login: slow.login }).get());
   await vi.waitFor(() => expect(slow.isRequested()).toBe(true), SOON);
-  expect(await cache({ requestTimeoutMs: 100 }).get()).toMatchObject({
+  expect(await cache({ requestTimeoutMs: 500 }).get()).toMatchObject({
     kind: 'later',
     reason: expect.stringContaining('another process'),
   });
@@ -332,7 +333,7 @@ test('a caller does not wait for a lease without an expiry, which only a backup 
 
 test('a token pair that arrives after another process has taken over is discarded', async () => {
   const frozen = slowLogin();
-  const late = tokenFrom(cache({ requestTimeoutMs: 300, login: frozen.login }).get());
+  const late = tokenFrom(cache({ requestTimeoutMs: 500, login: frozen.login }).get());
   await vi.waitFor(() => expect(frozen.isRequested()).toBe(true), SOON);
   const quick = cache({ retryAfterMs: [0] });
   await vi.waitFor(
@@ -349,7 +350,7 @@ test('a process held up between its claim and its request claims again before it
   const scripts = vi.spyOn(own, 'evalsha');
   const heldUpUntilScript = 2;
   const monotonic = () => {
-    if (scripts.mock.calls.length === heldUpUntilScript) time += 5_000;
+    if (scripts.mock.calls.length === heldUpUntilScript) time += 15_000;
     return time;
   };
   let scriptsBeforeLogin = 0;

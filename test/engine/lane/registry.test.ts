@@ -183,9 +183,7 @@ test('A lane that was found before another process registered it is found under 
   expect((await reader.configured()).get('marketing')?.id).toBe('marketing');
   await process([keyed('default', 'k')]).registered();
   await local('marketing').rename('default', 'marketing');
-  await expect
-    .poll(async () => (await reader.configured()).get('marketing')?.id, { timeout: 5_000 })
-    .toBe('default');
+  await expect.poll(async () => (await reader.configured()).get('marketing')?.id).toBe('default');
 });
 
 test('A process without credentials registers a new lane, unless it may be a new name of one that it does not have', async () => {

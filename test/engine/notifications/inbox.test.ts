@@ -32,12 +32,10 @@ test('A report that comes before the response that names its request waits for i
   inbox.offer([report('r0', 0)]);
   await expect.poll(() => it.happened('notifications.settled')).toMatchObject([{ waiting: 1 }]);
   await it.accept(claim, 'r0');
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 20_000);
 });
 
-test('A report that comes during a look at the waiting reports is found by the next look', {
-  timeout: 60_000,
-}, async () => {
+test('A report that comes during a look at the waiting reports is found by the next look', async () => {
   const it = receivingLane(server);
   const id = await it.campaign([0, 1], 'meanwhile');
   const [first, second] = await it.claim(2);
@@ -73,7 +71,7 @@ test('The next process settles the reports that wait', async () => {
   await first.stop();
   await it.accept(claim, 'r0');
   it.open();
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 20_000);
 });
 
 test('Reports that were accepted before the inbox stops are settled', async () => {
@@ -89,9 +87,7 @@ test('Reports that were accepted before the inbox stops are settled', async () =
   expect(inbox.offer([report('r0', 0)])).toBe(false);
 });
 
-test('The inbox stops only after it has settled everything, as long as Redis responds', {
-  timeout: 20_000,
-}, async () => {
+test('The inbox stops only after it has settled everything, as long as Redis responds', async () => {
   const it = receivingLane(server, { left: 100_000 });
   // The server is slow, so reports remain after two seconds. The inbox waits as long as it settles some of them.
   const settle: NotificationStore['settle'] = async (known, early, now) => {
@@ -106,9 +102,7 @@ test('The inbox stops only after it has settled everything, as long as Redis res
   expect(it.happened('notifications.failed')).toEqual([]);
 });
 
-test('Reports that Redis does not settle before the inbox stops are emitted as lost', {
-  timeout: 20_000,
-}, async () => {
+test('Reports that Redis does not settle before the inbox stops are emitted as lost', async () => {
   const it = receivingLane(server);
   const settle = () => new Promise<never>(() => {});
   const inbox = it.open(it.lane, { settle });

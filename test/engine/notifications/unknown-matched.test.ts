@@ -18,7 +18,7 @@ test('An unknown outcome is matched to the one request that fits it', async () =
   );
   const inbox = it.open();
   inbox.offer([report('x', 1, 'DeliveredToNetwork'), { ...report('y', 0), sender: 'OTHER' }, report('z', 7)]);
-  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 5_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 20_000);
   const unknown = await listUnknown(it.lane);
   expect(unknown.map(({ first, matchedRequestId }) => [first, matchedRequestId]).sort()).toEqual([
     [0, null],
@@ -35,7 +35,7 @@ test('A match makes an idle lane due, so that the poll that decides it is made',
   const { id, keys } = it.lane;
   await redis.zrem(keys.due, id);
   it.open().offer([report('x', 0)]);
-  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), 5_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), 20_000);
   expect(await redis.zscore(keys.due, id)).toBe('0');
 });
 
@@ -78,7 +78,7 @@ test('A report that names its batch waits until the response of its request has 
   it.open().offer([{ ...report('r0', 0), correlator: `${id}-0-1` }]);
   await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
   await it.accept(claim, 'r0');
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 20_000);
 });
 
 test('A report that names a batch but another request than its own changes nothing', async () => {
@@ -195,7 +195,7 @@ test('A request that is matched to one batch is not matched to another one with 
   await (await unknown('one'))();
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
-  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), 5_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), 20_000);
   // Long before the first match can be polled.
   await (await unknown('two'))();
   await it.looked();
@@ -276,7 +276,7 @@ test('A batch that was resent and is unknown again is matched by a report of eit
   await fail();
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
-  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 5_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 20_000);
 });
 
 test('No match is made while a send is in flight, however old it is', async () => {

@@ -18,7 +18,8 @@ export interface FailoverPair {
 /** Starts both servers. Needs a redis-server on this machine. */
 export async function failoverPair(): Promise<FailoverPair> {
   const dir = await mkdtemp(join(tmpdir(), 'volley-failover-'));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  // A child of a server that was killed may still be rewriting its append-only file.
+  onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 }));
   const start = async (name: string) => {
     const settings = ['masterauth secret', 'repl-diskless-sync-delay 0'];
     const server = await startPrivateRedis({

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { QUOTA_MODELS } from '../../../src/tools/simulator/quota-models.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { START } from './lane-fixture.js';
 import {
   delays,
   emptiesATokenBucket,
@@ -101,7 +102,7 @@ test('Whatever the quota, the window, and the delays, there is on average at mos
   await fc.assert(
     fc.asyncProperty(world, async ({ model, quota, window, slowest, phase, seed }) => {
       const lane = await learningLane(place, { window, timeout: window / 20, margin: 500, backoff: 50 });
-      const begin = 1_800_000_000_000 + Math.floor(phase * window);
+      const begin = START + Math.floor(phase * window);
       const { throttled } = await runVirtually(lane, model, quota, windows, delays(slowest, seed), begin);
       expect(sum(throttled.slice(0, 2))).toBeLessThanOrEqual(12);
       expect(sum(throttled.slice(2))).toBeLessThanOrEqual(windows - 2);

@@ -75,7 +75,7 @@ async function createFollowUp({
       );
     },
     async turn() {
-      const client = createMessagingClient({ baseUrl, timeoutMs: 5_000 });
+      const client = createMessagingClient({ baseUrl, timeoutMs: 20_000 });
       const followUp = {
         client,
         tokens,

@@ -32,8 +32,8 @@ const simulator = await startSimulator(
   },
   { clock: () => now },
 );
-const messaging = createMessagingClient({ baseUrl: simulator.messagingBaseUrl, timeoutMs: 5_000 });
-const accounts = createAccountClient({ baseUrl: simulator.accountBaseUrl, timeoutMs: 5_000 });
+const messaging = createMessagingClient({ baseUrl: simulator.messagingBaseUrl, timeoutMs: 20_000 });
+const accounts = createAccountClient({ baseUrl: simulator.accountBaseUrl, timeoutMs: 20_000 });
 afterAll(async () => {
   messaging.close();
   accounts.close();
@@ -48,7 +48,7 @@ function sourceWith(apiKey: string | null, name: string) {
     redis,
     keys: keyNames(`${prefix}-${name}`),
     account: ACCOUNT,
-    requestTimeoutMs: 5_000,
+    requestTimeoutMs: 20_000,
     login: (signal) => accounts.login(ACCOUNT, signal),
     refresh: (token, signal) => accounts.refresh(token, signal),
     machine: { ...systemMachine, monotonic: () => now },

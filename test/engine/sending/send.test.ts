@@ -89,7 +89,7 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
     record: (id: string) => readRecord(redis, fixture.keys, 'default', id, 0),
     status: async () => laneStatus(lane, await lane.status()),
     async turn(claims = sendClaims(lane), signal = new AbortController().signal) {
-      const messaging = createMessagingClient({ baseUrl, timeoutMs: 5_000 });
+      const messaging = createMessagingClient({ baseUrl, timeoutMs: 20_000 });
       const client = measuredClient(messaging, lane.name, events, lane.monotonic);
       const sending = {
         client,

@@ -70,6 +70,7 @@ test('While senders die, no request that is claimed after a stop word goes to it
   let isDone = false;
   const wires = new Map<string, { wire: number; claim: number }[]>();
   const stopped = new Map<string, number>();
+  const claimed = new Set<number>();
   let sent = 0;
   const content = campaignContent(lane);
   const messages = openMessages(lane, content, {
@@ -105,11 +106,14 @@ test('While senders die, no request that is claimed after a stop word goes to it
           },
           claims: {
             async take(call) {
+              // Otherwise, a busy process could claim everything before the first stop words are stored.
+              while (claimed.size < RACES / 3 && stopped.size < claimed.size + 10) await alive(delay(2));
               tick += 1;
               const began = tick;
               const reply = await alive(claims.take(call));
               for (const { first } of reply.claims) {
                 current.set(numbers[first] ?? '', began);
+                claimed.add(first);
               }
               return reply;
             },

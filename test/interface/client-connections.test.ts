@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { monotonicClock, systemMachine } from '../../src/base/clock.js';
@@ -12,8 +11,6 @@ const HEAD = ['HTTP/1.1 201 Created', 'Location: http://h/outbound/ACME/requests
 const CREATED = reply(HEAD);
 const ONE_WAY_MS = 20;
 const IDLE_MS = 500;
-/** Timers that are later than this can change the outcome. */
-const LATE_MS = 15;
 
 /**
  * A client of a service that is 20 ms away. `send` starts requests at the same time and counts their outcomes; the client's clock
@@ -66,24 +63,6 @@ async function untilReset({ outcomes, send }: Awaited<ReturnType<typeof farAway>
   expect(outcomes.unknown).toBe(1);
 }
 
-/**
- * Service, network, and client share this process. When it is busy, its timers are late: then the service keeps a connection for longer
- * than it should, or its close arrives late. What fails in such a process is tried again.
- */
-async function onTime(attempt: () => Promise<void>): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    const lag = monitorEventLoopDelay({ resolution: 1 });
-    lag.enable();
-    try {
-      return await attempt();
-    } catch (error) {
-      if (lag.max / 1e6 < LATE_MS || tries === 8) throw error;
-    } finally {
-      lag.disable();
-    }
-  }
-}
-
 /** Answers, and closes the connection when it has been idle for half a second. */
 function closingIdle(): (socket: Socket) => void {
   const timers = new WeakMap<Socket, NodeJS.Timeout>();
@@ -121,8 +100,9 @@ function resettingReused() {
 }
 
 describe('no outcome is unknown', () => {
-  it.each([1, 8])('if the service closes idle connections unannounced, with %i requests at a time', (n) =>
-    onTime(async () => {
+  it.each([1, 8])(
+    'if the service closes idle connections unannounced, with %i requests at a time',
+    async (n) => {
       const { send, outcomes } = await farAway(closingIdle());
       for (let round = 0; round < 10; round += 1) {
         await send(n);
@@ -130,7 +110,7 @@ describe('no outcome is unknown', () => {
         await delay(IDLE_MS - 2 * ONE_WAY_MS - 5 + 5 * round);
       }
       expect(outcomes).toEqual({ accepted: 10 * n, unknown: 0, other: 0 });
-    }),
+    },
   );
 
   it.each([
@@ -140,12 +120,11 @@ describe('no outcome is unknown', () => {
     { ms: 70, n: 8 },
   ])(
     'if the service closes each connection $ms ms after its response, with $n requests at a time',
-    ({ ms, n }) =>
-      onTime(async () => {
-        const { send, outcomes } = await farAway(closingAfter(ms));
-        for (let round = 0; round < 15; round += 1) await send(n);
-        expect(outcomes).toEqual({ accepted: 15 * n, unknown: 0, other: 0 });
-      }),
+    async ({ ms, n }) => {
+      const { send, outcomes } = await farAway(closingAfter(ms));
+      for (let round = 0; round < 15; round += 1) await send(n);
+      expect(outcomes).toEqual({ accepted: 15 * n, unknown: 0, other: 0 });
+    },
   );
 
   it.each(['Connection: close', 'Keep-Alive: timeout=1'])('if the service announces `%s`', async (header) => {
@@ -160,25 +139,23 @@ describe('no outcome is unknown', () => {
 });
 
 describe('connections are reused', () => {
-  it('after a service has been seen to keep one', () =>
-    onTime(async () => {
-      const far = await farAway((socket) => void socket.write(CREATED));
-      await untilReused(far, 4);
-      const before = far.server.connections();
-      for (let round = 0; round < 20; round += 1) await far.send(4);
-      expect(far.server.connections()).toBe(before);
-      expect(far.outcomes.unknown).toBe(0);
-    }));
+  it('after a service has been seen to keep one', async () => {
+    const far = await farAway((socket) => void socket.write(CREATED));
+    await untilReused(far, 4);
+    const before = far.server.connections();
+    for (let round = 0; round < 20; round += 1) await far.send(4);
+    expect(far.server.connections()).toBe(before);
+    expect(far.outcomes.unknown).toBe(0);
+  });
 
-  it('only for half as long as one has been seen to stay open', () =>
-    onTime(async () => {
-      const far = await farAway(closingIdle());
-      await untilReused(far);
-      const before = far.server.connections();
-      await delay(IDLE_MS * 0.75);
-      await far.send(1);
-      expect(far.server.connections()).toBe(before + 1);
-    }));
+  it('only for half as long as one has been seen to stay open', async () => {
+    const far = await farAway(closingIdle());
+    await untilReused(far);
+    const before = far.server.connections();
+    await delay(IDLE_MS * 0.75);
+    await far.send(1);
+    expect(far.server.connections()).toBe(before + 1);
+  });
 });
 
 describe('a reset of a reused connection', () => {
@@ -214,20 +191,19 @@ describe('a reset of a reused connection', () => {
   });
 });
 
-it('Connections that the service closes while they are idle are a warning: the others are not used again', () =>
-  onTime(async () => {
-    const sockets = new Set<Socket>();
-    const far = await farAway((socket) => {
-      sockets.add(socket);
-      socket.write(CREATED);
-    });
-    await untilReused(far, 8);
-    const before = far.server.connections();
-    // One of eight.
-    const [one] = [...sockets].reverse();
-    one?.end();
-    await delay(3 * ONE_WAY_MS);
-    await far.send(8);
-    expect(far.server.connections()).toBe(before + 8);
-    expect(far.outcomes.unknown).toBe(0);
-  }));
+it('Connections that the service closes while they are idle are a warning: the others are not used again', async () => {
+  const sockets = new Set<Socket>();
+  const far = await farAway((socket) => {
+    sockets.add(socket);
+    socket.write(CREATED);
+  });
+  await untilReused(far, 8);
+  const before = far.server.connections();
+  // One of eight.
+  const [one] = [...sockets].reverse();
+  one?.end();
+  await delay(3 * ONE_WAY_MS);
+  await far.send(8);
+  expect(far.server.connections()).toBe(before + 8);
+  expect(far.outcomes.unknown).toBe(0);
+});

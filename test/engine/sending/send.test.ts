@@ -259,7 +259,7 @@ describe('The lane', () => {
     await sender.fixture.campaign('c', 2, { batch: 2 });
     const end = await sender.turn();
     expect(end).toMatchObject({ kind: 'later', why: 'throttled' });
-    if (end.kind === 'later') expect(end.inMs).toBeGreaterThan(50_000);
+    if (end.kind === 'later') expect(end.inMs).toBeGreaterThan(59_000);
     expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0 });
     expect(await sender.status()).toMatchObject({ state: 'backingOff', throttled: 1 });
   });

@@ -33,17 +33,25 @@ const BARE_NUMBER = /(?<![\w.-])(?!\d{4}-\d\d-\d\d)\d(?:[ -]?\d){6,17}(?![\w-]|\
  * secrets of fewer than four characters: masking them would make texts unreadable and reveal them through the gaps.
  */
 export function createMask(secrets: readonly string[] = []): Mask {
-  let known: readonly string[] = [];
+  const hidden = new Set<string>();
+  /** Those that are hidden, the longest first, because one may contain another. */
+  let longestFirst: readonly string[] = [];
   const hide = (more: readonly string[]): void => {
-    const long = more.filter((secret) => secret.length >= 4);
-    known = [...known, ...long.flatMap((secret) => [secret, encodeURIComponent(secret)])].sort(
-      (a, b) => b.length - a.length,
-    );
+    for (const secret of more) {
+      if (secret.length < 4) continue;
+      hidden.add(secret);
+      hidden.add(encodeURIComponent(secret));
+    }
+  };
+  /** Sorted only for the next text: a process opens thousands of lanes, each of which hides its secrets. */
+  const known = (): readonly string[] => {
+    if (longestFirst.length < hidden.size) longestFirst = [...hidden].sort((a, b) => b.length - a.length);
+    return longestFirst;
   };
   hide(secrets);
   const id = (text: string): string => {
     let masked = text;
-    for (const secret of known) masked = masked.replaceAll(secret, '[secret]');
+    for (const secret of known()) masked = masked.replaceAll(secret, '[secret]');
     return masked
       .replace(JSON_WEB_TOKEN, '[token]')
       .replace(API_KEY, '[key]')

@@ -4,6 +4,7 @@ import { outboxStore } from '../../../src/intake/outbox/store.js';
 import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
 import { forgetWave } from '../../../src/intake/outbox/wave.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { START } from '../../engine/lane/lane-fixture.js';
 import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
 
 const { redis, prefix } = testRedis('outbox-kill');
@@ -22,7 +23,7 @@ interface Step {
 }
 
 const MESSAGE = {
-  due: 1_800_000_000,
+  due: START / 1_000,
   version: null,
   number: '+447700900123',
   values: ['Ada'],

@@ -13,10 +13,11 @@ import type { Keys } from '../../base/redis/keys.js';
  *   wake:    the job is being served? ──► note it ──► the job is still being served? (if not, schedule it)
  *   worker:  end or delay the job ──► remove the note ──► there was one? look at it, and schedule its job
  *
- * With this lock and stalled interval, another worker takes over what a killed worker has served within 11 s, however often.
+ * With this lock and stalled interval, another worker takes over what a killed worker has served within 9 s, however often. BullMQ notes in
+ * one check that a job is active and takes it back in the next one if it has no lock, so a worker that is started alone needs two.
  */
 const LOCK_MS = 6_000;
-const STALLED_INTERVAL_MS = 3_000;
+const STALLED_INTERVAL_MS = 1_000;
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** BullMQ scores a delayed job by its time in ms times this. */
 const SCORE_OF_A_MS = 0x1000;

@@ -154,7 +154,11 @@ function giveUpSilent(connection: Pick<SingleRedis, 'on' | 'stream'>): void {
   connection.on('connect', () => {
     const { stream } = connection;
     const silent = new Error(`Redis accepted the connection and sent nothing for ${CONNECT_WITHIN_MS} ms.`);
-    const giveUp = setTimeout(() => stream.destroy(silent), CONNECT_WITHIN_MS).unref();
+    // A process that was busy reads what has arrived after its timers are called, and before its immediates.
+    const giveUp = setTimeout(
+      () => setImmediate(() => stream.bytesRead === 0 && stream.destroy(silent)),
+      CONNECT_WITHIN_MS,
+    ).unref();
     for (const event of ['data', 'close']) stream.once(event, () => clearTimeout(giveUp));
   });
 }

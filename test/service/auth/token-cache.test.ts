@@ -119,8 +119,7 @@ test('tokens without an expiry are renewed in time once two of them have been re
   expect((await one.show()).expiresIn).toBeNull();
   await isOld(2);
   expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
-  // By now, it may be over.
-  expect((await one.show()).expiresIn).not.toBeNull();
+  expect(parseDuration((await one.show()).expiresIn ?? '')).toBeGreaterThan(0);
   await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
   expect(await tokenFrom(cache().get())).toMatchObject({ generation: 4 });
 });

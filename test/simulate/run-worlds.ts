@@ -21,7 +21,7 @@ export interface RunOptions {
   onOutcome(outcome: Outcome): boolean | undefined;
 }
 
-/** Runs worlds over one shared Redis connection. Worlds do not influence each other. */
+/** Runs worlds over one shared Redis connection. Worlds do not influence each other. Throws if the connection breaks. */
 export async function runWorlds(options: RunOptions): Promise<void> {
   const { redisUrl, concurrency = WORLDS_AT_ONCE, changes, parts, isTraced = false, onOutcome } = options;
   const wire = await openWire(redisUrl);
@@ -49,8 +49,9 @@ export async function runWorlds(options: RunOptions): Promise<void> {
         if (onOutcome(await world.run()) === true) isOver = true;
       }
     };
-    await Promise.all(Array.from({ length: concurrency }, runNext));
+    await Promise.race([Promise.all(Array.from({ length: concurrency }, runNext)), wire.broken]);
   } finally {
+    isOver = true;
     wire.close();
   }
 }

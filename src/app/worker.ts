@@ -24,7 +24,7 @@ import { type DataRemovalOptions, startDataRemoval } from '../engine/recovery/da
 import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats.js';
 import type { HighestClaims } from '../engine/recovery/highest-claims.js';
 import { laneSettings } from '../engine/recovery/lane-settings.js';
-import { type BarrierReport, replayClaims, reportToBarrier } from '../engine/recovery/replay-claims.js';
+import { replayClaims, reportToBarriers } from '../engine/recovery/replay-claims.js';
 import { type SweepOptions, startSweep } from '../engine/recovery/sweep.js';
 import { watchLosses } from '../engine/recovery/watch-losses.js';
 import { sendClaims } from '../engine/sending/claims.js';
@@ -142,19 +142,13 @@ export function work(options: WorkOptions): Workers {
     return opened;
   };
   serveCurrent();
-  const reportToBarriers = (action: BarrierReport) =>
-    Promise.allSettled(
-      [...perLane.values()].map(async ({ lane, recent }) =>
-        lane.emit(await reportToBarrier(lane, action, recent.self)),
-      ),
-    );
   const entry = roles.includes('send') ? 'join' : 'attend';
   // Join early, so that the first claims need not wait for it. If this fails, the first claim joins.
   let held = Promise.resolve();
   const unfollow = events.on('redis.rolledBack', () => {
     held = options.holdAll().catch(() => {});
   });
-  const joined = durability.unbounded.then(() => reportToBarriers(entry)).then(() => held);
+  const joined = durability.unbounded.then(() => reportToBarriers(perLane.values(), entry)).then(() => held);
 
   const turnOf = (stage: Stage) => {
     return async (id: LaneId, draining: AbortSignal): Promise<TurnEnd> => {
@@ -260,7 +254,7 @@ export function work(options: WorkOptions): Workers {
       await Promise.allSettled([
         stopHeartbeat(),
         settingsStored.withdraw(self.process),
-        reportToBarriers('leave'),
+        reportToBarriers(perLane.values(), 'leave'),
       ]);
       for (const client of messaging.values()) client.close();
     },

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Random } from '../../base/clock.js';
 import type { ClaimingProcess } from '../lane/claim-reply.js';
@@ -34,6 +35,22 @@ export const reportToBarrier = (
   { restored = 0, polls = 0, now }: { restored?: number; polls?: number; now?: number } = {},
 ): Promise<readonly ScriptEvent[]> =>
   barrierScript(store, { action, process, seen, kept, restored, polls, loss, replicaLoss, time: now });
+
+/** Lanes reported on at once. All of them at once would be one long write, during which the process does nothing else. */
+const LANES_AT_ONCE = 50;
+
+/** Reports to the barriers of many lanes. A report that fails is left to the lane's next claim. */
+export async function reportToBarriers(
+  served: Iterable<{ readonly lane: ReplayedLane; readonly recent: RecentClaims }>,
+  action: BarrierReport,
+): Promise<void> {
+  const limited = pLimit(LANES_AT_ONCE);
+  await Promise.allSettled(
+    Array.from(served, ({ lane, recent }) =>
+      limited(async () => lane.emit(await reportToBarrier(lane, action, recent.self))),
+    ),
+  );
+}
 
 /** What Redis does with a replayed claim. `settled`: all recipients of its range have moved on; nothing to restore. */
 type ReplayResult = 'known' | 'restored' | 'settled' | 'missing';

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { openLane } from '../../../src/engine/lane/lane.js';
-import { replayClaims } from '../../../src/engine/recovery/replay-claims.js';
+import { replayClaims, reportToBarriers } from '../../../src/engine/recovery/replay-claims.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
@@ -13,6 +14,12 @@ import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 
 const { redis, prefix } = testRedis('reassert');
+
+/** Commands of the test's connection whose reply has not come. */
+function commandsInFlight(): number {
+  const queue: unknown = Reflect.get(redis, 'commandQueue');
+  return z.object({ length: z.number() }).parse(queue).length;
+}
 
 /** A lane on a Redis that can lose all writes since `backUp`. */
 async function laneThatLosesData(name: string, recipients: number, most = 1) {
@@ -245,4 +252,16 @@ test('A process that has made two claims of one number remembers both', async ()
   it.memory.claimed([claim, { ...claim, turn: 'u', first: 1 }]);
   it.memory.settled({ claim, result: 'released' });
   expect(it.memory.all().map(({ settlement }) => settlement?.result)).toEqual(['released', undefined]);
+});
+
+test('A process that joins 200 lanes has at most 50 reports in flight', async () => {
+  const [{ lane }, recent] = [await laneThatLosesData('barriers', 1), recentClaims(() => performance.now())];
+  const inFlight: number[] = [];
+  const served = Array.from({ length: 200 }, () => ({
+    recent,
+    lane: { ...lane, emit: () => void inFlight.push(commandsInFlight()) },
+  }));
+  await reportToBarriers(served, 'join');
+  expect(inFlight).toHaveLength(200);
+  expect(Math.max(...inFlight)).toBeLessThanOrEqual(50);
 });

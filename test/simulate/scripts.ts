@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
 import type { Redis } from '../../src/base/redis/connection.js';
 import { readLua } from '../../src/base/redis/script.js';
 import { OBSERVE } from './lane-state.js';
@@ -134,6 +135,51 @@ end return 1`;
 
 const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex');
 
+interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
+let read: readonly Source[] | undefined;
+
+/** The scripts of `src` that run by themselves. They are read once, because every world loads them. */
+function sources(): readonly Source[] {
+  read ??= readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.lua'))
+    .map((file) => ({ file, text: readLua(new URL(file, SRC)) }))
+    .filter(({ text }) => /^local \w+ = KEYS\[1\]$/m.test(text));
+  return read;
+}
+
+/** A script in its wrapping, the hash that the code calls it by, and what is sent to Redis. */
+interface Wrapped extends WrappedScript {
+  readonly calledBy: string;
+  readonly text: string;
+}
+
+const wrappedUnchanged = new Map<string, Wrapped>();
+
+function wrap({ file, text: source }: Source, changes: readonly LuaChange[]): Wrapped {
+  const changed = changes.reduce((text, { from, to }) => text.split(from).join(to), source);
+  const known = changed === source ? wrappedUnchanged.get(file) : undefined;
+  if (known !== undefined) return known;
+  const isProlonged = source.includes("'PEXPIRE'");
+  const expires = isProlonged || /'(PX|PTTL)'|leaseKey/.test(source);
+  const server = isProlonged
+    ? SERVER_WITH_PROLONGED
+    : expires
+      ? SERVER_WITH_EXPIRY
+      : source.includes("'XADD'")
+        ? SERVER_WITH_STREAM
+        : SERVER;
+  const text = `${server}${OBSERVE}local function virtual_script()\n${changed}\nend\n${ANSWER}`;
+  const name = file.replace(/^.*\/|\.lua$/g, '');
+  const runsWhenFull = /^run_when_full\(/m.test(changed);
+  const made = { name, hash: sha1(text), expires, runsWhenFull, calledBy: sha1(source), text };
+  if (changed === source) wrappedUnchanged.set(file, made);
+  return made;
+}
+
 /** Loads every script of `src` with these changes applied. Throws if the text to change is missing. */
 export async function loadScripts(redis: Redis, changes: readonly LuaChange[] = []): Promise<Scripts> {
   for (const { file, from } of changes) {
@@ -141,29 +187,14 @@ export async function loadScripts(redis: Redis, changes: readonly LuaChange[] = 
       throw new Error(`src/${file} does not contain the text that the mutant replaces: ${from}`);
     }
   }
-  const load = async (text: string): Promise<string> => String(await redis.script('LOAD', text));
-  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.lua'),
-  );
-  const byHash = new Map<string, WrappedScript>();
-  for (const file of files) {
-    const source = readLua(new URL(file, SRC));
-    if (!/^local \w+ = KEYS\[1\]$/m.test(source)) continue;
-    const changed = changes.reduce((text, { from, to }) => text.split(from).join(to), source);
-    const isProlonged = source.includes("'PEXPIRE'");
-    const expires = isProlonged || /'(PX|PTTL)'|leaseKey/.test(source);
-    const server = isProlonged
-      ? SERVER_WITH_PROLONGED
-      : expires
-        ? SERVER_WITH_EXPIRY
-        : source.includes("'XADD'")
-          ? SERVER_WITH_STREAM
-          : SERVER;
-    const hash = await load(`${server}${OBSERVE}local function virtual_script()\n${changed}\nend\n${ANSWER}`);
-    const name = file.replace(/^.*\/|\.lua$/g, '');
-    const runsWhenFull = /^run_when_full\(/m.test(changed);
-    byHash.set(sha1(source), { name, hash, expires, runsWhenFull });
-  }
-  const [readLane, dump, restore] = [await load(READ_LANE), await load(DUMP), await load(RESTORE)];
-  return { byHash, readLane, dump, restore };
+  const scripts = sources().map((source) => wrap(source, changes));
+  const texts = [...scripts.map(({ text }) => text), READ_LANE, DUMP, RESTORE];
+  const known = z.array(z.number()).parse(await redis.script('EXISTS', ...texts.map(sha1)));
+  await Promise.all(texts.filter((_, at) => known[at] === 0).map((text) => redis.script('LOAD', text)));
+  return {
+    byHash: new Map(scripts.map((script) => [script.calledBy, script])),
+    readLane: sha1(READ_LANE),
+    dump: sha1(DUMP),
+    restore: sha1(RESTORE),
+  };
 }

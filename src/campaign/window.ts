@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { CampaignFields } from './fields.js';
 import { nearest } from './nearest.js';
 import type { SendWindow } from './views.js';
-import { isZone, localTime, offsetAt } from './zone.js';
+import { changeBetween, isZone, localTime, offsetAt } from './zone.js';
 
 /*
  * When messages may be sent: hours of the week in the local time of a zone, without certain dates. A window is stored and compared as
@@ -213,15 +213,8 @@ function joined(spans: readonly Opening[]): Opening[] {
 /** The moments whose local time is at least `from` and less than `until`: none, or two spans, if clocks change. */
 function momentsBetween(zone: string, from: number, until: number): Opening[] {
   const [before, after] = [offsetAt(zone, from - DAY_MS), offsetAt(zone, until + DAY_MS)];
-  if (before === after) return [{ from: from - before, until: until - before }];
-  // Find the minute in which the offset changes.
-  let [low, high] = [from - DAY_MS, until + DAY_MS];
-  while (high - low > MINUTE_MS / 60) {
-    const middle = Math.floor((low + high) / 2);
-    if (offsetAt(zone, middle) === before) low = middle;
-    else high = middle;
-  }
-  const change = Math.round(high / MINUTE_MS) * MINUTE_MS;
+  const change = changeBetween(zone, from - DAY_MS, until + DAY_MS);
+  if (change === null) return [{ from: from - before, until: until - before }];
   return [
     { from: from - before, until: Math.min(until - before, change) },
     { from: Math.max(from - after, change), until: until - after },

@@ -6,6 +6,7 @@ import { nearest } from './nearest.js';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
+const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 
 /** Whether this is the name of a time zone, such as `Europe/London`. */
@@ -59,6 +60,25 @@ export function momentsOf(zone: string, local: number): number[] {
 /** The moment of a local time. A repeated one is the first of the two; a skipped one is as far behind the gap as it was in it. */
 export function resolveLocal(zone: string, local: number): number {
   return momentsOf(zone, local)[0] ?? local - offsetAt(zone, local - DAY_MS);
+}
+
+/** When the clocks of a zone change between these moments, a few days apart at most; null if they do not. */
+export function changeBetween(zone: string, from: number, until: number): number | null {
+  const before = offsetAt(zone, from);
+  if (offsetAt(zone, until) === before) return null;
+  let [low, high] = [from, until];
+  while (high - low > SECOND_MS / 2) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(zone, middle) === before) low = middle;
+    else high = middle;
+  }
+  return Math.round(high / SECOND_MS) * SECOND_MS;
+}
+
+/** The first moment of a zone that has this local time, or the end of the gap if the zone skips it. */
+export function firstMoment(zone: string, local: number): number {
+  const [first] = momentsOf(zone, local);
+  return first ?? changeBetween(zone, local - DAY_MS, local + DAY_MS) ?? local;
 }
 
 /** A moment in ISO 8601, in local time with its offset: `2030-05-01T14:30:00+01:00`. */

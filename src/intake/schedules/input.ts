@@ -67,7 +67,7 @@ export async function checkInput(
   await checkAll([
     () => checkId(id),
     () => checkZone(zone),
-    () => checkCron({ cron, zone }, now),
+    () => checkCron(cron, now),
     () => checkCatchUp(catchUpMs),
     async () => {
       list = await sourceOf(input);

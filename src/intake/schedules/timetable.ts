@@ -1,6 +1,14 @@
 import { Cron } from 'croner';
 import { InputError } from '../../campaign/errors.js';
-import { isZone, noSuchZone } from '../../campaign/zone.js';
+import {
+  changeBetween,
+  firstMoment,
+  isZone,
+  localTime,
+  momentsOf,
+  noSuchZone,
+  offsetAt,
+} from '../../campaign/zone.js';
 
 /** When a schedule is due: a cron expression of five fields, in the local time of an IANA zone. */
 export interface Timetable {
@@ -10,21 +18,25 @@ export interface Timetable {
 }
 
 /*
- * The days on which clocks change. A time that the zone skips is due at the end of the gap, and a time that it repeats is due once, the
- * first time. An expression for each hour or minute is due in each hour or minute that passes.
+ * The expression knows only local times, so it is read as if they were those of UTC. The zone then says which moments they are.
+ *
+ * If the hour field lists hours, each local time is due once: one that the zone skips at the end of the gap, and one that it repeats the
+ * first time. If the hour field is every hour, the schedule is due in each hour that passes: a repeated time twice, a skipped one never.
  */
 
 const FIELDS =
   'minute, hour, day of the month, month, and day of the week, such as `0 9 * * 1` for Monday at nine';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Throws an InputError that names `zone` if there is no such time zone. */
 export function checkZone(zone: string): void {
   if (!isZone(zone)) throw new InputError(noSuchZone(zone), { field: 'zone' });
 }
 
-/** Throws an InputError that names `cron` if the expression is invalid, or never due. In an unknown zone, it is checked in UTC. */
-export function checkCron({ cron, zone: named }: Timetable, now: number): void {
-  const zone = isZone(named) ? named : 'UTC';
+/** Throws an InputError that names `cron` if the expression is invalid, or never due. */
+export function checkCron(cron: string, now: number): void {
   const invalid = (what: string): InputError =>
     new InputError(`the cron expression ${JSON.stringify(cron)} ${what}`, { field: 'cron' });
   const fields = cron.trim().split(/\s+/).length;
@@ -35,7 +47,7 @@ export function checkCron({ cron, zone: named }: Timetable, now: number): void {
   if (!cron.trim().startsWith('@') && fields < 5) throw invalid(`is incomplete: use five fields (${FIELDS})`);
   let job: Cron;
   try {
-    job = cronOf({ cron, zone }).cron;
+    job = parse(cron.trim());
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
     const problem = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, '');
@@ -49,20 +61,47 @@ export function nextOccurrence(timetable: Timetable, after: number): number {
   const known = cronOf(timetable);
   // Many schedules are due at the same times. Between `after` and the time found, there is no other.
   if (after >= known.after && after < known.next) return known.next;
-  const next = known.cron.nextRun(new Date(after));
+  const next = known.isEachHour
+    ? nextInEachHour(known.cron, timetable.zone, after)
+    : nextLocalTime(known.cron, timetable.zone, after);
   if (next === null)
     throw new InputError(`the cron expression ${JSON.stringify(timetable.cron)} is never due again`, {
       field: 'cron',
     });
-  [known.after, known.next] = [after, next.getTime()];
-  return known.next;
+  [known.after, known.next] = [after, next];
+  return next;
 }
 
-/** The next `count` times after `after` at which a schedule is due, in ms. */
+/** The moment of the first local time whose moment is after `after`. */
+function nextLocalTime(cron: Cron, zone: string, after: number): number | null {
+  let local = cron.nextRun(new Date(localTime(zone, after)));
+  for (; local !== null; local = cron.nextRun(local)) {
+    const at = firstMoment(zone, local.getTime());
+    // It was due before clocks went back, or the end of the gap is due already.
+    if (at > after) return at;
+  }
+  return null;
+}
+
+/** The first moment after `after` at which clocks show a time of the expression. */
+function nextInEachHour(cron: Cron, zone: string, after: number): number | null {
+  const change = changeBetween(zone, after, after + DAY_MS);
+  let local = cron.nextRun(new Date(localTime(zone, after)));
+  // After a change, clocks may show earlier times than now.
+  if (change !== null && (local === null || local.getTime() - offsetAt(zone, after) >= change))
+    local = cron.nextRun(new Date(localTime(zone, change) - 1));
+  for (; local !== null; local = cron.nextRun(local)) {
+    const at = momentsOf(zone, local.getTime()).find((moment) => moment > after);
+    if (at !== undefined) return at;
+  }
+  return null;
+}
+
+/** The next `count` times after `after` at which a schedule is due, in ms. Throws an InputError if there are fewer. */
 export function nextOccurrences(timetable: Timetable, after: number, count: number): number[] {
-  return cronOf(timetable)
-    .cron.nextRuns(count, new Date(after))
-    .map((at) => at.getTime());
+  const times: number[] = [];
+  while (times.length < count) times.push(nextOccurrence(timetable, times.at(-1) ?? after));
+  return times;
 }
 
 /** `first`, which is due, and the times after it until `now`: at most `most`. `following`: the time after the last of them. */
@@ -80,9 +119,11 @@ export function dueOccurrences(
   }
 }
 
-/** A parsed expression, and the time that was found last: the first after `after`. */
+/** A parsed expression, which reads local times as if they were those of UTC, and the time that was found last: the first after `after`. */
 interface KnownCron {
   readonly cron: Cron;
+  /** Whether its hour field is every hour, however it is written. */
+  readonly isEachHour: boolean;
   after: number;
   next: number;
 }
@@ -94,10 +135,16 @@ function cronOf({ cron, zone }: Timetable): KnownCron {
   const key = `${zone} ${cron}`;
   const known = crons.get(key);
   if (known !== undefined) return known;
-  // Paused: it is only asked for times, and starts no timer.
-  const parsed = new Cron(cron.trim(), { timezone: zone, mode: '5-part', paused: true });
-  const made = { cron: parsed, after: Number.NaN, next: Number.NaN };
+  const parsed = parse(cron.trim());
+  const [minute, hour] = cron.trim().split(/\s+/);
+  // `@hourly` is one word.
+  const hours = parse(hour === undefined ? String(minute) : `0 ${hour} * * *`);
+  const isEachHour = hours.nextRuns(24, new Date(-1)).at(-1)?.getTime() === 23 * HOUR_MS;
+  const made = { cron: parsed, isEachHour, after: Number.NaN, next: Number.NaN };
   if (crons.size >= MAX_CRONS) crons.clear();
   crons.set(key, made);
   return made;
 }
+
+/** Paused: it is only asked for times, and starts no timer. An offset is six times as fast as the zone `UTC`. */
+const parse = (cron: string): Cron => new Cron(cron, { utcOffset: 0, mode: '5-part', paused: true });

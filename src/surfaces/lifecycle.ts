@@ -12,7 +12,10 @@ import {
 import { exactDuration } from '../base/duration.js';
 import { createEvents, type Events } from '../base/events/events.js';
 import { EXIT } from '../base/exit-codes.js';
+import { connect } from '../base/redis/connection.js';
+import { requireReplay } from '../base/redis/file-replay.js';
 import { version } from '../base/version.js';
+import { InputError } from '../campaign/errors.js';
 import type { Role } from '../engine/recovery/heartbeats.js';
 
 /*
@@ -197,6 +200,7 @@ export function servingHttpAs(greeting?: Greeting): Part<Config | LocalConfig> {
     const opening = import('./http/index.js').then(async ({ createHttp, listen }) => {
       // An invalid contract is reported now, and not to the first client that needs it.
       await volley.records.contract();
+      await refuseForgetful(config);
       const app = createHttp({ volley, config, isLeaving: () => isLeaving });
       return { app, listening: listen(app, config, events) };
     });
@@ -214,6 +218,22 @@ export function servingHttpAs(greeting?: Greeting): Part<Config | LocalConfig> {
       },
     };
   };
+}
+
+/** The HTTP API also starts while Redis is away. */
+const REPLAY_WITHIN_MS = 2_000;
+
+/** Rejects with an InputError if a restart of Redis may lose what clients store. Without Redis, the API says so to each client. */
+async function refuseForgetful({ redisUrl, redisPrefix }: LocalConfig): Promise<void> {
+  if (redisUrl === undefined) return;
+  const redis = connect(redisUrl);
+  try {
+    await requireReplay(redis, redisPrefix, { tries: 1, answerWithinMs: REPLAY_WITHIN_MS });
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+  } finally {
+    redis.disconnect();
+  }
 }
 
 /** Serves the HTTP API, and only says where. */

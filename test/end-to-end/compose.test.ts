@@ -46,7 +46,7 @@ const interpolated = (text: string, env: Readonly<Record<string, string>>): stri
     .replaceAll('$$', '$');
 
 test.runIf((await findServer()) !== undefined).each([{}, { REDIS_PREFIX: 'shop' }])(
-  'The Redis of the Compose file, with its one user, and its workers send a campaign: %o',
+  'The Redis of the Compose file, with its one user, and its workers send a campaign, which a restart of Redis keeps: %o',
   { timeout: 90_000 },
   async (env: Readonly<Record<string, string>>) => {
     const dir = mkdtempSync(join(tmpdir(), 'volley-compose-'));
@@ -73,15 +73,20 @@ test.runIf((await findServer()) !== undefined).each([{}, { REDIS_PREFIX: 'shop' 
       );
 
     const [program = '', ...args] = service('redis').command.map(here);
-    const server = spawn(program, args, {
-      env: { ...process.env, ...environmentOf('redis') },
-      stdio: 'ignore',
-    });
-    await once(server, 'spawn');
-    endWithThisProcess(server, server.pid ?? 0);
-    onTestFinished(async () => {
+    const startRedis = async () => {
+      const started = spawn(program, args, {
+        env: { ...process.env, ...environmentOf('redis') },
+        stdio: 'ignore',
+      });
+      await once(started, 'spawn');
+      endWithThisProcess(started, started.pid ?? 0);
+      return started;
+    };
+    let server = await startRedis();
+    const killRedis = async () => {
       if (server.kill('SIGKILL')) await once(server, 'exit');
-    });
+    };
+    onTestFinished(killRedis);
     const guest = new Redis({ port, host: '127.0.0.1', enableReadyCheck: false });
     guest.on('error', () => {});
     onTestFinished(() => guest.disconnect());
@@ -114,5 +119,11 @@ test.runIf((await findServer()) !== undefined).each([{}, { REDIS_PREFIX: 'shop' 
     await health();
     await worker.end('SIGKILL');
     await expect(health()).rejects.toThrow();
+
+    const stored = await volley.status(created.id);
+    await killRedis();
+    server = await startRedis();
+    const found = await vi.waitFor(() => volley.status(created.id), { timeout: 30_000, interval: 100 });
+    expect([found.counts, found.requests]).toEqual([stored.counts, stored.requests]);
   },
 );

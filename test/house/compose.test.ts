@@ -69,7 +69,7 @@ describe('The Compose file', () => {
     expect(command).toContain('password=$$(cat /run/secrets/redis_password)');
     expect(command).toContain('aclfile');
     expect(readFileSync(new URL('../../docs/redis.acl', import.meta.url), 'utf8')).toMatch(
-      /^user default off$/m,
+      /^user default off resetpass ~\* &\* \+@all$/m,
     );
   });
 

@@ -1,6 +1,7 @@
 import { counted } from '../../base/counted.js';
 import { formatDuration } from '../../base/duration.js';
 import { assessLoss, assessStated, BOUND_THE_LOSS } from '../../base/redis/durability.js';
+import { type FileReplay, REPLAY_FAULTS } from '../../base/redis/file-replay.js';
 import type { FileRemains } from '../../engine/recovery/rewrite-file.js';
 import { type Finding, fail, ok, warn } from './check.js';
 import type { RedisFacts } from './redis-facts.js';
@@ -115,6 +116,14 @@ function failover({ durability: facts }: RedisFacts, setting: number | 'auto'): 
     );
   if (ms === 0) return ok(name, 'no replica: nothing is lost');
   return ok(name, `may lose the last ${formatDuration(ms)} (${why}); ${waits}`);
+}
+
+/** Whether a restart keeps what is in the append-only file. */
+export function checkReplay(replay: FileReplay): Finding {
+  const name = 'Redis restart';
+  if (replay === 'complete') return ok(name, 'the default user has all rights that a restart needs');
+  const { why, advice } = REPLAY_FAULTS[replay];
+  return replay === 'hidden' ? warn(name, why, advice) : fail(name, `${why}; workers do not start`, advice);
 }
 
 /** What is left of removed campaigns in the append-only file. */

@@ -1,10 +1,11 @@
+import { fileReplay } from '../../base/redis/file-replay.js';
 import type { Check } from '../../campaign/check-views.js';
 import { fileRemains } from '../../engine/recovery/rewrite-file.js';
 import { checkCountries, checkKeys } from './api-keys.js';
 import { coded, type Examined, fail, type Row } from './check.js';
 import { checkLane, checkOutboxes, checkStored, checkUnconfigured } from './lanes.js';
 import { checkRecords } from './records.js';
-import { checkRedis, checkRemains } from './redis.js';
+import { checkRedis, checkRemains, checkReplay } from './redis.js';
 import { redisFacts } from './redis-facts.js';
 import { checkSchedules } from './schedules.js';
 import { checkWebhooks } from './webhooks.js';
@@ -17,7 +18,8 @@ const ROWS: readonly Row[] = [
     async check({ redis, keyNames, config, clock }) {
       const facts = await redisFacts(redis, clock);
       const remains = await fileRemains(redis, keyNames);
-      return [...checkRedis(facts, config.redisMayLoseMs), checkRemains(facts, remains)];
+      const replay = await fileReplay(redis, config.redisPrefix);
+      return [...checkRedis(facts, config.redisMayLoseMs), checkReplay(replay), checkRemains(facts, remains)];
     },
   },
   {

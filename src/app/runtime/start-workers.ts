@@ -1,5 +1,6 @@
 import { monotonicClock, systemAlarm, systemClock } from '../../base/clock.js';
 import { BOUND_THE_LOSS, statedDurability, watchDurability } from '../../base/redis/durability.js';
+import { requireReplay } from '../../base/redis/file-replay.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { MayLose } from '../../base/redis/may-lose.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
@@ -108,6 +109,8 @@ export function workStarter(
           throw new InputError(
             `Redis may lose records of sent messages in a failover, so they could be sent twice: ${why}. ${BOUND_THE_LOSS}`,
           );
+        const hint = await requireReplay(redis, config.redisPrefix, { signal: control.signal });
+        if (hint !== undefined) events.emit({ type: 'config.hint', hint });
         const { stateFile } = full;
         const highest = stateFile === undefined ? undefined : await openHighest(stateFile, control.signal);
         const { work } = await import('../worker.js');

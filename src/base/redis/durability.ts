@@ -222,7 +222,7 @@ export async function durabilityFacts(node: Node): Promise<DurabilityFacts> {
 }
 
 /** A server that refuses a command reveals nothing. Any other failure is rethrown: the server did not answer. */
-function refusal(error: unknown): undefined {
+export function refusal(error: unknown): undefined {
   if (error instanceof Error && /^(NOPERM|ERR)\b/.test(error.message)) return undefined;
   throw error;
 }

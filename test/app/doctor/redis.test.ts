@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkRedis } from '../../../src/app/doctor/redis.js';
+import { checkRedis, checkReplay } from '../../../src/app/doctor/redis.js';
 
 const FACTS = {
   version: '7.0.15',
@@ -63,4 +63,15 @@ test.each([
 ])('The doctor says whether the default user of Redis %s', (_, change, level) => {
   const facts = { ...FACTS, ...change, durability: DURABLE };
   expect(checkRedis([facts], 'auto').find(({ name }) => name === 'Redis default user')?.state).toBe(level);
+});
+
+test.each([
+  ['keeps everything', 'complete', 'ok', /has all rights/],
+  ['may lose data', 'dropped', 'fail', /may lose data.*lacks them; workers do not start/],
+  ['may lose data, if it refuses to say', 'refused', 'fail', /ACL DRYRUN/],
+  ['may lose data, if it hides that', 'hidden', 'warn', /does not tell/],
+] as const)('The doctor says whether a restart of Redis %s', (_, replay, level, found) => {
+  const check = checkReplay(replay);
+  expect(check).toMatchObject({ state: level, message: expect.stringMatching(found) });
+  if (level !== 'ok') expect(check.advice).toContain('user default off resetpass ~* &* +@all');
 });

@@ -56,7 +56,7 @@ function checkState(
       return warn(
         title,
         `waits for an access token${why}${when(', next attempt', blockedBy?.until)}`,
-        'Finding the account base URL, and that the account service is reachable from here: volley token show',
+        'Check ACCOUNT_BASE_URL (for an OAuth 2 client, TOKEN_URL), and that the workers can reach it. To see the state of each token: volley token show',
       );
     case 'held':
       if (blockedBy?.code === 'olderData')

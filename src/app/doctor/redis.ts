@@ -39,7 +39,11 @@ export function checkRedis(nodes: readonly RedisFacts[], mayLoseMs: number | 'au
       results.find(({ state }) => state === 'fail') ??
       results.find(({ state }) => state === 'warn') ??
       results[0] ??
-      fail('Redis', 'no node answers', 'Finding that the cluster is running.')
+      fail(
+        'Redis',
+        'no node answers',
+        'Check that the nodes of the cluster are running, and that this machine can reach them.',
+      )
     );
   });
 }

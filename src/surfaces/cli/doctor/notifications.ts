@@ -52,7 +52,7 @@ function isKept({ state, checkedAt, now }: SubscriptionStatus): boolean {
 const sinceMs = (time: string, now: string): number => Date.parse(now) - Date.parse(time);
 
 const CHECK_URL =
-  'Finding that the service can reach the HTTP API (volley serve, or volley up) at CALLBACK_URL.';
+  'Check that the service can reach the HTTP API (volley serve, or volley up) at CALLBACK_URL.';
 
 /** Notifications are off in this process. `subscribed`: lanes that workers keep subscribed nevertheless. */
 export function checkOff(subscribed: readonly string[]): Finding {

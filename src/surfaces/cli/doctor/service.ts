@@ -53,7 +53,10 @@ async function checkAddress(
   transport.close();
   if (response.kind === 'failure') {
     const problem = `${host} does not answer: ${failureReason(response)}`;
-    return [fail(name, problem, `Finding ${setting}, and that this machine can reach it.`), ...insecure];
+    return [
+      fail(name, problem, `Check ${setting}, and that this machine can reach the address.`),
+      ...insecure,
+    ];
   }
   const date = Date.parse(response.headers.date ?? '');
   const skew = Number.isNaN(date)
